@@ -51,7 +51,7 @@ def test_log_is_dumped_and_loaded_again(spark: "SparkSession", tmp_path: Path) -
     first, second, *_, last = output.getvalue().splitlines()
     assert first.startswith(f"dumped {RECORDS} records")
     assert second == f"loaded {RECORDS} records into {again}"
-    assert last.endswith("all agrees")
+    assert last.endswith("everything agrees")
     assert spark.range(3).count() == 3
 
 

@@ -1,35 +1,36 @@
-"""What the bytes of logs say, beside what their indexes, snapshots and checkpoints say, and a live broker.
+"""Audit Kafka logs: compare record batches with indexes, snapshots and checkpoints, and with a live broker.
 
-`audit(spark, paths, options)` reads every log in the directories once, in Spark's tasks, and gives a Verdict; `options`
-are in audit_options.py. What counts as wrong is in findings.py, each kind with the module that finds it:
+`audit(spark, paths, options)` reads every log in the directories once, in Spark tasks, and returns a Verdict;
+`options` are in audit_options.py. All kinds of findings are listed in findings.py. A "stretch" is the byte range of a
+segment file that one task reads, and an "entry" is a record batch or a message of the old formats.
 
-    audit_ranges.py         how logs are cut; audit_tasks.py what Spark is handed; stretch_audit.py what a task does
-      entries.py            the sound entries of a chunk of a file
-      offset_order.py       offsets rise; gaps
-      record_checks.py      records against their header
-      offset_index_check.py, time_index_check.py     .index and .timeindex, as index_files.py reads them
-      producer_runs.py, epoch_runs.py                 what producers and leaders did, in runs
-      sizes.py, keys.py, series.py                    sums, sketches and series of bounded size
-    partition_audit.py      a whole log from its stretches
-      offset_chain.py       where it ends; why offsets are left out
-      producer_checks.py, transaction_history.py      sequences, epochs; what is open, what was aborted
+    audit_ranges.py         divide logs into stretches; audit_tasks.py: Spark tasks; stretch_audit.py: audit a stretch
+      entries.py            the valid entries of a chunk of a file
+      offset_order.py       order of offsets, and gaps
+      record_checks.py      records compared with their batch header
+      offset_index_check.py, time_index_check.py     .index and .timeindex; index_files.py reads them
+      producer_runs.py, epoch_runs.py                 batches of producers and leader epochs, merged into runs
+      sizes.py, keys.py, series.py                    statistics of bounded size
+    partition_audit.py      combine the stretches of a log
+      offset_chain.py       log end offset; the reasons for gaps
+      producer_checks.py, transaction_history.py      sequences and epochs; open and aborted transactions
       txn_index_check.py, snapshot_check.py           .txnindex and .snapshot
-      surroundings.py, checkpoint_checks.py           the small files beside the segments
+      surroundings.py, checkpoint_checks.py           checkpoints and other small files
       empty_indexes.py                                indexes that have lost all their entries
-    directory_checks.py     what lies beside the logs; several directories; at_work.py: is a broker there
-    asking.py               what a broker should answer to ListOffsets, for timestamps of timestamp_sample.py
-      comparing.py          what it does answer; broker_job.py is that part of the job
-      steadiness.py         a log that changes while it is read
-    causes.py, reactions.py which findings have one cause; what Apache Kafka does about it
-    coverage.py             what was checked, and what was not
+    directory_checks.py     other files in the log directories; at_work.py: detect a running broker
+    asking.py               expected results of ListOffsets for timestamps chosen by timestamp_sample.py
+      comparing.py          compare them with a live broker's answers; broker_job.py: do so in Spark
+      steadiness.py         logs that change while they are read
+    causes.py, reactions.py group findings by cause; what Apache Kafka does about each
+    coverage.py             what was checked and what was not
     facts.py, verdict.py    facts.parquet, verdict.json
-    report.py               report.html, with the pictures of plots.py; drawings.py
-    job.py                  all of it, through Spark
+    report.py               report.html, with plots from plots.py; drawings.py: SVG
+    job.py                  the whole audit as a Spark job
 
-Nothing here has seen the broker's code: logs are read by `kafkalet.pipeline.decoding` and `kafkalet.pipeline.logs`.
+The audit does not use the broker's code: logs are read by `kafkalet.pipeline.decoding` and `kafkalet.pipeline.logs`.
 
-A directory whose broker is at work can be audited if that broker is named: what lies below the high watermark that it
-tells at first is on the disk, and only that is looked at. Without it the logs must be at rest.
+The directory of a running broker can be audited if that broker is named: records that are appended after the audit
+began are then ignored. Otherwise, no broker may be writing to the logs.
 """
 
 from .audit_options import AuditOptions

@@ -1,19 +1,20 @@
-"""What a broker should answer to ListOffsets, from the batches alone, for many timestamps at once.
+"""Compute the expected results of ListOffsets for many timestamps, from the record batches alone.
 
-For a time, Kafka looks in the first segment whose largest timestamp is as late, and there for the first record that is
-as late and not below the log start offset. If that segment has none (its late records are deleted), the answer is
-none; later segments are not tried. A segment without any timestamp, as one that a cleaner has emptied, is taken to be
-as late as its file was last modified (LogSegment.largestTimestamp), and hides what is older and lies behind it.
+For a timestamp, Kafka takes the first segment whose largest timestamp is at or after it, and in that segment the first
+record at or after it that is not below the log start offset. If that segment has no such record (because it was
+deleted), there is no result; later segments are not searched. For a segment without timestamps, such as one that the
+log cleaner has emptied, Kafka uses the modification time of its file (LogSegment.largestTimestamp), so such a segment
+can hide older records in later segments.
 
-So in each segment the running maximum of the timestamps answers all times at once: it rises, and the first place where
-it reaches a time is the answer. (UnifiedLog.searchOffsetInLocalLog, LogSegment.findOffsetByTimestamp,
+The running maximum of the timestamps in a segment therefore answers all lookups in one pass: the result is the first
+position where it reaches the timestamp. (UnifiedLog.searchOffsetInLocalLog, LogSegment.findOffsetByTimestamp,
 FileRecords.searchForTimestamp.)
 
-Control records count like others. Under LogAppendTime all records of a batch have its largest timestamp. For the
-largest timestamp of all: the first segment that has it, in it the first batch, in it the first record; deleted records
-count (UnifiedLog.fetchOffsetByTimestamp).
+Control records are included. With LogAppendTime, all records of a batch have its largest timestamp. A lookup of the
+largest timestamp finds the first record that has it, in the first batch and segment that have it, even if that record
+was deleted (UnifiedLog.fetchOffsetByTimestamp).
 
-Which of the answers a reader gets to see depends on high watermark and last stable offset: see comparing.py.
+Whether a client sees a result also depends on the high watermark and the last stable offset: see comparing.py.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ BEFORE_ANY = -2
 
 
 class LogPlace(NamedTuple):
-    """A place in a log; all -1 for none."""
+    """The position of a record in a log; all fields are -1 if there is none."""
 
     offset: int = NOTHING
     timestamp: int = NOTHING
@@ -45,18 +46,18 @@ class LogPlace(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """For each timestamp asked for."""
+    """The results for each timestamp."""
 
     found: Int64s
-    """Three rows: offset, timestamp, leader epoch; -1 for none."""
+    """Three rows: offset, timestamp and leader epoch; -1 for none."""
     largest: LogPlace
-    """The first record with the largest timestamp of all headers. Its timestamp is -2 where there is no entry."""
+    """The first record with the largest timestamp of all headers. Its timestamp is -2 if there are no entries."""
     modified_ms: int = NOTHING
-    """When the segment's file was."""
+    """The modification time of the segment's file."""
 
     @property
     def reaches(self) -> int:
-        """How late the segment is for Kafka."""
+        """The largest timestamp of the segment, as Kafka determines it."""
         return self.largest.timestamp if self.largest.timestamp >= 0 else self.modified_ms
 
     @property
@@ -64,17 +65,17 @@ class Answers(NamedTuple):
         return np.asarray(self.found[0] == NOTHING)
 
     def each(self) -> Iterator[LogPlace]:
-        """The answers one by one."""
+        """Yield the results one by one."""
         yield from map(LogPlace, *self.found.tolist())
 
 
 def no_answers(count: int) -> Answers:
-    """To `count` questions."""
+    """Return empty results for `count` timestamps."""
     return Answers(np.full((3, count), NOTHING, np.int64), LogPlace(timestamp=BEFORE_ANY))
 
 
 class _Search:
-    """Goes through one stretch, the timestamps asked for ascending."""
+    """Searches one stretch for timestamps, which must be sorted."""
 
     def __init__(self, stretch: AuditRange, queries: Int64s) -> None:
         self.stretch = stretch
@@ -118,7 +119,7 @@ class _Search:
 
 
 def search(stretch: AuditRange, queries: Int64s, chunk_bytes: int) -> Answers:
-    """The answers of one stretch alone, as if nothing lay around it. Nothing, if its file is gone."""
+    """Search one stretch as if it were a whole log. If its file was deleted, there are no results."""
     looking = _Search(stretch, queries)
     try:
         for chunk in read_chunks(stretch.path, stretch.start, stretch.end, chunk_bytes=chunk_bytes):
@@ -128,13 +129,13 @@ def search(stretch: AuditRange, queries: Int64s, chunk_bytes: int) -> Answers:
             if sound.position.size < entries.position.size:
                 break
         modified_ms = os.stat(stretch.path).st_mtime_ns // 1_000_000
-    except FileNotFoundError:  # the audit of this stretch has said so
+    except FileNotFoundError:  # already reported by the audit of this stretch
         modified_ms = NOTHING
     return Answers(looking.found, looking.largest, modified_ms)
 
 
 def whole_log(parts: Iterable[tuple[AuditRange, Answers]], queries: Int64s) -> Answers:
-    """The answers of a log from those of its stretches, which are in order."""
+    """Combine the results of the stretches of a log, which must be in order."""
     found, largest, _ = no_answers(queries.size)
     decided = np.zeros(queries.size, np.bool_)
     for _, group in groupby(parts, key=lambda part: part[0].path):

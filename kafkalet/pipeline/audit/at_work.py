@@ -1,10 +1,10 @@
-"""Is a broker at work in a log directory?
+"""Detect whether a broker is running in a log directory.
 
-A broker of Kafka, and of kafkalet, holds a lock on `.lock` in it. Linux tells which locks are held in /proc/locks, by
-the inode of the file; asking in any other way would mean to take the lock, or to give back one of this very process.
-Locks of another machine or of another container are not seen, so that no lock says nothing.
+A broker (of Kafka or kafkalet) holds a lock on the file `.lock` in it. On Linux, /proc/locks lists held locks by inode.
+Any other test would have to acquire the lock, and could release one that this process holds. Locks on other machines
+or in other containers are not visible, so the absence of a lock proves nothing.
 
-`.kafka_cleanshutdown` lies in a directory from a clean stop until the next start: there no broker is at work.
+`.kafka_cleanshutdown` exists from a clean shutdown until the next start, and means that no broker is running.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _HELD = re.compile(r"^\d+: +(?:POSIX|FLOCK|OFDLCK) +\S+ +WRITE +-?\d+ +([0-9a-f]
 
 
 def is_locked(directory: str) -> bool:
-    """Whether a process of this machine is seen to hold the lock of the log directory."""
+    """Return whether a process on this machine holds the lock of the log directory."""
     try:
         status = os.stat(os.path.join(directory, LOCK))
         with open(LOCKS, encoding="ascii", errors="replace") as file:
@@ -31,5 +31,5 @@ def is_locked(directory: str) -> bool:
 
 
 def is_at_rest(directory: str) -> bool:
-    """Whether the broker of the directory has stopped cleanly, and none was started since."""
+    """Return whether the broker of the directory was shut down cleanly and has not been started since."""
     return os.path.exists(os.path.join(directory, CLEAN_SHUTDOWN))

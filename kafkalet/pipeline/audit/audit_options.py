@@ -1,4 +1,4 @@
-"""What an audit is asked to do. Defaults are those of the table (option_table.py)."""
+"""The options of an audit. Defaults come from option_table.py."""
 
 from __future__ import annotations
 

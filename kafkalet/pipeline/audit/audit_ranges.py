@@ -1,8 +1,8 @@
-"""How the logs are dealt out to tasks: a segment each, large ones in stretches.
+"""Divide logs into stretches: a whole segment each, or parts of a large segment.
 
-A stretch begins where an entry begins. Where that is says the offset index, which is itself under audit: so a place is
-taken only if an entry with the right checksum lies there that may hold the offset the index gives for it, and the task
-before must come to an end exactly there. If it does not, the segment is audited once more, in one.
+A stretch begins at an entry of the log, found in the offset index. As the index itself is being audited, its position
+is used only if an entry with a valid checksum and a plausible offset begins there. The previous stretch must then end
+exactly at this position; if it does not, the segment is audited again as a whole.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from .surroundings import Surroundings
 
 
 class AuditRange(NamedTuple):
-    """Some bytes of a .log, and what a task has to know to audit them alone. Small, and can be pickled."""
+    """A stretch: a byte range of a .log, with all that a task needs to audit it alone. Small, and can be pickled."""
 
     topic: str
     partition: int
     path: str
     base_offset: int
     next_base_offset: int | None
-    """Of the segment behind; None: this is the log's last one."""
+    """The base offset of the next segment; None for the last segment."""
     segment_size: int
     start: int
     end: int
-    """Positions in the file, in bytes."""
+    """The position in the file at which the range ends, in bytes (exclusive)."""
     first_offset: int
-    """Of the first entry, or of the segment."""
+    """The offset of the first entry, or the base offset of the segment."""
     end_offset: int | None
-    """Of the next stretch's first entry, in the same segment; None: this is the last one of it."""
+    """The first offset of the next stretch of the segment; None for the last stretch."""
     is_closed: bool
-    """Its broker has stopped cleanly."""
+    """Whether the broker was shut down cleanly."""
     log_start_offset: int
     before_offset: int | None
-    """What lies at this offset and behind is left alone, for it was written after the audit began; None: nothing."""
+    """Entries from this offset on are ignored, as they were written after the audit began; None if there are none."""
     snapshot_offsets: tuple[int, ...]
-    """At which the producers' state is wanted."""
+    """The offsets at which the state of the producers is needed."""
     fault: str | None = None
-    """Why the file cannot be read."""
+    """The reason why the file cannot be read."""
 
     @property
     def is_first(self) -> bool:
@@ -54,18 +54,18 @@ class AuditRange(NamedTuple):
 
     @property
     def is_last(self) -> bool:
-        """Of its segment."""
+        """Whether this is the last stretch of its segment."""
         return self.end_offset is None
 
     def beside(self, suffix: str) -> str:
-        """The name of a file that belongs to the segment."""
+        """Return the path of a file that belongs to the segment, such as its index."""
         return beside(self.path, suffix)
 
 
 def stretches(
     log: PartitionLog, around: Surroundings, before_offset: int | None, max_bytes: int
 ) -> Iterator[AuditRange]:
-    """The log in stretches of about `max_bytes`, in the order of its offsets."""
+    """Divide a log into stretches of about `max_bytes`, in the order of their offsets."""
     for at, segment in enumerate(log.segments):
         cuts = [(0, segment.base_offset), *_cuts(segment, max_bytes)]
         nexts = [*cuts[1:], (segment.size, None)]
@@ -90,12 +90,12 @@ def stretches(
 
 
 def whole(parts: Sequence[AuditRange]) -> AuditRange:
-    """The segment of which these are all stretches, in one."""
+    """Combine all stretches of a segment into one."""
     return parts[0]._replace(end=parts[-1].end, end_offset=None)
 
 
 def _cuts(segment: Segment, max_bytes: int) -> list[tuple[int, int]]:
-    """Positions and offsets of entries inside a segment, `max_bytes` apart or a little more."""
+    """Return the positions and offsets at which to divide a segment, at least `max_bytes` apart."""
     if segment.size <= max_bytes:
         return []
     try:
@@ -112,7 +112,7 @@ def _cuts(segment: Segment, max_bytes: int) -> list[tuple[int, int]]:
         behind = int(position[row])
         try:
             first = _entry_at(segment, behind, int(offset[row]))
-        except OSError:  # which is found again when the stretch is read
+        except OSError:  # reported when the stretch is read
             return cuts
         if first is not None and behind < segment.size:
             cuts.append((behind, first))
@@ -120,7 +120,7 @@ def _cuts(segment: Segment, max_bytes: int) -> list[tuple[int, int]]:
 
 
 def _entry_at(segment: Segment, position: int, offset: int) -> int | None:
-    """The first offset of the entry that begins there, if it may lie before `offset`, or hold it."""
+    """Return the first offset of the entry at `position`, or None if no valid entry up to `offset` begins there."""
     for chunk in read_chunks(segment.path, position, segment.size, chunk_bytes=1 << 12):
         batches = chunk.batches
         if chunk.position != position or batches.position.size == 0 or batches.position[0] != 0:

@@ -1,4 +1,4 @@
-"""What is handed to Spark: stretches with what a task has to know of their logs, several small ones together."""
+"""The Spark tasks of an audit, each of which reads one or more stretches."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .surroundings import look_around
 
 SMALLEST_TASK_BYTES = 4 << 20
 WAVES = 3
-"""Tasks for each core, so that none is long idle at the end."""
+"""Tasks per core, so that no core is idle for long at the end."""
 
 
 class AuditTask(NamedTuple):
-    """A stretch, and whose it is: the number of its log, and its own number in it."""
+    """A stretch, with the number of its log and its number within that log."""
 
     log: int
     number: int
@@ -28,20 +28,20 @@ class AuditTask(NamedTuple):
     epoch_starts: tuple[int, ...]
 
     def look(self, how: HowToLook) -> StretchFacts:
-        """What the task is for."""
+        """Audit the stretch."""
         return audit_stretch(self.stretch, self.number, self.epoch_starts, how)
 
 
 def begin(log: PartitionLog, before_offset: int | None) -> Begun:
-    """Look at what lies around a log."""
-    if log.topic == METADATA_TOPIC:  # of the controller, which a clean stop of the broker says nothing about
+    """Read the small files around a log."""
+    if log.topic == METADATA_TOPIC:  # a log of the controller; the clean shutdown marker is about the broker
         log = log._replace(is_closed=False)
     findings = Findings(log.topic, log.partition)
     return Begun(log, look_around(log, findings), findings, before_offset)
 
 
 def tasks_of(begun: Sequence[Begun], max_bytes: int) -> list[AuditTask]:
-    """The stretches of all logs, none much longer than `max_bytes`."""
+    """Return tasks for the stretches of all logs, none much longer than `max_bytes`."""
     found = []
     for at, each in enumerate(begun):
         epoch_starts = tuple(start for _, start in each.around.epochs or ())
@@ -51,13 +51,13 @@ def tasks_of(begun: Sequence[Begun], max_bytes: int) -> list[AuditTask]:
 
 
 def bytes_together(tasks: Iterable[AuditTask], cores: int, max_bytes: int) -> int:
-    """How much one task of Spark should read, so that all cores have some."""
+    """Return how many bytes one Spark task should read, so that all cores are used."""
     total = sum(task.stretch.end - task.stretch.start for task in tasks)
     return min(max(total // (max(cores, 1) * WAVES), SMALLEST_TASK_BYTES), max_bytes)
 
 
 def packed(tasks: Iterable[AuditTask], bytes_each: int) -> list[list[AuditTask]]:
-    """Tasks together that read about `bytes_each`."""
+    """Group tasks so that each group reads about `bytes_each`."""
     groups: list[list[AuditTask]] = []
     size = 0
     for task in tasks:
@@ -71,7 +71,10 @@ def packed(tasks: Iterable[AuditTask], bytes_each: int) -> list[list[AuditTask]]
 
 
 def settled(seen: Iterable[tuple[AuditTask, StretchFacts]], how: HowToLook) -> list[StretchFacts]:
-    """What was seen of a log, in order. A segment whose stretches do not fit together is audited once more, in one."""
+    """Return the facts about the stretches of a log, in order.
+
+    If the stretches of a segment do not fit together, the segment is audited again as a whole.
+    """
     facts: list[StretchFacts] = []
     ordered = sorted(seen, key=lambda each: each[0].number)
     for _, group in groupby(ordered, key=lambda each: each[0].stretch.path):

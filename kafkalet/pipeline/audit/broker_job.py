@@ -1,7 +1,7 @@
-"""The part of the audit that asks a live broker, as a second job of Spark.
+"""Compare logs with a live broker, in a second Spark job.
 
-Only when the logs have been read is it known which timestamps there are; so they are read once more, for the answers
-that the broker should give. One task for each stretch finds them, one for each log puts them together and asks.
+The timestamps to look up are known only after the logs have been read, so the logs are read a second time for the
+expected results. One task per stretch searches for them; one task per log combines them and queries the broker.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def compare_with_broker(
     spark: SparkSession, logs: Sequence[Listed], facts: Sequence[PartitionFacts], options: AuditOptions
 ) -> Comparison:
-    """Adds what disagrees to the findings of `facts`."""
+    """Compare the logs with the broker, and add disagreements to the findings of `facts`."""
     context = spark.sparkContext
     left_out = {at: reason for at, each in enumerate(logs) if (reason := _incomparable(each, facts[at]))}
     asked = {at for at, each in enumerate(logs) if each.is_compared} - left_out.keys()
@@ -75,17 +75,17 @@ def compare_with_broker(
 
 
 def _incomparable(each: Listed, facts: PartitionFacts) -> str | None:
-    """Why another replica may rightly answer otherwise than these files."""
+    """Return why another replica may legitimately differ from these files, or None."""
     if each.begun.is_followers:
         if facts.chain.compacted_up_to:
-            return "a follower's copy, compacted on its own"
+            return "a follower's copy, compacted independently of the leader"
         if each.begun.log.log_start_offset > facts.chain.log_begins_at:
-            return "a follower's copy, whose segments end elsewhere than the leader's"
+            return "a follower's copy, with other segment boundaries than the leader"
     return None
 
 
 def _compared(broker: LiveBroker, each: Listed, expected: ExpectedPartition, options: AuditOptions) -> Compared:
-    """What the broker answers. If the log changes meanwhile, it is read and asked for again, a few times."""
+    """Compare one log with the broker. If the log changes meanwhile, repeat the comparison a few times."""
     for _ in range(TRIES):
         compared = compare(broker, expected)
         if not each.has_changed() and compared.not_compared is None:
@@ -100,7 +100,7 @@ def _compared(broker: LiveBroker, each: Listed, expected: ExpectedPartition, opt
         )
         answers = _together(found, expected.queries)
         expected = _expected(each, facts.last_stable_offset, facts.log_end_offset, expected.queries, answers)
-    return Compared(0, Findings(expected.topic, expected.partition), "it kept changing")
+    return Compared(0, Findings(expected.topic, expected.partition), "the log kept changing")
 
 
 def _together(parts: Iterable[tuple[AuditTask, Answers]], queries: NDArray[np.int64]) -> Answers:

@@ -1,17 +1,17 @@
-"""Findings put together by their cause.
+"""Group findings by their cause.
 
-One missing batch makes every later entry of the .index wrong, leaves a hole in the sequences of a producer, and makes a
-broker answer otherwise. That is one fault with many consequences, and is told as one:
+A single missing batch makes all later entries of the .index wrong, leaves a gap in the sequences of a producer, and
+changes the answers of a broker. Such a fault is reported once, with its consequences:
 
-    a loss                  bytes of a .log that cannot be read, offsets that are missing, fall or lie elsewhere, and
-                            batches that lost their producer, explain what is wrong in the same log from there on
-    a lost end              checkpoints, snapshots and indexes that know of more than the log holds
-    half a file             what is missing in it
-    the same fault again    of entries in the same file, which go wrong together
-    what follows from all   ends that a reader would take, and a broker's answers
-    a name                  of a directory that is not the one which checkpoints name
+    loss               unreadable bytes of a .log, missing, decreasing or misplaced offsets, and batches without a
+                       producer explain later findings in the same log
+    lost end           explains checkpoints, snapshots and indexes that refer to offsets past the log end
+    truncated file     explains the entries that are missing from it
+    repeated fault     further entries of the same file with the same fault
+    derived results    any fault in a log explains wrong end offsets and broker answers
+    renamed directory  explains a missing partition that checkpoints name
 
-Findings that nothing explains are causes themselves.
+Findings that are not explained by another one are causes themselves.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ LOSSES = (
     *("checksum", "unreadable", "truncated", "zeros", "missing", "end-lost", "gone", "order", "range", "records"),
     *("no-producer", "log-is-no-file"),
 )
-"""Faults of a .log, by which what lies behind them may be explained."""
+"""Faults of a .log that may explain findings at later offsets."""
 SHIFTED = {"offset-index", "time-index", "empty-timeindex"}
-"""What a loss explains in the indexes of its own segment."""
+"""Faults in the indexes of the same segment that a loss explains."""
 LATER = {
     *("sequence", "epoch", "transaction", "txn-index", "no-txn-entry", "snapshot", "no-last-snapshot"),
     *("no-snapshots", "snapshot-ahead", "epoch-ahead", "ahead-recovery-point-offset-checkpoint"),
     *("ahead-replication-offset-checkpoint", "ahead-log-start-offset-checkpoint"),
 }
-"""What a loss explains anywhere in the log, at offsets behind it."""
+"""Faults anywhere in the log, at later offsets, that a loss explains."""
 DERIVED = {"ends", "list-offsets"}
-"""What anything that is wrong in the log may explain."""
+"""Faults that any other fault in the log may explain."""
 ONE_BY_ONE = {"checksum", "unreadable", "truncated", "missing", "records", "leader-epoch", "no-producer"}
-"""Faults that stand for themselves, each time."""
+"""Faults of which each occurrence is a separate cause."""
 SIGNS_OF_A_LOST_END = (
     *("ahead-recovery-point-offset-checkpoint", "snapshot-ahead", "ahead-replication-offset-checkpoint"),
     *("offset-index", "time-index", "txn-index", "epoch-ahead"),
 )
-"""Files that know of offsets behind the end of the log."""
+"""Faults of files that refer to offsets past the log end."""
 EXPLAINS = {
     "torn-index": {"offset-index"},
     "torn-timeindex": {"time-index"},
@@ -52,42 +52,42 @@ EXPLAINS = {
     "txn-index": {"no-txn-entry"},
     "corrupt-log-start-offset-checkpoint": {"log-start-lost"},
 }
-"""What a fault explains in the same segment, or in the same log."""
+"""The faults that a fault explains, in the same segment or log."""
 RENAMED = {"stray", "foreign-directory", "partition-unknown", "empty-partition", "partition-is-file"}
 SHOWN = 3
 
 
 class Cause(NamedTuple):
-    """A finding, and what follows from it."""
+    """A finding and its consequences."""
 
     finding: Finding
     consequences: tuple[Finding, ...] = ()
     left_out: int = 0
-    """Consequences that were only counted."""
+    """The number of further consequences, which were only counted."""
     alike: int = 0
-    """Findings of the same fault in the same file that were only counted."""
+    """The number of further findings of the same fault in the same file, which were only counted."""
 
     @property
     def following(self) -> int:
-        """How many consequences it has."""
+        """The number of consequences."""
         return len(self.consequences) + self.left_out
 
     def lines(self) -> Iterator[str]:
-        """The consequences, for people: how many of which kind, and the first ones."""
+        """Describe the consequences: how many there are of each kind, and the first ones."""
         if self.alike:
-            yield f"{self.alike:,} more like this in the same file"
+            yield f"{self.alike:,} more of the same kind in this file"
         if not self.following:
             return
         kinds = Counter(finding.check for finding in self.consequences)
         told = ", ".join(f"{count} {check}" for check, count in kinds.most_common())
-        more = f", and {self.left_out:,} more of these" if self.left_out else ""
+        more = f", and {self.left_out:,} more" if self.left_out else ""
         yield f"{self.following:,} consequence{'s' if self.following > 1 else ''}: {told}{more}"
         for finding in self.consequences[:SHOWN]:
             yield str(finding)
 
 
 def causes_in_log(findings: Findings) -> list[Cause]:
-    """What was found about one partition."""
+    """Group the findings of a partition by cause."""
     grouping = _Grouping(findings)
     grouping.by_loss()
     grouping.by_file()
@@ -97,7 +97,7 @@ def causes_in_log(findings: Findings) -> list[Cause]:
 
 
 def causes_in_directory(findings: Findings) -> list[Cause]:
-    """What was found about one log directory."""
+    """Group the findings of a log directory by cause."""
     grouping = _Grouping(findings)
     grouping.by_name()
     grouping.by_topic()
@@ -105,7 +105,7 @@ def causes_in_directory(findings: Findings) -> list[Cause]:
 
 
 def causes_together(found: Iterable[Cause]) -> list[Cause]:
-    """Causes of several partitions, of which each has found the same fault in a file that they share."""
+    """Merge causes that several partitions found in the same shared file (a corrupt offset checkpoint)."""
     shared: dict[tuple[str, str | None, int | None], Cause] = {}
     result: list[Cause] = []
     for cause in found:
@@ -128,7 +128,7 @@ class _Grouping:
         self.findings = findings
         self.found = findings.found
         self.parent: dict[int, int] = {}
-        """Of each finding that follows from another one, that one's place in `found`."""
+        """For each finding that is explained by another one, the index of that one in `found`."""
 
     def by_loss(self) -> None:
         losses = [at for at, finding in enumerate(self.found) if finding.fault in LOSSES]
@@ -174,7 +174,7 @@ class _Grouping:
                 self._follow(at, renamed, _is_named_after)
 
     def by_topic(self) -> None:
-        """Partitions of a topic that are gone together."""
+        """Group missing partitions by topic."""
         first: dict[str, int] = {}
         for at, finding in enumerate(self.found):
             if finding.fault == "partition-gone" and at not in self.parent:
@@ -199,7 +199,7 @@ class _Grouping:
         return [Cause(self.found[at], tuple(following), left_out[at], alike[at]) for at, following in members.items()]
 
     def _follow(self, at: int, candidates: Sequence[int], explains: Callable[[Finding, Finding], bool]) -> None:
-        """Let the finding follow from the last one of the candidates that explains it."""
+        """Set the parent of a finding to the last candidate that explains it."""
         for cause in reversed(candidates):
             if cause != at and explains(self.found[cause], self.found[at]):
                 self.parent[at] = cause
@@ -220,12 +220,12 @@ def _stem(finding: Finding) -> str:
 
 
 def _spoils(loss: Finding, later: Finding) -> bool:
-    """Whether a loss explains that the entries behind it fall or lie elsewhere."""
+    """Return whether a loss explains wrong offsets of later entries."""
     return later.fault in ("order", "range") and loss.file == later.file and _offset(loss) <= _offset(later)
 
 
 def _shifts(loss: Finding, entry: Finding) -> bool:
-    is_about_all = entry.position is None  # of the file: its end, or that it is empty
+    is_about_all = entry.position is None  # the finding is about the whole file: its end, or that it is empty
     return _stem(loss) == _stem(entry) and (is_about_all or _offset(loss) <= _offset(entry))
 
 
@@ -239,7 +239,7 @@ def _leaves_behind(loss: Finding, file: Finding) -> bool:
 
 
 def _is_named_after(directory: Finding, gone: Finding) -> bool:
-    """Whether a directory that is not right may be the one that is gone, under another name."""
+    """Return whether an unexpected directory may be the missing partition under another name."""
     name, wanted = os.path.basename(directory.file or ""), os.path.basename(gone.file or "")
     if directory.fault == "partition-unknown":
         return True

@@ -1,26 +1,26 @@
-"""What a live broker answers to ListOffsets, beside what the bytes say.
+"""Compare a live broker's answers to ListOffsets with the results expected from the record batches.
 
-A broker hides what lies at or behind the high watermark, and under read_committed what lies at or behind the last
-stable offset: where the first match lies there, it answers none. Both move while we ask, so both are asked for before
-and after, and an answer has to fit to either:
+A broker hides records from the high watermark on and, under read_committed, from the last stable offset on: if the
+first match is hidden, the result is empty. These bounds advance during the comparison, so they are fetched before and
+after it, and an answer may conform to either:
 
-    match below the bound before      it
-    match from the bound after on     none
-    in between                        one of the two
-    no match in what was audited      none, or something that was written after the audit began
-    the largest timestamp             the same; and if something was written since, none, for it may be hidden
+    match below the first bound       the match
+    match at or above the last bound  empty
+    match between the bounds          either of the two
+    no match in the audited offsets   empty, or a record that was written after the audit began
+    the largest timestamp             the same; also empty if records were written since, which may be hidden
 
-The last stable offset itself has to be the one that the batches tell, unless something was written meanwhile. Where
-the log start offset has moved, records that should be found may be gone: such a partition is counted, and not compared.
+The last stable offset must equal the one computed from the batches, unless records were written meanwhile. If the log
+start offset has moved, matching records may have been deleted: the partition is reported as not compared.
 
-The ends of the log are compared first. Offsets that only one side has are a disagreement, or are explained:
+The ends of the log are compared first. Offsets that exist on only one side are either explained or a finding:
 
-    only in the directory, below the broker's start    retention or DeleteRecords has deleted them at the broker
-    only in the directory, from the broker's end on    a finding: the broker has less than the directory
-    only in the broker, below the directory's start    a finding: a log never begins earlier later on
-    only in the broker, from the directory's end on    written since; or, in a follower's files, not replicated yet. If
-                                                       the broker works in this very directory, the files have lost
-                                                       their end: that is found when the log is put together
+    only in the directory, below the broker's log start    explained: retention or DeleteRecords deleted them
+    only in the directory, from the broker's log end on    a finding: the broker has fewer records than the directory
+    only in the broker, below the directory's log start    a finding: a log start offset never decreases
+    only in the broker, from the directory's log end on    explained: written since, or not replicated to this follower
+                                                           yet. If the broker is running in this directory, the files
+                                                           have lost their end, which partition_audit.py reports
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ from .asking import NOTHING, Answers, LogPlace
 from .findings import Findings
 
 READ_UNCOMMITTED, READ_COMMITTED = ISOLATION_LEVELS
-MOVED = "its log start moved"
+MOVED = "the log start offset moved"
 
 
 class Bounds(NamedTuple):
-    """What a broker says of a partition at one moment."""
+    """The offsets that a broker reports for a partition at one moment."""
 
     log_start_offset: int
     last_stable_offset: int
     high_watermark: int
 
     def of(self, isolation_level: str) -> int:
-        """A reader sees what lies below."""
+        """Return the offset below which records are visible under an isolation level."""
         return self.last_stable_offset if isolation_level == READ_COMMITTED else self.high_watermark
 
 
 class ExpectedPartition(NamedTuple):
-    """What the bytes of a partition say."""
+    """The expected state of a partition, computed from its files."""
 
     topic: str
     partition: int
@@ -67,60 +67,60 @@ class ExpectedPartition(NamedTuple):
     """The base offset of the first segment."""
     log_start_offset: int
     end_offset: int
-    """What lies behind was not audited."""
+    """The end of the audited offsets (exclusive)."""
     last_stable_offset: int
     queries: NDArray[np.int64]
     answers: Answers
     own_log_start_offset: int = 0
-    """What the directory itself says."""
+    """The log start offset according to the directory itself."""
     is_in_place: bool = False
-    """The broker is seen to work in this directory."""
+    """Whether the broker is known to run in this directory."""
     is_followers: bool = False
 
 
 class Compared(NamedTuple):
-    """What came of one partition."""
+    """The result of comparing one partition."""
 
     lookups: int
     findings: Findings
     not_compared: str | None = None
     """Why nothing was compared."""
     is_refused: str | None = None
-    """What the broker does not answer, and why."""
+    """The error that the broker returned."""
     explained: tuple[str, ...] = ()
-    """Offsets that only one side has, and why that is right."""
+    """Offsets that exist on only one side, with the explanation."""
 
 
 class Comparison(NamedTuple):
-    """How much was compared, of all partitions together."""
+    """The result of comparing all partitions."""
 
     broker: str
     lookups: int
     disagreements: int
     not_compared: tuple[str, ...]
-    """Partitions, each with the reason."""
+    """Partitions that were not compared, with the reason."""
     refused: tuple[str, ...]
-    """What the broker does not answer, and why."""
+    """Errors that the broker returned."""
     explained: tuple[str, ...] = ()
-    """Offsets that only the directories or only the broker have, and why that is right."""
+    """Offsets that exist only in the directories or only in the broker, with the explanation."""
 
     @property
     def is_complete(self) -> bool:
-        """Every partition was compared, and every question answered."""
+        """Whether every partition was compared without errors."""
         return not (self.not_compared or self.refused)
 
     def __str__(self) -> str:
-        told = f"{self.broker} was asked {self.lookups:,} times, {self.disagreements:,} answers disagree"
+        told = f"compared {self.lookups:,} lookups with {self.broker}: {self.disagreements:,} disagreements"
         if self.not_compared:
             told += f"; not compared: {', '.join(self.not_compared)}"
         if self.refused:
-            told += f"; not answered: {', '.join(self.refused)}"
+            told += f"; broker errors: {', '.join(self.refused)}"
         return told
 
 
 def bounds_of(broker: LiveBroker, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Bounds | KafkaError]:
-    """What the broker says now, and why it says nothing. The high watermark is asked for last, so that the others lie
-    at or below it."""
+    """Fetch the bounds of each partition, or the error that the broker returns. The high watermark is fetched last, so
+    that the other offsets are at or below it."""
     counts = broker.topics(internal=True)
     known = [(topic, partition) for topic, partition in partitions if partition < counts.get(topic, 0)]
     asked = [
@@ -132,7 +132,8 @@ def bounds_of(broker: LiveBroker, partitions: Sequence[TopicPartition]) -> dict[
         )
     ]
     result: dict[TopicPartition, Bounds | KafkaError] = {
-        each: KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, "the broker does not have it") for each in partitions
+        each: KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, "the broker does not have the partition")
+        for each in partitions
     }
     for each, *answers in zip(known, *asked, strict=True):
         refusals = [answer for answer in answers if isinstance(answer, KafkaError)]
@@ -142,7 +143,7 @@ def bounds_of(broker: LiveBroker, partitions: Sequence[TopicPartition]) -> dict[
 
 
 def compare(broker: LiveBroker, expected: ExpectedPartition) -> Compared:
-    """Ask for everything under both isolation levels."""
+    """Compare one partition under both isolation levels."""
     findings = Findings(expected.topic, expected.partition)
     key = expected.topic, expected.partition
     before = bounds_of(broker, [key])[key]
@@ -195,40 +196,41 @@ class _Comparing:
         self.has_grown = after.high_watermark > expected.end_offset
 
     def compare_ends(self) -> Iterator[str]:
-        """Yields what is explained."""
+        """Compare the ends of the log, and yield explained differences."""
         expected, start, end = self.expected, self.after.log_start_offset, self.after.high_watermark
         if start < expected.log_begins_at:
-            message = f"the log starts at {start}, its segments hold {expected.log_begins_at} to {expected.end_offset}"
+            segments = f"{expected.log_begins_at} to {expected.end_offset}"
+            message = f"the broker's log starts at {start}, but the segments contain {segments}"
             self._differs("directory-begins-late", message, start)
         if start > end:
             self._differs("broker-start-beyond-end", f"the broker's log starts at {start} and ends at {end}", start)
         own = expected.own_log_start_offset
         if own < min(start, expected.end_offset) and not expected.is_in_place:
             span = _span(own, min(start, expected.end_offset))
-            yield f"{span} only in the directory: deleted at the broker since (retention or DeleteRecords)"
+            yield f"{span} only in the directory: deleted from the broker since (retention or DeleteRecords)"
         if end < expected.end_offset:
             span = _span(max(end, own), expected.end_offset)
             what = "is empty" if start == end else f"ends at {end}"
             self._differs("broker-has-less", f"{span} only in the directory: the broker's log {what}", max(end, own))
         elif end > expected.end_offset:
-            why = "written after the directory was copied, if nothing was lost from it"
+            why = "written after the directory was copied, unless the copy is incomplete"
             if expected.is_in_place:
-                why = "written while it was audited"
+                why = "written during the audit"
             elif expected.is_followers:
                 why = "not replicated to this follower yet"
             yield f"{_span(max(expected.end_offset, start), end)} only in the broker: {why}"
 
     def compare_bounds(self, level: str) -> None:
-        """The high watermark is one of the ends, which were compared before."""
+        """Compare the last stable offset. The high watermark was already compared as the log end."""
         if level != READ_COMMITTED:
             return
         told = self.after.of(level)
         mine = min(self.expected.last_stable_offset, max(self.after.high_watermark, self.expected.log_start_offset))
-        # Kafka 4 leaves it below the log start where a transaction began there, Kafka 3 lifts it
+        # If a transaction began below the log start, Kafka 4 reports that offset, Kafka 3 the log start.
         if told == max(mine, self.expected.log_start_offset):
             return
         if told != mine and not (self.has_grown and told > mine):
-            self._add(f"under {level} the log ends at {told}, by its batches at {mine}", mine)
+            self._add(f"under {level}, the broker's log ends at {told}, but according to the batches at {mine}", mine)
 
     def compare(self, level: str, timestamp: int, wanted: LogPlace, answer: Found) -> None:
         told = LogPlace(*answer)
@@ -240,11 +242,12 @@ class _Comparing:
         if not (is_right or self._may_be_newer(timestamp, wanted, told)):
             name = "the largest timestamp" if timestamp == MAX_TIMESTAMP else f"timestamp {timestamp}"
             hidden = "" if wanted.offset == NOTHING or may_be_seen else f", which {level} hides"
-            message = f"for {name} under {level} the broker says {_named(told)}, the batches {_named(wanted)}{hidden}"
+            by_batches = f"according to the batches: {_named(wanted)}{hidden}"
+            message = f"for {name} under {level}, the broker returns {_named(told)}; {by_batches}"
             self._add(message, wanted.offset if wanted.offset != NOTHING else None)
 
     def _may_be_newer(self, timestamp: int, wanted: LogPlace, told: LogPlace) -> bool:
-        """Whether the broker may have found what was written since; the largest timestamp may be hidden, too."""
+        """Return whether an answer may be due to records that were written after the audit began."""
         if not self.has_grown:
             return False
         if timestamp == MAX_TIMESTAMP and told.offset == NOTHING:
@@ -264,5 +267,5 @@ def _span(first: int, end: int) -> str:
 
 def _named(answer: LogPlace) -> str:
     if answer.offset == NOTHING:
-        return "none"
-    return f"offset {answer.offset} at {answer.timestamp} in epoch {answer.leader_epoch}"
+        return "nothing"
+    return f"offset {answer.offset} (timestamp {answer.timestamp}, leader epoch {answer.leader_epoch})"

@@ -1,12 +1,12 @@
-"""What an audit looked at, what it could not look at, and what it left aside.
+"""The coverage of an audit: what was checked, what could not be checked and what was excluded.
 
-    partitions, segments, bytes     that are there, and of which so many were read
-    checked                         by kind of check, how much was compared
-    not checked                     what was to be checked and could not be, each with the reason
-    left aside                      what is rightly not read: directories that a broker is about to delete, topics that
-                                    were not chosen
+    partitions, segments, bytes     how many exist, and how many were read
+    checked                         how much was compared, by kind of check
+    not checked                     what could not be checked, with the reason
+    excluded                        what is intentionally not read: directories that a broker is about to delete, and
+                                    topics that were not selected
 
-As long as something was not checked, nobody may say that all agrees.
+If anything could not be checked, the verdict is not "everything agrees".
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 
 
 class Coverage(NamedTuple):
-    """Of a whole audit."""
+    """The coverage of a whole audit."""
 
     partitions: int
-    """That are there, of the topics that were chosen."""
+    """The existing partitions of the selected topics."""
     partitions_read: int
     segments: int
     segments_read: int
@@ -60,7 +60,7 @@ class Coverage(NamedTuple):
         return self.checked["bytes"] + self.checked["bytes allocated ahead"]
 
     def lines(self) -> Iterator[str]:
-        """For people."""
+        """Describe the coverage as text."""
         yield (
             f"read: {self.partitions_read:,} of {self.partitions:,} partitions, {self.segments_read:,} of "
             f"{self.segments:,} segments, {self.bytes_read:,} of {self.size_bytes:,} bytes"
@@ -70,12 +70,12 @@ class Coverage(NamedTuple):
             if counts:
                 yield f"checked: {checks}: {', '.join(counts)}"
         for what in self.left_aside:
-            yield f"left aside: {what}"
+            yield f"excluded: {what}"
         for skipped in self.not_checked:
             yield f"not checked: {skipped}"
 
     def as_dict(self) -> dict[str, Any]:
-        """For verdict.json."""
+        """Return the coverage for verdict.json."""
         return {
             "partitions": self.partitions,
             "partitions_read": self.partitions_read,

@@ -1,13 +1,13 @@
-"""What lies in a log directory beside its logs, and whether several directories belong together.
+"""Check the files and directories of a log directory, and the consistency of several log directories.
 
-    names           every directory is a log, TOPIC-PARTITION, or one that a broker has set aside under a name of its
-                    own; every file is one that a broker writes there
-    checkpoints     name no partition that is not there; after a clean stop the recovery points name all that are
-    partitions      none lies in two places; those of a topic have the same id, and no other topic has it
+    names           every directory is a log (TOPIC-PARTITION) or was renamed by a broker (-delete, -stray, -future);
+                    every file is one that brokers write
+    checkpoints     every partition they name exists; after a clean shutdown, the recovery points name all partitions
+    partitions      none exists twice; the partitions of a topic have the same topic ID, which no other topic has
     identity        directories of one broker have the same cluster.id and node.id, and different directory.ids
 
-What a broker is about to delete (TOPIC-PARTITION.ID-delete, for `file.delete.delay.ms` after the topic was deleted) is
-right, is not read, and is listed. A future replica (-future) should be read, and is not: it is listed as not checked.
+Directories that a broker is about to delete (TOPIC-PARTITION.ID-delete, for `file.delete.delay.ms` after the topic was
+deleted) are valid; they are not read but listed. Future replicas (-future) are not supported and listed as not checked.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CHECKPOINTS = (
 )
 _FILES = {*CHECKPOINTS, formats.CLEAN_SHUTDOWN, META_PROPERTIES, ".lock", "bootstrap.checkpoint", "kafkalet.json"}
 _DIRECTORIES = {"remote-log-index-cache"}
-"""Tiered storage keeps indexes there, and LogManager passes over it."""
+"""The index cache of tiered storage, which LogManager skips."""
 _TEMPORARY = re.compile(r".*\.tmp")
 _SET_ASIDE = re.compile(r"(.+)-(\d+)\.[^.]+-(delete|stray|future)")
 _HALF_A_LOAD = re.compile(r"\.kafkalog-\w+\.commit")
@@ -46,7 +46,7 @@ TopicPartition = tuple[str, int]
 
 
 class DirectoryFacts(NamedTuple):
-    """What is known of one log directory, or of all of them together."""
+    """The findings about one log directory, or about all of them together."""
 
     path: str
     findings: Findings
@@ -58,14 +58,16 @@ class _Names(NamedTuple):
     """The directories in a log directory."""
 
     logs: set[TopicPartition]
-    """With and without segments."""
+    """Partition directories, with or without segments."""
     set_aside: dict[TopicPartition, str]
-    """What they are on their way to: delete, stray, future."""
+    """Partition directories that were renamed, with the suffix: delete, stray or future."""
 
 
 def check_directories(listing: Listing, topics: Collection[str], cluster_id: str | None) -> list[DirectoryFacts]:
-    """The directories that were looked through, and last what holds of all of them. `topics`: only these, if there are
-    any. `cluster_id` is that of a live broker."""
+    """Check each log directory, and finally all of them together.
+
+    If `topics` is not empty, other topics are ignored. `cluster_id` is that of the live broker, if any.
+    """
     found = []
     for path in listing.directories:
         check = _DirectoryCheck(path, topics)
@@ -74,7 +76,7 @@ def check_directories(listing: Listing, topics: Collection[str], cluster_id: str
         found.append(DirectoryFacts(path, check.findings, tuple(check.being_deleted)))
     findings = Findings()
     for log, other in twice(listing.logs):
-        findings.add("directory", f"{log.name} also lies in {other.path}", fault="partition-twice", file=log.path)
+        findings.add("directory", f"{log.name} also exists in {other.path}", fault="partition-twice", file=log.path)
     _check_topic_ids(listing.logs, findings)
     parents = list(dict.fromkeys([*listing.directories, *(os.path.dirname(log.path) for log in listing.logs)]))
     _check_identities(parents, listing.directories, cluster_id, findings)
@@ -98,11 +100,11 @@ class _DirectoryCheck:
             if os.path.isdir(path):
                 self._directory(name, path)
             elif os.path.islink(path) and (named := topic_partition(name)):
-                self.there.logs.add(named)  # it cannot be listed, and that is said of the partition
+                self.there.logs.add(named)  # it cannot be listed, which is reported for the partition
             elif topic_partition(name):
                 self._add("partition-is-file", "a file has the name of a partition directory", path)
             elif name not in _FILES and not _TEMPORARY.fullmatch(name):
-                self._add("foreign-file", "no broker writes a file with this name", path)
+                self._add("foreign-file", "brokers do not write files with this name", path)
 
     def _directory(self, name: str, path: str) -> None:
         if named := topic_partition(name):
@@ -111,7 +113,7 @@ class _DirectoryCheck:
             self._set_aside(name, (match[1], int(match[2])), match[3], path)
         elif _HALF_A_LOAD.fullmatch(name):
             self._add(
-                "half-a-load", "a load was interrupted while it was put in place; the next load finishes it", path
+                "half-a-load", "a load was interrupted while it was committed; the next load will complete it", path
             )
         elif name not in _DIRECTORIES:
             self._add("foreign-directory", "the name is not TOPIC-PARTITION", path)
@@ -127,9 +129,9 @@ class _DirectoryCheck:
         try:
             is_log = is_partition(path)
         except OSError:
-            return  # it cannot be listed, and that is said of the partition
+            return  # it cannot be listed, which is reported for the partition
         if not is_log:
-            self._add("empty-partition", "the directory has the name of a partition and holds no log", path)
+            self._add("empty-partition", "the directory has the name of a partition but contains no log", path)
 
     def _set_aside(self, name: str, key: TopicPartition, state: str, path: str) -> None:
         self.there.set_aside[key] = state
@@ -138,14 +140,14 @@ class _DirectoryCheck:
         elif state == "future":
             current = os.path.join(self.path, f"{key[0]}-{key[1]}")
             if os.path.isdir(current):
-                self._add("future-beside", f"a future replica lies beside {current}, in the same log directory", path)
-            self.findings.skip(path, "a future replica is not read")
+                self._add("future-beside", f"a future replica and {current} are in the same log directory", path)
+            self.findings.skip(path, "future replicas are not supported")
         else:
-            self._add("stray", "a broker set this log aside because its metadata did not name it", path)
+            self._add("stray", "a broker renamed this log because it was not in the cluster metadata", path)
 
     def checkpoints(self, logs: Sequence[PartitionLog]) -> None:
-        """Compare them with the logs of all directories."""
-        # Kafka loads a partition from whichever of its directories it lies in.
+        """Compare the checkpoints with the logs of all directories."""
+        # Kafka loads a partition from any of its log directories.
         self.there.logs.update((log.topic, log.partition) for log in logs)
         gone: dict[TopicPartition, dict[str, int]] = defaultdict(dict)
         for name in CHECKPOINTS:
@@ -156,7 +158,7 @@ class _DirectoryCheck:
                 self.findings.skip(path, error.reason)
                 continue
             except CorruptFile:
-                continue  # each log's own audit says so
+                continue  # reported by the audit of each log
             self.findings.checked["checkpoint entries"] += len(offsets)
             for key, offset in offsets.items():
                 if self._is_gone(key):
@@ -166,26 +168,26 @@ class _DirectoryCheck:
         for (topic, partition), named in sorted(gone.items()):
             told = ", ".join(f"{name} at offset {offset}" for name, offset in named.items())
             state = self.there.set_aside.get((topic, partition))
-            where = f"it lies here as -{state} only" if state else "it does not exist"
+            where = f"exists only as -{state}" if state else "does not exist"
             path = os.path.join(self.path, f"{topic}-{partition}")
             fault = "partition-is-future" if state == "future" else "partition-gone"
-            self._add(fault, f"the partition is named by {told}, and {where}", path)
+            self._add(fault, f"the partition is named in {told}, but {where}", path)
 
     def _is_gone(self, key: TopicPartition) -> bool:
         if key in self.there.logs or (self.topics and key[0] not in self.topics):
             return False
-        # A broker that deletes a topic rewrites the checkpoints, that of high watermarks within five seconds.
+        # A broker that deletes a topic rewrites the checkpoints; that of the high watermarks within five seconds.
         return self.there.set_aside.get(key) != "delete" or is_at_rest(self.path)
 
     def _names_all(self, path: str, offsets: Mapping[TopicPartition, int], logs: Iterable[PartitionLog]) -> None:
         missing = [log for log in logs if log.topic != METADATA_TOPIC and (log.topic, log.partition) not in offsets]
         if not os.path.exists(path):
             if missing:
-                message = "the file is missing, though the broker stopped cleanly"
+                message = "the file is missing, although the broker was shut down cleanly"
                 self.findings.add("checkpoint", message, fault="no-recovery-points", file=path)
             return
         for log in missing:
-            message = f"{formats.RECOVERY_POINTS} does not name it, though the broker stopped cleanly"
+            message = f"not in {formats.RECOVERY_POINTS}, although the broker was shut down cleanly"
             self._add("partition-unknown", message, log.path)
 
     def _add(self, fault: str, message: str, path: str) -> None:
@@ -207,19 +209,19 @@ def _check_topic_ids(logs: Sequence[PartitionLog], findings: Findings) -> None:
         if topic != METADATA_TOPIC and some_have:
             for log in ids.pop(None, []):
                 path = os.path.join(log.path, formats.PARTITION_METADATA)
-                if not os.path.lexists(path):  # else it cannot be read, which is said already
-                    findings.add("topic-id", f"{log.name} has no topic id", fault="no-topic-id", file=path)
+                if not os.path.lexists(path):  # otherwise it is unreadable, which is already reported
+                    findings.add("topic-id", f"{log.name} has no topic ID", fault="no-topic-id", file=path)
         blamed |= _differing(topic, {key: found for key, found in ids.items() if key is not None}, findings)
     for topic_id, names in sorted(by_id.items()):
         if len(names) > 1 and topic_id not in blamed:
-            message = f"topics {', '.join(sorted(names))} have the same id {formats.uuid_text(topic_id)}"
+            message = f"the topics {', '.join(sorted(names))} have the same topic ID {formats.uuid_text(topic_id)}"
             log = by_topic[max(names)][topic_id][0]
             path = os.path.join(log.path, formats.PARTITION_METADATA)
             findings.add("topic-id", message, fault="topic-id-shared", file=path)
 
 
 def _differing(topic: str, ids: Mapping[bytes, Sequence[PartitionLog]], findings: Findings) -> set[bytes]:
-    """Ids that only fewer partitions of the topic have than another one."""
+    """Report partitions whose topic ID differs from that of most partitions of the topic. Return the differing IDs."""
     if len(ids) < 2:
         return set()
     most = max(ids, key=lambda topic_id: len(ids[topic_id]))
@@ -227,7 +229,7 @@ def _differing(topic: str, ids: Mapping[bytes, Sequence[PartitionLog]], findings
         for log in logs if topic_id != most else ():
             path = os.path.join(log.path, formats.PARTITION_METADATA)
             message = (
-                f"{log.name} has the topic id {formats.uuid_text(topic_id)}, other partitions of {topic} "
+                f"{log.name} has the topic ID {formats.uuid_text(topic_id)}, but other partitions of {topic} have "
                 f"{formats.uuid_text(most)}"
             )
             findings.add("topic-id", message, fault="topic-ids-differ", file=path)
@@ -251,7 +253,7 @@ def _check_identities(
     for path, properties in known.items():
         mine = properties.get("cluster.id")
         if cluster_id is not None and mine is not None and mine != cluster_id:
-            message = f"cluster.id is {mine}, the live broker belongs to cluster {cluster_id}"
+            message = f"cluster.id is {mine}, but the live broker belongs to cluster {cluster_id}"
             file = os.path.join(path, META_PROPERTIES)
             findings.add("identity", message, fault="other-cluster", file=file)
 
@@ -262,8 +264,8 @@ def _compare_identities(name: str, wanted: str, values: Mapping[str, str], findi
         earlier = paths[0] if wanted == "same" else next((p for p in paths[:at] if values[p] == values[path]), None)
         if earlier is None or (values[earlier] == values[path]) == (wanted == "same"):
             continue
-        word = "and" if wanted == "same" else "also"
-        message = f"{name} is {values[path]}, {word} in {earlier} {values[earlier]}"
+        word = "but is" if wanted == "same" else "and is also"
+        message = f"{name} is {values[path]}, {word} {values[earlier]} in {earlier}"
         file = os.path.join(path, META_PROPERTIES)
         findings.add("identity", message, fault=f"{name}-{'differs' if wanted == 'same' else 'repeated'}", file=file)
 

@@ -1,7 +1,7 @@
-"""Plots as SVG text: axes with round numbers, and marks inside them.
+"""Draw plots as SVG text, with axes and round tick values.
 
-Colours are names of classes (`data`, `committed`, `aborted`, `open`, `late`), which the page gives a meaning for light
-and dark. Nothing comes in that is not escaped, and nothing refers to anything outside.
+Colours are CSS classes (`data`, `committed`, `aborted`, `open`, `late`), which the page defines for light and dark
+mode. All text is escaped, and the SVG has no external references.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Format = Callable[[float], str]
 
 
 class Tick(NamedTuple):
-    """A round number on an axis, as text."""
+    """A tick of an axis: its value and its label."""
 
     value: float
     text: str
 
 
 class Axis(NamedTuple):
-    """From `low` to `high`, which differ, and are not the other way round."""
+    """An axis from `low` to `high`, where `low` < `high`."""
 
     low: float
     high: float
@@ -45,7 +45,7 @@ class Axis(NamedTuple):
     is_logarithmic: bool = False
 
     def share(self, value: float) -> float:
-        """Where a value lies, from 0 to 1."""
+        """Return the position of a value on the axis, from 0 to 1."""
         low, high = self.low, self.high
         if self.is_logarithmic:
             low, high, value = math.log1p(low), math.log1p(high), math.log1p(max(value, 0))
@@ -53,7 +53,7 @@ class Axis(NamedTuple):
 
 
 def number(value: float) -> str:
-    """123,456, 5.6 M, 0.25."""
+    """Format a number, such as 123,456, 5.6 M or 0.25."""
     for limit, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M")):
         if abs(value) >= limit:
             return f"{value / limit:.4g} {unit}"
@@ -61,7 +61,7 @@ def number(value: float) -> str:
 
 
 def size(value: float) -> str:
-    """Bytes, in units of 1024."""
+    """Format a size in bytes, with binary units."""
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if abs(value) < 1024 or unit == "TiB":
             break
@@ -70,7 +70,7 @@ def size(value: float) -> str:
 
 
 def duration(ms: float) -> str:
-    """1.5 s, 2 min, 3.2 h."""
+    """Format a duration, such as 1.5 s, 2 min or 3.2 h."""
     for limit, unit in ((_DAY_MS, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s")):
         if ms >= limit:
             return f"{ms / limit:.3g} {unit}"
@@ -78,7 +78,7 @@ def duration(ms: float) -> str:
 
 
 def moment(ms: float) -> str:
-    """A time in UTC; out of the calendar's range, the number itself."""
+    """Format a timestamp in UTC, or as a number of milliseconds if it is out of range."""
     try:
         return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
     except (ValueError, OverflowError, OSError):
@@ -86,7 +86,7 @@ def moment(ms: float) -> str:
 
 
 def linear(low: float, high: float, title: str, form: Format = number, count: int = 5) -> Axis:
-    """An axis with about `count` round numbers."""
+    """Return an axis with about `count` round tick values."""
     if high - low < 1e-9:
         high = low + 1
     step = 10 ** math.floor(math.log10((high - low) / count))
@@ -97,7 +97,7 @@ def linear(low: float, high: float, title: str, form: Format = number, count: in
 
 
 def sizes(high: float, title: str) -> Axis:
-    """An axis of bytes from 0, with round numbers of KiB, MiB and so on."""
+    """Return an axis for bytes, from 0, with round tick values in KiB, MiB and so on."""
     unit = 1024 ** max(min(int(math.log(max(high, 1), 1024)), 4), 0)
     axis = linear(0, high / unit, title)
     return Axis(
@@ -109,16 +109,16 @@ def sizes(high: float, title: str) -> Axis:
 
 
 def logarithmic(high: float, title: str, form: Format) -> Axis:
-    """From 0, by powers of ten."""
+    """Return a logarithmic axis from 0, with ticks at powers of ten."""
     top = max(high, 1)
     powers = [10**power for power in range(0, 20, 1 if top < 1e6 else 2) if 10**power <= top]
     return Axis(0, top, (Tick(0, form(0)), *(Tick(value, form(value)) for value in powers)), title, True)
 
 
 def times(low: int, high: int, count: int = 5) -> Axis:
-    """A time axis, in UTC. The date stands where it changes. Beyond the calendar it is one of milliseconds."""
+    """Return a time axis in UTC. Labels include the date where it changes. Out of range, the axis has milliseconds."""
     if high > LAST_MOMENT_MS:
-        return linear(low, max(high, low + (low >> 40)), "time (ms)")  # numbers that a float tells apart
+        return linear(low, max(high, low + (low >> 40)), "time (ms)")  # far enough apart for a float
     high = max(high, low + 1)
     step = next((step for step in _STEPS_MS if high - low <= step * count), -((low - high) // count))
     ticks: list[Tick] = []
@@ -135,7 +135,7 @@ def times(low: int, high: int, count: int = 5) -> Axis:
 
 
 class Plot:
-    """Marks between two axes. Positions are values of the axes."""
+    """A plot with two axes. Positions of marks are in units of the axes."""
 
     def __init__(self, x: Axis, y: Axis, label: str, height: int = HEIGHT) -> None:
         self.x = x
@@ -151,7 +151,7 @@ class Plot:
         return self.height - BOTTOM - self.y.share(y) * (self.height - TOP - BOTTOM)
 
     def box(self, left: float, right: float, low: float, high: float, kind: str, title: str = "") -> None:
-        """At least two pixels wide and high."""
+        """Draw a rectangle of at least two by two pixels."""
         x, y = self._at(left), self._up(high)
         width, height = max(self._at(right) - x, 2.0), max(self._up(low) - y, 2.0)
         inside = f"<title>{escape(title)}</title>" if title else ""
@@ -160,7 +160,7 @@ class Plot:
         )
 
     def steps(self, points: Iterable[tuple[float, float, float]], kind: str) -> None:
-        """An outline over pieces (left, right, height), each filled down to the axis."""
+        """Draw bars (left, right, height), filled down to the axis."""
         floor = self._up(self.y.low)
         path = "".join(
             f"M{self._at(left):.1f} {floor:.1f}V{self._up(value):.1f}H{max(self._at(right), self._at(left) + 1):.1f}"
@@ -171,7 +171,7 @@ class Plot:
             self._marks.append(f'<path class="{kind}" d="{path}"/>')
 
     def svg(self) -> str:
-        """The whole plot."""
+        """Return the plot as SVG."""
         right, bottom = WIDTH - RIGHT, self.height - BOTTOM
         parts = [
             f'<svg viewBox="0 0 {WIDTH} {self.height}" role="img" aria-label="{escape(self.label)}">',

@@ -1,15 +1,16 @@
-"""Has an index lost all its entries?
+"""Detect indexes that have lost all their entries.
 
-An empty index is legal in a small segment, and Kafka's own checks accept it. What gives it away is the other index:
-entries of .index and .timeindex are written together (LogSegment.append), and when a segment is closed, .timeindex
-gets one more.
+An empty index is valid for a small segment, and Kafka's own sanity checks accept it. The loss of its entries shows in
+the other index: entries of .index and .timeindex are written together (LogSegment.append), and when a segment is
+closed, .timeindex gets one more.
 
-    .index empty, .timeindex has at least two entries            .index has lost its entries
-    .index empty, .timeindex has one, appends still come         .index has lost its entries
-    .index has entries, .timeindex none, batches have times      .timeindex has lost its entries
+    .index is empty, .timeindex has two or more entries                          .index has lost its entries
+    .index is empty, .timeindex has one, the segment is active                   .index has lost its entries
+    .index has entries, .timeindex none, batches have timestamps                 .timeindex has lost its entries
 
-How far entries lie apart says the topic's index.interval.bytes, which a directory does not tell, and one append of a
-follower may fill a segment. So of a segment whose two indexes were emptied together only .timeindex is certain.
+The number of entries to expect is unknown: it depends on index.interval.bytes, which is not stored in a log directory,
+and a follower may fill a segment in a single append. If both indexes of a segment were emptied, only the loss of the
+.timeindex can therefore be detected.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .stretch_audit import StretchFacts
 
 
 def check_empty_indexes(facts: Sequence[StretchFacts], findings: Findings) -> None:
-    """The stretches of a whole log, in order."""
+    """Check all segments of a log. `facts` are those of all its stretches, in order."""
     for parts in _segments(facts):
         last = parts[-1]
         stretch = last.stretch
@@ -33,16 +34,16 @@ def check_empty_indexes(facts: Sequence[StretchFacts], findings: Findings) -> No
         index, time_index = stretch.beside(".index"), stretch.beside(".timeindex")
         least = 1 if takes_appends else 2
         if last.index_entries == 0 and last.time_index_entries >= least and is_file(index):
-            message = f"it is empty, and .timeindex has {last.time_index_entries} entries"
+            message = f"the index is empty, but .timeindex has {last.time_index_entries} entries"
             findings.add("offset-index", message, fault="empty-index", file=index, offset=stretch.base_offset)
         has_times = max(part.largest_timestamp for part in parts) >= 0
         if takes_appends and has_times and last.time_index_entries == 0 < last.index_entries and is_file(time_index):
-            message = f"it is empty, and .index has {last.index_entries} entries"
+            message = f"the index is empty, but .index has {last.index_entries} entries"
             findings.add("time-index", message, fault="empty-timeindex", file=time_index, offset=stretch.base_offset)
 
 
 def is_file(path: str) -> bool:
-    """Whether there is a file to speak of: one that is missing, or cannot be read, is another finding."""
+    """Return whether the index is a file. A missing or unreadable index is reported as another finding."""
     return os.path.isfile(path)
 
 

@@ -1,4 +1,4 @@
-"""The sound entries of a chunk, with what an audit wants to know of them besides their headers."""
+"""The valid entries of a chunk: record batches, and messages of formats 0 and 1."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ from kafkalet.protocol.wire import Buffer
 Int64s = NDArray[np.int64]
 
 MAX_RECORD_BYTES = 16 << 20
-"""How much of decompressed records is held at a time."""
+"""The maximum bytes of decompressed records that are held in memory at a time."""
 
 
 class Entries(NamedTuple):
-    """Entries that lie in `buffer`, in the order in which they lie."""
+    """Entries in `buffer`, in file order."""
 
     path: str
     buffer: Buffer
     batches: Batches
     position: Int64s
-    """In the file."""
+    """Positions in the file."""
     first_offset: Int64s
-    """Of the records in them, deleted ones included: a wrapper of formats 0 and 1 does not say it itself."""
+    """The first offset of each entry, including deleted records. The header of a compressed entry of format 0 or 1
+    does not have it, so it is taken from the records."""
 
     @property
     def span(self) -> Int64s:
-        """How many offsets an entry takes up."""
+        """The number of offsets that each entry spans."""
         return self.batches.last_offset - self.first_offset + 1
 
     @property
@@ -40,7 +41,7 @@ class Entries(NamedTuple):
         return self.position + self.batches.size
 
     def before(self, offset: int) -> Entries:
-        """The entries that begin below `offset`, up to the first one that does not."""
+        """Return the leading entries that begin below `offset`."""
         behind = np.flatnonzero(self.batches.base_offset >= offset)
         if behind.size == 0:
             return self
@@ -49,7 +50,7 @@ class Entries(NamedTuple):
 
 
 def entries_of(path: str, position: int, buffer: Buffer, batches: Batches) -> Entries:
-    """The entries of a chunk whose buffer begins at `position` of the file."""
+    """Return the entries of a chunk whose buffer begins at `position` in the file."""
     first_offset = batches.base_offset.copy()
     wrappers = np.flatnonzero((batches.magic < 2) & (batches.codec != 0))
     for row in wrappers.tolist():
@@ -57,19 +58,22 @@ def entries_of(path: str, position: int, buffer: Buffer, batches: Batches) -> En
             for records in decode_all(buffer, batches.take(slice(row, row + 1)), ()):
                 first_offset[row] = min(first_offset[row], records.offset.min(initial=first_offset[row]))
         except Unreadable:
-            continue  # it is found again where the records are checked
+            continue  # reported when the records are checked
     return Entries(path, buffer, batches, position + batches.position, first_offset)
 
 
 class Broken(NamedTuple):
-    """An entry with the right checksum whose records no consumer could read."""
+    """An entry with a valid checksum but unreadable records."""
 
     row: int
     reason: str
 
 
 def records_of(entries: Entries, want: Collection[str]) -> Iterator[Records | Broken]:
-    """The records of all entries, some MiB at a time; `row` counts in `entries`. Broken entries come in between."""
+    """Decode the records of all entries, a few MiB at a time, and yield Broken for entries that cannot be decoded.
+
+    `row` is the index of an entry in `entries`.
+    """
     batches = entries.batches
     count = batches.position.size
     done = 0

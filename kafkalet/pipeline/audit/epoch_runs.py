@@ -1,7 +1,7 @@
-"""Leader epochs never fall along a log, and each begins where leader-epoch-checkpoint says.
+"""Check that leader epochs never decrease along a log and match leader-epoch-checkpoint.
 
-Entries of formats 0 and 1 carry no epoch. The checkpoint forgets epochs below the log start offset, except the one
-that was current there, which then begins at the log start offset.
+Entries of formats 0 and 1 have no epoch. The checkpoint drops epochs below the log start offset, except the one that
+is current there, whose start offset is then set to the log start offset.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ EPOCH_RUN = np.dtype(
         ("stretch", "i4"),
     ]
 )
-"""Entries of one epoch that follow each other; positions are in the file of the stretch."""
+"""A run of consecutive entries with the same epoch. Positions are in the file of the stretch."""
 EpochRuns = NDArray[np.void]
 NO_EPOCH_RUNS: EpochRuns = np.empty(0, EPOCH_RUN)
 
 
 class EpochsOfStretch:
-    """Collects the runs of one stretch. A run also ends where the checkpoint says that an epoch begins."""
+    """Collects the runs of one stretch. A run also ends where an epoch starts according to the checkpoint."""
 
     def __init__(self, number: int, starts: Sequence[int]) -> None:
         self._number = number
@@ -63,9 +63,9 @@ class EpochsOfStretch:
 def check_epochs(
     runs: EpochRuns, paths: Sequence[str], checkpoint: Sequence[tuple[int, int]] | None, findings: Findings
 ) -> None:
-    """The runs of a whole log, in order; `paths` are the files of its stretches.
+    """Check the runs of a whole log, which must be in order. `paths` are the files of its stretches.
 
-    Each wrong epoch is reported where it stands, and once: what follows in the right epoch is not blamed for it.
+    Each wrong epoch is reported once, at its own position; later entries with the right epoch are not reported.
     """
     runs = runs[runs["has_epoch"]]
     epoch = runs["epoch"].astype(np.int64)
@@ -77,7 +77,7 @@ def check_epochs(
         told = np.where(slot >= 0, epochs[slot], -1)
     messages = dict(_falls(epoch, told))
     for at in np.flatnonzero((told >= 0) & (told != epoch)).tolist():
-        messages[at] = f"leader epoch {epoch[at]}, where leader-epoch-checkpoint says {told[at]}"
+        messages[at] = f"the leader epoch is {epoch[at]}, but {told[at]} in leader-epoch-checkpoint"
     for at, message in sorted(messages.items()):
         run = runs[at]
         findings.add(
@@ -91,8 +91,10 @@ def check_epochs(
 
 
 def _falls(epoch: NDArray[np.int64], told: NDArray[np.int64]) -> Iterator[tuple[int, str]]:
-    """Runs that the checkpoint says nothing of and that break the order: one that is lower than the run before, or one
-    that rises above those on its two sides."""
+    """Yield runs that are not covered by the checkpoint and break the order.
+
+    Either the epoch of a run is lower than the one before it, or it is higher than those on both sides.
+    """
     rising: list[tuple[int, int]] = []
     for at in np.flatnonzero(told < 0).tolist():
         mine = int(epoch[at])
@@ -101,6 +103,6 @@ def _falls(epoch: NDArray[np.int64], told: NDArray[np.int64]) -> Iterator[tuple[
         elif len(rising) > 1 and rising[-2][1] <= mine:
             other, high = rising.pop()
             rising.append((at, mine))
-            yield other, f"leader epoch {high} comes before {mine}"
+            yield other, f"leader epoch {high} precedes {mine}"
         else:
-            yield at, f"leader epoch {mine} comes after {rising[-1][1]}"
+            yield at, f"leader epoch {mine} follows {rising[-1][1]}"

@@ -1,19 +1,19 @@
-"""facts.parquet: all that was found out, a row for each fact.
+"""The table facts.parquet, with a row for each fact about a log.
 
-    kind           name                  value                     text
-    partition      log_start_offset ...  the number                  its path, for `log_begins_at`
-    codec          the codec             bytes                     "entries 12, records 3400"
-    batch          1, 2, 4, 8, ...       how many batches have up to so many records, and more than half of that
+    kind           name                     value                     text
+    partition      log_start_offset, ...    the number                the path of the log, for `log_begins_at`
+    codec          the codec                bytes                     "entries 12, records 3400"
+    batch          1, 2, 4, 8, ...          number of batches with up to this many records, but more than half as many
     segment        size, entries, records, bytes, largest_timestamp, damaged_bytes (first_offset, last_offset, file)
-    transaction    open, aborted, committed, ended                 records; bytes in `text`
-                   (producer_id, producer_epoch, first_offset, last_offset: of the marker, null while it is open)
-    gap            compacted, unreadable, missing                  how many offsets (first_offset, last_offset, file)
-    key            the key, as text or hex                         how often it comes, at least
-    time           of a piece of time: its begin in ms             records; bytes in `text`
-    finding        the check                                       null; what is wrong
+    transaction    open, aborted, committed, ended                    records; bytes in `text`
+                   (producer_id, producer_epoch, first_offset, last_offset: that of the marker, or null if open)
+    gap            compacted, unreadable, missing                     offsets (first_offset, last_offset, file)
+    key            the key, as text or hex                            minimum number of records with the key
+    time           start of an interval, in ms                        records; bytes in `text`
+    finding        the check                                          null; the message in `text`
 
-Columns that do not apply are null; a finding about a whole log directory has no topic. Offsets are inclusive. A
-timestamp of -1 is none.
+Columns that do not apply are null; findings about a whole log directory have no topic. Offsets are inclusive. A
+timestamp of -1 means none.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SCHEMA = pa.schema(
 
 
 def tables(facts: PartitionFacts, heaviest_keys: int) -> Iterator[pa.Table]:
-    """The rows about one log. Raises nothing: every log has some."""
+    """Yield the rows about one log, in one or two tables."""
     rows = [*_about(facts), *_segments(facts), *_gaps(facts), *_keys(facts, heaviest_keys), *_times(facts)]
     yield _table(facts, rows)
     if facts.transactions.size:
@@ -55,12 +55,12 @@ def tables(facts: PartitionFacts, heaviest_keys: int) -> Iterator[pa.Table]:
 
 
 def findings_table(findings: Findings) -> pa.Table:
-    """The rows about a log directory."""
+    """Return the rows about a log directory."""
     return pa.Table.from_pylist([{"topic": None, "partition": None} | row for row in _found(findings)], SCHEMA)
 
 
 def numbers(facts: PartitionFacts) -> dict[str, int]:
-    """The numbers about one log, by name."""
+    """Return the numbers about one log, by name."""
     chain, times = facts.chain, facts.times
     data = facts.records - facts.markers
     return {
@@ -98,7 +98,7 @@ def numbers(facts: PartitionFacts) -> dict[str, int]:
 
 
 def key_name(key: bytes) -> str:
-    """A key as people can read it: as text where it is some, else in hex."""
+    """Format a key as text if it is printable UTF-8, else in hex."""
     try:
         text = key.decode()
     except UnicodeDecodeError:
@@ -107,7 +107,7 @@ def key_name(key: bytes) -> str:
 
 
 def heaviest(facts: PartitionFacts, count: int) -> list[tuple[str, int]]:
-    """Keys and how often they come, the heaviest first."""
+    """Return the most frequent keys with their number of records, in descending order."""
     if facts.keys.key is None:
         return []
     keys = facts.keys.key.slice(0, count).to_pylist()

@@ -1,26 +1,26 @@
-"""What an audit finds wrong, what it looked at, and what it could not look at.
+"""The findings of an audit, what it has checked and what it could not check.
 
-A finding is something that a log must not have, or on which two places that should agree do not. `check` is one of
+A finding is an invalid state of a log, or a disagreement between two sources. `check` is one of
 
-    checksum, unreadable, truncated      entries of a .log that cannot be read
-    zeros                                zeros behind the last entry
-    records                              an entry whose records contradict its header
-    order, range, missing                offsets that fall, that lie outside their segment, that nothing explains
-    leader-epoch                         epochs that fall, or are not those of leader-epoch-checkpoint
+    checksum, unreadable, truncated      unreadable entries of a .log
+    zeros                                zeros after the last entry
+    records                              records that contradict the header of their entry
+    order, range, missing                offsets that decrease, are outside their segment, or are missing unexplained
+    leader-epoch                         epochs that decrease, or differ from leader-epoch-checkpoint
     offset-index, time-index, txn-index  entries of .index, .timeindex, .txnindex
-    sequence, epoch, transaction         what a producer must not do
-    snapshot                             a .snapshot that is not the state that the batches have made
-    checkpoint                           offsets outside the log, in the small files beside it
-    file                                 files that should not, or should be there
-    ends                                 the log's ends as a reader of the files takes them
-    directory                            what lies in a log directory and is no log; partitions that are not there
-    topic-id, identity                   partition.metadata; cluster, node and directory in meta.properties
-    broker, list-offsets                 a live broker's ends of the log, and its answers
+    sequence, epoch, transaction         violations of the producer protocol
+    snapshot                             a .snapshot that differs from the producer state according to the batches
+    checkpoint                           offsets in checkpoint files that are outside the log
+    file                                 missing or unexpected files
+    ends                                 end offsets according to indexes and snapshots
+    directory                            unexpected files and directories in a log directory; missing partitions
+    topic-id, identity                   partition.metadata; cluster, node and directory IDs in meta.properties
+    broker, list-offsets                 a live broker's log end offsets and lookup results
 
-and `fault` says more precisely what is wrong: `reactions.py` knows by it what Apache Kafka does on its next start.
+`fault` is more specific, and determines in `reactions.py` what Apache Kafka does on its next start.
 
-One broken sector can make thousands of findings, so that of each fault and file the first ones are kept and the others
-counted. Which of them have the same cause is found out in causes.py.
+A single bad sector can cause thousands of findings. Therefore only the first ones for each fault and file are kept, and
+the others counted. causes.py groups findings by cause.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SHOWN = 20
 
 
 class Finding(NamedTuple):
-    """`position` in bytes of `file`; None where there is no such place. Without a topic it is about a directory."""
+    """A finding. `position` is a byte position in `file`. A finding without a topic is about a log directory."""
 
     check: str
     topic: str | None
@@ -44,7 +44,7 @@ class Finding(NamedTuple):
     message: str
     fault: str = ""
     end_offset: int | None = None
-    """Where the offsets that are affected end, exclusive, if they are more than one."""
+    """The end of the affected offsets (exclusive), if there is more than one."""
 
     def __str__(self) -> str:
         where = [] if self.topic is None else [f"{self.topic}-{self.partition}"]
@@ -56,7 +56,7 @@ class Finding(NamedTuple):
 
 
 class NotChecked(NamedTuple):
-    """Something that was to be checked and could not be."""
+    """A file or directory that could not be checked."""
 
     topic: str | None
     partition: int | None
@@ -69,14 +69,14 @@ class NotChecked(NamedTuple):
 
 
 class Findings:
-    """What came of the checks of one partition, or of one log directory."""
+    """Collects the findings about one partition or one log directory."""
 
     def __init__(self, topic: str | None = None, partition: int | None = None) -> None:
         self.topic = topic
         self.partition = partition
         self.found: list[Finding] = []
         self.checked: Counter[str] = Counter()
-        """How much was looked at, by the names in coverage.py."""
+        """How much was checked, by the names in coverage.py."""
         self.not_checked: list[NotChecked] = []
         self._counts: Counter[tuple[str, str | None]] = Counter()
 
@@ -100,13 +100,13 @@ class Findings:
             self.found.append(Finding(check, *place, message, fault, end_offset))
 
     def skip(self, path: str, reason: str) -> None:
-        """Say that the file or directory at `path` was to be checked and could not be."""
+        """Record that the file or directory at `path` could not be checked."""
         skipped = NotChecked(self.topic, self.partition, path, reason)
         if skipped not in self.not_checked:
             self.not_checked.append(skipped)
 
     def merge(self, other: Findings) -> None:
-        """Take in what another one has found of the same partition."""
+        """Add the findings of another object about the same partition."""
         for check, _, _, file, position, offset, message, fault, end in other.found:
             self.add(check, message, fault=fault, file=file, position=position, offset=offset, end_offset=end)
         for key, count in other._counts.items():
@@ -120,7 +120,7 @@ class Findings:
         return sum(self._counts.values())
 
     def left_out(self) -> Iterable[tuple[str, str | None, int]]:
-        """Of which fault and file there were more than are kept, and how many more."""
+        """Return the number of findings that were counted but not kept, by fault and file."""
         kept = Counter((finding.fault, finding.file) for finding in self.found)
         return [
             (fault, file, count - kept[fault, file])

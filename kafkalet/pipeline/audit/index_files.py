@@ -1,7 +1,7 @@
-"""The entries of index files as they are, right or wrong.
+"""Read the entries of index files without validation.
 
-`kafkalet.pipeline.logs.indexes` refuses a file at its first impossible entry, as a reader should. An audit wants all
-of them, each with its position.
+`kafkalet.pipeline.logs.indexes` raises an error at the first invalid entry, as a reader should. An audit needs all
+entries, valid or not.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from kafkalet.pipeline.logs.files import read_whole
 
 
 def read_entries(path: str, entry: np.dtype[Any], *, is_padded: bool = True) -> NDArray[Any]:
-    """The whole entries, up to the zeros that may be allocated ahead. Raises FileNotFoundError, UnreadableFile.
+    """Return the complete entries, without preallocated zeros. Raises FileNotFoundError, UnreadableFile.
 
-    An entry of zeros may itself be the first one, where there is no other: (timestamp 0, base offset).
+    A single entry of zeros is kept, because it may be valid: (timestamp 0, base offset).
     """
     data = read_whole(path)
     size = entry.itemsize
@@ -30,7 +30,7 @@ def read_entries(path: str, entry: np.dtype[Any], *, is_padded: bool = True) -> 
 
 
 def torn_bytes(path: str, entry: np.dtype[Any]) -> int:
-    """How many bytes behind the last whole entry are not zero, or more than none: less than an entry."""
+    """Return the number of bytes after the last complete entry, or 0 if they are all zeros."""
     size = os.path.getsize(path)
     rest = size % entry.itemsize
     if rest == 0:

@@ -1,8 +1,8 @@
-"""The audit as a job of Spark.
+"""The audit as a Spark job.
 
-    directories ── find ──> stretches ── Spark: one task or more each ──> what was seen ── Spark: by log ──> facts
+    directories ── list ──> stretches ── Spark ──> facts per stretch ── Spark, by log ──> facts per log
 
-What comes back to the driver is of bounded size for each log, but for the transactions.
+The result per log that is returned to the driver has bounded size, except for the transactions.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ def audit(spark: SparkSession, paths: Sequence[str], options: AuditOptions | Non
 
 
 def _listed(logs: Sequence[PartitionLog], options: AuditOptions) -> tuple[list[Listed], str | None]:
-    """The logs with what a broker says of them, and the id of its cluster."""
+    """List the files of all logs, with the offsets that the broker reports, and return them with its cluster ID."""
     found: list[Listed] = []
     with live_broker(options) if options.bootstrap is not None else nullcontext() as broker:
         for log in logs:
-            # No broker answers its clients for the log of the controllers.
+            # Brokers do not serve the log of the controllers to clients.
             asked = None if log.topic == METADATA_TOPIC else broker
-            with suppress(FileNotFoundError):  # deleted since
+            with suppress(FileNotFoundError):  # deleted in the meantime
                 found.append(listed(log, asked))
         if broker is None:
             return found, None
@@ -70,8 +70,8 @@ def _listed(logs: Sequence[PartitionLog], options: AuditOptions) -> tuple[list[L
 
 
 def chosen(paths: Sequence[str], options: AuditOptions) -> Listing:
-    """What is to be audited. Raises ValueError for a topic that is not there, and where there is no log at all: that
-    nothing was looked at must not pass for all being well."""
+    """Return the logs to audit. Raises ValueError if a selected topic does not exist, or if there are no logs at all,
+    because an audit of nothing must not succeed."""
     topics = set(options.topics)
     found = listing(paths, lenient=True, with_metadata=True, wanted=lambda topic, _: not topics or topic in topics)
     if missing := topics - {log.topic for log in found.logs} - {each.topic for each in found.unlisted}:
@@ -84,7 +84,7 @@ def chosen(paths: Sequence[str], options: AuditOptions) -> Listing:
 def _audit_logs(
     spark: SparkSession, logs: Sequence[Listed], options: AuditOptions
 ) -> list[tuple[Listed, PartitionFacts]]:
-    """The facts about each log, and as what it was listed, which may have been done again."""
+    """Audit each log, and return its facts with its file listing, which is newer if the log changed meanwhile."""
     context = spark.sparkContext
     sampled = options.timestamps if options.bootstrap is not None else 0
     how = HowToLook(options.chunk_bytes, sampled, options.seed)
@@ -115,7 +115,7 @@ def _audit_logs(
 
 
 def write(verdict: Verdict, folder: str, options: AuditOptions) -> None:
-    """The three results."""
+    """Write facts.parquet, verdict.json and report.html."""
     os.makedirs(folder, exist_ok=True)
     with pq.ParquetWriter(os.path.join(folder, FACTS), SCHEMA) as writer:
         for directory in verdict.directories:

@@ -1,13 +1,15 @@
-"""Which keys are heavy, and how many there are, in bounded memory.
+"""Sketches of the most frequent keys and of the number of distinct keys, in bounded memory.
 
-Heavy keys: the counts of the CAPACITY heaviest so far (Misra and Gries' summary, merged as Agarwal and others showed).
-When there are more, the count of the first one too many is taken off all, so that a key's count may be too low by what
-was taken off in total, never too high; with fewer distinct keys than the capacity all counts are exact.
+Frequent keys: counts of the CAPACITY most frequent keys so far (a Misra-Gries summary, merged as in Agarwal et al.).
+When the capacity is exceeded, the count of the first excess key is subtracted from all counts. A count may therefore
+be too low, by at most the total that was subtracted, but never too high. With up to CAPACITY distinct keys, all counts
+are exact.
 
-Distinct keys: the smallest K of 64-bit hashes of all keys (Bar-Yossef and others). If the K-th smallest lies at a
-fraction f of the range, there are about (K - 1) / f keys, give or take 2 %; with fewer than K the number is exact.
+Distinct keys: the K smallest of the 64-bit hashes of all keys (KMV, Bar-Yossef et al.). If the K-th smallest hash is at
+fraction f of the range, there are about (K - 1) / f keys, with an error of about 2 %. Below K keys, the number is
+exact.
 
-Both sketches of two stretches make that of both together, whichever comes first.
+Both sketches can be merged, in any order.
 """
 
 from __future__ import annotations
@@ -31,21 +33,21 @@ Hashes = npt.NDArray[np.uint64]
 
 
 class Keys(NamedTuple):
-    """A sketch of the keys of some records."""
+    """A sketch of the keys of a set of records."""
 
     records: int = 0
     without_key: int = 0
     key: Any = None
-    """pa.BinaryArray of the heaviest keys, the heaviest first; None for none."""
+    """pa.BinaryArray of the most frequent keys, in descending order; None if there are none."""
     counts: npt.NDArray[np.int64] = np.empty(0, np.int64)
-    """How often each comes, at least."""
+    """The minimum number of records with each key."""
     too_low_by: int = 0
-    """At most."""
+    """The maximum error of the counts."""
     smallest: Hashes = np.empty(0, np.uint64)
 
     @property
     def distinct(self) -> int:
-        """About how many keys there are."""
+        """The estimated number of distinct keys."""
         if self.smallest.size < SMALLEST:
             return int(self.smallest.size)
         return round((SMALLEST - 1) / ((float(self.smallest[-1]) + 1) / _SPAN))
@@ -55,20 +57,20 @@ class Keys(NamedTuple):
         return self.smallest.size < SMALLEST
 
     def and_those(self, keys: Any) -> Keys:
-        """With one more pa.BinaryArray of keys, null where a record has none."""
+        """Add a pa.BinaryArray of keys, which is null for records without a key."""
         without = keys.null_count
         if without == len(keys):
             return self._replace(records=self.records + len(keys), without_key=self.without_key + without)
         counted = pc.value_counts(keys.drop_null() if without else keys)
         key, count = counted.field("values"), counted.field("counts").to_numpy()
         hashed = hashes(key)
-        if self.smallest.size == SMALLEST:  # most are not among the smallest any more
+        if self.smallest.size == SMALLEST:  # discard most hashes before sorting
             hashed = hashed[hashed < self.smallest[-1]]
         smallest = np.unique(hashed)[:SMALLEST]
         return self.and_also(Keys(len(keys), without, key, count, 0, smallest))
 
     def and_also(self, other: Keys) -> Keys:
-        """The sketch of both."""
+        """Merge two sketches."""
         key, count, dropped = _heaviest(self, other)
         return Keys(
             self.records + other.records,
@@ -101,7 +103,7 @@ def _heaviest(one: Keys, other: Keys) -> tuple[Any, npt.NDArray[np.int64], int]:
 
 
 def hashes(keys: Any) -> Hashes:
-    """64-bit hashes of a pa.BinaryArray without nulls: polynomials over their bytes, mixed."""
+    """Return 64-bit polynomial hashes of a pa.BinaryArray without nulls."""
     result = np.empty(len(keys), np.uint64)
     offset = np.frombuffer(keys.buffers()[1], np.int32)[keys.offset : keys.offset + len(keys) + 1].astype(np.int64)
     content = keys.buffers()[2]

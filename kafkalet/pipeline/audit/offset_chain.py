@@ -1,13 +1,12 @@
-"""The offsets of a whole log, stretch behind stretch: where it ends, what is left out, and why.
+"""Follow the offsets of a whole log: determine the log end offset, the gaps and their reasons.
 
-    compacted   a cleaner has been there: it writes down how far it came (cleaner-offset-checkpoint), and what it left
-                of batches tells it too, or the caller does
-    unreadable  bytes that cannot be read lie where the offsets should be
-    missing     nobody explains it: a finding
+    compacted   the log cleaner has run, according to cleaner-offset-checkpoint, the remaining batches or the caller
+    unreadable  unreadable bytes are in place of the offsets
+    missing     there is no explanation, which is a finding
 
-Kafka keeps the last offset of a compacted batch, and of a producer's last batch even if all its records are gone, so
-that a gap of a compacted log lies between batches, or shows as too few records inside of one. A log that was never
-compacted has no gap at all.
+Kafka preserves the last offset of a compacted batch, and the last batch of a producer even if it is empty. A gap in a
+compacted log is therefore either between batches, or a batch with fewer records than offsets. A log that was never
+compacted has no gaps.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ EVERYTHING = np.iinfo(np.int64).max
 
 
 class Gap(NamedTuple):
-    """Offsets from `first_offset` up to `end_offset`, exclusive, that no entry holds; `position` is behind them."""
+    """Missing offsets from `first_offset` to `end_offset` (exclusive). The next entry is at `position`."""
 
     reason: str
     first_offset: int
@@ -38,20 +37,20 @@ class Gap(NamedTuple):
 
 
 class OffsetChain(NamedTuple):
-    """What follows from the offsets of all stretches."""
+    """The result of following the offsets of a log."""
 
     log_begins_at: int
     """The base offset of the first segment."""
     log_end_offset: int
     gaps: tuple[Gap, ...]
     left_out: dict[str, int]
-    """How many offsets, by reason."""
+    """The number of offsets in gaps, by reason."""
     removed_inside: int
-    """Offsets that a cleaner has taken out of batches that are still there."""
+    """The number of records that compaction has removed from remaining batches."""
     compacted_up_to: int
-    """Up to there a cleaner has been at work."""
+    """The offset up to which the log was compacted."""
     is_end_known: bool = True
-    """The last segment could be read to its end."""
+    """Whether the last segment could be read to its end."""
 
 
 SHOWN = 1000
@@ -65,9 +64,9 @@ def follow_offsets(
     *,
     reaches_at_least: int = 0,
 ) -> OffsetChain:
-    """The stretches of a log in order, whose end is known to be at or behind `reaches_at_least`.
+    """Follow the offsets of a log. `facts` are those of its stretches, in order.
 
-    `is_compacted`: every gap is taken as a cleaner's.
+    The log is known to end at or after `reaches_at_least`. With `is_compacted`, all gaps count as compacted.
     """
     compacted_up_to = max([_cleaned(facts, cleaned_up_to), *(part.extent.compacted_up_to for part in facts)])
     if is_compacted:
@@ -89,8 +88,11 @@ def follow_offsets(
 
 
 def _cleaned(facts: Sequence[StretchFacts], cleaned_up_to: int | None) -> int:
-    """What the cleaner's checkpoint may explain. A cleaner never touches the segment that takes appends; a checkpoint
-    beyond the end of the log is not its work, and Kafka starts anew then (LogCleanerManager.cleanableOffsets)."""
+    """Return the offset up to which cleaner-offset-checkpoint explains gaps.
+
+    The log cleaner never compacts the active segment. An offset past the log end is invalid, and Kafka then compacts
+    from the beginning (LogCleanerManager.cleanableOffsets).
+    """
     if cleaned_up_to is None or not facts:
         return 0
     last = facts[-1]
@@ -108,7 +110,7 @@ class _Chain:
         self.gaps: list[Gap] = []
         self.left_out = {COMPACTED: 0, UNREADABLE: 0, MISSING: 0}
         self.is_damaged = False
-        """The bytes behind the last sound entry, or all since the log began, cannot be read."""
+        """Whether the bytes after the last valid entry (or since the beginning of the log) are unreadable."""
 
     def take(self, part: StretchFacts) -> None:
         stretch, extent = part.stretch, part.extent
@@ -124,7 +126,7 @@ class _Chain:
         elif extent.first_offset < self.expected:
             self.findings.add(
                 "order",
-                f"an entry begins at offset {extent.first_offset}, after offset {self.expected - 1}",
+                f"an entry begins at offset {extent.first_offset}, but follows offset {self.expected - 1}",
                 file=stretch.path,
                 position=extent.first_position,
                 offset=extent.first_offset,
@@ -134,7 +136,7 @@ class _Chain:
         self.is_damaged = part.has_damaged_tail
 
     def close(self, last: StretchFacts, reaches_at_least: int) -> None:
-        """What should be there behind the last entry."""
+        """Add a gap if the log ends too early."""
         stretch = last.stretch
         end = max(stretch.base_offset, reaches_at_least)
         if end > self.expected:
@@ -163,7 +165,7 @@ class _Chain:
                 else (f"offsets {gap.first_offset} to {gap.end_offset - 1} are")
             )
             where = f"before byte {gap.position} of {os.path.basename(gap.path)}"
-            message = f"{span} missing {where}, and no cleaner is known to have been there"
+            message = f"{span} missing {where}, and there is no sign of compaction"
             self.findings.add(
                 "missing",
                 message,

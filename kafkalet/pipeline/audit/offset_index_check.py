@@ -1,14 +1,14 @@
-"""Does every entry of an .index lead to what it promises?
+"""Check the entries of an .index.
 
-An entry (offset, position) promises that an append begins at `position` and ends in `offset`, so
+An index entry (offset, position) means that an append began at `position` and ended with `offset`. Therefore
 
     an entry of the log begins at `position`
-    it begins at or below `offset`
-    what holds `offset` lies at `position` or behind it, and before the position of the next index entry
-    `offset` is its last offset: or the last one a cleaner has left in it, or (before 0.10.1) its first one
+    its first offset is at most `offset`
+    the entry that contains `offset` is at or after `position`, and before the position of the next index entry
+    `offset` is the last offset of that entry (or the last one left by compaction or, before 0.10.1, its first offset)
 
-and that entries rise. Which of several appends have an entry is not settled: a leader, a follower and a recovery choose
-differently. Where bytes of the log cannot be read, nothing is known of the entries that point there.
+and both offsets and positions increase. Which appends are indexed cannot be checked, because a leader, a follower and
+recovery choose them differently. Index entries that point to unreadable bytes are not checked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ UNSEEN = -1
 
 
 class OffsetIndexCheck:
-    """Compares the entries that point into one stretch with what passes by. A file that is not there says nothing."""
+    """Checks the index entries that point into one stretch. A missing file is not reported here."""
 
     def __init__(self, stretch: AuditRange, findings: Findings) -> None:
         self.path = stretch.beside(".index")
@@ -45,7 +45,7 @@ class OffsetIndexCheck:
         position = entries["position"].astype(np.int64)
         end = np.iinfo(np.int64).max if stretch.is_last else stretch.end
         mine = np.flatnonzero((position >= (stretch.start or position.min(initial=0))) & (position < end))
-        if stretch.before_offset is not None:  # those of what was written later point to what is not looked at
+        if stretch.before_offset is not None:  # index entries for later appends point past the audited range
             offset = entries["offset"].astype(np.int64) + stretch.base_offset
             mine = mine[(offset[mine] < stretch.before_offset)]
         self._rows = mine
@@ -58,10 +58,13 @@ class OffsetIndexCheck:
         self._damage: list[tuple[int, int]] = []
         findings.checked["offset index entries"] += mine.size
         self.entries = int(entries.size)
-        """Of the whole file."""
+        """The number of entries in the whole file."""
         if torn:
             self._findings.add(
-                "offset-index", f"it ends in {torn} bytes of an entry", fault="torn-index", file=self.path
+                "offset-index",
+                f"the index ends with an incomplete entry of {torn} bytes",
+                fault="torn-index",
+                file=self.path,
             )
         self._check_order()
 
@@ -70,7 +73,7 @@ class OffsetIndexCheck:
         rises[1:] = (np.diff(self._offset) > 0) & (np.diff(self._position) > 0)
         for at in np.flatnonzero(~rises).tolist():
             place = f"({self._offset[at]}, {self._position[at]})"
-            self._add(at, f"{place} comes after ({self._offset[at - 1]}, {self._position[at - 1]})")
+            self._add(at, f"{place} follows ({self._offset[at - 1]}, {self._position[at - 1]})")
 
     def take(self, entries: Entries) -> None:
         if self._rows.size == 0 or entries.position.size == 0:
@@ -92,11 +95,11 @@ class OffsetIndexCheck:
         )
 
     def skip(self, position: int, size: int) -> None:
-        """These bytes of the log cannot be read."""
+        """Note that some bytes of the log are unreadable."""
         self._damage.append((position, position + size))
 
     def finish(self) -> None:
-        """All has passed by."""
+        """Report wrong entries, after the whole stretch was read."""
         next_position = np.append(self._position[1:], np.iinfo(np.int64).max)
         damaged = np.zeros(self._rows.size, np.bool_)
         for start, end in self._damage:
@@ -110,11 +113,11 @@ class OffsetIndexCheck:
         inside = known & ~self._is_end & ~early & ~late
         for wrong, reason in (
             (nowhere, "no entry of the log begins at byte {position}"),
-            (above, "the log at byte {position} begins with {base}, above offset {offset}"),
+            (above, "the entry of the log at byte {position} begins with offset {base}, above {offset}"),
             (unknown & ~nowhere & ~above, "the log has no offset {offset}"),
-            (early, "offset {offset} lies at byte {found}, before byte {position}"),
-            (late, "offset {offset} lies at byte {found}, behind the next entry's {next}"),
-            (inside, "offset {offset} is not where an entry of the log ends"),
+            (early, "offset {offset} is at byte {found}, before byte {position}"),
+            (late, "offset {offset} is at byte {found}, not before byte {next} of the next index entry"),
+            (inside, "offset {offset} is not the last offset of an entry of the log"),
         ):
             for at in np.flatnonzero(wrong).tolist():
                 message = reason.format(

@@ -1,9 +1,8 @@
-"""Offsets rise from entry to entry, inside their segment; where some are left out is a gap.
+"""Check that offsets increase from entry to entry and are within their segment, and find gaps.
 
-Whether a gap is right cannot be told here: a cleaner leaves gaps where it compacts, and nobody else does. What it
-takes out of the middle or the end of a batch shows in the batch itself, which keeps its first and last offset (so that
-the producer's sequence stays known) and counts fewer records than that: `removed_inside`. A log where that is seen was
-compacted, at least up to that batch.
+Only compaction leaves gaps legitimately; offset_chain.py decides whether it explains a gap. If compaction removes
+records from a batch, the batch keeps its first and last offset (to preserve the producer's sequence) but has fewer
+records: `removed_inside`. Such a batch shows that the log was compacted at least up to it.
 """
 
 from __future__ import annotations
@@ -20,26 +19,26 @@ from .entries import Entries
 from .findings import Findings
 
 DELETE_HORIZON = 1 << 6
-"""An attribute that only the cleaner sets, on what it has seen once (KIP-534)."""
+"""The attribute bit of a delete horizon, which only the log cleaner sets (KIP-534)."""
 
 GAP = np.dtype([("first", "i8"), ("end", "i8"), ("position", "i8"), ("is_damaged", "?")])
 
 
 class Extent(NamedTuple):
-    """What a stretch says of its offsets."""
+    """The offsets of one stretch."""
 
     first_offset: int | None
-    """None: there is no sound entry."""
+    """None if there are no valid entries."""
     last_offset: int
     first_position: int
     end_position: int
-    """Behind the last sound entry."""
+    """The position after the last valid entry."""
     gaps: NDArray[np.void]
-    """Rows of GAP: the offsets left out, the position behind them, and whether bytes between cannot be read."""
+    """Rows of GAP: the missing offsets, the position of the next entry, and whether there are unreadable bytes."""
     removed_inside: int
-    """Offsets whose records a cleaner took out of batches that are still there."""
+    """The number of records that compaction has removed from remaining batches."""
     compacted_up_to: int
-    """Behind the last entry that shows the cleaner's work; -1 where none does."""
+    """The end offset of the last entry that shows compaction; -1 if none does."""
 
 
 class OffsetOrder:
@@ -94,12 +93,14 @@ class OffsetOrder:
         for row in np.flatnonzero(falls | outside | backwards).tolist():
             first = int(entries.first_offset[row])
             if falls[row]:
-                self._add("order", entries, row, f"an entry begins at offset {first}, after offset {before[row]}")
+                message = f"an entry begins at offset {first}, but follows offset {before[row]}"
+                self._add("order", entries, row, message)
             if outside[row]:
                 place = f"{stretch.base_offset} to {highest}"
-                self._add("range", entries, row, f"an entry holds {first} to {last[row]} in a segment of {place}")
+                message = f"an entry has offsets {first} to {last[row]}, but the segment may only have {place}"
+                self._add("range", entries, row, message)
             if backwards[row]:
-                self._add("order", entries, row, f"an entry begins at offset {first} and ends at {last[row]}")
+                self._add("order", entries, row, f"an entry begins at offset {first} but ends at {last[row]}")
 
     def _add(self, check: str, entries: Entries, row: int, message: str) -> None:
         self._findings.add(

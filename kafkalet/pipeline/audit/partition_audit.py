@@ -1,6 +1,6 @@
-"""The audit of one log, from what was seen in its stretches.
+"""Audit a whole log, from the facts about its stretches.
 
-Nothing of the log is read here any more, only the small files beside it: transaction indexes, snapshots, checkpoints.
+The segments are not read again here, only transaction indexes, snapshots and checkpoints.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from .txn_index_check import SegmentExtent, check_transaction_index
 
 
 class SegmentFacts(NamedTuple):
-    """One segment, all its stretches together. Offsets are -1 where it has no sound entry."""
+    """The facts about one segment. Offsets are -1 if it has no valid entries."""
 
     path: str
     base_offset: int
@@ -54,7 +54,7 @@ class SegmentFacts(NamedTuple):
 
 
 class PartitionFacts(NamedTuple):
-    """What is known of one log. Its size does not depend on the log's, but for the transactions."""
+    """The facts about one log. Their size is bounded, except for the transactions."""
 
     log: PartitionLog
     around: Surroundings
@@ -67,10 +67,10 @@ class PartitionFacts(NamedTuple):
     records: int
     markers: int
     visible: int
-    """Records of data at or above the log start offset, aborted ones too."""
+    """Data records at or above the log start offset, including aborted ones."""
     aborted: int
     undecided: int
-    """Records of data in open transactions."""
+    """Data records in open transactions."""
     producers: int
     times: Times
     keys: Keys
@@ -80,32 +80,32 @@ class PartitionFacts(NamedTuple):
     damaged_bytes: int
     stretch_paths: tuple[str, ...]
     queries: NDArray[np.int64]
-    """The timestamps that a broker is to be asked for."""
+    """The timestamps to look up at the broker."""
 
 
 class Begun(NamedTuple):
-    """What is known of a log before its stretches are read."""
+    """A log and its small files, before its segments are read."""
 
     log: PartitionLog
     around: Surroundings
     findings: Findings
     before_offset: int | None
-    """Up to there a live log is audited; None: the files are at rest, and all of them are audited."""
+    """The end of the audit of a live log (exclusive); None if no broker is writing to the log."""
     is_followers: bool = False
-    """These are the files of a replica that does not lead: it may be behind, and it is compacted on its own."""
+    """Whether the files belong to a follower, which may lag behind and is compacted independently."""
     is_compared: bool = False
-    """A live broker is asked for timestamps."""
+    """Whether timestamps are looked up at a live broker."""
     reaches_at_least: int = 0
-    """The log is known not to end before this offset: its broker, which is at work in this directory, has said so."""
+    """The minimum log end offset, as reported by the broker that runs in this directory."""
 
 
 def audit_partition(begun: Begun, facts: Sequence[StretchFacts], options: AuditOptions) -> PartitionFacts:
-    """Put the stretches together, which are all of the log, in the order of its offsets."""
+    """Audit a log. `facts` are those of all its stretches, in order."""
     log, around, findings = begun.log, begun.around, begun.findings
     for part in facts:
         findings.merge(part.findings)
         if part.is_gone:
-            findings.add("file", "was deleted while the log was audited", fault="gone", file=part.stretch.path)
+            findings.add("file", "the file was deleted during the audit", fault="gone", file=part.stretch.path)
     paths = stretch_paths(facts)
     is_compacted = log.topic in options.compacted
     chain = follow_offsets(facts, around.cleaned_up_to, is_compacted, findings, reaches_at_least=begun.reaches_at_least)
@@ -160,7 +160,7 @@ def audit_partition(begun: Begun, facts: Sequence[StretchFacts], options: AuditO
 
 
 def stretch_paths(facts: Sequence[StretchFacts]) -> tuple[str, ...]:
-    """The file of each stretch by its number; stretches that were audited in one count as one."""
+    """Return the file of each stretch, by its number, also if stretches were audited as one."""
     paths: list[str] = []
     for part in facts:
         paths += [part.stretch.path] * (part.number + 1 - len(paths))
@@ -168,7 +168,7 @@ def stretch_paths(facts: Sequence[StretchFacts]) -> tuple[str, ...]:
 
 
 def _sorted(runs: Runs) -> Runs:
-    """By producer, then by offset."""
+    """Sort runs by producer, then by offset."""
     assert runs.dtype == RUN
     return runs[np.lexsort((runs["first_offset"], runs["producer_id"]))]
 
@@ -203,7 +203,7 @@ def _segments(facts: Sequence[StretchFacts]) -> list[SegmentFacts]:
 
 
 def _check_time_indexes(facts: Sequence[StretchFacts], findings: Findings) -> None:
-    """What one stretch alone cannot tell: the stretches before it in its segment, and the last entry of the index."""
+    """Check what spans several stretches of a segment: the order of time index entries, and the last entry."""
     largest, indexed = -1, -1
     for part in facts:
         stretch = part.stretch
@@ -213,58 +213,60 @@ def _check_time_indexes(facts: Sequence[StretchFacts], findings: Findings) -> No
         if part.indexed_timestamps is not None:
             first, last = part.indexed_timestamps
             if first <= max(largest, indexed):
-                message = f"timestamp {first} comes after {max(largest, indexed)}"
+                message = f"timestamp {first} follows {max(largest, indexed)}"
                 findings.add("time-index", message, file=path, offset=stretch.first_offset)
             indexed = last
         largest = max(largest, part.largest_timestamp)
         is_complete = stretch.is_last and (stretch.next_base_offset is not None or stretch.is_closed)
         if is_complete and indexed != largest and not part.is_damaged and is_file(path):
             if indexed < 0:
-                message = f"it is empty, and the segment's largest is {_named(largest)}"
+                message = f"the index is empty, but the largest timestamp of the segment is {_named(largest)}"
                 findings.add("time-index", message, fault="empty-timeindex", file=path, offset=stretch.base_offset)
                 continue
-            message = f"it ends with {_named(indexed)}, and the segment's largest is {_named(largest)}"
+            last_entry = f"the last timestamp of the index is {_named(indexed)}"
+            message = f"{last_entry}, but the largest timestamp of the segment is {_named(largest)}"
             findings.add("time-index", message, file=path, offset=stretch.base_offset)
 
 
 def _check_epoch_file(log: PartitionLog, around: Surroundings, epochs: EpochRuns, findings: Findings) -> None:
-    """A leader writes its epoch down before the first batch that bears it."""
+    """Check leader-epoch-checkpoint, to which a leader adds its epoch before it appends the first batch."""
     told = epochs[epochs["has_epoch"] & (epochs["epoch"] >= 0)]
     if around.epochs is None and told.size:
         path = os.path.join(log.path, formats.LEADER_EPOCHS)
         highest = int(told["epoch"].max())
-        message = f"the file is missing, and the batches have leader epochs up to {highest}"
+        message = f"the file is missing, but the batches have leader epochs up to {highest}"
         findings.add("leader-epoch", message, fault="no-epochs", file=path)
     if not (log.is_closed and around.epochs and told.size):
         return
-    # Whatever moves the log start moves the beginning of the first epoch (LeaderEpochFileCache.truncateFromStart).
+    # When the log start offset moves, so does the start of the first epoch (LeaderEpochFileCache.truncateFromStart).
     begins_at, first = log.log_start_offset, around.epochs[0][1]
     path = os.path.join(log.path, formats.LEADER_EPOCHS)
     if first < begins_at <= log.segments[0].base_offset:
-        message = f"leader epochs begin at offset {first}, the log at {begins_at}: the segments between are gone"
+        message = f"leader epochs start at offset {first}, but the log at {begins_at}: segments are missing"
         findings.add("missing", message, fault="begin-lost", file=path, offset=first, end_offset=begins_at)
     elif first > begins_at and int(told["last_offset"][0]) < first:
-        message = f"leader epochs begin at offset {first}, the log at {begins_at}: its log start offset is lost"
+        message = f"leader epochs start at offset {first}, but the log at {begins_at}: the log start offset is lost"
         findings.add("checkpoint", message, fault="log-start-lost", file=path, offset=begins_at, end_offset=first)
 
 
 def _check_last_snapshot(
     log: PartitionLog, around: Surroundings, chain: OffsetChain, facts: Sequence[StretchFacts], findings: Findings
 ) -> None:
-    """A broker that stops cleanly leaves the state of the producers at the end of each log, if there is anything in
-    it (ProducerStateManager.takeSnapshot); Kafka before 0.11 knew none."""
+    """Check for the producer state snapshot at the log end, which a clean shutdown writes for each non-empty log
+    (ProducerStateManager.takeSnapshot, since 0.11)."""
     end = chain.log_end_offset
     is_new = any(part.epochs["has_epoch"].any() for part in facts)
     if not log.is_closed or end <= log.log_start_offset or not is_new or end in around.snapshot_offsets:
         return
     path = snapshot_path(log.path, end)
     fault = "no-last-snapshot" if any(offset <= end for offset in around.snapshot_offsets) else "no-snapshots"
-    message = f"the broker stopped cleanly at offset {end}, and there is no snapshot of it"
+    message = f"the broker was shut down cleanly at offset {end}, but there is no snapshot at this offset"
     findings.add("snapshot", message, fault=fault, file=path, offset=end)
 
 
 def _check_lost_end(log: PartitionLog, chain: OffsetChain, facts: Sequence[StretchFacts], findings: Findings) -> None:
-    """One file that knows of more than the log holds may be wrong; several tell that the log has lost its end."""
+    """Check whether the log has lost its end. A single file that refers to later offsets may be wrong, but several
+    prove the loss."""
     end = chain.log_end_offset
     signs = {
         finding.fault: finding.offset
@@ -274,14 +276,12 @@ def _check_lost_end(log: PartitionLog, chain: OffsetChain, facts: Sequence[Stret
     if len(signs) < 2 or any(part.is_damaged for part in facts[-1:]):
         return
     extent, path = facts[-1].extent, facts[-1].stretch.path
-    message = (
-        f"the log ends at {end}, and {len(signs)} of the files beside it know of offsets up to {max(signs.values())}"
-    )
+    message = f"the log ends at {end}, but {len(signs)} other files refer to offsets up to {max(signs.values())}"
     findings.add("missing", message, fault="end-lost", file=path, position=extent.end_position, offset=end)
 
 
 def _named(timestamp: int) -> str:
-    return "no timestamp" if timestamp < 0 else f"timestamp {timestamp}"
+    return "none" if timestamp < 0 else str(timestamp)
 
 
 def _check_transaction_indexes(
@@ -310,7 +310,7 @@ def _check_transaction_indexes(
 
 
 def _check_snapshots(begun: Begun, known: LogFacts, told_until: int) -> None:
-    """Behind `told_until` offsets are lost, and with them what their producers did; so it is behind what is audited."""
+    """Check the snapshots up to `told_until`. Later producer state is unknown: offsets are lost or not audited."""
     if begun.before_offset is not None:
         told_until = min(told_until, begun.before_offset)
     for offset in begun.around.snapshot_offsets:
@@ -321,17 +321,17 @@ def _check_snapshots(begun: Begun, known: LogFacts, told_until: int) -> None:
 
 
 def _check_ends(log: PartitionLog, chain: OffsetChain, stable: int, findings: Findings) -> None:
-    """What a reader takes for the ends, by indexes and snapshots, against what the batches say."""
+    """Compare the log end and last stable offset that a reader determines by indexes and snapshots with the batches."""
     try:
         end_told, stable_told = end_as_read(log), stable_as_read(log)
     except CorruptFile as error:
         about = {finding.file for finding in findings.found} | {skipped.path for skipped in findings.not_checked}
-        if error.path not in about:  # else more has been said of it already
+        if error.path not in about:  # otherwise it is already reported, with more details
             findings.add("ends", error.reason, file=error.path, position=error.position)
         return
     if end_told != chain.log_end_offset:
-        message = f"the files tell a reader log end offset {end_told}, the batches {chain.log_end_offset}"
+        message = f"the log end offset is {end_told} by the indexes, but {chain.log_end_offset} by the batches"
         findings.add("ends", message, file=log.path)
     if stable_told != max(stable, min(log.log_start_offset, chain.log_end_offset)):
-        message = f"the files tell a reader last stable offset {stable_told}, the batches {stable}"
+        message = f"the last stable offset is {stable_told} by indexes and snapshots, but {stable} by the batches"
         findings.add("ends", message, file=log.path)

@@ -1,4 +1,4 @@
-"""What is drawn of one log. Each plot has a bounded number of marks; one without anything to show is left out."""
+"""The plots of one log. Each has a bounded number of marks and is omitted if it would be empty."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ KEYS = 20
 
 
 class Picture(NamedTuple):
-    """A plot, with what it shows and how to read it."""
+    """A plot with its title, an explanation and a legend."""
 
     title: str
     explanation: str
     svg: str
     legend: tuple[tuple[str, str], ...] = ()
-    """Classes of marks, and what they mean."""
+    """CSS classes of marks, with their labels."""
 
 
 def pictures(facts: PartitionFacts) -> Iterator[Picture]:
-    """All that there is to show of one log."""
+    """Yield the plots of one log."""
     for draw in (_offsets_over_time, _throughput, _lateness, _append_lag, _transactions, _keys):
         picture = draw(facts)
         if picture is not None:
@@ -47,7 +47,7 @@ def _timed(facts: PartitionFacts) -> Bins | None:
 
 
 def _pieces(bins: Bins, low: int, high: int) -> tuple[list[int], list[int]]:
-    """Where pieces of the log begin and end; each reaches to the next one, for a batch counts where it begins."""
+    """Return the starts and ends of bins. Each bin extends to the next one, as a batch counts where it begins."""
     starts = np.maximum(bins.start, low).tolist()
     return starts, [*starts[1:], high]
 
@@ -60,7 +60,7 @@ def _offsets_over_time(facts: PartitionFacts) -> Picture | None:
     plot = Plot(
         times(int(bins.rows["smallest"].min()), int(bins.rows["largest"].max())),
         linear(low, high, "offset"),
-        f"Offsets of {facts.log.name} over the time of their records",
+        f"Offsets of {facts.log.name} by record timestamp",
     )
     for first, last, row in zip(*_pieces(bins, low, high), bins.rows, strict=True):
         times_told = f"{moment(int(row['smallest']))} to {moment(int(row['largest']))}"
@@ -68,7 +68,7 @@ def _offsets_over_time(facts: PartitionFacts) -> Picture | None:
         plot.box(int(row["smallest"]), int(row["largest"]), first, last, "data", title)
     return Picture(
         "Offsets over time",
-        "Each bar is a piece of the log, as wide as the times of its batches; a thin line where they are in order.",
+        "Each bar is a range of offsets, as wide as the range of its timestamps. It is thin if they are in order.",
         plot.svg(),
     )
 
@@ -83,15 +83,15 @@ def _throughput(facts: PartitionFacts) -> Picture | None:
     plot = Plot(
         times(begin, end),
         sizes(float(rates.max()), "bytes/s"),
-        f"Throughput of {facts.log.name} over the time of its records",
+        f"Throughput of {facts.log.name} by record timestamp",
     )
     starts = bins.start.tolist()
     plot.steps(zip(starts, [start + bins.width for start in starts], rates.tolist(), strict=True), "data")
     records = bins.rows["records"] / seconds
     return Picture(
         "Throughput",
-        f"Bytes in batches by their time, in pieces of {duration(bins.width)}."
-        f" At most {number(float(records.max()))} records a second.",
+        f"Batch bytes by timestamp, in intervals of {duration(bins.width)}."
+        f" The maximum is {number(float(records.max()))} records per second.",
         plot.svg(),
     )
 
@@ -102,9 +102,9 @@ def _lateness(facts: PartitionFacts) -> Picture | None:
         return None
     return Picture(
         "Lateness",
-        f"By how much a batch is earlier than the latest one before it. {facts.times.steps_back:,} records are earlier"
-        f" than the one before them, at worst by {duration(facts.times.worst_lateness_ms)} behind the latest, at offset"
-        f" {facts.times.worst_at:,}.",
+        f"How much earlier the timestamp of a batch is than the latest one before it. {facts.times.steps_back:,}"
+        f" records are earlier than the previous record. The largest lateness is"
+        f" {duration(facts.times.worst_lateness_ms)}, at offset {facts.times.worst_at:,}.",
         _by_offset(facts, bins, "lateness_ms", "late", "Lateness of the batches").svg(),
     )
 
@@ -116,7 +116,7 @@ def _append_lag(facts: PartitionFacts) -> Picture | None:
         return None
     return Picture(
         "Lag from event to append",
-        "From the time that the producer gave the first record of a batch to the time the broker appended it.",
+        "The time from the producer's timestamp of the first record of a batch to its append by the broker.",
         _by_offset(facts, bins, "append_lag_ms", "late", "Lag of the batches").svg(),
     )
 
@@ -160,18 +160,18 @@ def _transactions(facts: PartitionFacts) -> Picture | None:
         top = count_of_lanes - lane % LANES
         plot.box(first, end, top - 0.8, top, result, title)
     count = transactions.size
-    which = f"all {count:,}" if count <= MOST_SPANS else f"the open and the longest ones, {shown.size} of {count:,}"
+    which = f"all {count:,}" if count <= MOST_SPANS else f"the open and the longest, {shown.size} of {count:,}"
     return Picture(
         "Transactions",
-        f"From the first batch to the marker; {which}. An open one reaches to the end of the log, and read_committed"
-        f" ends at its first offset.",
+        f"Each bar extends from the first batch to the marker; {which} are shown. Open transactions extend to the end"
+        f" of the log, and read_committed consumers stop at their first offset.",
         plot.svg(),
         (("committed", "committed"), ("aborted", "aborted"), ("open", "open")),
     )
 
 
 def _lanes(spans: list[tuple[int, int]]) -> list[int]:
-    """For each span, in order of their beginnings, the first lane that is free there."""
+    """Return the first free lane for each span. Spans must be sorted by their start."""
     free_from: list[int] = []
     lanes = []
     for first, end in spans:
@@ -191,9 +191,9 @@ def _keys(facts: PartitionFacts) -> Picture | None:
     rows = len(keys)
     ticks = tuple(Tick(rows - at - 0.5, _shortened(key)) for at, (key, _) in enumerate(keys))
     plot = Plot(
-        linear(0, 100 * keys[0][1] / facts.keys.records, "% of the records", lambda value: f"{value:g} %"),
+        linear(0, 100 * keys[0][1] / facts.keys.records, "% of records", lambda value: f"{value:g} %"),
         Axis(0, rows, ticks, ""),
-        f"The heaviest keys of {facts.log.name}",
+        f"The most frequent keys of {facts.log.name}",
         height=46 + 17 * rows,
     )
     for at, (key, count) in enumerate(keys):
@@ -202,8 +202,8 @@ def _keys(facts: PartitionFacts) -> Picture | None:
     about = "" if facts.keys.distinct_is_exact else "about "
     error = f" Counts may be too low by {facts.keys.too_low_by:,}." if facts.keys.too_low_by else ""
     return Picture(
-        "Heaviest keys",
-        f"Of {about}{facts.keys.distinct:,} keys; {facts.keys.without_key:,} records have none.{error}",
+        "Most frequent keys",
+        f"There are {about}{facts.keys.distinct:,} keys; {facts.keys.without_key:,} records have no key.{error}",
         plot.svg(),
     )
 

@@ -1,13 +1,13 @@
-"""What producers may do, checked along a whole log (Kafka's ProducerAppendInfo).
+"""Check the producer protocol along a whole log (Kafka's ProducerAppendInfo).
 
-    epoch         of a producer never falls: an older one is fenced
-    sequence      of a batch follows the last one of the producer in that epoch; a new epoch begins with 0
-    transaction   what lies between a producer's first transactional batch and its marker is part of it
-    marker        of an older coordinator than the last one is refused
+    epoch         the epoch of a producer never decreases, because older epochs are fenced
+    sequence      the sequence of a batch follows the producer's last one in that epoch; a new epoch begins with 0
+    transaction   all batches between a producer's first transactional batch and its marker are transactional
+    marker        the coordinator epoch of markers never decreases
 
-A sequence that was there before is a repetition, one too far ahead a loss. Nothing is said where a producer was silent
-for so long that the broker had forgotten it, about the first batch of a producer in the log, and where a cleaner may
-have taken out what was between.
+A repeated sequence means a duplicate, and a sequence that is too high means a loss. A sequence is not checked for the
+first batch of a producer in the log, if the producer was idle for longer than its expiration time, or if compaction may
+have removed batches in between.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def check_producers(
     expiration_ms: int,
     findings: Findings,
 ) -> None:
-    """`runs` of a whole log, by producer, then by offset; `paths` are the files of its stretches.
+    """Check the runs of a whole log, sorted by producer, then by offset. `paths` are the files of its stretches.
 
-    `lost` are offsets, from the first up to the second, of which it is said already that they are not there.
+    `lost` are ranges of missing offsets (start, exclusive end) that are already reported.
     """
     if runs.size == 0:
         return
@@ -49,7 +49,7 @@ class _ProducerCheck:
         self.paths = paths
         self.findings = findings
         self.begins = np.append(True, np.diff(runs["producer_id"]) != 0)
-        """Which run is the first of its producer."""
+        """Whether a run is the first of its producer."""
         self.group = np.cumsum(self.begins)
 
     def add(self, check: str, at: int, message: str) -> None:
@@ -63,7 +63,7 @@ class _ProducerCheck:
         )
 
     def before(self, wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """For each run the number of the last one before it, of the same producer, that is `wanted`; else -1."""
+        """Return, for each run, the index of the last earlier `wanted` run of the same producer, or -1."""
         numbers = np.where(wanted, np.arange(wanted.size), -1)
         last = np.append(-1, np.maximum.accumulate(numbers)[:-1])
         first = np.maximum.accumulate(np.where(self.begins, np.arange(wanted.size), -1))
@@ -76,7 +76,7 @@ class _ProducerCheck:
         before = np.append(0, highest[:-1])
         silent = np.append(0, np.diff(self.runs["first_timestamp"])) >= expiration_ms
         for at in np.flatnonzero((epoch < before) & ~self.begins & ~silent).tolist():
-            self.add("epoch", at, f"comes after epoch {before[at]}, which fenced it")
+            self.add("epoch", at, f"follows epoch {before[at]}, which fenced it")
 
     def sequences(self, compacted_up_to: int, lost: Sequence[tuple[int, int]], expiration_ms: int) -> None:
         runs = self.runs
@@ -101,11 +101,11 @@ class _ProducerCheck:
         for row in np.flatnonzero(wrong).tolist():
             sequence = int(runs["base_sequence"][known[row]])
             if ahead[row] < HALF or is_new[row]:
-                message = f"sequence {sequence} instead of {expected[row]}: {ahead[row]} sequences are left out"
+                message = f"sequence {sequence} instead of {expected[row]}: {ahead[row]} sequences are missing"
                 if is_new[row]:
-                    message = f"its first sequence is {sequence} instead of 0"
+                    message = f"the first sequence is {sequence} instead of 0"
             else:
-                message = f"sequence {sequence} again, after {int(runs['last_sequence'][prior[row]])}"
+                message = f"sequence {sequence} is repeated, after {int(runs['last_sequence'][prior[row]])}"
             self.add("sequence", int(known[row]), message)
 
     def coordinators(self) -> None:
@@ -116,4 +116,4 @@ class _ProducerCheck:
         falls = runs["coordinator_epoch"][known] < runs["coordinator_epoch"][before[known]]
         for at in known[falls].tolist():
             epochs = f"{runs['coordinator_epoch'][at]} after {runs['coordinator_epoch'][before[at]]}"
-            self.add("transaction", at, f"a marker of coordinator epoch {epochs}")
+            self.add("transaction", at, f"a marker has coordinator epoch {epochs}")

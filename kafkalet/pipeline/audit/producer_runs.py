@@ -1,10 +1,11 @@
-"""What producers did, in runs: consecutive batches of one producer, each beginning where the one before ended.
+"""Runs of batches: consecutive batches of one producer with consecutive sequences.
 
-A log has few runs even if it has many batches, because sequences only break when a producer begins anew, loses
-something, or repeats itself. Each marker that ends a transaction is a run of its own. So the runs of all stretches of
-a log can be put behind each other in one place, and what happened to each producer be read from them.
+A log has few runs even if it has many batches, because the sequence of a producer is interrupted only by a restart, a
+loss or a duplicate. Each transaction marker is a separate run. The runs of all stretches of a log therefore fit into
+memory, and the history of each producer can be derived from them.
 
-A run also ends where the state of the producers is asked for (the offsets of snapshots), and at the end of its stretch.
+A run also ends at each offset at which the state of the producers is needed (for snapshots), and at the end of its
+stretch.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from .entries import Entries
 from .findings import Findings
 
 DATA, TRANSACTIONAL, ABORT, COMMIT, EMPTY_MARKER = range(5)
-"""What a run is made of. An empty marker is one whose record a cleaner has taken out."""
+"""The kinds of runs. An empty marker is one whose record was removed by compaction."""
 MAX_SEQUENCE = np.int64((1 << 31) - 1)
 UNKNOWN_EPOCH = -1
 KEEP = 4096
@@ -46,7 +47,7 @@ RUN = np.dtype(
         ("first_timestamp", "i8"),
         ("timestamp", "i8"),  # of the last batch
         ("last_base_offset", "i8"),  # of the last batch
-        ("section", "i8"),  # between two of the offsets at which the state is wanted
+        ("section", "i8"),  # number of the snapshot offsets at or below the run
     ]
 )
 Runs = NDArray[np.void]
@@ -54,12 +55,12 @@ NO_RUNS: Runs = np.empty(0, RUN)
 
 
 def next_sequence(sequence: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What follows: after 2147483647 comes 0."""
+    """Return the sequence after `sequence`; 2147483647 is followed by 0."""
     return (sequence + 1) & MAX_SEQUENCE
 
 
 def joined(runs: Runs) -> Runs:
-    """Runs that go on as one are made one. They come and leave sorted by producer, then by offset."""
+    """Merge consecutive runs. The result is sorted by producer, then by offset."""
     order = np.lexsort((runs["first_offset"], runs["producer_id"]))
     runs = runs[order]
     if runs.size < 2:
@@ -124,7 +125,7 @@ class RunsOfStretch:
         self._add(joined(runs))
 
     def _check_headers(self, entries: Entries) -> None:
-        """A batch without a producer has neither sequence nor epoch, and belongs to no transaction."""
+        """Check that batches without a producer ID have no epoch and no sequence and are not transactional."""
         batches = entries.batches
         wrong = (batches.magic > 1) & (batches.producer_id < 0)
         wrong &= (batches.base_sequence >= 0) | (batches.producer_epoch >= 0) | batches.is_transactional
@@ -132,7 +133,7 @@ class RunsOfStretch:
             epoch, sequence = batches.producer_epoch[row], batches.base_sequence[row]
             self._findings.add(
                 "sequence",
-                f"a batch of producer {batches.producer_id[row]} has epoch {epoch} and sequence {sequence}",
+                f"a batch with producer ID {batches.producer_id[row]} has epoch {epoch} and sequence {sequence}",
                 fault="no-producer",
                 file=entries.path,
                 position=int(entries.position[row]),
@@ -147,7 +148,7 @@ class RunsOfStretch:
             try:
                 records = decode(entries.buffer, batch, ("key", "value"))
             except Unreadable:
-                continue  # it is found where the records are checked
+                continue  # reported when the records are checked
             if records.row.size == 0:
                 continue
             key, value = records.key[0].as_py(), records.value[0].as_py()
@@ -156,7 +157,7 @@ class RunsOfStretch:
             except KafkaError:
                 self._findings.add(
                     "records",
-                    f"a control record of a producer with key {key!r} and value {value!r} is no end of a transaction",
+                    f"a control record of a producer is not a transaction marker: key {key!r}, value {value!r}",
                     file=entries.path,
                     position=int(entries.position[row]),
                     offset=int(entries.batches.base_offset[row]),
@@ -177,6 +178,6 @@ class RunsOfStretch:
 
     @property
     def runs(self) -> Runs:
-        """By producer, then by offset."""
+        """The runs, sorted by producer, then by offset."""
         self._compress()
         return self._runs

@@ -1,13 +1,13 @@
 """What Apache Kafka does about each fault on its next start.
 
-Observed with Apache Kafka 3.9.2 in KRaft mode, started on damaged copies of its own directory; docs/pipeline.md has the
-table. The answer may depend on how the directory was left:
+The reactions were observed with Apache Kafka 3.9.2 in KRaft mode, started on damaged copies of its own directory;
+docs/pipeline.md has a table. They may depend on the last shutdown:
 
-    after a clean stop     Kafka takes segments as they are
-    after an unclean stop  Kafka reads every segment from the one with the recovery point on: it rebuilds their indexes
-                           and truncates the log at the first invalid batch
+    after a clean shutdown     Kafka trusts all segments
+    after an unclean shutdown  Kafka recovers all segments from the one with the recovery point on: it rebuilds their
+                               indexes and truncates the log at the first invalid batch
 
-A replica with other replicas gets back from the leader what the leader still has; this is not repeated below.
+If a partition has other replicas, lost records are replicated from the leader again; this is not repeated below.
 """
 
 from __future__ import annotations
@@ -26,36 +26,36 @@ OFFLINE = f"takes the log directory offline, and {REFUSES} if it has no other"
 IGNORES = "ignores it"
 SERVES = "does not notice"
 STRAY = "renames the directory to -stray and recreates the partition empty"
-EMPTY = "recreates the partition empty, if its metadata names it"
+EMPTY = "recreates the partition empty, if it is in the cluster metadata"
 TRUNCATES = "truncates the log at this batch and deletes all later segments"
 REBUILDS = "rebuilds it"
 END = (
-    "looks for the log end behind the last entry of the .index; if no whole batch is left there, the log ends at the "
+    "searches for the log end after the last entry of the .index; if no complete batch follows it, the log ends at the "
     "base offset of the segment, and its offsets are reused"
 )
 BY_FILE_TIME = (
-    "uses the file's modification time as the segment's largest timestamp: lookups by time may skip its last records, "
-    "and retention may come too late or too early"
+    "uses the file's modification time as the segment's largest timestamp: timestamp lookups may skip its last "
+    "records, and retention may delete it too early or too late"
 )
-OR_NO_NUMBERS = "a number that cannot be parsed makes it ignore the file"
+OR_NO_NUMBERS = "if a number cannot be parsed, it ignores the file"
 
 
 class Reaction(NamedTuple):
-    """What Kafka does after a clean stop, and where that differs, with a segment that it reads after an unclean one."""
+    """What Kafka does after a clean shutdown and, if different, with segments that it recovers."""
 
     clean: str
     unclean: str | None = None
     active: str | None = None
-    """After a clean stop, for the segment that takes appends, where that differs."""
+    """What it does with the active segment after a clean shutdown, if different."""
 
 
 class State(NamedTuple):
-    """How the broker left the segment of a finding."""
+    """The state of the segment of a finding."""
 
     is_recovered: bool = False
-    """Kafka will read it on its next start."""
+    """Kafka will recover it on its next start."""
     is_active: bool = False
-    """It takes appends."""
+    """It is the segment to which Kafka appends."""
 
     @classmethod
     def of(cls, log: PartitionLog, around: Surroundings, finding: Finding) -> State:
@@ -71,7 +71,7 @@ class State(NamedTuple):
 
 
 def reaction(finding: Finding, state: State) -> str:
-    """A predicate of "Kafka"."""
+    """Return what Kafka does, as a phrase with the subject "Kafka"."""
     found = REACTIONS[finding.fault]
     if state.is_recovered:
         return found.unclean or found.clean
@@ -84,11 +84,11 @@ REACTIONS: Mapping[str, Reaction] = {
     "unreadable": Reaction(
         "serves the bytes; consumers fail there or skip the rest of the segment without an error",
         TRUNCATES,
-        f"{REFUSES} if they lie behind the last entry of the .index (CorruptRecordException)",
+        f"{REFUSES} if they are after the last entry of the .index (CorruptRecordException)",
     ),
     "truncated": Reaction(
         "serves the bytes; consumers skip the rest of the segment without an error",
-        "truncates the log behind the last whole batch and deletes all later segments",
+        "truncates the log after the last complete batch and deletes all later segments",
         END,
     ),
     "zeros": Reaction(
@@ -99,22 +99,22 @@ REACTIONS: Mapping[str, Reaction] = {
     "records": Reaction("does not notice; consumers get the records as they are, or fail at the batch"),
     "order": Reaction(
         "does not notice; consumers get records twice or skip some",
-        "empties the segment and deletes all later ones, if its rebuilt .index would not rise",
+        "empties the segment and deletes all later ones, if offsets in its rebuilt .index would not increase",
     ),
     "range": Reaction("does not notice; consumers may skip the records"),
     "missing": Reaction("does not notice; consumers skip the offsets"),
     "begin-lost": Reaction("starts the log at its first segment"),
-    "end-lost": Reaction(END, "ends the log behind the last whole batch and reuses the offsets after it"),
+    "end-lost": Reaction(END, "ends the log after the last complete batch and reuses the following offsets"),
     "log-is-no-file": Reaction("skips it; consumers skip its offsets"),
-    "gone": Reaction("starts with the files that are there"),
+    "gone": Reaction("starts with the remaining files"),
     # Leader epochs
-    "leader-epoch": Reaction(SERVES, "ignores a lower epoch; a higher one replaces the history of epochs"),
+    "leader-epoch": Reaction(SERVES, "ignores a lower epoch; a higher one replaces the epoch history"),
     "no-epochs": Reaction(
-        "forgets the earlier epochs: it cannot tell followers and consumers where those ended",
-        "recovers the epochs of the segments that it reads, and forgets earlier ones",
+        "loses the earlier epochs: it cannot report their end offsets to followers and consumers",
+        "recovers the epochs of the segments that it reads, and loses earlier ones",
     ),
     "corrupt-epochs": Reaction(OFFLINE),
-    "epoch-ahead": Reaction("drops the epochs that start behind the log end"),
+    "epoch-ahead": Reaction("drops the epochs that start after the log end"),
     # Indexes
     "no.index": Reaction("rebuilds .index and .timeindex"),
     "no.timeindex": Reaction(f"creates an empty one and {BY_FILE_TIME}"),
@@ -123,7 +123,7 @@ REACTIONS: Mapping[str, Reaction] = {
     "torn-index": Reaction("cuts the torn entry off", REBUILDS),
     "torn-timeindex": Reaction("cuts the torn entry off once it uses the index", REBUILDS),
     "offset-index": Reaction("uses it: fetches may start at a wrong position", REBUILDS),
-    "time-index": Reaction("uses it: lookups by time may return wrong offsets", REBUILDS),
+    "time-index": Reaction("uses it: timestamp lookups may return wrong offsets", REBUILDS),
     "txn-index": Reaction(
         "uses it: read_committed may show aborted records or hide committed ones; an entry below the base offset makes "
         "it rebuild the indexes",
@@ -139,13 +139,13 @@ REACTIONS: Mapping[str, Reaction] = {
     "transaction": Reaction(SERVES),
     "snapshot": Reaction(
         "trusts the last one: it may accept duplicates, refuse retries, or misjudge open transactions",
-        "starts from the one before the segments that it reads, and rewrites later ones",
+        "starts from the last one before the recovered segments, and rewrites later ones",
     ),
-    "corrupt-snapshot": Reaction("deletes it and reads the log from the previous one on"),
+    "corrupt-snapshot": Reaction("deletes it and replays the log from the previous one"),
     "snapshot-ahead": Reaction("deletes it"),
-    "no-last-snapshot": Reaction("reads the log from the previous one on and writes it again"),
+    "no-last-snapshot": Reaction("replays the log from the previous one and writes it again"),
     "no-snapshots": Reaction(
-        "forgets all producers: it accepts duplicates, and open transactions no longer hold read_committed back"
+        "forgets all producers: it accepts duplicates, and open transactions no longer hold back read_committed"
     ),
     # Small files
     "corrupt-log-start-offset-checkpoint": Reaction(f"{OFFLINE}; {OR_NO_NUMBERS}"),
@@ -159,7 +159,7 @@ REACTIONS: Mapping[str, Reaction] = {
     "ahead-log-start-offset-checkpoint": Reaction("deletes all segments and starts an empty log at that offset"),
     "ahead-replication-offset-checkpoint": Reaction("uses the log end instead"),
     "ahead-recovery-point-offset-checkpoint": Reaction(
-        "uses the log end instead; after an unclean stop it reads only the last segment"
+        "uses the log end instead; after an unclean shutdown, it recovers only the last segment"
     ),
     "ahead-cleaner-offset-checkpoint": Reaction("compacts from the log start again"),
     "behind-recovery-point-offset-checkpoint": Reaction(IGNORES),
@@ -169,7 +169,7 @@ REACTIONS: Mapping[str, Reaction] = {
     "foreign-log-in-log": Reaction(f"{REFUSES} (NumberFormatException)"),
     "foreign-directory-in-log": Reaction(IGNORES),
     "no-log": Reaction("deletes it"),
-    "ends": Reaction("takes the ends that these files give"),
+    "ends": Reaction("uses the offsets from these files"),
     # Directories
     "foreign-file": Reaction(IGNORES),
     "foreign-directory": Reaction(f"{REFUSES} (not in the form of topic-partition)"),
@@ -180,11 +180,11 @@ REACTIONS: Mapping[str, Reaction] = {
     "partition-gone": Reaction(EMPTY),
     "partition-is-future": Reaction("makes the future replica the partition"),
     "future-beside": Reaction(f"cannot rename it: it {OFFLINE}"),
-    "partition-unknown": Reaction("renames the directory to -stray, unless its metadata names the partition"),
+    "partition-unknown": Reaction("renames the directory to -stray, unless the partition is in the cluster metadata"),
     "partition-twice": Reaction(f"{REFUSES} (duplicate log directories)"),
-    "stray": Reaction(f"leaves it aside and {EMPTY}"),
-    "topic-ids-differ": Reaction(f"{STRAY}, unless the id is the one in its metadata"),
-    "topic-id-shared": Reaction("loads it under this name, and recreates the partition that has the id empty"),
+    "stray": Reaction(f"ignores it and {EMPTY}"),
+    "topic-ids-differ": Reaction(f"{STRAY}, unless the topic ID is the one in the cluster metadata"),
+    "topic-id-shared": Reaction("loads it under this name, and recreates the partition with this topic ID empty"),
     "no-topic-id": Reaction(STRAY),
     "corrupt-topic-id": Reaction(f"{REFUSES} (IllegalArgumentException)"),
     "no-meta-properties": Reaction(REFUSES),
@@ -192,12 +192,12 @@ REACTIONS: Mapping[str, Reaction] = {
     "node.id-differs": Reaction(REFUSES),
     "directory.id-repeated": Reaction(REFUSES),
     # A live broker
-    "other-cluster": Reaction("would be a member of another cluster"),
+    "other-cluster": Reaction("belongs to another cluster"),
     "not-in-broker": Reaction("does not have the partition"),
     "broker-has-less": Reaction("does not have these records"),
     "broker-start-beyond-end": Reaction("has no records"),
     "directory-begins-late": Reaction("has records that are not in the directory"),
     "topic-made-anew": Reaction(STRAY),
-    "list-offsets": Reaction("keeps answering like this"),
+    "list-offsets": Reaction("keeps returning these results"),
 }
-"""By `Finding.fault`."""
+"""The reactions by `Finding.fault`."""

@@ -1,13 +1,13 @@
-"""The records of an entry, beside what its header says of them.
+"""Compare the records of an entry with its header.
 
-    offsets       rise, lie between the first and the last offset; the last record has the last offset, unless a
-                  cleaner took records out
-    count         is the header's
-    timestamps    none is later than the header's largest, and one is as late (Kafka's LogValidator makes it so)
+    offsets       increase and are within the offsets of the header; the last record has the last offset, unless
+                  compaction removed records
+    count         equals that of the header
+    timestamps    the largest equals that of the header, as ensured by Kafka's LogValidator
 
-Timestamps in the order of offsets should rise, but nothing makes them: how often a record is earlier than the one
-before it, and by how much it is earlier than the latest before it, are facts, not findings. Control records count for
-neither, their time is the coordinator's.
+Timestamps may decrease along a log, so this is not a finding: the audit counts the records that are earlier than the
+previous record, and determines the largest lateness with respect to all previous records. Control records are excluded,
+because their timestamps come from the transaction coordinator.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ NEVER = -1
 
 
 class Times(NamedTuple):
-    """The timestamps of a stretch of records, in milliseconds. `first` to `largest` are -1 where none has one."""
+    """The timestamps of a stretch, in milliseconds. `first` to `largest` are -1 if no record has a timestamp."""
 
     first: int = NEVER
     last: int = NEVER
     smallest: int = NEVER
     smallest_at: int = NEVER
-    """The offset of the first record that is so early."""
+    """The offset of the first record with the smallest timestamp."""
     largest: int = NEVER
     steps_back: int = 0
-    """How many records are earlier than the one before."""
+    """The number of records that are earlier than the previous record."""
     worst_lateness_ms: int = 0
-    """How much a record is earlier than the latest one before it."""
+    """The largest difference between a record and the latest record before it."""
     worst_at: int = NEVER
-    """Its offset."""
+    """The offset of that record."""
 
     def then(self, other: Times) -> Times:
-        """These, and the records behind them."""
+        """Combine with the timestamps of the records that follow."""
         if self.first == NEVER or other.first == NEVER:
             return self if other.first == NEVER else other
         worst, worst_at = max(
@@ -65,21 +65,21 @@ class Times(NamedTuple):
 
 
 class RecordChecks:
-    """Takes in the records of one stretch."""
+    """Checks the records of one stretch."""
 
     def __init__(self, findings: Findings, log_start_offset: int) -> None:
         self._findings = findings
         self._log_start_offset = log_start_offset
         self.times = Times()
         self.records = 0
-        """All that are there, control records too."""
+        """The number of records, including control records."""
         self.markers = 0
-        """Control records."""
+        """The number of control records."""
         self.visible = 0
-        """Data at or above the log start offset."""
+        """The number of data records at or above the log start offset."""
 
     def take(self, entries: Entries, records: Records) -> None:
-        """Records of some of the `entries`, which are there as a whole."""
+        """Check records of `entries`. `records` must contain all records of an entry or none."""
         if records.row.size == 0:
             return
         self.records += records.row.size
@@ -108,12 +108,13 @@ class RecordChecks:
         for at in np.flatnonzero(~(is_sorted & inside & is_counted & is_complete & is_timed)).tolist():
             entry = int(rows[at])
             if not is_counted[at]:
-                self._add(entries, entry, f"it holds {ends[at] - starts[at]} records and counts {count[at]}")
+                told = f"the entry has {ends[at] - starts[at]} records, but its header says {count[at]}"
+                self._add(entries, entry, told)
             if not (is_sorted[at] and inside[at] and is_complete[at]):
                 span = f"{entries.first_offset[entry]} to {batches.last_offset[entry]}"
-                self._add(entries, entry, f"the offsets of its records are not those of {span}")
+                self._add(entries, entry, f"the offsets of the records do not match the header: {span}")
             if not is_timed[at]:
-                told = f"its largest timestamp is {largest[at]}, its header says {batches.max_timestamp[entry]}"
+                told = f"the largest timestamp is {largest[at]}, but the header says {batches.max_timestamp[entry]}"
                 self._add(entries, entry, told)
 
     def _add(self, entries: Entries, row: int, message: str) -> None:

@@ -1,7 +1,7 @@
-"""report.html: the verdict, what is wrong, a table of the logs, and pictures of some of them.
+"""Create report.html: the verdict, the disagreements, a table of the logs, and plots of some of them.
 
-One file that refers to nothing else. However many logs there are, it stays small enough for a browser: those with
-findings come first, then the large ones; what is left out is counted, and is in verdict.json and facts.parquet.
+The report is a single file without external references. Its size is limited: logs with findings are shown first, then
+the largest logs. The report says how many are omitted; verdict.json and facts.parquet contain all of them.
 """
 
 from __future__ import annotations
@@ -79,20 +79,20 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("LSO", "last_stable_offset", "last stable offset: where read_committed ends"),
     ("LEO", "log_end_offset", "log end offset"),
     ("segments", "segments", ""),
-    ("size", "size", "of all segments"),
-    ("records", "records", "data, without markers"),
+    ("size", "size", "size of all segments"),
+    ("records", "records", "data records, without transaction markers"),
     ("markers", "markers", "control records"),
     ("aborted", "aborted_records", "records of aborted transactions"),
-    ("compacted", "compacted_offsets", "offsets that a cleaner has taken out"),
-    ("missing", "missing_offsets", "offsets that nobody explains"),
+    ("compacted", "compacted_offsets", "offsets removed by compaction"),
+    ("missing", "missing_offsets", "missing offsets without an explanation"),
     ("open txns", "open_transactions", "transactions without a marker"),
-    ("keys", "distinct_keys", "distinct keys, about"),
-    ("steps back", "timestamps_that_step_back", "records earlier than the one before"),
+    ("keys", "distinct_keys", "approximate number of distinct keys"),
+    ("steps back", "timestamps_that_step_back", "records earlier than the previous record"),
 )
 
 
 def page(verdict: Verdict) -> str:
-    """The whole document."""
+    """Return the whole page as HTML."""
     ordered = sorted(verdict.partitions, key=lambda facts: (facts.findings.total == 0, -facts.log.size_bytes))
     parts = [
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
@@ -137,9 +137,9 @@ def _findings(verdict: Verdict) -> Iterator[str]:
     causes = verdict.causes
     if not causes:
         return
-    yield "<h2>What disagrees</h2>"
+    yield "<h2>Disagreements</h2>"
     rows = (_cause(cause, verdict.on_start(cause.finding)) for cause in causes[:FINDINGS])
-    heads = ("check", "log", "offset", "file", "byte", "what", "on its next start, Kafka", "consequences")
+    heads = ("check", "log", "offset", "file", "byte", "problem", "on its next start, Kafka", "consequences")
     yield _table(heads, rows, "findings")
     more = max(verdict.disagreements - min(len(causes), FINDINGS), 0)
     if more:
@@ -156,7 +156,7 @@ def _cause(cause: Cause, on_start: str) -> Sequence[str]:
 
 
 def _coverage(verdict: Verdict) -> Iterator[str]:
-    """What was looked at, and what was not."""
+    """Yield the list of what was checked and what was not."""
     yield "<h2>What was checked</h2><ul>"
     for line in verdict.coverage.lines():
         yield f"<li>{escape(line)}</li>"
@@ -199,7 +199,7 @@ def _pictures(ordered: Sequence[PartitionFacts]) -> Iterator[str]:
         yield "</div></section>"
     left = sum(1 for facts in ordered if facts.records) - len(drawn)
     if left:
-        yield f"<p>Of {left:,} more logs there are no pictures here.</p>"
+        yield f"<p>Plots of {left:,} more logs are not shown here.</p>"
 
 
 def _figure(picture: Picture) -> str:

@@ -1,14 +1,15 @@
-"""What a report draws of a log, in as many points as a picture has, whatever the log's size.
+"""The data series of the plots, with a bounded number of points for logs of any size.
 
-    by time      records and bytes whose timestamp lies in each piece of time
-    by offset    the timestamps of each piece of the log, and how late they are
+    by time      records and bytes per interval of timestamps
+    by offset    timestamps and lateness per range of offsets
 
-Pieces are powers of two wide and lie at multiples of their width, so that two series become one by widening the finer
-one: the sum of a piece is that of its halves. A batch counts as a whole, by its largest timestamp.
+The width of bins is a power of two, and they begin at multiples of their width. Two series can thus be merged by
+widening the bins of the finer one, because each wider bin is the sum of its halves. A batch counts as a whole, by its
+largest timestamp.
 
-Late is what comes after something later: by how much the latest timestamp before it is larger. Under LogAppendTime
-nothing is late, but a batch still carries the time that its producer gave the first record; from there to the append
-is the lag.
+The lateness of a batch is how much earlier it is than the latest timestamp before it. With LogAppendTime, batches are
+never late, but the header of a batch still has the producer's timestamp of its first record; the lag is the time from
+that timestamp to the append.
 """
 
 from __future__ import annotations
@@ -41,14 +42,13 @@ _LARGEST = ("largest", "lateness_ms", "append_lag_ms")
 
 
 class Bins(NamedTuple):
-    """Pieces of width 2**shift, in order; piece b reaches from b << shift up to (b + 1) << shift. Empty ones are left
-    out."""
+    """Bins of width 2**shift, in order. Bin b extends from b << shift to (b + 1) << shift. Empty bins are omitted."""
 
     shift: int
     rows: NDArray[np.void]
 
     def and_also(self, other: Bins) -> Bins:
-        """Both together."""
+        """Merge two series."""
         shift = max(self.shift, other.shift)
         rows = np.concatenate([self.rows, other.rows])
         rows["bin"][: self.rows.size] >>= shift - self.shift
@@ -57,7 +57,7 @@ class Bins(NamedTuple):
 
     @property
     def start(self) -> NDArray[np.int64]:
-        """Where each piece begins."""
+        """The start of each bin."""
         return self.rows["bin"] << self.shift
 
     @property
@@ -70,7 +70,7 @@ NO_OFFSETS = Bins(0, np.empty(0, OFFSET_BIN))
 
 
 def _narrowed(shift: int, rows: NDArray[np.void]) -> Bins:
-    """Rows of the same piece as one, and pieces so wide that there are at most POINTS."""
+    """Merge rows of the same bin, and widen bins until there are at most POINTS."""
     if rows.size == 0:
         return Bins(shift, rows)
     span = int(rows["bin"].max()) - int(rows["bin"].min()) + 1
@@ -129,12 +129,12 @@ class SeriesOfStretch:
 
 
 def behind(earlier: Bins, later: Bins) -> Bins:
-    """The series by offset of a stretch and of the one behind it: what is late there may be so because of this one."""
+    """Merge the series by offset of two consecutive stretches. Timestamps in the first may make the second late."""
     if earlier.rows.size and later.rows.size:
         latest = int(earlier.rows["largest"].max())
         rows = later.rows.copy()
         known = rows["smallest"] != NEVER
-        # compared with the earliest of each piece only up to the point where the stretch itself is later
+        # Only bins before the point at which the later stretch itself reaches `latest` can become later.
         reached = np.maximum.accumulate(np.append(NEVER, rows["largest"]))[:-1]
         late = np.where(known & (latest > reached), np.maximum(latest - rows["smallest"], 0), 0)
         rows["lateness_ms"] = np.maximum(rows["lateness_ms"], late)

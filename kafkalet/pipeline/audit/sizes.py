@@ -1,4 +1,4 @@
-"""How many entries, records and bytes there are, by codec and format, and how large batches are."""
+"""Count entries, records and bytes by codec and format, and the sizes of batches."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from .entries import Entries
 
 CODECS = {int(codec): codec.name.lower() for codec in Codec}
 CLASSES = 32
-"""Entries of up to 1, 2, 4, ... records."""
+"""The number of size classes: entries with up to 1, 2, 4, ... records."""
 
 
 class Sizes(NamedTuple):
-    """Rows are codecs by their numbers (0 to 7); columns are entries, records and bytes."""
+    """Counts by codec and format. Rows are codec IDs (0 to 7) or formats; columns are entries, records and bytes."""
 
     by_codec: NDArray[np.int64] = np.zeros((8, 3), np.int64)
     by_format: NDArray[np.int64] = np.zeros((3, 3), np.int64)
     entries_by_records: NDArray[np.int64] = np.zeros(CLASSES, np.int64)
-    """How many entries have up to 2**n records, and more than 2**(n - 1)."""
+    """The number of entries with up to 2**n records, but more than 2**(n - 1)."""
     smallest_entry_bytes: int = 0
     largest_entry_bytes: int = 0
 
     def and_those(self, entries: Entries, records: NDArray[np.int64]) -> Sizes:
-        """With these entries, which have so many records each."""
+        """Add entries. `records` is the number of records of each entry."""
         batches = entries.batches
         if batches.size.size == 0:
             return self
@@ -49,7 +49,7 @@ class Sizes(NamedTuple):
         )
 
     def and_also(self, other: Sizes) -> Sizes:
-        """Both together."""
+        """Add the counts of another object."""
         known = [size for size in (self.smallest_entry_bytes, other.smallest_entry_bytes) if size]
         return Sizes(
             self.by_codec + other.by_codec,
@@ -72,7 +72,7 @@ class Sizes(NamedTuple):
         return int(self.by_codec[:, 2].sum())
 
     def codecs(self) -> dict[str, tuple[int, int, int]]:
-        """Entries, records and bytes of the codecs that occur."""
+        """Return the entries, records and bytes of each codec that is used."""
         return {
             CODECS.get(number, f"codec {number}"): (int(row[0]), int(row[1]), int(row[2]))
             for number, row in enumerate(self.by_codec)

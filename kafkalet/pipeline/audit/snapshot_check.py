@@ -1,11 +1,11 @@
-"""Is each .snapshot the state of the producers that the batches below its offset have made?
+"""Compare each .snapshot with the producer state according to the batches below its offset.
 
-Of each producer it knows the epoch, the last batch of that epoch (last sequence, last offset, how many offsets it
-spans, largest timestamp or that of a later marker), the coordinator's epoch of the last marker, and the first offset of
-the open transaction. A marker of a new epoch makes the batches of the old one forgotten.
+For each producer, a snapshot has its epoch, the last batch of that epoch (last sequence, last offset, offset delta, and
+largest timestamp or that of a later marker), the coordinator epoch of the last marker, and the first offset of the open
+transaction. A marker with a new epoch discards the batches of the old epoch.
 
-A producer may be missing if it had been silent for long when the file was written, but never inside a transaction. One
-of which nothing is left in the log may be there. Of what a cleaner has rewritten, nothing is known for sure.
+An idle producer may be missing from the snapshot if it had expired by then, but not during a transaction. A producer
+without remaining batches in the log may be present. Compacted batches are not compared.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FIELDS = ("producer_epoch", "last_sequence", "last_offset", "offset_delta", "tim
 
 
 class LogFacts(NamedTuple):
-    """What holds of the whole log."""
+    """The facts about a log that snapshots are compared with."""
 
     runs: Runs
     transactions: Transactions
@@ -38,7 +38,7 @@ class LogFacts(NamedTuple):
 
 
 def check_snapshot(path: str, offset: int, known: LogFacts, findings: Findings) -> int:
-    """Compare one file. Returns how many producers it knows."""
+    """Compare one file, and return the number of producers in it."""
     try:
         told = read_snapshot(path)
         written_ms = os.stat(path).st_mtime_ns // 1_000_000
@@ -50,10 +50,10 @@ def check_snapshot(path: str, offset: int, known: LogFacts, findings: Findings) 
             "snapshot", error.reason, fault="corrupt-snapshot", file=path, position=error.position, offset=offset
         )
         return 0
-    except FileNotFoundError:  # deleted in this moment
+    except FileNotFoundError:  # deleted in the meantime
         return 0
     if offset > known.chain.log_end_offset:
-        message = f"a snapshot of offset {offset}, and the log ends at {known.chain.log_end_offset}"
+        message = f"the snapshot is at offset {offset}, but the log ends at {known.chain.log_end_offset}"
         findings.add("snapshot", message, fault="snapshot-ahead", file=path, offset=offset)
     elif offset >= known.chain.log_begins_at:
         findings.checked["snapshots"] += 1
@@ -75,17 +75,17 @@ class _Comparison:
         row_of = {int(producer): row for row, producer in enumerate(made.producer_id)}
         told_ids = set(map(int, told.producer_id))
         if len(told_ids) < told.producer_id.size:
-            self._add(f"{told.producer_id.size - len(told_ids)} producers are in it more than once")
+            self._add(f"{told.producer_id.size - len(told_ids)} producers are listed more than once")
         for row, producer in enumerate(told.producer_id.tolist()):
             if producer in row_of:
                 self._compare(told, row, made, row_of[producer])
             elif not self._may_be_gone(int(told.last_offset[row])):
-                self._add(f"producer {producer}, which wrote nothing before offset {self.offset}")
+                self._add(f"producer {producer} is listed, but wrote nothing before offset {self.offset}")
         for producer, row in row_of.items():
             is_open = made.first_offset[row] != UNKNOWN
             is_young = written_ms - int(made.timestamp[row]) < self.known.expiration_ms
             if producer not in told_ids and (is_open or is_young):
-                self._add(f"producer {producer} is missing, whose last offset is {made.last_offset[row]}")
+                self._add(f"producer {producer} is missing; its last offset is {made.last_offset[row]}")
 
     def _may_be_gone(self, last_offset: int) -> bool:
         known = self.known
@@ -105,16 +105,16 @@ class _Comparison:
             wrong.append("first_offset")
         if wrong:
             says = ", ".join(f"{name} {getattr(told, name)[row]} ({getattr(made, name)[mine]})" for name in wrong)
-            self._add(f"producer {told.producer_id[row]} has {says}, in parentheses what the log says")
+            self._add(f"producer {told.producer_id[row]} has {says}; the log has the values in parentheses")
 
     def _add(self, message: str) -> None:
         self.findings.add("snapshot", message, file=self.path, offset=self.offset)
 
 
 def producers_at(runs: Runs, transactions: Transactions, offset: int) -> Producers:
-    """The state that the batches below `offset` have made, a row for each producer; no run may reach over `offset`.
+    """Return the producer state according to the batches below `offset`. No run may extend across `offset`.
 
-    A producer of whose last marker a cleaner has taken the record out has epoch -1: it is not known.
+    The epoch of a producer is -1 (unknown) if compaction has removed the record of its last marker.
     """
     runs = runs[runs["first_offset"] < offset]
     if runs.size == 0:
@@ -124,7 +124,7 @@ def producers_at(runs: Runs, transactions: Transactions, offset: int) -> Produce
     ends = np.append(starts[1:], runs.size) - 1
 
     def last(wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Of each producer, the number of its last run that is `wanted`; -1 for none."""
+        """Return the index of the last `wanted` run of each producer, or -1."""
         numbers = np.where(wanted, np.arange(runs.size), -1)
         return np.asarray(np.maximum.reduceat(numbers, starts))
 

@@ -1,19 +1,19 @@
-"""A log that a broker changes under our eyes is looked at again.
+"""Audit logs that a broker is changing, and repeat the audit if necessary.
 
-Appends do no harm, for they lie behind the high watermark that was told at first. But retention deletes segments, and
-a cleaner puts others in their place: then what was read belongs to no one log. So after the reading all files must
-still be those that were listed: the same inodes, and of segments that take no more appends the same sizes.
+Appends are harmless, because later offsets are ignored. But retention deletes segments and compaction replaces them, so
+the audit may have read an inconsistent mixture. Therefore all files must be unchanged after the audit: they must have
+the same inodes and, except for the active segment, the same sizes. Otherwise, the log is listed and audited again.
 
-The files should be those of the broker that leads the partition. A follower's are the same records, in segments that
-end elsewhere, compacted at other times, and may lack the last ones; so less can be asked of them.
+The files should be those of the partition's leader. A follower has the same records, but its segment boundaries and
+compaction differ, and it may lack the last records, so fewer checks apply.
 
-Nor need the directory be the one in which the broker works:
+The directory need not be that of the running broker:
 
-    .kafka_cleanshutdown lies in it   a copy at rest: all of it is audited, as without a broker
-    its .lock is held                 the broker's own: it has all that the broker has told before it was listed
-    else                              its own or a copy: read as far as the broker has told or as the files go
+    .kafka_cleanshutdown exists   a copy: it is audited completely, as without a broker
+    the lock on .lock is held     the broker's own directory: it has all records that the broker reported before
+    otherwise                     either: it is audited up to the high watermark or the end of the files
 
-Files that go beyond the high watermark are read to their end, unless the broker catches up within a moment.
+Files that extend past the high watermark are read to their end; the broker has a few seconds to catch up.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from .stretch_audit import HowToLook
 
 TRIES = 4
 CATCH_UP_MS = 3000
-"""So long a broker has time to replicate what its files have already."""
+"""How long to wait for the high watermark to reach the end of the files."""
 
 
 class Listed(NamedTuple):
-    """A log as it was listed, and what its files were then."""
+    """A log and its files at the time they were listed."""
 
     begun: Begun
     inodes: tuple[int, ...]
     told: Bounds | None = None
-    """By the broker, before; None: it was not asked, or does not have the log."""
+    """The bounds reported by the broker before; None if there is no broker or it does not have the log."""
     is_in_place: bool = False
-    """The broker is seen to work in this directory."""
+    """Whether the broker is known to run in this directory."""
 
     @property
     def is_live(self) -> bool:
@@ -63,24 +63,24 @@ class Listed(NamedTuple):
 
     @property
     def is_beyond_the_broker(self) -> bool:
-        """The files of a live log go on behind the high watermark that was told."""
+        """Whether the files of a live log extend past the broker's high watermark."""
         end = self.begun.before_offset
         return self.told is not None and end is not None and self.told.high_watermark < end
 
     @property
     def is_compared(self) -> bool:
-        """With the answers of a broker."""
+        """Whether the log is compared with a broker."""
         return self.told is not None
 
     @property
     def as_told(self) -> Begun:
-        """The log with the start that the broker told."""
+        """The log with the log start offset that the broker reported."""
         if self.told is None:
             return self.begun
         return self.begun._replace(log=self.begun.log._replace(log_start_offset=self.told.log_start_offset))
 
     def has_changed(self) -> bool:
-        """Whether files of a live log are other ones now."""
+        """Return whether files of a live log were deleted, replaced or truncated."""
         if not self.is_live:
             return False
         segments = self.begun.log.segments
@@ -98,11 +98,10 @@ class Listed(NamedTuple):
 
 
 def listed(log: PartitionLog, broker: LiveBroker | None) -> Listed:
-    """Ask the broker for the ends of the log, then list its files: all below the high watermark is in them, if they
-    are the broker's own.
+    """Fetch the bounds of the log from the broker, then list its files.
 
-    A log that the broker does not have is audited as one at rest, which is a finding. Raises FileNotFoundError where
-    the log is not there any more.
+    In this order, the files of the broker's own directory have all records below the high watermark. A log that the
+    broker does not have is a finding, and is audited without a broker. Raises FileNotFoundError if the log was deleted.
     """
     if broker is None:
         return Listed(begin(log, None), ())
@@ -111,7 +110,7 @@ def listed(log: PartitionLog, broker: LiveBroker | None) -> Listed:
     log = open_partition(log.path, lenient=True, unreadable_too=True)
     if not isinstance(told, Bounds):
         begun = begin(log, None)
-        message = f"the broker does not answer for it: {_reason(told)}"
+        message = f"the broker returned an error: {_reason(told)}"
         begun.findings.add("broker", message, fault="not-in-broker", file=log.path)
         return Listed(begun, ())
     inodes = tuple(segment.inode for segment in log.segments)
@@ -133,7 +132,7 @@ def listed(log: PartitionLog, broker: LiveBroker | None) -> Listed:
 
 
 def _end_of(log: PartitionLog) -> int:
-    """Where the files end, as far as their headers tell; 0 where that cannot be read."""
+    """Return the log end offset according to the batch headers; 0 if the files are unreadable."""
     try:
         return log_end(log, lenient=True).offset
     except OSError:
@@ -141,8 +140,10 @@ def _end_of(log: PartitionLog) -> int:
 
 
 def caught_up(found: Sequence[Listed], broker: LiveBroker) -> list[Listed]:
-    """The same, once the high watermarks have come to the ends of the files, or have had their time for that: appends
-    are in the files first, and replicas need a moment."""
+    """Wait until the high watermarks reach the ends of the files, or time out. Return the logs with updated bounds.
+
+    Records are appended to the files first; the high watermark follows when they are replicated.
+    """
     found = list(found)
     waiting = Patience(broker.settings, SystemClock(), CATCH_UP_MS)
     while (behind := [at for at, each in enumerate(found) if each.is_beyond_the_broker]) and waiting.pause():
@@ -160,12 +161,12 @@ def _compare_topic_ids(broker: LiveBroker, begun: Begun) -> None:
     if log.topic_id is None or told in (bytes(16), log.topic_id):
         return
     mine, theirs = uuid_text(log.topic_id), uuid_text(told)
-    message = f"the broker's topic {log.topic} has the id {theirs}, partition.metadata says {mine}: it was recreated"
+    message = f"topic {log.topic} has the ID {theirs}, but {mine} in partition.metadata: it was recreated"
     begun.findings.add("topic-id", message, fault="topic-made-anew", file=os.path.join(log.path, PARTITION_METADATA))
 
 
 def node_of(directory: str) -> int | None:
-    """Which broker the log directory belongs to, as meta.properties says; None where it does not."""
+    """Return the node ID in the meta.properties of a log directory, or None."""
     try:
         with open(os.path.join(directory, "meta.properties"), encoding="utf-8", errors="replace") as file:
             found = re.search(r"^(?:node|broker)\.id=(\d+)\s*$", file.read(), re.MULTILINE)
@@ -175,7 +176,7 @@ def node_of(directory: str) -> int | None:
 
 
 def audit_here(each: Listed, options: AuditOptions, how: HowToLook) -> PartitionFacts:
-    """The audit of one log, without Spark."""
+    """Audit one log without Spark."""
     seen = [(task, task.look(how)) for task in tasks_of([each.begun], options.max_bytes_per_task)]
     return audit_partition(each.begun, settled(seen, how), options)
 
@@ -183,7 +184,7 @@ def audit_here(each: Listed, options: AuditOptions, how: HowToLook) -> Partition
 def steadied(
     each: Listed, facts: PartitionFacts, options: AuditOptions, how: HowToLook
 ) -> tuple[Listed, PartitionFacts]:
-    """These, unless the log has changed while it was read: then it is listed and read again, a few times."""
+    """Return the listing and the facts. If the log changed while it was read, list and audit it again, a few times."""
     for _ in range(TRIES):
         if not each.has_changed():
             break
@@ -194,7 +195,7 @@ def steadied(
 
 
 def live_broker(options: AuditOptions) -> LiveBroker:
-    """The broker that is to be asked."""
+    """Return a client for the broker named in the options."""
     assert options.bootstrap is not None
     return LiveBroker(options.bootstrap, options.properties)
 

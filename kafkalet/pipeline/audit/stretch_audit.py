@@ -1,4 +1,4 @@
-"""What one task does: it reads a stretch of a segment once, and hands on what it saw in bounded size."""
+"""Audit one stretch: read it once and collect facts of bounded size."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from .time_index_check import TimeIndexCheck
 from .timestamp_sample import TimestampSample
 
 EVERYTHING = 1 << 62
-"""More bytes than a file has."""
+"""A size larger than any file."""
 
 
 class StretchFacts(NamedTuple):
-    """What was seen in one stretch."""
+    """The facts about one stretch."""
 
     stretch: AuditRange
     number: int
     is_gone: bool
-    """The file was deleted before it was read."""
+    """Whether the file was deleted before it was read."""
     not_read: str | None
     """Why the file, or the rest of it, could not be read."""
     findings: Findings
@@ -44,11 +44,11 @@ class StretchFacts(NamedTuple):
     has_damaged_tail: bool
     sizes: Sizes
     records: int
-    """Control records too."""
+    """The number of records, including control records."""
     markers: int
-    """Control records."""
+    """The number of control records."""
     visible: int
-    """Records of data at or above the log start offset."""
+    """The number of data records at or above the log start offset."""
     times: Times
     keys: Keys
     by_time: Bins
@@ -56,23 +56,23 @@ class StretchFacts(NamedTuple):
     runs: Runs
     epochs: EpochRuns
     largest_timestamp: int
-    """Of the headers; -1 where none has one."""
+    """The largest timestamp of the headers; -1 if there is none."""
     indexed_timestamps: tuple[int, int] | None
-    """The first and the last in the time index; None: there is none."""
+    """The first and the last timestamp in the time index; None if there are none."""
     timestamps: Int64s
-    """A sample of those of its records."""
+    """A sample of the timestamps of the records."""
     index_entries: int = 0
-    """Of the whole .index of the segment."""
+    """The number of entries in the whole .index of the segment."""
     time_index_entries: int = 0
 
     @property
     def is_damaged(self) -> bool:
-        """Something of it is not known."""
+        """Whether some of the stretch could not be read."""
         return self.damaged_bytes > 0 or self.not_read is not None
 
 
 class HowToLook(NamedTuple):
-    """What tasks are told besides their stretch."""
+    """Settings for all tasks."""
 
     chunk_bytes: int = 8 << 20
     sampled_timestamps: int = 0
@@ -80,7 +80,7 @@ class HowToLook(NamedTuple):
 
 
 def audit_stretch(stretch: AuditRange, number: int, epoch_starts: tuple[int, ...], how: HowToLook) -> StretchFacts:
-    """Read it all. `number` is its place among the stretches of the log; at `epoch_starts` leader epochs begin."""
+    """Audit one stretch. `number` is its index in the log; `epoch_starts` are the start offsets of leader epochs."""
     return _StretchAudit(stretch, number, epoch_starts, how).run(how.chunk_bytes)
 
 
@@ -106,7 +106,7 @@ class _StretchAudit:
         self.not_read = stretch.fault
         self.stops_early = False
         self.is_old = False
-        """It holds entries of formats 0 and 1."""
+        """Whether it has entries of formats 0 or 1."""
 
     def run(self, chunk_bytes: int) -> StretchFacts:
         stretch = self.stretch
@@ -142,7 +142,7 @@ class _StretchAudit:
                 break
 
     def _check_zeros(self) -> None:
-        """What no entry and no problem covers at the end of the file is zeros: see `read_chunks`."""
+        """Check for zeros at the end of the file: bytes that are in neither an entry nor a problem of `read_chunks`."""
         stretch = self.stretch
         covered = max(self.order.extent.end_position, self.last_damage_end, stretch.start)
         self.findings.checked["bytes"] += covered - stretch.start
@@ -161,7 +161,7 @@ class _StretchAudit:
         self.findings.add("zeros", message, file=stretch.path, position=covered, offset=offset)
 
     def _take(self, entries: Entries, problems: tuple[Problem, ...]) -> bool:
-        """Whether to go on: what begins at `before_offset` or behind is still being written."""
+        """Audit entries and problems, and return whether to continue. Entries from `before_offset` on are ignored."""
         bound = self.stretch.before_offset
         sound = entries if bound is None else entries.before(bound)
         beyond = None
@@ -177,11 +177,11 @@ class _StretchAudit:
         return beyond is None
 
     def _grows(self) -> bool:
-        """Whether the rest of the file was being written when it was listed: that takes no time."""
+        """Return whether the file has grown since it was listed, so that a broker was writing its last entry."""
         return os.path.getsize(self.stretch.path) > self.stretch.segment_size
 
     def _reached(self, entries: Entries, position: int) -> int:
-        """The offset behind the last sound entry before `position`."""
+        """Return the offset after the last valid entry before `position`."""
         row = int(np.searchsorted(entries.position, position)) - 1
         if row >= 0:
             return int(entries.batches.last_offset[row]) + 1
@@ -230,13 +230,13 @@ class _StretchAudit:
         self.time_index.skip()
 
     def _check_files(self) -> None:
-        """A log that takes appends may not have written its indexes yet."""
+        """Check that the indexes exist. Those of an active segment may not have been written yet."""
         stretch = self.stretch
         if self.not_read is not None or (stretch.next_base_offset is None and not stretch.is_closed):
             return
         suffixes = [".index", ".timeindex"]
         if self.is_old and not any(name.endswith(".timeindex") for name in os.listdir(os.path.dirname(stretch.path))):
-            suffixes.remove(".timeindex")  # Kafka before 0.10.1 had none
+            suffixes.remove(".timeindex")  # introduced in Kafka 0.10.1
         for suffix in suffixes:
             path = stretch.beside(suffix)
             others = (path + ".swap", path.removesuffix(".swap"))

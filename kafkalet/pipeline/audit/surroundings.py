@@ -1,6 +1,6 @@
-"""What the small files around a log say of it: checkpoints, epochs, which snapshots there are.
+"""Read the small files of a log: checkpoints, leader epochs and the list of snapshots.
 
-Everything is optional. A file that cannot be read is a finding, and says nothing.
+All of them are optional. An unreadable file is reported and then treated as missing.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from kafkalet.pipeline.logs.snapshots import snapshot_offsets
 from .findings import Findings
 
 CLEANED_UP_TO = "cleaner-offset-checkpoint"
-"""Kafka's log cleaner writes there up to which offset it has compacted a log."""
+"""The file in which Kafka's log cleaner stores the offset up to which it has compacted each log."""
 _KNOWN = re.compile(r"\d{20}\.(log|index|timeindex|txnindex|snapshot)(\.swap)?")
 _PASSING = re.compile(r".*\.(deleted|cleaned|tmp|swap)|\.lock")
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
 _BESIDE = {formats.LEADER_EPOCHS, formats.PARTITION_METADATA}
 _OF_CONTROLLERS = re.compile(r"quorum-state|\d{20}-\d{10}\.checkpoint(\.part)?")
-"""What lies in the log of a KRaft quorum besides."""
+"""Additional files in the metadata log of a KRaft quorum."""
 
 
 class Surroundings(NamedTuple):
-    """None where nothing is said."""
+    """The contents of the small files; None if a file has no entry for the log."""
 
     directory: str
     """The log directory."""
@@ -37,13 +37,13 @@ class Surroundings(NamedTuple):
     recovery_point: int | None
     cleaned_up_to: int | None
     epochs: tuple[tuple[int, int], ...] | None
-    """Leader epochs with their start offsets; None: there is no such file."""
+    """Leader epochs with their start offsets; None if the file is missing."""
     snapshot_offsets: tuple[int, ...]
     is_closed: bool
 
 
 def look_around(log: PartitionLog, findings: Findings) -> Surroundings:
-    """Read what lies beside the segments of `log`, and in the directory around it."""
+    """Read the small files of `log`, in its own directory and in the log directory."""
     directory = os.path.dirname(log.path)
     key = log.topic, log.partition
 
@@ -58,7 +58,7 @@ def look_around(log: PartitionLog, findings: Findings) -> Surroundings:
         else:
             findings.checked["checkpoint offsets"] += found is not None
             if found is not None and found < 0:
-                findings.add("checkpoint", f"offset {found} is below 0", fault=f"negative-{name}", file=path)
+                findings.add("checkpoint", f"offset {found} is negative", fault=f"negative-{name}", file=path)
             return None if found is not None and found < 0 else found
         return None
 
@@ -92,13 +92,13 @@ def _epochs(log: PartitionLog, findings: Findings) -> tuple[tuple[int, int], ...
 
 
 def _logs_of(name: str) -> set[str]:
-    """The names of the .log that a file may belong to: a compaction gives them to indexes first."""
+    """Return the names of the .log that a file may belong to. Compaction renames index files before the .log."""
     stem = name.split(".")[0]
     return {f"{stem}.log", f"{stem}.log.swap"}
 
 
 def _check_names(log: PartitionLog, findings: Findings) -> None:
-    """Files that no broker puts there, and indexes without a log."""
+    """Check for files that brokers do not write, and indexes without a log."""
     names = set(os.listdir(log.path))
     for name in sorted(names):
         path = os.path.join(log.path, name)
@@ -110,10 +110,10 @@ def _check_names(log: PartitionLog, findings: Findings) -> None:
         if not _KNOWN.fullmatch(name):
             what = "directory" if os.path.isdir(path) else "log" if name.endswith(SUFFIXES) else "file"
             kind = "directory" if what == "directory" else "file"
-            findings.add("file", f"no {kind} of a log has such a name", fault=f"foreign-{what}-in-log", file=path)
+            findings.add("file", f"unexpected {kind} in a log", fault=f"foreign-{what}-in-log", file=path)
         elif not name.endswith((".log", ".log.swap", ".snapshot")) and not names & _logs_of(name):
             offset = int(name.split(".")[0])
-            findings.add("file", "there is no .log beside it", fault="no-log", file=path, offset=offset)
+            findings.add("file", "the .log of this file is missing", fault="no-log", file=path, offset=offset)
     try:
         checkpoints.read_topic_id(log.path)
     except UnreadableFile as error:

@@ -1,13 +1,13 @@
-"""Is every entry of a .timeindex the largest timestamp up to its offset?
+"""Check the entries of a .timeindex.
 
-An entry (timestamp, offset) promises
+An index entry (timestamp, offset) means that `timestamp` is the largest one up to `offset`. Therefore
 
-    the entry of the log that holds `offset` has `timestamp` as its largest
-    nothing before it in the segment is as late
-    timestamps rise, and offsets do not fall
+    the largest timestamp of the log entry that contains `offset` is `timestamp`
+    all earlier timestamps in the segment are smaller
+    timestamps increase, and offsets do not decrease
 
-and the last entry of a segment that takes no more appends, or whose broker has stopped cleanly, is the largest
-timestamp of all of it. Entries without a timestamp (-1) have none here.
+The last index entry has the largest timestamp of the whole segment if the segment is no longer active or the broker was
+shut down cleanly. Log entries without a timestamp (-1) are not indexed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UNSEEN = -2
 
 
 class TimeIndexCheck:
-    """Compares the entries whose offsets lie in one stretch with what passes by."""
+    """Checks the index entries whose offsets are in one stretch."""
 
     def __init__(self, stretch: AuditRange, findings: Findings) -> None:
         self.path = stretch.beside(".timeindex")
@@ -44,7 +44,7 @@ class TimeIndexCheck:
             self.is_there = False
             findings.skip(error.path, error.reason)
         if entries.size == 1 and not entries.tobytes().strip(b"\0") and stretch.segment_size == 0:
-            entries = entries[:0]  # what was allocated for an empty segment
+            entries = entries[:0]  # preallocated for an empty segment
         offset = entries["offset"].astype(np.int64) + stretch.base_offset
         end = np.iinfo(np.int64).max if stretch.end_offset is None else stretch.end_offset
         if stretch.before_offset is not None:
@@ -54,16 +54,17 @@ class TimeIndexCheck:
         self._offset = offset[self._rows]
         self.timestamp = entries["timestamp"].astype(np.int64)[self._rows]
         self._largest_there = np.full(self._rows.size, UNSEEN, np.int64)
-        """Of the entry that holds `offset`."""
+        """The largest timestamp of the log entry that contains `offset`."""
         self._largest_before = np.full(self._rows.size, UNSEEN, np.int64)
         self._has_damage = False
         findings.checked["time index entries"] += self._rows.size
         self.entries = int(entries.size)
-        """Of the whole file."""
+        """The number of entries in the whole file."""
         self.largest = -1
-        """What has passed by."""
+        """The largest timestamp so far."""
         if torn:
-            findings.add("time-index", f"it ends in {torn} bytes of an entry", fault="torn-timeindex", file=self.path)
+            message = f"the index ends with an incomplete entry of {torn} bytes"
+            findings.add("time-index", message, fault="torn-timeindex", file=self.path)
         self._check_order()
 
     def _check_order(self) -> None:
@@ -71,7 +72,7 @@ class TimeIndexCheck:
         rises[1:] = (np.diff(self.timestamp) > 0) & (np.diff(self._offset) >= 0)
         for at in np.flatnonzero(~rises).tolist():
             place = f"({self.timestamp[at]}, {self._offset[at]})"
-            self._add(at, f"{place} comes after ({self.timestamp[at - 1]}, {self._offset[at - 1]})")
+            self._add(at, f"{place} follows ({self.timestamp[at - 1]}, {self._offset[at - 1]})")
 
     def take(self, entries: Entries) -> None:
         if entries.position.size == 0:
@@ -87,18 +88,18 @@ class TimeIndexCheck:
         self.largest = int(largest[-1])
 
     def skip(self) -> None:
-        """Some bytes of the log cannot be read."""
+        """Note that some bytes of the log are unreadable."""
         self._has_damage = True
 
     def finish(self) -> None:
-        """All has passed by."""
+        """Report wrong entries, after the whole stretch was read."""
         unknown = self._largest_there == UNSEEN
         other = ~unknown & (self._largest_there != self.timestamp)
         late = ~unknown & ~other & (self._largest_before >= self.timestamp)
         for wrong, reason in (
             (unknown & (not self._has_damage), "the log has no offset {offset}"),
             (other, "the largest timestamp at offset {offset} is {there}, not {timestamp}"),
-            (late, "before offset {offset} there is timestamp {before} already"),
+            (late, "timestamp {before} is already present before offset {offset}"),
         ):
             for at in np.flatnonzero(wrong).tolist():
                 message = reason.format(

@@ -1,7 +1,7 @@
-"""Which timestamps a broker is asked for: those that are there, and those around them.
+"""Choose the timestamps to look up at a broker: timestamps of records and their neighbours.
 
-Of the distinct timestamps of a log a sample of bounded size is kept: those with the smallest hashes, so that it is the
-same however the log is cut, and all of them where there are few. A different seed makes another sample.
+A bounded sample of the distinct timestamps of a log is kept: those with the smallest hashes, so that the sample does
+not depend on how the log is divided into stretches. The seed determines the hash.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ LATEST_TIME = (1 << 62) - 1
 
 
 class TimestampSample:
-    """Takes in timestamps, keeps up to `size` distinct ones."""
+    """Keeps a sample of up to `size` distinct timestamps."""
 
     def __init__(self, size: int, seed: int) -> None:
         self.size = size
         self.seed = seed
         self.timestamps = np.empty(0, np.int64)
-        """Ascending."""
+        """The sample, in ascending order."""
 
     def take(self, timestamps: Int64s) -> None:
         if self.size == 0:
@@ -39,8 +39,11 @@ class TimestampSample:
 
 
 def queries(samples: Iterable[Int64s], count: int, seed: int) -> Int64s:
-    """Up to `count` timestamps, ascending: those of the samples, one before and one after each as far as they fit;
-    the rest by chance between the first and the last of them; and what lies before and behind all of them."""
+    """Return up to `count` timestamps in ascending order.
+
+    They include values before and after all timestamps of the log, then timestamps of the samples, their neighbours
+    (plus and minus 1 ms), and random timestamps between the first and the last, as far as there is room.
+    """
     sample = TimestampSample(count, seed)
     for each in samples:
         sample.take(each)
@@ -60,7 +63,7 @@ def queries(samples: Iterable[Int64s], count: int, seed: int) -> Int64s:
 
 
 def _hashes(timestamps: Int64s, seed: int) -> NDArray[np.uint64]:
-    """Numbers spread evenly (splitmix64)."""
+    """Return uniformly distributed hashes (splitmix64)."""
     mixed = timestamps.astype(np.uint64) + np.uint64((seed * 0x9E3779B97F4A7C15 + 1) & ((1 << 64) - 1))
     for factor, shift in zip(_FACTORS, _SHIFTS, strict=True):
         mixed = (mixed ^ (mixed >> shift)) * factor

@@ -1,11 +1,12 @@
-"""The transactions of a log, put together from what their producers wrote.
+"""Reconstruct the transactions of a log from the runs of its producers.
 
-A transaction begins with a producer's first transactional batch and ends with its marker. One without a marker is open,
-and no reader under read_committed sees beyond its first offset: the smallest of those is the last stable offset. A
-marker without data ends a transaction that wrote nothing here, or whose data a cleaner has taken out, or retention.
+A transaction begins with a producer's first transactional batch and ends with its marker. A transaction without a
+marker is open. The smallest first offset of an open transaction is the last stable offset, at which read_committed
+consumers stop. A marker without data ends a transaction that wrote nothing to this partition, or whose data was removed
+by compaction or retention.
 
-If a log no longer begins at 0, the beginnings of the first transactions of producers are not known: data below may be
-gone.
+If a log does not begin at offset 0, the start of each producer's first transaction is unknown, because earlier batches
+may have been deleted.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .findings import Findings
 from .producer_runs import ABORT, COMMIT, DATA, TRANSACTIONAL, Runs
 
 OPEN, ABORTED, COMMITTED, ENDED = range(4)
-"""ENDED: a cleaner has taken out what its marker said."""
+"""ENDED means that compaction has removed the record of the marker, so that the result is unknown."""
 RESULTS = ("open", "aborted", "committed", "ended")
 NONE = -1
 
@@ -28,7 +29,7 @@ TRANSACTION = np.dtype(
     [
         ("producer_id", "i8"),
         ("producer_epoch", "i2"),  # of its data
-        ("first_offset", "i8"),  # of the marker, where there is no data
+        ("first_offset", "i8"),  # of the marker, if there is no data
         ("last_offset", "i8"),  # of the marker; -1: open
         ("result", "i1"),
         ("records", "i8"),
@@ -39,15 +40,15 @@ TRANSACTION = np.dtype(
         ("first_position", "i8"),
         ("stretch", "i4"),  # of the marker
         ("position", "i8"),  # of the marker
-        ("last_stable_offset", "i8"),  # of the log, once the marker is written
-        ("begins_here", "?"),  # nothing of it lies before the log
+        ("last_stable_offset", "i8"),  # of the log, after the marker was appended
+        ("begins_here", "?"),  # its first batch is in the log
     ]
 )
 Transactions = NDArray[np.void]
 
 
 def transactions_of(runs: Runs, log_begins_at: int, paths: Sequence[str], findings: Findings) -> Transactions:
-    """In the order of their first offsets. `runs` are those of the whole log, by producer, then by offset."""
+    """Return the transactions, sorted by first offset. `runs` are those of the whole log, by producer and offset."""
     _report_outside(runs, paths, findings)
     runs = runs[runs["kind"] != DATA]
     if runs.size == 0:
@@ -80,19 +81,19 @@ def transactions_of(runs: Runs, log_begins_at: int, paths: Sequence[str], findin
 
 
 def has_data(transactions: Transactions) -> NDArray[np.bool_]:
-    """Which of them have batches in the log."""
+    """Return a mask of the transactions that have batches in the log."""
     is_bare: NDArray[np.bool_] = transactions["first_offset"] == transactions["last_offset"]
     return ~is_bare
 
 
 def last_stable_offset(transactions: Transactions, log_end_offset: int) -> int:
-    """The first offset of the oldest open transaction, else the end of the log."""
+    """Return the first offset of the oldest open transaction, or else the log end offset."""
     still = transactions[transactions["result"] == OPEN]["first_offset"]
     return int(still.min()) if still.size else log_end_offset
 
 
 def _report_outside(runs: Runs, paths: Sequence[str], findings: Findings) -> None:
-    """Plain data of a producer that has an open transaction."""
+    """Report non-transactional batches of producers that have an open transaction."""
     numbers = np.arange(runs.size)
 
     def last(wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -113,8 +114,8 @@ def _report_outside(runs: Runs, paths: Sequence[str], findings: Findings) -> Non
 
 
 def _last_stable_offsets(transactions: Transactions) -> NDArray[np.int64]:
-    """Of the log once each one's marker is written: the first offset of the oldest other one that is open then, else
-    the offset behind the marker."""
+    """Return the last stable offset of the log after each marker was appended: the first offset of the oldest other
+    transaction that was open then, or else the offset after the marker."""
     result = np.full(transactions.size, NONE, np.int64)
     starts = transactions["first_offset"].tolist()
     markers = transactions["last_offset"].tolist()

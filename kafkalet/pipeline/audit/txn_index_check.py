@@ -1,8 +1,8 @@
-"""Does each .txnindex name the transactions whose abort markers lie in its segment, and no others?
+"""Check that each .txnindex has exactly the aborted transactions whose markers are in its segment.
 
-An entry names the producer, the first offset, that of the marker, and the last stable offset of the log once the marker
-was written. An aborted transaction without data has no entry. Where a cleaner has taken data out, the entry still has
-the first offset that once was; and where retention has deleted data below the log, it reaches below the log.
+An index entry has the producer ID, the first offset of the transaction, the offset of the marker, and the last stable
+offset after the marker was appended. Aborted transactions without data have no entry. After compaction, an entry still
+has the original first offset, and after retention, its first offset may be below the log start.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from .transaction_history import ABORTED, Transactions, has_data
 
 
 class SegmentExtent(NamedTuple):
-    """A segment, by what it holds: from `base_offset` to `end_offset`, which is exclusive."""
+    """A segment and its offsets, from `base_offset` to `end_offset` (exclusive)."""
 
     log_path: str
     path: str
     base_offset: int
     end_offset: int
     is_damaged: bool
-    """Some of it cannot be read, so that a marker may be missed."""
+    """Whether some of the log is unreadable, so that markers may be missing."""
 
 
 class Entry(NamedTuple):
-    """What the file says."""
+    """An entry of the index."""
 
     position: int
     version: int
@@ -49,7 +49,7 @@ def check_transaction_index(
     before_offset: int | None,
     findings: Findings,
 ) -> int:
-    """Compare one file with the `transactions` of the log. Returns how many entries it has."""
+    """Compare one file with the `transactions` of the log, and return the number of its entries."""
     rows, torn, is_there = np.empty(0, TXN_ENTRY), 0, False
     try:
         rows = read_entries(segment.path, TXN_ENTRY, is_padded=False)
@@ -63,7 +63,8 @@ def check_transaction_index(
         findings.skip(error.path, error.reason)
         return 0
     if torn:
-        findings.add("txn-index", f"it ends in {torn} bytes of an entry", fault="torn-txnindex", file=segment.path)
+        message = f"the index ends with an incomplete entry of {torn} bytes"
+        findings.add("txn-index", message, fault="torn-txnindex", file=segment.path)
     entries = [Entry(at * TXN_ENTRY.itemsize, *map(int, row)) for at, row in enumerate(rows.tolist())]
     if before_offset is not None:
         entries = [entry for entry in entries if entry.last_offset < before_offset]
@@ -75,7 +76,7 @@ def check_transaction_index(
     for entry in entries:
         message = _wrong(entry, by_marker.get(entry.last_offset), segment, log_begins_at, compacted_up_to)
         if entry.last_offset <= previous:
-            message = f"the marker at {entry.last_offset} comes after the one at {previous}"
+            message = f"the entry of the marker at {entry.last_offset} follows that of the marker at {previous}"
         if message:
             findings.add("txn-index", message, file=segment.path, position=entry.position, offset=entry.last_offset)
         seen.add(entry.last_offset)
@@ -84,7 +85,7 @@ def check_transaction_index(
     if lacking and not is_there:
         count, first = len(lacking), lacking[0]
         what = "an aborted transaction ends" if count == 1 else f"{count} aborted transactions end"
-        reason = f"the file is missing, and {what} in the segment, the first at {first['last_offset']}"
+        reason = f"the file is missing, but {what} in the segment, the first at {first['last_offset']}"
         offset = int(first["last_offset"])
         findings.add("txn-index", reason, fault="no-txnindex", file=segment.path, offset=offset)
         return 0
@@ -92,7 +93,7 @@ def check_transaction_index(
         span = f"{row['first_offset']} to {row['last_offset']}"
         findings.add(
             "txn-index",
-            f"the aborted transaction of producer {row['producer_id']} from {span} has no entry in {segment.path}",
+            f"the aborted transaction of producer {row['producer_id']}, {span}, has no entry in {segment.path}",
             fault="no-txn-entry",
             file=segment.log_path,
             position=int(row["position"]),
@@ -104,15 +105,16 @@ def check_transaction_index(
 def _wrong(
     entry: Entry, transaction: np.void | None, segment: SegmentExtent, log_begins_at: int, compacted_up_to: int
 ) -> str | None:
-    """What is wrong with an entry, beside the transaction whose marker lies where it says."""
+    """Compare an entry with the transaction whose marker is at its last offset. Return what is wrong, or None."""
     if entry.version != 0:
-        return f"an entry of version {entry.version}"
+        return f"the entry has version {entry.version}"
     if transaction is None:
         return None if segment.is_damaged else f"there is no abort marker at offset {entry.last_offset}"
     if entry.producer_id != int(transaction["producer_id"]):
-        return f"the marker at {entry.last_offset} is of producer {transaction['producer_id']}, not {entry.producer_id}"
+        owner = int(transaction["producer_id"])
+        return f"the marker at {entry.last_offset} belongs to producer {owner}, not {entry.producer_id}"
     if min(entry.first_offset, entry.last_stable_offset) < 0:
-        return f"the first offset is {entry.first_offset}, the last stable offset {entry.last_stable_offset}"
+        return f"the first offset is {entry.first_offset} and the last stable offset {entry.last_stable_offset}"
     first = int(transaction["first_offset"])
     may_reach_back = segment.is_damaged or entry.first_offset < max(log_begins_at, compacted_up_to)
     if entry.first_offset != first and not (entry.first_offset < first and may_reach_back):

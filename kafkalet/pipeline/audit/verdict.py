@@ -1,8 +1,8 @@
-"""Does all that was audited agree? With the numbers, as JSON and in lines for people.
+"""The verdict of an audit, as text and as JSON.
 
-exit status 0    everything was checked, and agrees
-            1    something disagrees
-            3    nothing that was checked disagrees, and not everything could be checked
+exit status 0    everything was checked and agrees
+            1    there are disagreements
+            3    there are no disagreements, but not everything could be checked
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ AGREES, DISAGREES, INCOMPLETE = 0, 1, 3
 
 
 class Verdict(NamedTuple):
-    """What an audit ends with."""
+    """The result of an audit."""
 
     partitions: tuple[PartitionFacts, ...]
     compared: Comparison | None
-    """With the answers of a live broker; None: none was asked."""
+    """The comparison with a live broker; None if there was no broker."""
     directories: tuple[DirectoryFacts, ...] = ()
     unlisted: tuple[UnlistedLog, ...] = ()
-    """Partitions that are there and could not be looked into."""
+    """Partitions that exist but could not be listed."""
     not_chosen: int = 0
-    """Partitions of topics that were not to be audited."""
+    """The number of partitions of topics that were not selected."""
 
     @property
     def agrees(self) -> bool:
-        """Everything was checked, and nothing is wrong anywhere."""
+        """Whether everything was checked and agrees."""
         return self.exit_status == AGREES
 
     @property
     def is_complete(self) -> bool:
-        """Everything that was to be checked was."""
+        """Whether everything could be checked."""
         return self.coverage.is_complete
 
     @property
@@ -56,7 +56,7 @@ class Verdict(NamedTuple):
 
     @property
     def disagreements(self) -> int:
-        """How many different things are wrong: consequences of the same cause count once."""
+        """The number of disagreements, without consequences of others."""
         return sum(1 + (cause.alike if cause.finding.fault in ONE_BY_ONE else 0) for cause in self.causes)
 
     @property
@@ -65,8 +65,7 @@ class Verdict(NamedTuple):
 
     @property
     def findings(self) -> list[Finding]:
-        """Of the directories, then by topic and partition. Of one kind in one file, the first ones; `left_out` counts
-        the others."""
+        """The findings that were kept: those about directories, then by topic and partition."""
         return [finding for found in self._all for finding in found.found]
 
     @property
@@ -75,7 +74,7 @@ class Verdict(NamedTuple):
 
     @property
     def causes(self) -> list[Cause]:
-        """The findings, put together."""
+        """The findings, grouped by cause."""
         found = [cause for each in self.directories for cause in causes_in_directory(each.findings)]
         for facts in self.partitions:
             found += causes_in_log(facts.findings)
@@ -83,7 +82,7 @@ class Verdict(NamedTuple):
 
     @property
     def coverage(self) -> Coverage:
-        """What was looked at, and what was not."""
+        """What was checked and what was not."""
         checked: Counter[str] = Counter()
         not_checked: list[NotChecked] = []
         for found in self._all:
@@ -93,11 +92,11 @@ class Verdict(NamedTuple):
             f"{each.path}/{name} (a broker is deleting it)" for each in self.directories for name in each.being_deleted
         ]
         if self.not_chosen:
-            aside.append(f"{self.not_chosen:,} partitions of topics that were not chosen")
+            aside.append(f"{self.not_chosen:,} partitions of topics that were not selected")
         if self.compared is not None:
             not_checked += [NotChecked(None, None, self.compared.broker, what) for what in self._not_compared()]
             if any(facts.log.topic == METADATA_TOPIC for facts in self.partitions):
-                aside.append(f"{METADATA_TOPIC} was not compared with the broker, which does not serve it to clients")
+                aside.append(f"{METADATA_TOPIC} was not compared: brokers do not serve it to clients")
         segments = [segment for facts in self.partitions for segment in facts.log.segments]
         unread = {skipped.path for skipped in not_checked}
         read = [facts for facts in self.partitions if not unread.intersection(each.path for each in facts.log.segments)]
@@ -115,21 +114,21 @@ class Verdict(NamedTuple):
     def _not_compared(self) -> Iterator[str]:
         assert self.compared is not None
         yield from (f"not compared: {what}" for what in self.compared.not_compared)
-        yield from (f"not answered: {what}" for what in self.compared.refused)
+        yield from (f"broker error: {what}" for what in self.compared.refused)
 
     def total(self, name: str) -> int:
-        """The sum over all logs of one of the numbers of `facts.numbers`."""
+        """Return the sum of one of the numbers of `facts.numbers` over all logs."""
         return sum(numbers(facts)[name] for facts in self.partitions)
 
     def on_start(self, finding: Finding) -> str:
-        """What Apache Kafka does about it on its next start."""
+        """Return what Apache Kafka does about a finding on its next start."""
         facts = next(
             (f for f in self.partitions if (f.log.topic, f.log.partition) == (finding.topic, finding.partition)), None
         )
         return reaction(finding, State.of(facts.log, facts.around, finding) if facts is not None else State())
 
     def lines(self) -> Iterator[str]:
-        """What is wrong, what was looked at, and the sentence that sums it up."""
+        """Yield the verdict as text: the disagreements, the coverage and a summary."""
         for cause in self.causes:
             yield str(cause.finding)
             yield f"    Kafka: {self.on_start(cause.finding)}"
@@ -143,24 +142,24 @@ class Verdict(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """One sentence."""
+        """The numbers and the verdict, in one line."""
         size = f"{len(self.partitions)} partitions, {self.total('segments')} segments, {self.total('size'):,} bytes"
         return f"{size}, {self.total('records'):,} records: {self.word}"
 
     @property
     def word(self) -> str:
-        """The shortest answer."""
+        """The verdict in a few words."""
         skipped = len(self.coverage.not_checked)
-        unchecked = f"{skipped:,} {'thing was' if skipped == 1 else 'things were'} not checked"
+        unchecked = f"{skipped:,} {'item was' if skipped == 1 else 'items were'} not checked"
         if self.exit_status == AGREES:
-            return "all agrees"
+            return "everything agrees"
         if self.exit_status == INCOMPLETE:
-            return f"what was checked agrees, {unchecked}"
+            return f"no disagreements, but {unchecked}"
         count = self.disagreements
         return f"{count:,} disagreement{'s' if count > 1 else ''}" + (f", {unchecked}" if skipped else "")
 
     def as_json(self, heaviest_keys: int) -> str:
-        """verdict.json."""
+        """Return the contents of verdict.json."""
         told: dict[str, Any] = {
             "agrees": self.agrees,
             "exit_status": self.exit_status,

@@ -157,4 +157,4 @@ def test_a_topic_that_the_broker_does_not_have_disagrees(
     made = make(tmp_path / "other")
     verdict = audit(spark, [str(made.path)], AuditOptions(bootstrap=broker.bootstrap_servers))
     finding = next(finding for finding in verdict.findings if finding.fault == "not-in-broker")
-    assert "does not have it" in finding.message
+    assert "does not have the partition" in finding.message

@@ -66,7 +66,7 @@ def test_an_audit_that_agrees_ends_with_0(spark: "SparkSession", logs: Path, tmp
     output = io.StringIO()
     job = prepare(parse(["audit", str(logs), "--out", str(tmp_path / "out")], "p"))
     assert job.run(Running(spark=spark, output=output)) == 0
-    assert "30 records: all agrees" in output.getvalue()
+    assert "30 records: everything agrees" in output.getvalue()
     assert json.loads((tmp_path / "out" / "verdict.json").read_text())["agrees"] is True
 
 

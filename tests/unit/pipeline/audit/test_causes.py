@@ -38,7 +38,7 @@ def test_consequences_that_were_only_counted_are_counted() -> None:
     (cause,) = causes_in_log(findings)
     assert (cause.finding.fault, cause.following, cause.left_out) == ("missing", SHOWN + 165, 165)
     first, *shown = cause.lines()
-    assert first == "185 consequences: 20 offset-index, and 165 more of these"
+    assert first == "185 consequences: 20 offset-index, and 165 more"
     assert len(shown) == 3
 
 

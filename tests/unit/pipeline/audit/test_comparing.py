@@ -73,8 +73,8 @@ def test_under_read_committed_an_open_transaction_hides_what_comes_later() -> No
     assert asked(None, (0, 5, 9), stable=5)[1] == []
     compared, messages = asked({(20, "read_committed"): Found(7, 25, 0)}, (0, 5, 9), stable=5)
     assert messages == [
-        "for timestamp 20 under read_committed the broker says offset 7 at 25 in epoch 0,"
-        " the batches offset 7 at 25 in epoch 0, which read_committed hides"
+        "for timestamp 20 under read_committed, the broker returns offset 7 (timestamp 25, leader epoch 0);"
+        " according to the batches: offset 7 (timestamp 25, leader epoch 0), which read_committed hides"
     ]
     assert compared.findings.found[0].offset == 7
 
@@ -83,13 +83,13 @@ def test_under_read_committed_an_open_transaction_hides_what_comes_later() -> No
 @pytest.mark.parametrize("timestamp", [20, MAX_TIMESTAMP])
 def test_a_wrong_answer_is_found(timestamp: int, wrong: Found) -> None:
     (message,) = asked({(timestamp, "read_uncommitted"): wrong})[1]
-    assert "the batches offset 7 at 25" in message
+    assert "according to the batches: offset 7 (timestamp 25" in message
     assert ("the largest timestamp" if timestamp == MAX_TIMESTAMP else "timestamp 20") in message
 
 
 def test_an_answer_where_there_is_none_is_found() -> None:
     (message,) = asked({(30, "read_uncommitted"): Found(8, 30, 0)})[1]
-    assert message.endswith("the batches none")
+    assert message.endswith("according to the batches: nothing")
 
 
 def test_an_epoch_that_is_not_told_is_right() -> None:
@@ -98,7 +98,7 @@ def test_an_epoch_that_is_not_told_is_right() -> None:
 
 def test_a_wrong_end_is_found() -> None:
     (message,) = asked(None, (0, 4, 9), stable=9)[1][:1]
-    assert message == "under read_committed the log ends at 4, by its batches at 9"
+    assert message == "under read_committed, the broker's log ends at 4, but according to the batches at 9"
 
 
 def test_what_was_appended_meanwhile_is_no_disagreement() -> None:
@@ -118,7 +118,7 @@ def test_while_the_last_stable_offset_moves_both_answers_are_right() -> None:
 
 def test_a_log_start_that_moves_leaves_nothing_to_compare() -> None:
     compared, messages = asked({(20, "read_uncommitted"): NONE}, (0, 9, 9), (4, 9, 9))
-    assert (compared.not_compared, compared.lookups, messages) == ("its log start moved", 0, [])
+    assert (compared.not_compared, compared.lookups, messages) == ("the log start offset moved", 0, [])
 
 
 def test_a_last_stable_offset_may_be_lifted_to_the_log_start() -> None:
@@ -147,10 +147,10 @@ def test_a_log_start_below_the_first_segment_is_found() -> None:
     expected = ExpectedPartition("t", 0, "/t-0", 3, 2, 9, 9, np.array([], np.int64), nothing)
     broker: Any = Scripted([(2, 9, 9)], {})
     (finding,) = compare(broker, expected).findings.found
-    assert finding.message == "the log starts at 2, its segments hold 3 to 9"
+    assert finding.message == "the broker's log starts at 2, but the segments contain 3 to 9"
 
 
 def test_a_comparison_is_told_in_a_line() -> None:
     told = str(Comparison("b:1", 1200, 0, ("t-0 (moved)",), ("no",)))
-    assert told.startswith("b:1 was asked 1,200 times, 0 answers disagree; not compared: t-0 (moved)")
-    assert told.endswith("not answered: no")
+    assert told.startswith("compared 1,200 lookups with b:1: 0 disagreements; not compared: t-0 (moved)")
+    assert told.endswith("broker errors: no")

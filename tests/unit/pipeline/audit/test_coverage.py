@@ -43,7 +43,7 @@ def test_topics_that_were_not_chosen_are_left_aside(tmp_path: Path) -> None:
     write_log(tmp_path, (0, [batch(0)]))
     write_log(tmp_path, (0, [batch(0)]), name="other-0")
     coverage = audited(tmp_path, AuditOptions(topics=("raw",))).coverage
-    assert coverage.left_aside == ("1 partitions of topics that were not chosen",)
+    assert coverage.left_aside == ("1 partitions of topics that were not selected",)
     assert coverage.is_complete
 
 
@@ -68,6 +68,6 @@ def test_lines_name_what_was_not_checked() -> None:
         "read: 1 of 2 partitions, 4 of 5 segments, 80 of 100 bytes",
         "checked: checksum, order, range, missing, zeros: 80 bytes",
         "checked: records: 7 records",
-        "left aside: x",
+        "excluded: x",
         "not checked: t-1: /d/t-1/0.log: Permission denied",
     ]

@@ -130,4 +130,4 @@ def test_unlisted_partition_is_not_checked(tmp_path: Path) -> None:
         (str(tmp_path / "raw-1"), "a link to /nowhere, which does not exist")
     ]
     assert (verdict.coverage.partitions, verdict.coverage.partitions_read, verdict.exit_status) == (2, 1, 3)
-    assert verdict.summary.endswith("what was checked agrees, 1 thing was not checked")
+    assert verdict.summary.endswith("no disagreements, but 1 item was not checked")

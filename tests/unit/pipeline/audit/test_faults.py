@@ -41,7 +41,7 @@ def test_planted_fault_is_found_once(sound: Path, tmp_path: Path, name: str) -> 
     assert found == [(each, names[path], count) for each, path, count in fault.found], told(verdict)
     assert [skipped.path for skipped in verdict.coverage.not_checked] == [names[path] for path in fault.not_checked]
     assert verdict.exit_status == (1 if fault.found else 3)
-    assert "all agrees" not in told(verdict)
+    assert "everything agrees" not in told(verdict)
 
 
 def test_sound_directory_agrees(sound: Path) -> None:

@@ -28,8 +28,8 @@ def index_of(made: Made) -> tuple[Path, list[tuple[int, int]]]:
     [
         (0, 1, "no entry of the log begins"),
         (0, -1, "no entry of the log begins"),
-        (-1, 0, "is not where an entry"),
-        (1 << 20, 0, "comes after|the log has no offset"),
+        (-1, 0, "is not the last offset"),
+        (1 << 20, 0, "follows|the log has no offset"),
         (0, 1 << 20, "no entry of the log begins"),
     ],
 )
@@ -56,7 +56,7 @@ def test_an_entry_that_points_behind_its_offset_is_found(tmp_path: Path) -> None
     overwrite(path, ENTRY.size, ENTRY.pack(rows[1][0], later))
     (finding,) = found(made, "offset-index")
     assert (finding.file, finding.position) == (str(path), ENTRY.size)
-    assert "above offset" in finding.message
+    assert "begins with offset" in finding.message
 
 
 def test_entries_in_the_wrong_order_are_found(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_an_append_of_several_batches_has_one_entry(tmp_path: Path) -> None:
     path.write_bytes(ENTRY.pack(5, 0) + ENTRY.pack(9, 2 * size))
     (finding,) = audited(directory).findings
     assert (finding.check, finding.position) == ("offset-index", 0)
-    assert "behind the next entry's" in finding.message
+    assert "of the next index entry" in finding.message
 
 
 def test_an_entry_of_a_cleaner_may_name_the_last_record_that_is_left(tmp_path: Path) -> None:

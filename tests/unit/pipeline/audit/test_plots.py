@@ -24,11 +24,15 @@ def marks(picture: Picture, kind: str = "rect") -> list[ElementTree.Element]:
 
 def test_all_there_is_to_see_is_drawn(tmp_path: Path) -> None:
     titles = list(drawn(make(tmp_path).path))
-    assert titles == ["Offsets over time", "Throughput", "Lateness", "Transactions", "Heaviest keys"]
+    assert titles == ["Offsets over time", "Throughput", "Lateness", "Transactions", "Most frequent keys"]
 
 
 def test_what_there_is_not_is_left_out(tmp_path: Path) -> None:
-    assert list(drawn(write_log(tmp_path, (0, [batch(0)])))) == ["Offsets over time", "Throughput", "Heaviest keys"]
+    assert list(drawn(write_log(tmp_path, (0, [batch(0)])))) == [
+        "Offsets over time",
+        "Throughput",
+        "Most frequent keys",
+    ]
     assert list(drawn(write_log(tmp_path, (0, []), name="empty-0"))) == []
 
 
@@ -65,7 +69,7 @@ def test_a_long_log_has_no_more_marks_than_points(tmp_path: Path) -> None:
 
 
 def test_keys_are_shares_of_all_records(tmp_path: Path) -> None:
-    picture = drawn(make(tmp_path).path)["Heaviest keys"]
+    picture = drawn(make(tmp_path).path)["Most frequent keys"]
     (bar,) = marks(picture)
     assert bar[0].text is not None
     assert bar[0].text.startswith("key: ")

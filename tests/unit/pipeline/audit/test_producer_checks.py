@@ -33,14 +33,14 @@ def test_a_batch_that_was_appended_twice_is_found(tmp_path: Path) -> None:
     path = directory / f"{0:020d}.log"
     assert (finding.check, finding.offset, finding.file) == ("sequence", 4, str(path))
     assert finding.position == entries(path)[2][0]
-    assert "again" in finding.message
+    assert "is repeated" in finding.message
 
 
 def test_a_batch_that_was_lost_is_found(tmp_path: Path) -> None:
     directory = write_log(tmp_path, (0, [sent(0, 1, 0), sent(2, 1, 4)]))
     (finding,) = audited(directory).findings
     assert (finding.check, finding.offset) == ("sequence", 2)
-    assert "2 sequences are left out" in finding.message
+    assert "2 sequences are missing" in finding.message
 
 
 def test_a_sequence_in_another_segment_is_found(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_it_refers_to_nothing(tmp_path: Path) -> None:
 
 def test_the_verdict_comes_first(tmp_path: Path) -> None:
     made = make(tmp_path)
-    assert "All agrees" in page(audited(made.path))[:5000]
+    assert "Everything agrees" in page(audited(made.path))[:5000]
     flip(segments(made)[0], 40)
     text = page(audited(made.path))
     assert "1 disagreement" in text[:5000]
@@ -99,12 +99,12 @@ def test_it_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert text.count("<figure>") == 2 * 3
     assert "9 more are not shown here" in text
     assert "7 more are not shown here" in text
-    assert "Of 10 more logs there are no pictures here" in text
+    assert "Plots of 10 more logs are not shown here" in text
 
 
 def test_a_comparison_with_a_broker_is_told() -> None:
-    assert "b:1 was asked 7 times" in page(Verdict((), Comparison("b:1", 7, 0, (), ())))
+    assert "compared 7 lookups with b:1" in page(Verdict((), Comparison("b:1", 7, 0, (), ())))
 
 
 def test_without_logs_there_is_a_page() -> None:
-    assert "All agrees" in page(Verdict((), None))
+    assert "Everything agrees" in page(Verdict((), None))

@@ -53,7 +53,7 @@ def test_a_last_entry_that_is_not_the_largest_timestamp_is_found(tmp_path: Path)
     cut(path, (len(rows) - 1) * ENTRY.size)
     (finding,) = found(made, "time-index")
     assert finding.file == str(path)
-    assert "the segment's largest" in finding.message
+    assert "largest timestamp of the segment" in finding.message
 
 
 def test_an_empty_index_is_found(tmp_path: Path) -> None:

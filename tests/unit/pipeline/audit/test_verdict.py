@@ -17,7 +17,7 @@ def test_all_agrees(tmp_path: Path) -> None:
     *lines, last = verdict.lines()
     assert lines[0] == "read: 1 of 1 partitions, 3 of 3 segments, 5,087 of 5,087 bytes"
     assert "checked: records: 106 records" in lines
-    assert last == "1 partitions, 3 segments, 5,087 bytes, 94 records: all agrees"
+    assert last == "1 partitions, 3 segments, 5,087 bytes, 94 records: everything agrees"
 
 
 def test_what_disagrees_is_named(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     directory = write_log(tmp_path, (0, [batch(4 * at) for at in range(40)]))
     verdict = audited(directory)
     assert (verdict.disagreements, len(verdict.findings), verdict.left_out) == (39, 20, 19)
-    assert "    19 more like this in the same file" in verdict.lines()
+    assert "    19 more of the same kind in this file" in verdict.lines()
 
 
 def test_json_has_it_all(tmp_path: Path) -> None:
@@ -58,5 +58,5 @@ def test_json_has_it_all(tmp_path: Path) -> None:
 
 def test_a_comparison_is_in_it() -> None:
     verdict = Verdict((), Comparison("b:1", 10, 0, (), ()))
-    assert "b:1 was asked 10 times, 0 answers disagree" in list(verdict.lines())
+    assert "compared 10 lookups with b:1: 0 disagreements" in list(verdict.lines())
     assert json.loads(verdict.as_json(1))["compared_with_broker"]["lookups"] == 10

@@ -52,10 +52,10 @@ def test_copy_that_ends_before_the_broker_is_explained(broker: kafkalet.Broker, 
     assert verdict.agrees, list(verdict.lines())
     assert verdict.compared is not None
     assert verdict.compared.explained == (
-        "plain-0: offsets 100 to 104 are only in the broker: written after the directory was copied, if nothing was "
-        "lost from it",
-        "plain-1: offsets 100 to 104 are only in the broker: written after the directory was copied, if nothing was "
-        "lost from it",
+        "plain-0: offsets 100 to 104 are only in the broker: written after the directory was copied, unless the "
+        "copy is incomplete",
+        "plain-1: offsets 100 to 104 are only in the broker: written after the directory was copied, unless the "
+        "copy is incomplete",
     )
 
 
@@ -79,7 +79,7 @@ def test_records_that_the_broker_has_deleted_are_explained(broker: kafkalet.Brok
     assert verdict.agrees, list(verdict.lines())
     assert verdict.compared is not None
     (told,) = verdict.compared.explained
-    assert told.startswith("plain-0: offsets 0 to 39 are only in the directory: deleted at the broker since")
+    assert told.startswith("plain-0: offsets 0 to 39 are only in the directory: deleted from the broker since")
 
 
 def test_copy_with_garbage_behind_the_high_watermark_disagrees(broker: kafkalet.Broker, tmp_path: Path) -> None:
@@ -122,14 +122,14 @@ def test_a_followers_copy_is_compared_unless_it_was_cut_on_its_own(broker: kafka
     verdict = audited(copy, AuditOptions(bootstrap=broker.bootstrap_servers, timestamps=100))
     assert (verdict.findings, verdict.exit_status) == ([], 3)
     assert verdict.compared is not None
-    assert verdict.compared.not_compared == ("plain-0 (a follower's copy, compacted on its own)",)
+    assert verdict.compared.not_compared == ("plain-0 (a follower's copy, compacted independently of the leader)",)
     assert 2 * 90 < verdict.compared.lookups < 2 * 2 * 90
 
 
 def test_a_log_that_the_broker_does_not_have_disagrees(broker: kafkalet.Broker, tmp_path: Path) -> None:
     verdict = audited(make(tmp_path / "other").path, AuditOptions(bootstrap=broker.bootstrap_servers))
     finding = next(finding for finding in verdict.findings if finding.fault == "not-in-broker")
-    assert "does not have it" in finding.message
+    assert "does not have the partition" in finding.message
 
 
 def test_a_broker_that_is_not_there_is_an_error(tmp_path: Path) -> None:
