@@ -63,8 +63,8 @@ def check_transaction_index(
         findings.skip(error.path, error.reason)
         return 0
     if torn:
-        message = f"the index ends with an incomplete entry of {torn} bytes"
-        findings.add("txn-index", message, fault="torn-txnindex", file=segment.path)
+        reason = f"the index ends with an incomplete entry of {torn} bytes"
+        findings.add("txn-index", reason, fault="torn-txnindex", file=segment.path)
     entries = [Entry(at * TXN_ENTRY.itemsize, *map(int, row)) for at, row in enumerate(rows.tolist())]
     if before_offset is not None:
         entries = [entry for entry in entries if entry.last_offset < before_offset]
