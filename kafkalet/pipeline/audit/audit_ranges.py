@@ -22,7 +22,7 @@ from .surroundings import Surroundings
 
 
 class AuditRange(NamedTuple):
-    """A stretch: a byte range of a .log, with all that a task needs to audit it alone. Small, and can be pickled."""
+    """A stretch: the byte range of a .log that one task audits. It is small and can be pickled."""
 
     topic: str
     partition: int

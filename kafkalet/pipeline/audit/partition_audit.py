@@ -160,7 +160,7 @@ def audit_partition(begun: Begun, facts: Sequence[StretchFacts], options: AuditO
 
 
 def stretch_paths(facts: Sequence[StretchFacts]) -> tuple[str, ...]:
-    """Return the file of each stretch, by its number, also if stretches were audited as one."""
+    """Return the files of all stretches, indexed by stretch number, even if stretches were audited together."""
     paths: list[str] = []
     for part in facts:
         paths += [part.stretch.path] * (part.number + 1 - len(paths))

@@ -134,7 +134,7 @@ def behind(earlier: Bins, later: Bins) -> Bins:
         latest = int(earlier.rows["largest"].max())
         rows = later.rows.copy()
         known = rows["smallest"] != NEVER
-        # Only bins before the point at which the later stretch itself reaches `latest` can become later.
+        # Once the later stretch itself has reached `latest`, the earlier one has no more influence.
         reached = np.maximum.accumulate(np.append(NEVER, rows["largest"]))[:-1]
         late = np.where(known & (latest > reached), np.maximum(latest - rows["smallest"], 0), 0)
         rows["lateness_ms"] = np.maximum(rows["lateness_ms"], late)

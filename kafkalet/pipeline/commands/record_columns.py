@@ -3,8 +3,8 @@
     key, value    a single column as is: binary, string, or cast to string. Several columns become a JSON object with
                   nulls included and times in UTC
     timestamp     a timestamp; a date; an integer number of milliseconds since 1970; text with such a number or in
-                  ISO 8601. Times without a zone are in that of the session, which the commands set to UTC. Anything
-                  else fails the load; null means the time of the load
+                  ISO 8601. Times without a zone are in the time zone of the session, which the commands set to UTC.
+                  Anything else fails the load; null means the time of the load
     headers       array<struct<key,value>>, a map, or a struct, whose null fields are omitted
     partition     an integer
 

@@ -1,4 +1,4 @@
-"""Logs to be audited, made by kafkalet's storage, and audits of them without Spark."""
+"""Creates logs for tests with kafkalet's storage, and audits them without Spark."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from tests.unit.pipeline.logs.made import CONFIG, T0, Made, records
 from .no_spark import NoSpark
 
 TINY = 512
-"""Chunks that end in the middle of things, in bytes."""
+"""Chunk size in bytes, such that chunks end in the middle of batches."""
 LARGER = 4096
-"""Chunks of many batches, in bytes: an audit takes a quarter of the time."""
+"""Chunk size in bytes for many batches: an audit takes a quarter of the time."""
 
 
 def audited(path: Path, options: AuditOptions | None = None) -> Verdict:
-    """The verdict on what lies at `path`, without Spark."""
+    """Audit the logs at `path` without Spark, and return the verdict."""
     spark: Any = NoSpark()
     return audit(spark, [str(path)], options or AuditOptions(chunk_bytes=TINY))
 
 
 def only(verdict: Verdict) -> PartitionFacts:
-    """The facts about the only log."""
+    """Return the facts about the only log."""
     (facts,) = verdict.partitions
     return facts
 
@@ -42,7 +42,7 @@ def idempotent(made: Made, producer_id: int, sequence: int, *times: int, epoch: 
 
 
 def fill(made: Made) -> None:
-    """Several segments: codecs, sequences, transactions committed, aborted, interleaved, and one left open."""
+    """Write several segments: codecs, sequences, committed, aborted and interleaved transactions, and an open one."""
     for at, codec in enumerate((Codec.NONE, Codec.GZIP, Codec.LZ4, Codec.SNAPPY, Codec.ZSTD)):
         made.append(at, at + 100, at + 50, codec=codec, value=b"v" * 70)
     for sequence in range(0, 40, 4):
@@ -59,7 +59,7 @@ def fill(made: Made) -> None:
 
 
 def make(path: Path, write: Callable[[Made], None] = fill) -> Made:
-    """A log that was filled, and whose broker has stopped cleanly."""
+    """Create a filled log whose broker was shut down cleanly."""
     made = Made(path, CONFIG)
     write(made)
     made.close()
@@ -67,7 +67,7 @@ def make(path: Path, write: Callable[[Made], None] = fill) -> Made:
 
 
 def segments(made: Made, suffix: str = ".log") -> list[Path]:
-    """The files of the log with that ending, in order."""
+    """Return the files of the log with a suffix, in order."""
     return sorted(made.place.glob(f"*{suffix}"))
 
 
@@ -78,7 +78,7 @@ def overwrite(path: Path, position: int, data: bytes) -> None:
 
 
 def flip(path: Path, position: int, bits: int = 1) -> None:
-    """Change bits of one byte."""
+    """Flip bits of one byte."""
     data = path.read_bytes()
     overwrite(path, position, bytes([data[position] ^ bits]))
 
@@ -98,7 +98,7 @@ def remove(path: Path, position: int, size: int) -> None:
 
 
 def entries(path: Path) -> list[tuple[int, int]]:
-    """Position and size of each entry of a .log that is sound."""
+    """Return the position and size of each entry of a sound .log."""
     data, at, found = path.read_bytes(), 0, []
     while at < len(data):
         size = 12 + int.from_bytes(data[at + 8 : at + 12], "big")
@@ -108,12 +108,12 @@ def entries(path: Path) -> list[tuple[int, int]]:
 
 
 def found(made: Made, check: str, options: AuditOptions | None = None) -> list[Finding]:
-    """What an audit finds of one kind."""
+    """Return the findings of one check."""
     return [finding for finding in audited(made.path, options).findings if finding.check == check]
 
 
 def write_log(path: Path, *segments: tuple[int, Sequence[bytes]], name: str = "raw-0") -> Path:
-    """Batches as they are, in segments with these base offsets, and as few indexes as can be. Returns the directory."""
+    """Write unmodified batches to segments with these base offsets and minimal indexes. Return the directory."""
     directory = path / name
     directory.mkdir()
     if epochs := leader_epochs([data for _, batches in segments for data in batches]):
@@ -121,7 +121,7 @@ def write_log(path: Path, *segments: tuple[int, Sequence[bytes]], name: str = "r
     for base_offset, batches in segments:
         stem = f"{base_offset:020d}"
         (directory / f"{stem}.log").write_bytes(b"".join(batches))
-        if base_offset == segments[-1][0]:  # it takes appends, and may not have any yet
+        if base_offset == segments[-1][0]:  # the active segment may not have indexes yet
             continue
         (directory / f"{stem}.index").write_bytes(b"")
         largest = max((int.from_bytes(data[35:43], "big", signed=True) for data in batches), default=-1)
@@ -135,7 +135,7 @@ def write_log(path: Path, *segments: tuple[int, Sequence[bytes]], name: str = "r
 
 
 def leader_epochs(batches: Sequence[bytes]) -> list[tuple[int, int]]:
-    """The epochs that a leader has written down before these batches."""
+    """Return the leader epochs of these batches with their start offsets."""
     epochs: list[tuple[int, int]] = []
     for data in batches:
         epoch = int.from_bytes(data[12:16], "big", signed=True)
@@ -145,13 +145,13 @@ def leader_epochs(batches: Sequence[bytes]) -> list[tuple[int, int]]:
 
 
 def batch(base_offset: int, count: int = 2, **fields: Any) -> bytes:
-    """A batch of records a millisecond apart, beginning at T0 + its base offset."""
+    """Return a batch of records one millisecond apart, beginning at T0 + its base offset."""
     made = [Record(base_offset + at, T0 + base_offset + at, b"key %d" % (at % 3), b"value") for at in range(count)]
     return build_batch(made, base_offset=base_offset, **({"leader_epoch": 0} | fields))
 
 
 def marker(offset: int, producer_id: int, *, commit: bool = False, epoch: int = 0, coordinator_epoch: int = 0) -> bytes:
-    """The end of a transaction."""
+    """Return a transaction marker."""
     end = EndMarker(ControlType.COMMIT if commit else ControlType.ABORT, coordinator_epoch)
     return build_end_marker(
         end, timestamp=T0 + offset, producer_id=producer_id, producer_epoch=epoch, base_offset=offset, leader_epoch=0
@@ -161,7 +161,7 @@ def marker(offset: int, producer_id: int, *, commit: bool = False, epoch: int = 
 def sent(
     base_offset: int, producer_id: int, sequence: int, count: int = 2, *, epoch: int = 0, open_: bool = False
 ) -> bytes:
-    """A batch of an idempotent producer; with `open_` inside a transaction."""
+    """Return a batch of an idempotent producer, transactional with `open_`."""
     return batch(
         base_offset,
         count,
@@ -173,5 +173,5 @@ def sent(
 
 
 def complaints(directory: Path, options: AuditOptions | None = None) -> list[tuple[str, int | None]]:
-    """Check and offset of all that is found in the log that `write_log` made."""
+    """Return check and offset of all findings about a log created by `write_log`."""
     return [(finding.check, finding.offset) for finding in audited(directory, options).findings]

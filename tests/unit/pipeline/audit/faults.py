@@ -1,7 +1,7 @@
-"""Faults to be planted in a log directory, each with what an audit has to say of it, and what Apache Kafka does.
+"""Faults to plant in a log directory, with the expected result of an audit and the reaction of Apache Kafka.
 
-The directory has topics `plain` (two partitions), `txn` and, where Apache Kafka wrote it, others; each log has several
-segments, and its broker has stopped cleanly. `ours` makes a small one with the storage of kafkalet.
+The directory has topics `plain` (two partitions), `txn` and, if Apache Kafka wrote it, others; each log has several
+segments, and its broker was shut down cleanly. `ours` creates a small one with the storage of kafkalet.
 
 An expectation names files as `plain-0/1.log`: the .log of the second segment; a snapshot counts from the end as `-1`.
 """
@@ -24,17 +24,17 @@ from .audited import entries, fill, flip, idempotent, insert, overwrite, remove
 
 ID = "b368e7b9ec5e4191a98db529014282fc"
 BATCH = 3
-"""Which batch of a segment is damaged."""
+"""The batch of a segment that is damaged."""
 
 
 class Seen(NamedTuple):
-    """What Apache Kafka has made of a directory."""
+    """The state of a directory after a start of Apache Kafka."""
 
     is_up: bool
     offsets: Mapping[str, tuple[int, int]]
-    """Log start and end by partition; nothing where it did not start."""
+    """Log start and end offsets by partition; empty if Kafka did not start."""
     before: Sequence[str]
-    """Names of files, before and after."""
+    """Names of files before and after."""
     after: Sequence[str]
 
     @property
@@ -49,14 +49,14 @@ Reaction = Callable[[Seen], bool]
 class Fault(NamedTuple):
     plant: Place
     found: tuple[tuple[str, str, int], ...]
-    """The causes that are found: fault, file, and how many consequences."""
+    """The expected causes: fault, file and number of consequences."""
     not_checked: tuple[str, ...] = ()
     kafka: Reaction | None = None
-    """Whether Apache Kafka did what the audit says; None: it is not told by what can be seen here."""
+    """Whether Apache Kafka reacted as the audit says; None if this cannot be observed here."""
 
 
 def ours(path: Path) -> Path:
-    """A directory of kafkalet, whose broker has stopped cleanly."""
+    """Create a directory of kafkalet whose broker was shut down cleanly."""
     for topic, partition in (("plain", 0), ("plain", 1), ("txn", 0)):
         made = Made(path, CONFIG, topic=topic, partition=partition)
         if topic == "txn":
@@ -69,11 +69,11 @@ def ours(path: Path) -> Path:
     return path
 
 
-# -- where things are
+# -- paths
 
 
 def file(directory: Path, name: str) -> Path:
-    """The file that an expectation names."""
+    """Return the file that an expectation names."""
     log, slash, rest = name.partition("/")
     if not slash or not re.fullmatch(r"-?\d\.\w+", rest):
         return directory / name
@@ -83,16 +83,16 @@ def file(directory: Path, name: str) -> Path:
 
 
 def batch(directory: Path, name: str, at: int = BATCH) -> tuple[Path, int, int]:
-    """A .log, and the position and size of one of its batches."""
+    """Return a .log, and the position and size of one of its batches."""
     path = file(directory, name)
     return path, *entries(path)[at]
 
 
-# -- what is done to them
+# -- how faults are planted
 
 
 def in_batch(name: str, field: int, data: bytes, *, at: int = BATCH, with_checksum: bool = False) -> Place:
-    """Overwrite some bytes of a batch; `with_checksum`: as a writer would."""
+    """Overwrite some bytes of a batch; with `with_checksum`, also update its checksum."""
 
     def plant(directory: Path) -> None:
         path, position, size = batch(directory, name, at)
@@ -214,12 +214,12 @@ def dangling(path: Path) -> None:
 
 
 def torn(suffix: str, rest: int) -> Place:
-    """The last entry of the index of the second segment lacks three bytes."""
+    """Cut three bytes off the last entry of an index of the second segment."""
     log = "txn-0" if suffix == ".txnindex" else "plain-0"
     return shortened(f"{log}/1{suffix}", rest)
 
 
-# -- what Kafka does
+# -- how Kafka reacts
 
 
 def refuses(seen: Seen) -> bool:

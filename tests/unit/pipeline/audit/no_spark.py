@@ -1,6 +1,6 @@
-"""What the audit needs of Spark, done here and now: for tests of the job itself that need no JVM.
+"""A stand-in for Spark that runs the jobs of an audit in this process, without a JVM.
 
-Everything that would travel between driver and tasks is pickled on its way, as it would be.
+Everything that Spark would send between driver and tasks is pickled.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Rows:
 
     def groupByKey(self, partitions: int) -> Rows:
         groups: dict[Any, list[Any]] = {}
-        for key, value in reversed(self.rows):  # in whatever order
+        for key, value in reversed(self.rows):  # Spark guarantees no order
             groups.setdefault(key, []).append(value)
         return Rows(groups.items())
 

@@ -1,4 +1,4 @@
-"""The answers that the batches give are those of the log's own search, whatever the order of timestamps."""
+"""Expected ListOffsets results equal those of the storage's own search, for timestamps in any order."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def same_as_the_log(made: Made, max_bytes: int = 1 << 30) -> None:
 
 @pytest.mark.parametrize("max_bytes", [300, 1 << 30])
 @pytest.mark.parametrize("start", [0, 1, 5, 20, 60])
-def test_answers_are_those_of_the_log(tmp_path: Path, start: int, max_bytes: int) -> None:
+def test_answers_equal_those_of_the_log(tmp_path: Path, start: int, max_bytes: int) -> None:
     made = Made(tmp_path)
     fill(made)
     made.delete_until(start)
@@ -51,7 +51,7 @@ def test_answers_are_those_of_the_log(tmp_path: Path, start: int, max_bytes: int
 @pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 400), min_size=1, max_size=5), min_size=1, max_size=25), st.integers(0, 30))
-def test_answers_are_those_of_the_log_for_any_times(
+def test_answers_equal_those_of_the_log_for_any_timestamps(
     tmp_path_factory: pytest.TempPathFactory, batches: list[list[int]], start: int
 ) -> None:
     made = Made(tmp_path_factory.mktemp("asked"))
@@ -62,7 +62,7 @@ def test_answers_are_those_of_the_log_for_any_times(
     made.close()
 
 
-def test_log_append_time_answers_with_the_first_record_of_a_batch(tmp_path: Path) -> None:
+def test_lookup_with_log_append_time_finds_first_record_of_batch(tmp_path: Path) -> None:
     made = Made(tmp_path)
     for at in range(0, 50, 5):
         made.append_time(at, at + 4, at + 2)
@@ -70,7 +70,7 @@ def test_log_append_time_answers_with_the_first_record_of_a_batch(tmp_path: Path
     made.close()
 
 
-def test_what_is_written_later_is_not_looked_at(tmp_path: Path) -> None:
+def test_later_appends_are_ignored(tmp_path: Path) -> None:
     made = Made(tmp_path)
     for at in range(10):
         made.append(at)
@@ -80,8 +80,8 @@ def test_what_is_written_later_is_not_looked_at(tmp_path: Path) -> None:
     assert answers.largest[:2] == (4, T0 + 4)
 
 
-def test_a_segment_without_timestamps_hides_what_is_older_than_its_file(tmp_path: Path) -> None:
-    """Kafka takes the time when the file was modified."""
+def test_segment_without_timestamps_hides_older_records_in_later_segments(tmp_path: Path) -> None:
+    """Kafka uses the modification time of the file."""
     directory = write_log(tmp_path, (0, [batch(0)]), (2, []), (4, [batch(4), batch(6)]))
     from kafkalet.pipeline.logs.directory import open_partition
 
@@ -90,7 +90,7 @@ def test_a_segment_without_timestamps_hides_what_is_older_than_its_file(tmp_path
     assert [answer.offset for answer in answers.each()] == [1, NOTHING, NOTHING, 6]
 
 
-def test_an_empty_log_has_no_answers(tmp_path: Path) -> None:
+def test_empty_log_has_no_answers(tmp_path: Path) -> None:
     from kafkalet.pipeline.logs.directory import open_partition
 
     answers = answers_of(open_partition(str(write_log(tmp_path, (0, [])))), np.array([0, 5]))

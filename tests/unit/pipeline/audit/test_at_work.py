@@ -1,4 +1,4 @@
-"""Whether a broker works in a directory is seen without touching its lock."""
+"""A running broker is detected without touching its lock."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_directory_without_a_lock_file_is_not_locked(tmp_path: Path) -> None:
     assert not is_locked(str(tmp_path))
 
 
-def test_system_that_does_not_list_its_locks_shows_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_lock_is_seen_without_proc_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(at_work, "LOCKS", str(tmp_path / "nothing"))
     with kafkalet.Broker(data_dir=tmp_path / "data"):
         assert not is_locked(str(tmp_path / "data"))

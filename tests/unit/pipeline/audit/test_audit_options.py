@@ -1,4 +1,4 @@
-"""What an audit does unless told otherwise."""
+"""The default options of an audit."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 from kafkalet.pipeline.audit.audit_options import AuditOptions
 
 
-def test_nothing_is_written_and_nobody_is_asked() -> None:
+def test_default_writes_nothing_and_contacts_no_broker() -> None:
     options = AuditOptions()
     assert (options.out, options.bootstrap, options.topics, options.compacted) == (None, None, (), ())
 
 
-def test_options_are_not_changed() -> None:
+def test_options_are_immutable() -> None:
     with pytest.raises(FrozenInstanceError):
         AuditOptions().seed = 5  # type: ignore[misc]

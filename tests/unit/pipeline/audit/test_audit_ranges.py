@@ -1,4 +1,4 @@
-"""A segment is cut only where an entry surely begins."""
+"""Segments are divided only at the beginnings of entries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_stretches_cover_all_bytes_once(tmp_path: Path) -> None:
     assert covered == {str(path): path.stat().st_size for path in segments(made)}
 
 
-def test_each_begins_with_an_entry_and_knows_its_offset(tmp_path: Path) -> None:
+def test_each_stretch_begins_with_an_entry_and_its_offset(tmp_path: Path) -> None:
     made = make(tmp_path)
     cut = [part for part in parts(made.place, 400) if not part.is_first]
     assert cut
@@ -36,7 +36,7 @@ def test_each_begins_with_an_entry_and_knows_its_offset(tmp_path: Path) -> None:
         assert int.from_bytes(data[part.start : part.start + 8], "big") == part.first_offset
 
 
-def test_an_index_that_leads_astray_is_not_followed(tmp_path: Path) -> None:
+def test_wrong_index_entries_are_not_used(tmp_path: Path) -> None:
     made = make(tmp_path)
     for path in segments(made, ".index"):
         for at in range(0, path.stat().st_size, 8):
@@ -44,14 +44,14 @@ def test_an_index_that_leads_astray_is_not_followed(tmp_path: Path) -> None:
     assert len(parts(made.place, 100)) == len(segments(made))
 
 
-def test_a_missing_index_leaves_the_segment_whole(tmp_path: Path) -> None:
+def test_segment_without_index_is_not_divided(tmp_path: Path) -> None:
     made = make(tmp_path)
     for path in segments(made, ".index"):
         path.unlink()
     assert len(parts(made.place, 100)) == len(segments(made))
 
 
-def test_stretches_of_a_segment_can_be_put_together(tmp_path: Path) -> None:
+def test_stretches_of_a_segment_can_be_combined(tmp_path: Path) -> None:
     made = make(tmp_path)
     first = segments(made)[0]
     cut = [part for part in parts(made.place, 400) if part.path == str(first)]
@@ -59,7 +59,7 @@ def test_stretches_of_a_segment_can_be_put_together(tmp_path: Path) -> None:
     assert (one.start, one.end, one.is_first, one.is_last) == (0, first.stat().st_size, True, True)
 
 
-def test_files_beside_a_segment_have_its_name(tmp_path: Path) -> None:
+def test_files_of_a_segment_have_its_base_name(tmp_path: Path) -> None:
     part = parts(make(tmp_path).place, 1 << 30)[0]
     assert part.beside(".index") == part.path[:-4] + ".index"
     assert part._replace(path="/x/0.log.swap").beside(".txnindex") == "/x/0.txnindex.swap"

@@ -1,4 +1,4 @@
-"""Tasks are packed together, and what does not fit together is looked at again."""
+"""Small stretches share a task, and segments whose stretches do not fit together are audited again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_small_segments_share_a_task(tmp_path: Path) -> None:
     assert [task for group in packed(tasks, 3000) for task in group] == tasks
 
 
-def test_every_core_has_something_to_do(tmp_path: Path) -> None:
+def test_every_core_gets_a_task(tmp_path: Path) -> None:
     made = make(tmp_path)
     tasks = tasks_of([begin(open_partition(str(made.place)), None)], 1 << 30)
     big = [task._replace(stretch=task.stretch._replace(start=0, end=100 << 20)) for task in tasks]
@@ -30,7 +30,7 @@ def test_every_core_has_something_to_do(tmp_path: Path) -> None:
     assert bytes_together(tasks, 4, 1 << 30) == SMALLEST_TASK_BYTES
 
 
-def test_damage_in_a_stretch_makes_the_segment_be_looked_at_in_one(tmp_path: Path) -> None:
+def test_segment_with_damage_is_audited_as_a_whole(tmp_path: Path) -> None:
     made = make(tmp_path)
     path = segments(made)[0]
     flip(path, entries(path)[4][0] + 30)
@@ -43,8 +43,8 @@ def test_damage_in_a_stretch_makes_the_segment_be_looked_at_in_one(tmp_path: Pat
     assert cut.findings == audited(made.path).findings
 
 
-def test_a_batch_inside_of_a_record_is_not_taken_for_one_of_the_log(tmp_path: Path) -> None:
-    """The index leads into a value that looks like a batch, with the right checksum."""
+def test_batch_inside_a_record_value_is_not_mistaken_for_an_entry(tmp_path: Path) -> None:
+    """The index points into a value that looks like a batch with a valid checksum."""
     from kafkalet.protocol.records.build import build_batch
     from kafkalet.protocol.records.record import Record
 

@@ -1,4 +1,4 @@
-"""Findings with one cause are told as one."""
+"""Findings with a common cause are grouped."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def faults(findings: Findings) -> list[tuple[str, list[str]]]:
     ]
 
 
-def test_index_entries_behind_a_missing_batch_follow_from_it() -> None:
+def test_missing_batch_explains_later_index_entries() -> None:
     findings = Findings("t", 0)
     findings.add("offset-index", "early", file=INDEX, position=0, offset=11)
     findings.add("offset-index", "late", file=INDEX, position=8, offset=20)
@@ -23,14 +23,14 @@ def test_index_entries_behind_a_missing_batch_follow_from_it() -> None:
     assert faults(findings) == [("offset-index", []), ("missing", ["offset-index"])]
 
 
-def test_index_entries_of_another_segment_do_not_follow() -> None:
+def test_missing_batch_does_not_explain_index_entries_of_other_segments() -> None:
     findings = Findings("t", 0)
     findings.add("missing", "gone", file=LOG, position=100, offset=15)
     findings.add("offset-index", "other", file=INDEX.replace("10.", "50."), position=8, offset=60)
     assert faults(findings) == [("missing", []), ("offset-index", [])]
 
 
-def test_consequences_that_were_only_counted_are_counted() -> None:
+def test_number_of_consequences_includes_those_that_were_only_counted() -> None:
     findings = Findings("t", 0)
     findings.add("missing", "gone", file=LOG, position=100, offset=15)
     for at in range(SHOWN + 165):
@@ -42,7 +42,7 @@ def test_consequences_that_were_only_counted_are_counted() -> None:
     assert len(shown) == 3
 
 
-def test_each_loss_explains_what_lies_behind_it() -> None:
+def test_each_loss_explains_later_findings() -> None:
     findings = Findings("t", 0)
     for offset in (15, 30):
         findings.add("checksum", "wrong", file=LOG, position=offset, offset=offset)
@@ -58,14 +58,14 @@ def test_wrong_entries_of_one_file_are_one_cause() -> None:
     assert faults(findings) == [("offset-index", ["offset-index"] * 2), ("time-index", [])]
 
 
-def test_damaged_batches_are_causes_of_their_own() -> None:
+def test_damaged_batches_are_separate_causes() -> None:
     findings = Findings("t", 0)
     for offset in range(3):
         findings.add("checksum", "wrong", file=LOG, position=offset, offset=offset)
     assert faults(findings) == [("checksum", [])] * 3
 
 
-def test_answers_of_a_broker_follow_from_what_is_wrong_in_the_files() -> None:
+def test_faults_in_files_explain_answers_of_a_broker() -> None:
     findings = Findings("t", 0)
     findings.add("list-offsets", "other", file="/d/t-0", offset=3)
     assert faults(findings) == [("list-offsets", [])]
@@ -73,14 +73,14 @@ def test_answers_of_a_broker_follow_from_what_is_wrong_in_the_files() -> None:
     assert faults(findings) == [("broker-has-less", ["list-offsets"])]
 
 
-def test_half_an_index_explains_the_entry_it_lacks() -> None:
+def test_truncated_index_explains_its_missing_entry() -> None:
     findings = Findings("t", 0)
     findings.add("txn-index", "torn", fault="torn-txnindex", file=INDEX.replace("index", "txnindex"))
     findings.add("txn-index", "lacks", fault="no-txn-entry", file=LOG, position=0, offset=12)
     assert faults(findings) == [("torn-txnindex", ["no-txn-entry"])]
 
 
-def test_renamed_directory_explains_the_partition_that_is_gone() -> None:
+def test_renamed_directory_explains_missing_partition() -> None:
     findings = Findings()
     findings.add("directory", "gone", fault="partition-gone", file="/d/t-1")
     findings.add("directory", "gone", fault="partition-gone", file="/d/t-12")
@@ -89,7 +89,7 @@ def test_renamed_directory_explains_the_partition_that_is_gone() -> None:
     assert causes == {"/d/t-12": [], "/d/t-1.bak": ["/d/t-1"]}
 
 
-def test_partitions_of_a_topic_that_are_gone_together_are_one_cause() -> None:
+def test_missing_partitions_of_a_topic_are_one_cause() -> None:
     findings = Findings()
     for number in range(50):
         findings.add("directory", "gone", fault="partition-gone", file=f"/d/__consumer_offsets-{number}")
@@ -97,7 +97,7 @@ def test_partitions_of_a_topic_that_are_gone_together_are_one_cause() -> None:
     assert cause.following == 49
 
 
-def test_shared_file_that_is_corrupt_is_told_once() -> None:
+def test_corrupt_shared_file_is_reported_once() -> None:
     found = []
     for partition in range(3):
         findings = Findings("t", partition)

@@ -1,4 +1,4 @@
-"""A checkpoint that is ahead of its log is found."""
+"""Checkpoints that are ahead of their log are found."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .audited import batch, complaints, found, make, write_log
 
 
 @pytest.mark.parametrize("name", ["log-start", "recovery-point", "replication"])
-def test_an_offset_behind_the_end_is_found(tmp_path: Path, name: str) -> None:
+def test_offset_past_the_log_end_is_found(tmp_path: Path, name: str) -> None:
     directory = write_log(tmp_path, (0, [batch(0)]))
     (tmp_path / f"{name}-offset-checkpoint").write_text("0\n1\nraw 0 2\n")
     assert ("checkpoint", 2) not in complaints(directory)
@@ -18,7 +18,7 @@ def test_an_offset_behind_the_end_is_found(tmp_path: Path, name: str) -> None:
     assert ("checkpoint", 3) in complaints(directory)
 
 
-def test_after_a_clean_stop_all_is_on_the_disk(tmp_path: Path) -> None:
+def test_recovery_point_before_the_log_end_is_found_after_clean_shutdown(tmp_path: Path) -> None:
     made = make(tmp_path)
     path = tmp_path / "recovery-point-offset-checkpoint"
     path.write_text("0\n1\na.b-c 0 5\n")
@@ -28,7 +28,7 @@ def test_after_a_clean_stop_all_is_on_the_disk(tmp_path: Path) -> None:
     assert found(made, "checkpoint") == []
 
 
-def test_an_epoch_that_begins_behind_the_end_is_found(tmp_path: Path) -> None:
+def test_epoch_that_starts_past_the_log_end_is_found(tmp_path: Path) -> None:
     directory = write_log(tmp_path, (0, [batch(0)]))
     (directory / "leader-epoch-checkpoint").write_text("0\n2\n0 0\n4 2\n")
     assert complaints(directory) == []

@@ -1,4 +1,4 @@
-"""Answers of a broker, right and wrong ones, while its bounds stand still or move."""
+"""Correct and wrong answers of a broker, with constant or moving bounds."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from kafkalet.protocol.errors import Code, KafkaError
 
 NONE = Found(-1, -1, -1)
 QUERIES = {10: (3, 10), 20: (7, 25), 30: (-1, -1)}
-"""Timestamps, and the offsets and timestamps that the batches have for them. The largest is (7, 25), the end 9."""
+"""Timestamps, with the offset and timestamp expected for each. The largest is (7, 25), the log end is 9."""
 
 
 class Scripted:
-    """A broker that answers as told. Bounds are (log start, last stable, high watermark) before and after."""
+    """A broker with scripted answers. Bounds are (log start, last stable, high watermark) before and after."""
 
     def __init__(self, bounds: list[tuple[int, int, int]], answers: dict[tuple[int, str], Found | None]) -> None:
         self.bounds = bounds
@@ -63,13 +63,13 @@ def asked(
     return compared, [finding.message for finding in compared.findings.found]
 
 
-def test_right_answers_agree() -> None:
+def test_correct_answers_agree() -> None:
     compared, messages = asked()
     assert messages == []
     assert compared.lookups == 2 * 4
 
 
-def test_under_read_committed_an_open_transaction_hides_what_comes_later() -> None:
+def test_open_transaction_hides_later_records_under_read_committed() -> None:
     assert asked(None, (0, 5, 9), stable=5)[1] == []
     compared, messages = asked({(20, "read_committed"): Found(7, 25, 0)}, (0, 5, 9), stable=5)
     assert messages == [
@@ -87,21 +87,21 @@ def test_a_wrong_answer_is_found(timestamp: int, wrong: Found) -> None:
     assert ("the largest timestamp" if timestamp == MAX_TIMESTAMP else "timestamp 20") in message
 
 
-def test_an_answer_where_there_is_none_is_found() -> None:
+def test_unexpected_answer_is_found() -> None:
     (message,) = asked({(30, "read_uncommitted"): Found(8, 30, 0)})[1]
     assert message.endswith("according to the batches: nothing")
 
 
-def test_an_epoch_that_is_not_told_is_right() -> None:
+def test_answer_without_leader_epoch_is_accepted() -> None:
     assert asked({(20, "read_uncommitted"): Found(7, 25, -1)})[1] == []
 
 
-def test_a_wrong_end_is_found() -> None:
+def test_wrong_last_stable_offset_is_found() -> None:
     (message,) = asked(None, (0, 4, 9), stable=9)[1][:1]
     assert message == "under read_committed, the broker's log ends at 4, but according to the batches at 9"
 
 
-def test_what_was_appended_meanwhile_is_no_disagreement() -> None:
+def test_appends_during_the_audit_are_no_disagreement() -> None:
     moving = ((0, 9, 9), (0, 12, 12))
     assert asked({(30, "read_uncommitted"): Found(10, 30, 0)}, *moving)[1] == []
     assert asked({(MAX_TIMESTAMP, "read_uncommitted"): Found(11, 40, 0)}, *moving)[1] == []
@@ -110,19 +110,19 @@ def test_what_was_appended_meanwhile_is_no_disagreement() -> None:
     assert len(asked({(20, "read_uncommitted"): NONE}, *moving)[1]) == 1
 
 
-def test_while_the_last_stable_offset_moves_both_answers_are_right() -> None:
+def test_both_answers_are_accepted_while_the_last_stable_offset_moves() -> None:
     moving = ((0, 5, 9), (0, 9, 9))
     for told in (Found(7, 25, 0), NONE):
         assert asked({(20, "read_committed"): told}, *moving)[1] == []
 
 
-def test_a_log_start_that_moves_leaves_nothing_to_compare() -> None:
+def test_nothing_is_compared_if_the_log_start_moves() -> None:
     compared, messages = asked({(20, "read_uncommitted"): NONE}, (0, 9, 9), (4, 9, 9))
     assert (compared.not_compared, compared.lookups, messages) == ("the log start offset moved", 0, [])
 
 
-def test_a_last_stable_offset_may_be_lifted_to_the_log_start() -> None:
-    """Kafka 3 does, where a transaction began below it."""
+def test_last_stable_offset_may_be_raised_to_the_log_start() -> None:
+    """Kafka 3 does so if a transaction began below it."""
     found = np.full((3, 0), -1)
     expected = ExpectedPartition("t", 0, "/t-0", 0, 4, 9, 2, np.array([], np.int64), Answers(found, LogPlace(7, 25, 0)))
     for stable in (2, 4):
@@ -130,19 +130,19 @@ def test_a_last_stable_offset_may_be_lifted_to_the_log_start() -> None:
         assert compare(broker, expected).findings.total == 0
 
 
-def test_a_broker_that_does_not_know_the_largest_timestamp_is_not_blamed() -> None:
+def test_broker_without_max_timestamp_lookups_is_accepted() -> None:
     compared, messages = asked({(MAX_TIMESTAMP, level): None for level in ("read_committed", "read_uncommitted")})
     assert messages == []
     assert compared.lookups == 2 * 3
 
 
-def test_a_refusal_is_told() -> None:
+def test_error_of_the_broker_is_reported() -> None:
     compared, messages = asked({(10, "read_uncommitted"): None})
     assert messages == []
     assert "UNSUPPORTED_FOR_MESSAGE_FORMAT" in compared.is_refused or "ListOffsets of t-0" in compared.is_refused
 
 
-def test_a_log_start_below_the_first_segment_is_found() -> None:
+def test_log_start_below_the_first_segment_is_found() -> None:
     nothing = Answers(np.full((3, 0), -1), LogPlace(7, 25, 0))
     expected = ExpectedPartition("t", 0, "/t-0", 3, 2, 9, 9, np.array([], np.int64), nothing)
     broker: Any = Scripted([(2, 9, 9)], {})
@@ -150,7 +150,7 @@ def test_a_log_start_below_the_first_segment_is_found() -> None:
     assert finding.message == "the broker's log starts at 2, but the segments contain 3 to 9"
 
 
-def test_a_comparison_is_told_in_a_line() -> None:
+def test_comparison_is_summarized_in_one_line() -> None:
     told = str(Comparison("b:1", 1200, 0, ("t-0 (moved)",), ("no",)))
     assert told.startswith("compared 1,200 lookups with b:1: 0 disagreements; not compared: t-0 (moved)")
     assert told.endswith("broker errors: no")

@@ -1,4 +1,4 @@
-"""What was looked at, and what was not, is said in full."""
+"""The coverage lists everything that was checked and everything that was not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kafkalet.pipeline.audit.findings import NotChecked
 from .audited import audited, batch, make, segments, write_log
 
 
-def test_everything_that_is_there_is_read(tmp_path: Path) -> None:
+def test_all_segments_are_read(tmp_path: Path) -> None:
     made = make(tmp_path)
     coverage = audited(made.path).coverage
     files = segments(made)
@@ -27,7 +27,7 @@ def test_every_counter_belongs_to_a_check(tmp_path: Path) -> None:
     assert set(audited(make(tmp_path).path).coverage.checked) <= known
 
 
-def test_all_that_is_compared_is_counted(tmp_path: Path) -> None:
+def test_comparisons_are_counted(tmp_path: Path) -> None:
     made = make(tmp_path)
     checked = audited(made.path).coverage.checked
     assert checked["records"] == 106
@@ -39,7 +39,7 @@ def test_all_that_is_compared_is_counted(tmp_path: Path) -> None:
     assert checked["leader epochs"] == 1
 
 
-def test_topics_that_were_not_chosen_are_left_aside(tmp_path: Path) -> None:
+def test_topics_that_were_not_selected_are_listed_as_excluded(tmp_path: Path) -> None:
     write_log(tmp_path, (0, [batch(0)]))
     write_log(tmp_path, (0, [batch(0)]), name="other-0")
     coverage = audited(tmp_path, AuditOptions(topics=("raw",))).coverage
@@ -47,7 +47,7 @@ def test_topics_that_were_not_chosen_are_left_aside(tmp_path: Path) -> None:
     assert coverage.is_complete
 
 
-def test_directories_that_are_being_deleted_are_left_aside(tmp_path: Path) -> None:
+def test_directories_that_are_being_deleted_are_listed_as_excluded(tmp_path: Path) -> None:
     write_log(tmp_path, (0, [batch(0)]))
     (tmp_path / "gone-0.1f0e-delete").mkdir()
     verdict = audited(tmp_path)
@@ -61,7 +61,7 @@ def test_log_of_the_controllers_is_checked(tmp_path: Path) -> None:
     assert audited(tmp_path).coverage.partitions_read == 1
 
 
-def test_lines_name_what_was_not_checked() -> None:
+def test_text_lists_what_was_not_checked() -> None:
     skipped = NotChecked("t", 1, "/d/t-1/0.log", "Permission denied")
     lines = list(Coverage(2, 1, 5, 4, 100, Counter(bytes=80, records=7), (skipped,), ("x",)).lines())
     assert lines == [

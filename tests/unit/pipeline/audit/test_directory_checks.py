@@ -1,4 +1,4 @@
-"""What lies beside logs, and several directories of one broker."""
+"""Other files in log directories, and several directories of one broker."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def faults(verdict: Verdict) -> list[tuple[str, str | None]]:
 
 @pytest.fixture
 def two(tmp_path: Path) -> tuple[Path, Path]:
-    """The log directories of one broker."""
+    """Two log directories of one broker."""
     first, second = ours(tmp_path / "one"), tmp_path / "two"
     shutil.copytree(first, second)
     for directory, others in ((first, ("plain-1", "txn-0")), (second, ("plain-0",))):
@@ -71,13 +71,13 @@ def test_directories_of_different_brokers_are_found(two: tuple[Path, Path], name
     assert faults(audited_together(first, second)) == [(fault, str(second / "meta.properties"))]
 
 
-def test_directory_id_that_is_there_twice_is_found(two: tuple[Path, Path]) -> None:
+def test_duplicate_directory_id_is_found(two: tuple[Path, Path]) -> None:
     first, second = two
     shutil.copy(first / "meta.properties", second / "meta.properties")
     assert faults(audited_together(first, second)) == [("directory.id-repeated", str(second / "meta.properties"))]
 
 
-def test_directory_without_its_identity_is_found(two: tuple[Path, Path]) -> None:
+def test_missing_meta_properties_is_found(two: tuple[Path, Path]) -> None:
     first, second = two
     (second / "meta.properties").unlink()
     assert faults(audited_together(first, second)) == [("no-meta-properties", str(second / "meta.properties"))]
@@ -91,7 +91,7 @@ def test_partition_in_two_directories_is_found(two: tuple[Path, Path]) -> None:
     assert verdict.coverage.partitions_read == 4
 
 
-def test_topic_that_is_being_deleted_may_be_named_while_the_broker_runs(tmp_path: Path) -> None:
+def test_checkpoints_may_name_a_topic_that_is_being_deleted_while_the_broker_runs(tmp_path: Path) -> None:
     directory = ours(tmp_path / "data")
     (directory / "plain-1").rename(directory / "plain-1.1f0e-delete")
     assert faults(audited(directory)) == [("partition-gone", str(directory / "plain-1"))]
@@ -99,7 +99,7 @@ def test_topic_that_is_being_deleted_may_be_named_while_the_broker_runs(tmp_path
     assert faults(audited(directory)) == []
 
 
-def test_partitions_of_other_topics_are_not_looked_for(tmp_path: Path) -> None:
+def test_missing_partitions_of_other_topics_are_ignored(tmp_path: Path) -> None:
     directory = ours(tmp_path / "data")
     shutil.rmtree(directory / "plain-1")
     assert faults(audited(directory, AuditOptions(topics=("txn",)))) == []
@@ -108,7 +108,7 @@ def test_partitions_of_other_topics_are_not_looked_for(tmp_path: Path) -> None:
     ]
 
 
-def test_directories_of_several_brokers_of_kafkalet_are_known(tmp_path: Path) -> None:
+def test_directory_of_a_kafkalet_cluster_is_recognized(tmp_path: Path) -> None:
     write_log(tmp_path, (0, [batch(0)]))
     (tmp_path / "broker-1").mkdir()
     assert faults(audited(tmp_path)) == [("empty-partition", str(tmp_path / "broker-1"))]
@@ -116,7 +116,7 @@ def test_directories_of_several_brokers_of_kafkalet_are_known(tmp_path: Path) ->
     assert faults(audited(tmp_path)) == []
 
 
-def test_topic_ids_are_not_asked_of_releases_that_had_none(tmp_path: Path) -> None:
+def test_topic_ids_are_optional_in_old_releases(tmp_path: Path) -> None:
     write_log(tmp_path, (0, [batch(0)]))
     write_log(tmp_path, (0, [batch(0)]), name="raw-1")
     assert faults(audited(tmp_path)) == []

@@ -1,4 +1,4 @@
-"""Axes have round numbers, and marks lie where they should."""
+"""Axes have round tick values, and marks are at the right positions."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from kafkalet.pipeline.audit.drawings import (
 
 
 @given(st.integers(0, 10**15), st.integers(0, 10**15))
-def test_linear_axes_have_few_ticks_inside(low: int, span: int) -> None:
+def test_linear_axis_has_few_ticks_within_its_range(low: int, span: int) -> None:
     axis = linear(low, low + span, "x")
     assert len(axis.ticks) <= 7
     assert all(axis.low * (1 - 1e-6) <= tick.value <= axis.high * (1 + 1e-6) for tick in axis.ticks)
 
 
 @given(st.floats(0, 1e15))
-def test_axes_of_rates_begin_at_0(high: float) -> None:
+def test_size_axis_begins_at_0(high: float) -> None:
     axis = linear(0, high, "x")
     assert axis.ticks[0].value == 0
     assert 1 <= len(axis.ticks) <= 7
@@ -41,7 +41,7 @@ def test_axes_of_rates_begin_at_0(high: float) -> None:
 
 
 @given(st.integers(0, 1 << 62), st.integers(0, 1 << 50))
-def test_time_axes_have_few_ticks_inside(low: int, span: int) -> None:
+def test_time_axis_has_few_ticks_within_its_range(low: int, span: int) -> None:
     axis = times(low, low + span)
     assert len(axis.ticks) <= 7
     assert all(axis.low <= tick.value * (1 + 1e-12) and tick.value <= axis.high * (1 + 1e-12) for tick in axis.ticks)
@@ -61,7 +61,7 @@ def test_ticks_of_sizes_are_round() -> None:
     assert [tick.text for tick in sizes(900_000, "b").ticks][:3] == ["0 B", "200 KiB", "400 KiB"]
 
 
-def test_a_logarithmic_axis_goes_by_powers() -> None:
+def test_logarithmic_axis_has_ticks_at_powers_of_ten() -> None:
     axis = logarithmic(5000, "y", duration)
     assert [tick.text for tick in axis.ticks] == ["0 ms", "1 ms", "10 ms", "100 ms", "1 s"]
     assert axis.share(0) == 0
@@ -87,7 +87,7 @@ def test_numbers_are_short(text: str, expected: str) -> None:
     assert text == expected
 
 
-def test_marks_lie_between_the_axes_and_text_is_escaped() -> None:
+def test_marks_are_within_the_axes_and_text_is_escaped() -> None:
     plot = Plot(linear(0, 10, "<x>"), linear(0, 1, 'a "y"'), "<&>")
     plot.box(5, 10, 0, 1, "data", "<b>")
     plot.steps([(0, 5, 0.5)], "late")
@@ -104,7 +104,7 @@ def test_marks_lie_between_the_axes_and_text_is_escaped() -> None:
     assert root.get("aria-label") == "<&>"
 
 
-def test_small_marks_can_be_seen() -> None:
+def test_small_marks_are_visible() -> None:
     plot = Plot(linear(0, 1e9, "x"), linear(0, 1, "y"), "")
     plot.box(5, 5, 0, 0, "data")
     box = ElementTree.fromstring(plot.svg()).find("rect")

@@ -1,4 +1,4 @@
-"""An index that lost all its entries is told from one that never had any."""
+"""An index that has lost all its entries is distinguished from one that never had any."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_emptied_index_is_found(tmp_path: Path, suffix: str, at: int) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])
-def test_emptied_index_is_found_in_the_log_of_a_broker_that_was_killed(tmp_path: Path, suffix: str) -> None:
+def test_emptied_index_is_found_after_unclean_shutdown(tmp_path: Path, suffix: str) -> None:
     made = make(tmp_path)
     (made.path / ".kafka_cleanshutdown").unlink()
     path = segments(made, suffix)[-1]
@@ -35,7 +35,7 @@ def test_small_segment_needs_no_index_entries(tmp_path: Path) -> None:
     assert audited(directory).agrees
 
 
-def test_indexes_emptied_together_are_found_by_the_time_index(tmp_path: Path) -> None:
+def test_loss_of_both_indexes_is_found_in_the_time_index(tmp_path: Path) -> None:
     made = make(tmp_path)
     for suffix in (".index", ".timeindex"):
         cut(segments(made, suffix)[0], 0)

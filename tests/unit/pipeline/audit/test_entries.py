@@ -1,4 +1,4 @@
-"""Entries of a chunk, and their records, broken ones among them."""
+"""The entries of a chunk and their records, including unreadable ones."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ def broken(base_offset: int) -> bytes:
     return bytes(data)
 
 
-def test_positions_are_those_in_the_file() -> None:
+def test_positions_are_file_positions() -> None:
     entries = of(batch(0), batch(2), position=1000)
     assert entries.position.tolist() == [1000, 1000 + len(batch(0))]
     assert entries.end.tolist() == [1000 + len(batch(0)), 1000 + 2 * len(batch(0))]
 
 
-def test_a_wrapper_begins_with_the_first_record_in_it() -> None:
+def test_first_offset_of_a_wrapper_is_that_of_its_first_record() -> None:
     records = [Record(at, 0, None, b"v") for at in range(5, 9)]
     entries = of(build_message_set(1, records, codec=Codec.GZIP, base_offset=5), batch(9))
     assert entries.first_offset.tolist() == [5, 9]
     assert entries.span.tolist() == [4, 2]
 
 
-def test_entries_before_an_offset_end_at_the_first_that_is_not() -> None:
+def test_entries_before_an_offset_stop_at_the_first_later_one() -> None:
     entries = of(batch(0), batch(2), batch(4))
     assert entries.before(4).first_offset.tolist() == [0, 2]
     assert entries.before(3).first_offset.tolist() == [0, 2]
@@ -43,7 +43,7 @@ def test_entries_before_an_offset_end_at_the_first_that_is_not() -> None:
     assert entries.before(0).position.size == 0
 
 
-def test_records_of_all_but_the_broken_ones_come_once() -> None:
+def test_records_of_readable_entries_are_returned_once() -> None:
     entries = of(broken(0), batch(2), broken(4), broken(6), batch(8), broken(10))
     bad, seen = [], []
     for part in records_of(entries, ("key",)):

@@ -15,7 +15,7 @@ def rows(path: Path) -> list[dict[str, object]]:
     return pa.concat_tables(tables(only(audited(path)), 3)).to_pylist()
 
 
-def test_every_number_has_its_row(tmp_path: Path) -> None:
+def test_every_number_has_a_row(tmp_path: Path) -> None:
     made = make(tmp_path)
     told = {row["name"]: row["value"] for row in rows(made.path) if row["kind"] == "partition"}
     assert told == numbers(only(audited(made.path)))
@@ -30,7 +30,7 @@ def test_every_row_names_its_log(tmp_path: Path) -> None:
         assert set(table["topic"].to_pylist()) == {"a.b-c"}
 
 
-def test_transactions_have_a_row_each(tmp_path: Path) -> None:
+def test_every_transaction_has_a_row(tmp_path: Path) -> None:
     made = make(tmp_path)
     found = [row for row in rows(made.path) if row["kind"] == "transaction"]
     facts = only(audited(made.path))

@@ -1,4 +1,4 @@
-"""Whatever is planted in a log directory is found, once, with its file; and nothing else is."""
+"""Every planted fault is reported exactly once, with its file, and sound directories have no findings."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_sound_directory_agrees(sound: Path) -> None:
     assert (coverage.partitions_read, coverage.bytes_read) == (coverage.partitions, coverage.size_bytes) == (3, 17807)
 
 
-def test_sound_directory_agrees_without_its_clean_stop(sound: Path, tmp_path: Path) -> None:
+def test_sound_directory_agrees_after_unclean_shutdown(sound: Path, tmp_path: Path) -> None:
     directory = Path(shutil.copytree(sound, tmp_path / "data"))
     (directory / ".kafka_cleanshutdown").unlink()
     assert audited(directory).exit_status == 0

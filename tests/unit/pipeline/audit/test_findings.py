@@ -1,17 +1,17 @@
-"""Findings are kept up to a bound, and counted beyond."""
+"""A limited number of findings is kept, and the others are counted."""
 
 from __future__ import annotations
 
 from kafkalet.pipeline.audit.findings import SHOWN, Findings
 
 
-def test_a_finding_names_its_place() -> None:
+def test_finding_has_its_position() -> None:
     findings = Findings("a", 3)
     findings.add("order", "wrong", file="/x/0.log", position=17, offset=5)
     assert str(findings.found[0]) == "order: wrong (a-3; offset 5; /x/0.log, byte 17)"
 
 
-def test_of_one_kind_and_file_the_first_ones_are_kept() -> None:
+def test_first_findings_per_fault_and_file_are_kept() -> None:
     findings = Findings("a", 0)
     for at in range(50):
         findings.add("order", "wrong", file="x", offset=at)
@@ -21,7 +21,7 @@ def test_of_one_kind_and_file_the_first_ones_are_kept() -> None:
     assert findings.left_out() == [("order", "x", 50 - SHOWN), ("order", "y", 50 - SHOWN)]
 
 
-def test_findings_of_parts_are_summed() -> None:
+def test_merged_findings_are_summed() -> None:
     whole = Findings("a", 0)
     for _ in range(3):
         part = Findings("a", 0)

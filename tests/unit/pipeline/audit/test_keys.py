@@ -1,4 +1,4 @@
-"""Heavy keys and distinct keys, in bounded memory."""
+"""Frequent keys and the number of distinct keys, in bounded memory."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def test_few_keys_are_counted_exactly(one: list[bytes | None], other: list[bytes
         assert (keys.records, keys.without_key) == (len(one + other), (one + other).count(None))
 
 
-def test_the_heaviest_comes_first() -> None:
+def test_most_frequent_key_comes_first() -> None:
     keys = sketch([b"a"] * 3 + [b"b"] * 5 + [b"c"])
     assert keys.key.to_pylist() == [b"b", b"a", b"c"]
 
 
-def test_of_many_keys_the_heavy_ones_stay() -> None:
+def test_frequent_keys_are_kept_among_many() -> None:
     chance = np.random.default_rng(1)
     keys = Keys()
     expected: Counter[bytes] = Counter()
@@ -64,7 +64,7 @@ def test_the_sketch_is_bounded() -> None:
 
 
 @given(st.lists(st.binary(max_size=40), max_size=30))
-def test_equal_keys_have_equal_hashes_wherever_they_lie(values: list[bytes]) -> None:
+def test_hash_of_a_key_does_not_depend_on_its_position(values: list[bytes]) -> None:
     both = hashes(pa.array(values + values[::-1], pa.binary()))
     assert both[: len(values)].tolist() == both[len(values) :][::-1].tolist()
     sliced = hashes(pa.array([b"xyz", *values], pa.binary())[1:])

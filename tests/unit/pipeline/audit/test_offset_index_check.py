@@ -1,4 +1,4 @@
-"""Every way in which an entry of an .index can lead astray is found, with the file and the entry's position."""
+"""Wrong entries of an .index are reported with the file and their position."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENTRY = Struct(">ii")
 
 
 def index_of(made: Made) -> tuple[Path, list[tuple[int, int]]]:
-    """The first index with at least four entries."""
+    """Return the first index with at least four entries."""
     for path in segments(made, ".index"):
         rows = list(ENTRY.iter_unpack(path.read_bytes()))
         if len(rows) >= 4:
@@ -47,7 +47,7 @@ def test_a_shifted_entry_is_found(tmp_path: Path, offset_by: int, position_by: i
     )
 
 
-def test_an_entry_that_points_behind_its_offset_is_found(tmp_path: Path) -> None:
+def test_entry_that_points_past_its_offset_is_found(tmp_path: Path) -> None:
     made = make(tmp_path)
     path, rows = index_of(made)
     log = Path(str(path)[: -len(".index")] + ".log")
@@ -66,14 +66,14 @@ def test_entries_in_the_wrong_order_are_found(tmp_path: Path) -> None:
     assert {(finding.file, finding.position) for finding in found(made, "offset-index")} >= {(str(path), ENTRY.size)}
 
 
-def test_an_entry_twice_is_found(tmp_path: Path) -> None:
+def test_duplicate_entry_is_found(tmp_path: Path) -> None:
     made = make(tmp_path)
     path, rows = index_of(made)
     insert(path, ENTRY.size, ENTRY.pack(*rows[0]))
     assert {finding.position for finding in found(made, "offset-index")} >= {ENTRY.size}
 
 
-def test_half_an_entry_is_found(tmp_path: Path) -> None:
+def test_incomplete_entry_is_found(tmp_path: Path) -> None:
     made = make(tmp_path)
     path, rows = index_of(made)
     cut(path, len(rows) * ENTRY.size - 3)
@@ -82,23 +82,23 @@ def test_half_an_entry_is_found(tmp_path: Path) -> None:
     assert "5 bytes" in finding.message
 
 
-def test_space_that_was_allocated_ahead_says_nothing(tmp_path: Path) -> None:
+def test_preallocated_zeros_are_ignored(tmp_path: Path) -> None:
     made = make(tmp_path)
     for path in segments(made, ".index"):
         insert(path, path.stat().st_size, bytes(8 * 100))
     assert audited(made.path).agrees
 
 
-def test_fewer_entries_are_no_fault(tmp_path: Path) -> None:
-    """Followers, leaders and recovery choose differently which appends have one."""
+def test_missing_entries_are_not_a_fault(tmp_path: Path) -> None:
+    """Followers, leaders and recovery index different appends."""
     made = make(tmp_path)
     path, rows = index_of(made)
     cut(path, (len(rows) - 2) * ENTRY.size)
     assert audited(made.path).agrees
 
 
-def test_an_append_of_several_batches_has_one_entry(tmp_path: Path) -> None:
-    """As a follower writes them: the position of the first, the last offset of the last."""
+def test_append_of_several_batches_may_have_one_entry(tmp_path: Path) -> None:
+    """As written by a follower: the position of the first batch, and the last offset of the last one."""
     batches = [batch(2 * at) for at in range(6)]
     directory = write_log(tmp_path, (0, batches))
     size = len(batches[0])
@@ -111,7 +111,7 @@ def test_an_append_of_several_batches_has_one_entry(tmp_path: Path) -> None:
     assert "of the next index entry" in finding.message
 
 
-def test_an_entry_of_a_cleaner_may_name_the_last_record_that_is_left(tmp_path: Path) -> None:
+def test_entry_may_have_the_last_offset_left_by_compaction(tmp_path: Path) -> None:
     directory = write_log(tmp_path, (0, [batch(0), batch(2, 1, last_offset=5), batch(6)]))
     path = directory / f"{0:020d}.index"
     path.write_bytes(ENTRY.pack(2, len(batch(0))))

@@ -1,4 +1,4 @@
-"""What an audit makes of a whole log is what the log itself knows."""
+"""The facts about a whole log equal what the storage knows about it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_a_sound_log_agrees(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("chunk_bytes", [1, 200, 1 << 20])
-def test_chunks_make_no_difference(tmp_path: Path, chunk_bytes: int) -> None:
+def test_result_does_not_depend_on_chunk_size(tmp_path: Path, chunk_bytes: int) -> None:
     made = make(tmp_path)
     whole, cut = (only(audited(made.path, AuditOptions(chunk_bytes=size))) for size in (8 << 20, chunk_bytes))
     assert whole.findings.total == cut.findings.total == 0
@@ -29,7 +29,7 @@ def test_chunks_make_no_difference(tmp_path: Path, chunk_bytes: int) -> None:
 
 
 @pytest.mark.parametrize("max_bytes", [100, 500, 1000])
-def test_stretches_of_a_segment_make_no_difference(tmp_path: Path, max_bytes: int) -> None:
+def test_result_does_not_depend_on_stretches(tmp_path: Path, max_bytes: int) -> None:
     made = make(tmp_path)
     verdict = audited(made.path, AuditOptions(max_bytes_per_task=max_bytes))
     assert verdict.agrees, list(verdict.lines())
@@ -42,7 +42,7 @@ def test_stretches_of_a_segment_make_no_difference(tmp_path: Path, max_bytes: in
     ]
 
 
-def test_the_ends_are_those_of_the_log(tmp_path: Path) -> None:
+def test_end_offsets_equal_those_of_the_log(tmp_path: Path) -> None:
     made = Made(tmp_path)
     fill(made)
     log_end_offset, last_stable_offset = made.log.log_end_offset, made.log.last_stable_offset
@@ -73,7 +73,7 @@ def test_deleted_records_are_not_visible(tmp_path: Path) -> None:
     assert facts.visible == facts.records - facts.markers - 5
 
 
-def test_a_log_whose_beginning_was_deleted_agrees(tmp_path: Path) -> None:
+def test_log_with_deleted_segments_agrees(tmp_path: Path) -> None:
     made = Made(tmp_path)
     fill(made)
     for offset in (10, 60, 75):
@@ -84,7 +84,7 @@ def test_a_log_whose_beginning_was_deleted_agrees(tmp_path: Path) -> None:
     assert only(verdict).chain.log_begins_at > 0
 
 
-def test_a_log_whose_broker_runs_agrees(tmp_path: Path) -> None:
+def test_log_of_a_running_broker_agrees(tmp_path: Path) -> None:
     made = Made(tmp_path, CONFIG)
     fill(made)
     made.directory.checkpoint()
@@ -121,8 +121,8 @@ def test_log_append_time_agrees(tmp_path: Path) -> None:
     assert facts.times.largest == T0 + 44
 
 
-def test_what_a_reader_would_take_for_the_ends_is_compared(tmp_path: Path) -> None:
-    """A snapshot that knows of no transaction hides the open one from a reader of the files."""
+def test_end_offsets_according_to_snapshots_are_compared(tmp_path: Path) -> None:
+    """A snapshot without the open transaction hides it from a reader of the files."""
     made = make(tmp_path)
     snapshot = max(made.place.glob("*.snapshot"))
     (finding,) = [finding for finding in audited(made.path).findings if finding.check == "ends"] or [None]
@@ -135,7 +135,7 @@ def test_what_a_reader_would_take_for_the_ends_is_compared(tmp_path: Path) -> No
     assert checks == {"ends", "snapshot"}
 
 
-def test_findings_of_all_parts_are_put_together(tmp_path: Path) -> None:
+def test_findings_of_all_checks_are_combined(tmp_path: Path) -> None:
     made = make(tmp_path)
     (made.place / "nonsense.txt").write_text("")
     (finding,) = audited(made.path).findings

@@ -1,4 +1,4 @@
-"""What is drawn of a log, in a bounded number of marks."""
+"""The plots of a log, with a limited number of marks."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def marks(picture: Picture, kind: str = "rect") -> list[ElementTree.Element]:
     return list(ElementTree.fromstring(picture.svg).iter(kind))
 
 
-def test_all_there_is_to_see_is_drawn(tmp_path: Path) -> None:
+def test_log_with_all_kinds_of_data_has_all_plots(tmp_path: Path) -> None:
     titles = list(drawn(make(tmp_path).path))
     assert titles == ["Offsets over time", "Throughput", "Lateness", "Transactions", "Most frequent keys"]
 
 
-def test_what_there_is_not_is_left_out(tmp_path: Path) -> None:
+def test_empty_plots_are_omitted(tmp_path: Path) -> None:
     assert list(drawn(write_log(tmp_path, (0, [batch(0)])))) == [
         "Offsets over time",
         "Throughput",
@@ -36,7 +36,7 @@ def test_what_there_is_not_is_left_out(tmp_path: Path) -> None:
     assert list(drawn(write_log(tmp_path, (0, []), name="empty-0"))) == []
 
 
-def test_log_append_time_has_a_lag(tmp_path: Path) -> None:
+def test_log_append_time_has_a_lag_plot(tmp_path: Path) -> None:
     def write(made: Made) -> None:
         made.append_time(1, 50)
 
@@ -49,7 +49,7 @@ def test_transactions_are_spans_of_three_kinds(tmp_path: Path) -> None:
     assert (kinds.count("committed"), kinds.count("aborted"), kinds.count("open")) == (3, 9, 1)
 
 
-def test_of_many_transactions_the_longest_and_the_open_ones_are_drawn(tmp_path: Path) -> None:
+def test_longest_and_open_transactions_are_drawn_among_many(tmp_path: Path) -> None:
     batches = [sent(0, 1, 0, open_=True)]
     for at in range(400):
         batches += [sent(2 + 3 * at, 2, 2 * at, open_=True), marker(4 + 3 * at, 2, commit=True)]
@@ -61,14 +61,14 @@ def test_of_many_transactions_the_longest_and_the_open_ones_are_drawn(tmp_path: 
 
 
 @pytest.mark.slow
-def test_a_long_log_has_no_more_marks_than_points(tmp_path: Path) -> None:
+def test_long_log_has_a_limited_number_of_marks(tmp_path: Path) -> None:
     directory = write_log(tmp_path, (0, [batch(2 * at) for at in range(3000)]))
     pictures_of = drawn(directory)
     assert 100 < len(marks(pictures_of["Offsets over time"])) <= POINTS
     assert sum(len(picture.svg) for picture in pictures_of.values()) < 300_000
 
 
-def test_keys_are_shares_of_all_records(tmp_path: Path) -> None:
+def test_keys_are_shown_as_shares_of_all_records(tmp_path: Path) -> None:
     picture = drawn(make(tmp_path).path)["Most frequent keys"]
     (bar,) = marks(picture)
     assert bar[0].text is not None

@@ -1,4 +1,4 @@
-"""What a producer must not do is found, with the place where it did."""
+"""Violations of the producer protocol are reported with their position."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .audited import audited, batch, complaints, entries, marker, sent, write_lo
 DAY_MS = 24 * 60 * 60 * 1000
 
 
-def test_sequences_that_follow_each_other_are_right(tmp_path: Path) -> None:
+def test_consecutive_sequences_are_valid(tmp_path: Path) -> None:
     directory = write_log(tmp_path, (0, [sent(0, 1, 0), sent(2, 2, 5), sent(4, 1, 2), sent(6, 2, 7), batch(8)]))
     assert complaints(directory) == []
 
@@ -27,7 +27,7 @@ def test_sequences_wrap_around(tmp_path: Path) -> None:
     assert complaints(directory) == []
 
 
-def test_a_batch_that_was_appended_twice_is_found(tmp_path: Path) -> None:
+def test_duplicate_batch_is_found(tmp_path: Path) -> None:
     directory = write_log(tmp_path, (0, [sent(0, 1, 0), sent(2, 1, 2), sent(4, 1, 2), sent(6, 1, 4)]))
     (finding,) = audited(directory).findings
     path = directory / f"{0:020d}.log"
@@ -36,7 +36,7 @@ def test_a_batch_that_was_appended_twice_is_found(tmp_path: Path) -> None:
     assert "is repeated" in finding.message
 
 
-def test_a_batch_that_was_lost_is_found(tmp_path: Path) -> None:
+def test_lost_batch_is_found(tmp_path: Path) -> None:
     directory = write_log(tmp_path, (0, [sent(0, 1, 0), sent(2, 1, 4)]))
     (finding,) = audited(directory).findings
     assert (finding.check, finding.offset) == ("sequence", 2)
@@ -55,14 +55,14 @@ def test_a_new_epoch_begins_with_0(tmp_path: Path) -> None:
     assert complaints(directory) == [("sequence", 2)]
 
 
-def test_a_marker_of_a_new_epoch_makes_sequences_begin_anew(tmp_path: Path) -> None:
+def test_sequences_restart_after_a_marker_with_a_new_epoch(tmp_path: Path) -> None:
     open_ = sent(0, 1, 0, open_=True)
     assert complaints(write_log(tmp_path, (0, [open_, marker(2, 1, epoch=1), sent(3, 1, 0, epoch=1)]))) == [
         ("txn-index", 2)
     ]
 
 
-def test_a_marker_of_the_same_epoch_does_not(tmp_path: Path) -> None:
+def test_sequences_continue_after_a_marker_with_the_same_epoch(tmp_path: Path) -> None:
     open_ = sent(0, 1, 0, open_=True)
     directory = write_log(tmp_path, (0, [open_, marker(2, 1, commit=True), sent(3, 1, 2)]))
     assert complaints(directory) == []
@@ -77,7 +77,7 @@ def test_the_first_batch_of_a_producer_may_have_any_sequence(tmp_path: Path) -> 
     assert complaints(write_log(tmp_path, (10, [sent(10, 1, 77)]))) == []
 
 
-def test_a_producer_that_was_forgotten_may_begin_with_any_sequence(tmp_path: Path) -> None:
+def test_expired_producer_may_begin_with_any_sequence(tmp_path: Path) -> None:
     late = build_batch(
         [Record(2, T0 + DAY_MS, None, b"v")],
         base_offset=2,
@@ -91,17 +91,17 @@ def test_a_producer_that_was_forgotten_may_begin_with_any_sequence(tmp_path: Pat
     assert complaints(directory, AuditOptions(producer_id_expiration_ms=DAY_MS + 1)) == [("sequence", 2)]
 
 
-def test_sequences_that_a_cleaner_took_out_are_not_lost(tmp_path: Path) -> None:
+def test_sequences_removed_by_compaction_are_not_reported(tmp_path: Path) -> None:
     directory = write_log(tmp_path, (0, [sent(0, 1, 0), sent(6, 1, 6)]))
     assert complaints(directory, AuditOptions(compacted=("raw",))) == []
 
 
-def test_sequences_that_are_missing_with_their_offsets_are_told_once(tmp_path: Path) -> None:
+def test_sequences_of_missing_offsets_are_not_reported_again(tmp_path: Path) -> None:
     directory = write_log(tmp_path, (0, [sent(0, 1, 0), sent(6, 1, 6)]))
     assert complaints(directory) == [("missing", 2)]
 
 
-def test_a_marker_of_an_older_coordinator_is_found(tmp_path: Path) -> None:
+def test_marker_with_an_older_coordinator_epoch_is_found(tmp_path: Path) -> None:
     def transaction(at: int, sequence: int, coordinator_epoch: int) -> list[bytes]:
         data = sent(at, 1, sequence, open_=True)
         return [data, marker(at + 2, 1, commit=True, coordinator_epoch=coordinator_epoch)]

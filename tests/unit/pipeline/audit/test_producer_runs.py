@@ -1,4 +1,4 @@
-"""What producers did, in runs."""
+"""Batches of producers are merged into runs."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def test_consecutive_batches_are_one_run() -> None:
         assert runs["last_base_offset"].tolist() == [6, 2]
 
 
-def test_a_run_ends_where_sequences_break() -> None:
+def test_run_ends_where_the_sequence_is_interrupted() -> None:
     runs = runs_of(sent(0, 1, 0), sent(2, 1, 3), sent(4, 1, 5), sent(6, 1, 0, epoch=1))
     assert runs["first_offset"].tolist() == [0, 2, 6]
 
 
-def test_a_run_ends_where_the_state_is_wanted() -> None:
+def test_run_ends_at_snapshot_offsets() -> None:
     runs = runs_of(sent(0, 1, 0), sent(2, 1, 2), sent(4, 1, 4), snapshots=(4,))
     assert runs["first_offset"].tolist() == [0, 4]
 
 
-def test_markers_are_runs_of_their_own() -> None:
+def test_markers_are_separate_runs() -> None:
     batches = [sent(0, 1, 0, open_=True), marker(2, 1, coordinator_epoch=9), sent(3, 1, 2, open_=True)]
     runs = runs_of(*batches, marker(5, 1, commit=True), sent(6, 1, 4))
     assert runs["kind"].tolist() == [TRANSACTIONAL, ABORT, TRANSACTIONAL, COMMIT, DATA]
@@ -54,5 +54,5 @@ def test_many_producers_stay_sorted() -> None:
     assert runs["producer_id"].tolist() == list(range(7))
 
 
-def test_after_the_last_sequence_comes_0() -> None:
+def test_largest_sequence_is_followed_by_0() -> None:
     assert next_sequence(np.array([0, 5, (1 << 31) - 1, -1])).tolist() == [1, 6, 0, 0]

@@ -1,4 +1,4 @@
-"""What Apache Kafka does about faults: told for each of them. (tests/oracle asks whether it is true.)"""
+"""Every fault has a description of Kafka's reaction. (tests/oracle verifies them.)"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def finding(fault: str) -> Finding:
     return Finding("file", "t", 0, None, None, None, "", fault)
 
 
-def test_reaction_depends_on_how_the_broker_left_the_segment() -> None:
+def test_reaction_depends_on_the_last_shutdown() -> None:
     texts = [reaction(finding("zeros"), state) for state in (State(), State(is_active=True), State(is_recovered=True))]
     assert [text.split()[0] for text in texts] == ["serves", "refuses", "cuts"]
 
@@ -20,7 +20,7 @@ def test_reaction_without_variants_is_always_the_same() -> None:
     assert len({reaction(finding("foreign-directory"), state) for state in states}) == 1
 
 
-def test_reactions_are_predicates_of_kafka() -> None:
+def test_reactions_are_phrases_with_the_subject_kafka() -> None:
     for fault, told in REACTIONS.items():
         for text in (told.clean, told.unclean, told.active):
             assert text is None or (text[0].islower() and not text.endswith(".")), fault

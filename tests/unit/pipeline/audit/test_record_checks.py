@@ -1,4 +1,4 @@
-"""Records that contradict their header are found; times are followed."""
+"""Records that contradict their header are found, and timestamps are followed."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .audited import audited, batch, complaints, only, write_log
 
 
 def with_field(data: bytes, position: int, value: int, size: int) -> bytes:
-    """A batch that says something else, with the right checksum."""
+    """Return a batch with a changed field and a valid checksum."""
     changed = bytearray(data)
     changed[position : position + size] = value.to_bytes(size, "big")
     changed[17:21] = crc32c(bytes(changed[21:])).to_bytes(4, "big")
     return bytes(changed)
 
 
-def test_too_many_records_for_the_count_are_found(tmp_path: Path) -> None:
+def test_more_records_than_the_count_are_found(tmp_path: Path) -> None:
     assert complaints(write_log(tmp_path, (0, [batch(0), with_field(batch(2, 3), 57, 2, 4)]))) == [("records", 2)]
 
 
-def test_too_few_records_for_the_count_are_found(tmp_path: Path) -> None:
+def test_fewer_records_than_the_count_are_found(tmp_path: Path) -> None:
     assert complaints(write_log(tmp_path, (0, [batch(0), with_field(batch(2, 3), 57, 4, 4)])))[0] == ("records", 2)
 
 
@@ -45,15 +45,15 @@ def test_offsets_of_records_outside_their_batch_are_found(tmp_path: Path) -> Non
     assert complaints(write_log(tmp_path, (0, [batch(0, 3, last_offset=1), batch(2)]))) == [("records", 0)]
 
 
-def test_a_last_record_without_the_last_offset_is_found(tmp_path: Path) -> None:
-    """As many records as offsets, so that no cleaner was there."""
+def test_wrong_offset_of_the_last_record_is_found(tmp_path: Path) -> None:
+    """There are as many records as offsets, so the batch was not compacted."""
     records = [Record(offset, T0, None, b"v") for offset in (0, 0, 1)]
     assert complaints(write_log(tmp_path, (0, [build_batch(records, leader_epoch=0, last_offset=2)]))) == [
         ("records", 0)
     ]
 
 
-def test_a_broken_record_is_found_and_its_neighbours_are_read(tmp_path: Path) -> None:
+def test_unreadable_entry_is_found_and_others_are_read(tmp_path: Path) -> None:
     broken = bytearray(batch(2))
     broken[61] = 0x7F  # the length of the first record
     broken[17:21] = crc32c(bytes(broken[21:])).to_bytes(4, "big")
@@ -64,7 +64,7 @@ def test_a_broken_record_is_found_and_its_neighbours_are_read(tmp_path: Path) ->
     assert only(verdict).records == 4
 
 
-def test_times_that_step_back_are_counted(tmp_path: Path) -> None:
+def test_decreasing_timestamps_are_counted(tmp_path: Path) -> None:
     records = [Record(at, T0 + ms, None, b"v") for at, ms in enumerate((0, 50, 20, 30, 40, 60, 10))]
     times = only(audited(write_log(tmp_path, (0, [build_batch(records, leader_epoch=0)])))).times
     assert (times.steps_back, times.worst_lateness_ms, times.worst_at) == (2, 50, 6)
@@ -79,7 +79,7 @@ def test_records_without_a_timestamp_have_no_times(tmp_path: Path) -> None:
 
 
 def times_of(values: list[int]) -> Times:
-    """By the plainest of ways."""
+    """A simple reference implementation."""
     times = Times()
     for offset, value in enumerate(values):
         times = times.then(Times(value, value, value, offset, value))
@@ -87,7 +87,7 @@ def times_of(values: list[int]) -> Times:
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=30), st.integers(0, 30))
-def test_times_of_two_halves_are_those_of_the_whole(values: list[int], cut: int) -> None:
+def test_combined_times_of_two_halves_equal_those_of_the_whole(values: list[int], cut: int) -> None:
     whole = times_of(values)
     highest = np.maximum.accumulate(values)
     assert whole.worst_lateness_ms == int((highest - values).max())

@@ -1,4 +1,4 @@
-"""report.html stands alone, escapes what it is told, and stays small."""
+"""report.html has no external references, escapes text, and has a limited size."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_every_mark_has_a_colour() -> None:
         assert f".{kind}{{fill:" in STYLE
 
 
-def test_every_colour_is_there_in_light_and_in_dark() -> None:
+def test_every_colour_is_defined_for_light_and_dark_mode() -> None:
     light, dark = STYLE.split("prefers-color-scheme:dark")
     names = set(re.findall(r"(--[a-z-]+):", light))
     assert names == set(re.findall(r"(--[a-z-]+):", dark))
@@ -31,7 +31,7 @@ def test_every_colour_is_there_in_light_and_in_dark() -> None:
 
 
 class Reader(HTMLParser):
-    """What tags there are, and that they are closed in order."""
+    """Collects tags, and checks that they are closed in order."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Reader(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_it_refers_to_nothing(tmp_path: Path) -> None:
+def test_report_has_no_external_references(tmp_path: Path) -> None:
     text = page(audited(make(tmp_path).path))
     reader = Reader(text)
     assert reader.references == []
@@ -82,14 +82,14 @@ def test_names_are_escaped(tmp_path: Path) -> None:
     assert "&quot;&gt;&lt;img&gt;" in text
 
 
-def test_logs_that_disagree_come_first(tmp_path: Path) -> None:
+def test_logs_with_findings_come_first(tmp_path: Path) -> None:
     write_log(tmp_path, (0, [batch(2 * at) for at in range(20)]), name="large-0")
     write_log(tmp_path, (0, [batch(0), batch(9)]), name="wrong-0")
     text = page(audited(tmp_path))
     assert text.index("<h2>wrong-0") < text.index("<h2>large-0")
 
 
-def test_it_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_size_of_the_report_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for at in range(12):
         write_log(tmp_path, (0, [batch(0), batch(9)]), name=f"many-{at}")
     monkeypatch.setattr(report, "PICTURED", 2)
@@ -102,9 +102,9 @@ def test_it_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert "Plots of 10 more logs are not shown here" in text
 
 
-def test_a_comparison_with_a_broker_is_told() -> None:
+def test_comparison_with_a_broker_is_shown() -> None:
     assert "compared 7 lookups with b:1" in page(Verdict((), Comparison("b:1", 7, 0, (), ())))
 
 
-def test_without_logs_there_is_a_page() -> None:
+def test_report_without_logs_is_a_page() -> None:
     assert "Everything agrees" in page(Verdict((), None))

@@ -1,4 +1,4 @@
-"""Series of two stretches become one, and never have more points than a picture."""
+"""Series of consecutive stretches are merged, with a limited number of points."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ times = st.lists(st.integers(0, 1 << 45), min_size=1, max_size=40)
 
 
 @given(times, times)
-def test_nothing_is_lost_and_nothing_counted_twice(one: list[int], other: list[int]) -> None:
+def test_sums_of_merged_series_equal_the_totals(one: list[int], other: list[int]) -> None:
     apart = [series(entries(0, one)), series(entries(len(one), other))]
     together = series(entries(0, one), entries(len(one), other))
     by_time = apart[0].by_time.and_also(apart[1].by_time)
@@ -48,7 +48,7 @@ def test_nothing_is_lost_and_nothing_counted_twice(one: list[int], other: list[i
 
 
 @given(times, times)
-def test_lateness_reaches_over_stretches(one: list[int], other: list[int]) -> None:
+def test_lateness_extends_across_stretches(one: list[int], other: list[int]) -> None:
     whole = [*one, *other]
     expected = int((np.maximum.accumulate(whole) - whole).max())
     joined = behind(series(entries(0, one)).by_offset, series(entries(len(one), other)).by_offset)
@@ -56,14 +56,14 @@ def test_lateness_reaches_over_stretches(one: list[int], other: list[int]) -> No
     assert (joined.rows["smallest"].min(), joined.rows["largest"].max()) == (min(whole), max(whole))
 
 
-def test_pieces_become_wider_as_the_log_grows() -> None:
+def test_bins_become_wider_as_the_log_grows() -> None:
     made = series(entries(0, list(range(2000))))
     assert made.by_time.width == 4
     assert made.by_time.start.tolist() == list(range(0, 2000, 4))
     assert set(made.by_time.rows["records"].tolist()) == {4}
 
 
-def test_batches_without_a_timestamp_are_in_the_log_but_at_no_time() -> None:
+def test_batches_without_a_timestamp_are_only_in_the_series_by_offset() -> None:
     made = series(entries(0, [-1, 5, -1]))
     assert made.by_time.rows["records"].sum() == 1
     assert made.by_offset.rows["smallest"].tolist() == [NEVER, 5, NEVER]
@@ -76,6 +76,6 @@ def test_the_lag_is_from_the_first_record_to_the_append() -> None:
     assert made.by_offset.rows["lateness_ms"].tolist() == [0, 0]
 
 
-def test_control_batches_are_left_out() -> None:
+def test_control_batches_are_ignored() -> None:
     made = series(entries(0, [5], is_control=True))
     assert (made.by_time, made.by_offset) == (NO_TIMES, NO_OFFSETS)

@@ -1,4 +1,4 @@
-"""Entries, records and bytes by codec and format."""
+"""Counts of entries, records and bytes by codec and format."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def sizes(*parts: tuple[bytes, int]) -> Sizes:
     return Sizes().and_those(entries_of("", 0, data, walk(data)[0]), np.array([count for _, count in parts]))
 
 
-def test_each_codec_has_its_sums() -> None:
+def test_sums_are_by_codec() -> None:
     plain, packed = build_batch(RECORDS), build_batch(RECORDS, codec=Codec.GZIP)
     told = sizes((plain, 5), (packed, 5), (plain, 5))
     assert told.codecs() == {"none": (2, 10, 2 * len(plain)), "gzip": (1, 5, len(packed))}
@@ -28,12 +28,12 @@ def test_each_codec_has_its_sums() -> None:
     assert told.by_format[:, 0].tolist() == [0, 0, 3]
 
 
-def test_formats_are_told_apart() -> None:
+def test_sums_are_by_format() -> None:
     old = build_message_set(1, RECORDS[:1])
     assert sizes((old, 1), (build_batch(RECORDS), 5)).by_format[:, 1].tolist() == [0, 1, 5]
 
 
-def test_entries_are_counted_by_how_many_records_they_have() -> None:
+def test_entries_are_counted_by_number_of_records() -> None:
     told = sizes(*[(build_batch(RECORDS[:count]), count) for count in (1, 2, 3, 4, 5)])
     assert told.entries_by_records[:4].tolist() == [1, 1, 2, 1]
 

@@ -1,4 +1,4 @@
-"""A .snapshot that is not what the batches have made is found; what it may leave out is not."""
+"""A .snapshot that differs from the batches is found, and permitted omissions are accepted."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def test_a_flipped_byte_is_found_with_its_position(tmp_path: Path) -> None:
     assert {(finding.file, finding.position) for finding in findings} == {(str(path), 2)}
 
 
-def test_a_producer_that_wrote_nothing_is_found(tmp_path: Path) -> None:
+def test_producer_without_batches_is_found(tmp_path: Path) -> None:
     made = make(tmp_path)
     path, producers = last(made)
     path.write_bytes(snapshot_bytes(producers._replace(producer_id=producers.producer_id + 100)))
     assert any("wrote nothing" in finding.message for finding in found(made, "snapshot"))
 
 
-def test_a_producer_with_an_open_transaction_may_not_be_missing(tmp_path: Path) -> None:
+def test_missing_producer_with_open_transaction_is_found(tmp_path: Path) -> None:
     made = make(tmp_path)
     path, producers = last(made)
     is_open = producers.first_offset >= 0
@@ -56,7 +56,7 @@ def test_a_producer_with_an_open_transaction_may_not_be_missing(tmp_path: Path) 
     assert any("is missing" in finding.message for finding in found(made, "snapshot"))
 
 
-def test_a_silent_producer_may_be_missing(tmp_path: Path) -> None:
+def test_idle_producer_may_be_missing(tmp_path: Path) -> None:
     made = make(tmp_path)
     path, producers = last(made)
     is_open = producers.first_offset >= 0
@@ -67,7 +67,7 @@ def test_a_silent_producer_may_be_missing(tmp_path: Path) -> None:
     assert audited(made.path).agrees
 
 
-def test_a_snapshot_behind_the_end_is_found(tmp_path: Path) -> None:
+def test_snapshot_past_the_log_end_is_found(tmp_path: Path) -> None:
     made = make(tmp_path)
     path, _ = last(made)
     path.rename(path.with_name(f"{10**6:020d}.snapshot"))
@@ -76,7 +76,7 @@ def test_a_snapshot_behind_the_end_is_found(tmp_path: Path) -> None:
     assert (missing.fault, missing.file) == ("no-last-snapshot", str(path))
 
 
-def test_a_producer_twice_is_found(tmp_path: Path) -> None:
+def test_duplicate_producer_is_found(tmp_path: Path) -> None:
     made = make(tmp_path)
     path, producers = last(made)
     path.write_bytes(snapshot_bytes(Producers(*(np.append(column, column[:1]) for column in producers))))

@@ -1,4 +1,4 @@
-"""Whatever byte of a .log is changed, the audit names the file and a place at or before the next entry."""
+"""Any changed byte of a .log is reported with its file and a position at or before the next entry."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_every_flipped_byte_is_found(log: Path, data: st.DataObject) -> None:
     assert place or (position - at < 8 and named)  # a base offset may also break the index that names it
 
 
-def test_a_flipped_byte_of_a_record_is_a_wrong_checksum(log: Path, tmp_path: Path) -> None:
+def test_flipped_byte_of_a_record_is_a_checksum_error(log: Path, tmp_path: Path) -> None:
     made = make(tmp_path)
     path = segments(made)[1]
     position, size = entries(path)[2]
@@ -50,8 +50,8 @@ def test_a_flipped_byte_of_a_record_is_a_wrong_checksum(log: Path, tmp_path: Pat
     assert finding.offset == int.from_bytes(path.read_bytes()[position : position + 8], "big")
 
 
-def test_a_damaged_entry_is_found_once(tmp_path: Path) -> None:
-    """Neither are its offsets missing, nor are the index entries wrong that point to it."""
+def test_damaged_entry_is_reported_once(tmp_path: Path) -> None:
+    """Its offsets are not reported as missing, nor the index entries that point to it."""
     made = make(tmp_path)
     path = segments(made)[0]
     position, size = entries(path)[3]
@@ -59,7 +59,7 @@ def test_a_damaged_entry_is_found_once(tmp_path: Path) -> None:
     assert [finding.check for finding in audited(made.path).findings] == ["checksum"]
 
 
-def test_a_cut_tail_is_found(tmp_path: Path) -> None:
+def test_truncated_segment_is_found(tmp_path: Path) -> None:
     made = make(tmp_path)
     path = segments(made)[-1]
     position, size = entries(path)[-1]
@@ -77,7 +77,7 @@ def test_an_impossible_size_is_found(tmp_path: Path) -> None:
     assert (finding.file, finding.position) == (str(path), position)
 
 
-def test_zeros_behind_the_last_entry_are_found_after_a_clean_stop(tmp_path: Path) -> None:
+def test_zeros_after_the_last_entry_are_found_after_clean_shutdown(tmp_path: Path) -> None:
     made = make(tmp_path)
     path = segments(made)[-1]
     size = path.stat().st_size
@@ -86,7 +86,7 @@ def test_zeros_behind_the_last_entry_are_found_after_a_clean_stop(tmp_path: Path
     assert (finding.check, finding.file, finding.position) == ("zeros", str(path), size)
 
 
-def test_space_that_a_running_broker_allocated_ahead_is_right(tmp_path: Path) -> None:
+def test_preallocated_space_of_a_running_broker_is_valid(tmp_path: Path) -> None:
     """With preallocate=true a file is as long as segment.bytes, a round number."""
     made = make(tmp_path)
     (made.path / ".kafka_cleanshutdown").unlink()
@@ -99,14 +99,14 @@ def test_space_that_a_running_broker_allocated_ahead_is_right(tmp_path: Path) ->
     assert [finding.check for finding in audited(made.path).findings] == ["zeros"]
 
 
-def test_zeros_inside_of_a_log_are_found(tmp_path: Path) -> None:
+def test_zeros_inside_a_log_are_found(tmp_path: Path) -> None:
     made = make(tmp_path)
     path = segments(made)[0]
     insert(path, path.stat().st_size, bytes(4096))
     assert [(finding.check, finding.file) for finding in audited(made.path).findings] == [("zeros", str(path))]
 
 
-def test_segment_that_fails_while_it_is_read_is_not_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_segment_with_read_error_is_reported_as_not_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = make(tmp_path)
     broken = segments(made)[1]
     real = os.pread
@@ -125,7 +125,7 @@ def test_segment_that_fails_while_it_is_read_is_not_checked(tmp_path: Path, monk
     assert (verdict.exit_status, verdict.agrees) == (3, False)
 
 
-def test_an_entry_twice_is_found(tmp_path: Path) -> None:
+def test_duplicate_entry_is_found(tmp_path: Path) -> None:
     made = make(tmp_path)
     path = segments(made)[-1]
     position, size = entries(path)[-1]
@@ -134,7 +134,7 @@ def test_an_entry_twice_is_found(tmp_path: Path) -> None:
     assert (finding.file, finding.position) == (str(path), position + size)
 
 
-def test_an_entry_that_was_taken_out_is_found(tmp_path: Path) -> None:
+def test_removed_entry_is_found(tmp_path: Path) -> None:
     made = make(tmp_path)
     path = segments(made)[2]
     (position, size), (_, behind) = entries(path)[1:3]
@@ -145,7 +145,7 @@ def test_an_entry_that_was_taken_out_is_found(tmp_path: Path) -> None:
     assert (finding.file, finding.position, finding.offset) == (str(path), position, offset)
 
 
-def test_a_control_record_that_ends_nothing_is_found(tmp_path: Path) -> None:
+def test_invalid_transaction_marker_is_found(tmp_path: Path) -> None:
     made = make(tmp_path)
     path, position, size = _first_marker(segments(made))
     data = bytearray(path.read_bytes()[position : position + size])
@@ -157,7 +157,7 @@ def test_a_control_record_that_ends_nothing_is_found(tmp_path: Path) -> None:
     assert (finding.file, finding.position) == (str(path), position)
 
 
-def test_a_missing_index_of_a_segment_that_takes_no_more_appends_is_found(tmp_path: Path) -> None:
+def test_missing_index_of_an_inactive_segment_is_found(tmp_path: Path) -> None:
     made = make(tmp_path)
     for suffix in (".index", ".timeindex"):
         segments(made, suffix)[1].unlink()

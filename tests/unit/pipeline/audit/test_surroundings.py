@@ -1,4 +1,4 @@
-"""What lies around a log is read, and what should not be there is found."""
+"""The small files of a log are read, and unexpected files are found."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def test_checkpoints_are_read(tmp_path: Path) -> None:
     assert around.epochs == ((0, 0),)
 
 
-def test_what_is_not_there_says_nothing(tmp_path: Path) -> None:
+def test_missing_files_are_not_reported(tmp_path: Path) -> None:
     directory = write_log(tmp_path, (0, [batch(0)]))
     (directory / "leader-epoch-checkpoint").unlink()
     around = look_around(open_partition(str(directory)), Findings("raw", 0))
     assert around[1:6] == (None, None, None, None, None)
 
 
-def test_a_checkpoint_that_cannot_be_read_is_found_with_its_position(tmp_path: Path) -> None:
+def test_corrupt_checkpoint_is_found_with_its_position(tmp_path: Path) -> None:
     made = make(tmp_path)
     path = tmp_path / "recovery-point-offset-checkpoint"
     path.write_text("0\n7\nraw 0 1\n")
@@ -46,21 +46,21 @@ def test_an_index_without_its_log_is_found(tmp_path: Path) -> None:
     assert finding.file == str(path)
 
 
-def test_files_that_are_on_their_way_are_no_strangers(tmp_path: Path) -> None:
+def test_temporary_files_of_a_broker_are_accepted(tmp_path: Path) -> None:
     made = make(tmp_path)
     for name in (f"{5:020d}.log.deleted", f"{5:020d}.snapshot.deleted", "leader-epoch-checkpoint.tmp"):
         (made.place / name).write_bytes(b"")
     assert audited(made.path).agrees
 
 
-def test_a_topic_id_that_cannot_be_read_is_found(tmp_path: Path) -> None:
+def test_corrupt_topic_id_is_found(tmp_path: Path) -> None:
     made = make(tmp_path)
     (made.place / "partition.metadata").write_text("version: 0\ntopic_id: none\n")
     (finding,) = found(made, "file")
     assert finding.file == str(made.place / "partition.metadata")
 
 
-def test_a_quorum_has_files_of_its_own(tmp_path: Path) -> None:
+def test_files_of_a_kraft_quorum_are_accepted(tmp_path: Path) -> None:
     names = ("quorum-state", f"{7:020d}-{1:010d}.checkpoint")
     for topic, expected in (("__cluster_metadata", []), ("raw", ["file", "file"])):
         directory = write_log(tmp_path, (0, [batch(0)]), name=f"{topic}-0")

@@ -1,4 +1,4 @@
-"""Every way in which an entry of a .timeindex can lead astray is found, with the file and the entry's position."""
+"""Wrong entries of a .timeindex are reported with the file and their position."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENTRY = Struct(">qi")
 
 
 def index_of(made: Made) -> tuple[Path, list[tuple[int, int]]]:
-    """The first index with at least four entries."""
+    """Return the first index with at least four entries."""
     for path in segments(made, ".timeindex"):
         rows = list(ENTRY.iter_unpack(path.read_bytes()))
         if len(rows) >= 4:
@@ -32,8 +32,8 @@ def test_a_shifted_entry_is_found(tmp_path: Path, time_by: int, offset_by: int) 
     assert (str(path), ENTRY.size) in places
 
 
-def test_an_entry_for_an_offset_that_comes_too_late_is_found(tmp_path: Path) -> None:
-    """The entry's timestamp is there, but not for the first time."""
+def test_entry_with_a_late_offset_is_found(tmp_path: Path) -> None:
+    """The timestamp occurs at that offset, but not for the first time."""
 
     def write(made: Made) -> None:
         for at in range(30):
@@ -64,7 +64,7 @@ def test_an_empty_index_is_found(tmp_path: Path) -> None:
     assert finding.fault == "empty-timeindex"
 
 
-def test_the_last_segment_of_a_log_that_was_not_closed_may_lack_its_last_entry(tmp_path: Path) -> None:
+def test_active_segment_may_lack_its_last_entry(tmp_path: Path) -> None:
     made = make(tmp_path)
     path = segments(made, ".timeindex")[-1]
     cut(path, path.stat().st_size - ENTRY.size)
@@ -73,7 +73,7 @@ def test_the_last_segment_of_a_log_that_was_not_closed_may_lack_its_last_entry(t
     assert audited(made.path).agrees
 
 
-def test_half_an_entry_is_found(tmp_path: Path) -> None:
+def test_incomplete_entry_is_found(tmp_path: Path) -> None:
     made = make(tmp_path)
     path, _ = index_of(made)
     insert(path, path.stat().st_size, b"12345")
@@ -81,7 +81,7 @@ def test_half_an_entry_is_found(tmp_path: Path) -> None:
     assert (finding.file, "5 bytes" in finding.message) == (str(path), True)
 
 
-def test_space_that_was_allocated_ahead_says_nothing(tmp_path: Path) -> None:
+def test_preallocated_zeros_are_ignored(tmp_path: Path) -> None:
     made = make(tmp_path)
     for path in segments(made, ".timeindex"):
         insert(path, path.stat().st_size, bytes(12 * 100))

@@ -1,4 +1,4 @@
-"""Transactions put together from batches and markers alone."""
+"""Transactions are reconstructed from batches and markers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def spans(directory: Path) -> list[tuple[int, int, int, int]]:
     return [(int(r["producer_id"]), int(r["first_offset"]), int(r["last_offset"]), int(r["result"])) for r in rows]
 
 
-def test_a_transaction_reaches_from_its_first_batch_to_its_marker(tmp_path: Path) -> None:
+def test_transaction_extends_from_its_first_batch_to_its_marker(tmp_path: Path) -> None:
     batches = [sent(0, 1, 0, open_=True), sent(2, 2, 0, open_=True), sent(4, 1, 2, open_=True)]
     directory = write_log(tmp_path, (0, [*batches, marker(6, 1, commit=True), sent(7, 1, 4, open_=True)]))
     assert spans(directory) == [(1, 0, 6, 2), (2, 2, -1, 0), (1, 7, -1, 0)]
@@ -30,18 +30,18 @@ def test_a_transaction_reaches_from_its_first_batch_to_its_marker(tmp_path: Path
     assert facts.transactions["records"].tolist() == [4, 2, 2]
 
 
-def test_one_that_reaches_over_segments_is_one(tmp_path: Path) -> None:
+def test_transaction_may_span_segments(tmp_path: Path) -> None:
     directory = write_log(
         tmp_path, (0, [sent(0, 1, 0, open_=True)]), (2, [sent(2, 1, 2, open_=True), marker(4, 1, commit=True)])
     )
     assert spans(directory) == [(1, 0, 4, 2)]
 
 
-def test_a_marker_alone_is_no_transaction(tmp_path: Path) -> None:
+def test_marker_without_data_is_not_a_transaction(tmp_path: Path) -> None:
     assert spans(write_log(tmp_path, (0, [marker(0, 1), marker(1, 2, commit=True)]))) == []
 
 
-def test_data_outside_of_an_open_transaction_is_found(tmp_path: Path) -> None:
+def test_non_transactional_batch_during_open_transaction_is_found(tmp_path: Path) -> None:
     directory = write_log(
         tmp_path, (0, [sent(0, 1, 0, open_=True), sent(2, 1, 2), marker(4, 1, commit=True), sent(5, 1, 4)])
     )
@@ -50,7 +50,7 @@ def test_data_outside_of_an_open_transaction_is_found(tmp_path: Path) -> None:
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[tuple[int, int]]:
-    """(producer, kind) of one-record batches, in order."""
+    """Generate (producer, kind) of batches with one record each, in order."""
     return draw(
         st.lists(
             st.tuples(st.integers(1, 4), st.sampled_from([TRANSACTIONAL, TRANSACTIONAL, ABORT, COMMIT])), max_size=40
@@ -59,7 +59,7 @@ def histories(draw: st.DrawFn) -> list[tuple[int, int]]:
 
 
 @given(histories())
-def test_open_ones_and_last_stable_offsets_are_those_of_a_replay(history: list[tuple[int, int]]) -> None:
+def test_open_transactions_and_last_stable_offsets_equal_those_of_a_replay(history: list[tuple[int, int]]) -> None:
     runs = np.zeros(len(history), RUN)
     open_since: dict[int, int] = {}
     aborted = []

@@ -1,4 +1,4 @@
-"""A .txnindex that does not say what the markers say is found, with the file and the position."""
+"""A .txnindex that disagrees with the markers is reported with the file and the position."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIELDS = {"version": 0, "producer_id": 1, "first": 2, "last": 3, "stable": 4}
 
 
 def index_of(made: Made) -> tuple[Path, list[tuple[int, ...]]]:
-    """The last transaction index, and its entries."""
+    """Return the last transaction index and its entries."""
     path = segments(made, ".txnindex")[-1]
     return path, list(ENTRY.iter_unpack(path.read_bytes()))
 
@@ -61,7 +61,7 @@ def test_a_deleted_file_is_found(tmp_path: Path) -> None:
     assert f"{len(rows)} aborted transactions end in the segment" in finding.message
 
 
-def test_an_entry_that_was_never_written_is_found(tmp_path: Path) -> None:
+def test_entry_without_a_marker_is_found(tmp_path: Path) -> None:
     made = make(tmp_path)
     path, rows = index_of(made)
     insert(path, 0, ENTRY.pack(0, 1, rows[0][2] - 2, rows[0][3] - 1, rows[0][4]))
@@ -70,7 +70,7 @@ def test_an_entry_that_was_never_written_is_found(tmp_path: Path) -> None:
     assert "no abort marker" in finding.message
 
 
-def test_an_entry_twice_is_found(tmp_path: Path) -> None:
+def test_duplicate_entry_is_found(tmp_path: Path) -> None:
     made = make(tmp_path)
     path, rows = index_of(made)
     insert(path, 0, ENTRY.pack(*rows[0]))
@@ -78,8 +78,8 @@ def test_an_entry_twice_is_found(tmp_path: Path) -> None:
     assert finding.position == ENTRY.size
 
 
-def test_a_marker_that_was_dropped_is_found(tmp_path: Path) -> None:
-    """Its offset is missing, and the index names it."""
+def test_dropped_marker_is_found(tmp_path: Path) -> None:
+    """Its offset is missing from the log but present in the index."""
     made = make(tmp_path)
     path, rows = index_of(made)
     log = Path(str(path)[: -len(".txnindex")] + ".log")
@@ -92,7 +92,7 @@ def test_a_marker_that_was_dropped_is_found(tmp_path: Path) -> None:
     assert {(finding.check, finding.offset) for finding in findings} >= {("missing", marker), ("txn-index", marker)}
 
 
-def test_half_an_entry_is_found(tmp_path: Path) -> None:
+def test_incomplete_entry_is_found(tmp_path: Path) -> None:
     made = make(tmp_path)
     path, rows = index_of(made)
     insert(path, len(rows) * ENTRY.size, b"123")

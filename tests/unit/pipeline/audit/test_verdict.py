@@ -1,4 +1,4 @@
-"""The verdict, as JSON and in lines."""
+"""The verdict as JSON and as text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafkalet.pipeline.audit.verdict import Verdict
 from .audited import audited, batch, flip, make, segments, write_log
 
 
-def test_all_agrees(tmp_path: Path) -> None:
+def test_sound_log_agrees(tmp_path: Path) -> None:
     verdict = audited(make(tmp_path).path)
     assert (verdict.agrees, verdict.exit_status, verdict.findings) == (True, 0, [])
     *lines, last = verdict.lines()
@@ -20,7 +20,7 @@ def test_all_agrees(tmp_path: Path) -> None:
     assert last == "1 partitions, 3 segments, 5,087 bytes, 94 records: everything agrees"
 
 
-def test_what_disagrees_is_named(tmp_path: Path) -> None:
+def test_disagreement_is_reported_with_its_position(tmp_path: Path) -> None:
     made = make(tmp_path)
     path = segments(made)[0]
     flip(path, 40)
@@ -33,14 +33,14 @@ def test_what_disagrees_is_named(tmp_path: Path) -> None:
     assert (verdict.agrees, verdict.exit_status) == (False, 1)
 
 
-def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
+def test_omitted_findings_are_counted(tmp_path: Path) -> None:
     directory = write_log(tmp_path, (0, [batch(4 * at) for at in range(40)]))
     verdict = audited(directory)
     assert (verdict.disagreements, len(verdict.findings), verdict.left_out) == (39, 20, 19)
     assert "    19 more of the same kind in this file" in verdict.lines()
 
 
-def test_json_has_it_all(tmp_path: Path) -> None:
+def test_json_has_causes_findings_and_partitions(tmp_path: Path) -> None:
     made = make(tmp_path)
     flip(segments(made)[0], 40)
     verdict = audited(made.path)
@@ -56,7 +56,7 @@ def test_json_has_it_all(tmp_path: Path) -> None:
     assert told["compared_with_broker"] is None
 
 
-def test_a_comparison_is_in_it() -> None:
+def test_comparison_with_a_broker_is_in_the_text() -> None:
     verdict = Verdict((), Comparison("b:1", 10, 0, (), ()))
     assert "compared 10 lookups with b:1: 0 disagreements" in list(verdict.lines())
     assert json.loads(verdict.as_json(1))["compared_with_broker"]["lookups"] == 10
