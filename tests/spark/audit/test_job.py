@@ -1,4 +1,4 @@
-"""The whole audit through Spark: its verdict, its three results, its questions to a live broker."""
+"""The whole audit with Spark: its verdict, its result files, and the comparison with a live broker."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.xdist_group("spark")
 CLOSE_TOGETHER = AuditOptions(max_bytes_per_task=500, chunk_bytes=1000)
 
 
-def test_what_spark_finds_is_what_is_there(spark: SparkSession, tmp_path: Path) -> None:
+def test_result_with_spark_equals_result_without_spark(spark: SparkSession, tmp_path: Path) -> None:
     made = make(tmp_path / "logs")
     path = segments(made)[1]
     flip(path, entries(path)[2][0] + 40)
@@ -71,7 +71,7 @@ def test_a_directory_without_logs_is_an_error(tmp_path: Path) -> None:
         chosen([str(tmp_path)], AuditOptions())
 
 
-def test_topics_may_be_chosen(tmp_path: Path) -> None:
+def test_only_selected_topics_are_audited(tmp_path: Path) -> None:
     made = make(tmp_path)
     assert [log.topic for log in chosen([str(tmp_path)], AuditOptions(topics=("a.b-c",))).logs] == ["a.b-c"]
     with pytest.raises(ValueError, match=r"there is no topic other in .*"):
@@ -82,13 +82,13 @@ def test_topics_may_be_chosen(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The log directory of `broker`."""
+    """Return the log directory of `broker`."""
     return tmp_path_factory.mktemp("audit") / "data"
 
 
 @pytest.fixture(scope="module")
 def broker(data: Path) -> Iterator[kafkalet.Broker]:
-    """A broker that tests ask, and to which they send nothing."""
+    """Start a broker from which tests only read."""
     with kafkalet.Broker(data_dir=str(data), kafka_version="3.9") as broker:
         _produce(broker)
         yield broker
@@ -104,7 +104,7 @@ def _produce(broker: kafkalet.Broker) -> None:
             producer.flush()
     producer.flush()
     for name in ("one", "two"):
-        patience = {"transaction.timeout.ms": 900_000}  # the last one stays open while tests run
+        patience = {"transaction.timeout.ms": 900_000}  # the last one stays open during the tests
         transactional = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": name, **patience})
         transactional.init_transactions()
         for at in range(3):
@@ -113,7 +113,7 @@ def _produce(broker: kafkalet.Broker) -> None:
                 transactional.produce("txn", b"%d" % number, timestamp=1_700_000_000_000 + number)
             transactional.flush()
             if name == "two" and at == 2:
-                break  # it stays open
+                break  # leave it open
             (transactional.abort_transaction if at % 2 else transactional.commit_transaction)()
 
 
@@ -130,10 +130,10 @@ def test_a_live_broker_agrees_with_its_files(
     assert ends["txn-0"][0] < ends["txn-0"][1]
 
 
-def test_files_that_are_not_those_of_the_broker_disagree(
+def test_files_that_differ_from_the_broker_disagree(
     spark: SparkSession, broker: kafkalet.Broker, data: Path, tmp_path: Path
 ) -> None:
-    """A copy whose records are a second later than the broker's."""
+    """The records of the copy are one second later than those of the broker."""
     copy = tmp_path / "copy"
     shutil.copytree(data, copy)
     for log in (copy / "txn-0").glob("*.log"):

@@ -1,4 +1,4 @@
-"""A small log directory for the tests of commands."""
+"""A small log directory for tests of commands."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ RECORDS = 30
 
 
 def fill(directory: Path) -> Path:
-    """A topic `a` with RECORDS records, a second apart, and an empty topic `b`."""
+    """Create a topic `a` with RECORDS records, one second apart, and an empty topic `b`."""
     with kafkalet.Broker(data_dir=directory, topics=["a", "b"]) as broker:
         rows = ((T0 + 1000 * number, b"k", b"%d" % number, ()) for number in range(RECORDS))
         broker.produce("a", 0, build_batch(numbered(rows)))

@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.commands.audit`: the command around the audit."""
+"""`kafkalet.pipeline.commands.audit`: the command `audit`."""
 
 import io
 import json
@@ -26,7 +26,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return fill(tmp_path_factory.mktemp("audit") / "data")
 
 
-def test_options_are_those_of_the_audit() -> None:
+def test_options_are_passed_to_the_audit() -> None:
     arguments = ["audit", "/d", "--out", "/o", "--bootstrap", "h:1", "--option", "kafka.client.id=x", "--topic", "a"]
     arguments += ["--timestamps", "7", "--seed", "3", "--compacted", "c", "--max-bytes-per-task", "9"]
     arguments += ["--heaviest-keys", "2", "--producer-id-expiration-ms", "5"]
@@ -36,7 +36,7 @@ def test_options_are_those_of_the_audit() -> None:
     )  # fmt: skip
 
 
-def test_what_is_not_told_is_the_default() -> None:
+def test_options_that_are_not_set_have_their_defaults() -> None:
     assert prepare(parse(["audit", "/d"], "p"))._options == AuditOptions()
 
 
@@ -47,12 +47,12 @@ def test_what_is_not_told_is_the_default() -> None:
         (["--timestamps", "-1"], "--timestamps -1: must be 0 or more"),
     ],
 )
-def test_what_cannot_be_is_refused(arguments: list[str], words: str) -> None:
+def test_invalid_options_are_refused(arguments: list[str], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         prepare(parse(["audit", "/d", *arguments], "p"))
 
 
-def test_a_plan_needs_no_spark(logs: Path) -> None:
+def test_dry_run_does_not_start_spark(logs: Path) -> None:
     output = io.StringIO()
     told = parse(["audit", str(logs), "--topic", "a", "--bootstrap", "h:1", "--timestamps", "10"], "p")
     prepare(told).dry_run(Running(output=output))
@@ -62,7 +62,7 @@ def test_a_plan_needs_no_spark(logs: Path) -> None:
     assert "timestamp lookups  20 of h:1" in shown
 
 
-def test_an_audit_that_agrees_ends_with_0(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+def test_audit_of_sound_logs_exits_with_0(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
     output = io.StringIO()
     job = prepare(parse(["audit", str(logs), "--out", str(tmp_path / "out")], "p"))
     assert job.run(Running(spark=spark, output=output)) == 0
@@ -75,13 +75,13 @@ def damaged(logs: Path, directory: Path) -> Path:
 
 
 def run(spark: "SparkSession", *directories: Path) -> tuple[int, list[str]]:
-    """The exit status of an audit, and what it says."""
+    """Run an audit, and return its exit status and output."""
     output = io.StringIO()
     status = prepare(parse(["audit", *map(str, directories)], "p")).run(Running(spark=spark, output=output))
     return status, output.getvalue().splitlines()
 
 
-def test_audit_that_could_not_read_everything_ends_with_3(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+def test_incomplete_audit_exits_with_3(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
     copy = damaged(logs, tmp_path)
     shutil.rmtree(copy / "b-0")
     (copy / "b-0").symlink_to("/nowhere")
@@ -101,7 +101,7 @@ def test_directory_named_like_a_segment_is_a_finding(spark: "SparkSession", logs
     assert lines[1] == "    Kafka: skips it; consumers skip its offsets"
 
 
-def test_finding_says_what_kafka_does_and_what_follows(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+def test_finding_has_reaction_of_kafka_and_consequences(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
     copy = damaged(logs, tmp_path)
     log = copy / "a-0" / f"{0:020d}.log"
     log.write_bytes(log.read_bytes()[:-20])
@@ -113,7 +113,7 @@ def test_finding_says_what_kafka_does_and_what_follows(spark: "SparkSession", lo
     assert lines[-1].endswith("1 disagreement")
 
 
-def test_plan_names_what_cannot_be_read(logs: Path, tmp_path: Path) -> None:
+def test_dry_run_lists_unreadable_files(logs: Path, tmp_path: Path) -> None:
     copy = damaged(logs, tmp_path)
     segment = copy / "a-0" / f"{0:020d}.log"
     segment.unlink()
@@ -123,7 +123,9 @@ def test_plan_names_what_cannot_be_read(logs: Path, tmp_path: Path) -> None:
     assert f"unreadable: a-0: {segment}: it is a link to /nowhere, which does not exist" in output.getvalue()
 
 
-def test_one_that_does_not_ends_with_1_and_says_where(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+def test_audit_with_findings_exits_with_1_and_names_their_position(
+    spark: "SparkSession", logs: Path, tmp_path: Path
+) -> None:
     log = tmp_path / "a-0" / "00000000000000000000.log"
     log.parent.mkdir()
     content = bytearray((logs / "a-0" / log.name).read_bytes())

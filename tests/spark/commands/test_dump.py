@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.commands.dump`: the command around a dump."""
+"""`kafkalet.pipeline.commands.dump`: the command `dump`."""
 
 import io
 import shutil
@@ -27,14 +27,14 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return fill(tmp_path_factory.mktemp("dump") / "data")
 
 
-def test_the_source_is_told_what_the_command_line_says() -> None:
+def test_options_are_passed_to_the_source() -> None:
     arguments = ["dump", "/d", "--out", "/o", "--format", "jsonl", "--compression", "gzip", "--subscribe", "a"]
     options = prepare(parse(arguments, "p"))._options
     assert options.source == {"paths": '["/d"]', "subscribe": "a"}
     assert (options.out, options.shape) == ("/o", DumpShape("jsonl", "gzip"))
 
 
-def test_a_broker_may_be_read() -> None:
+def test_broker_is_passed_to_the_source() -> None:
     source = prepare(parse(["dump", "--bootstrap", "h:1", "--subscribe", "a", "--out", "/o"], "p"))._options.source
     assert source == {"kafka.bootstrap.servers": "h:1", "subscribe": "a"}
 
@@ -48,12 +48,12 @@ def test_a_broker_may_be_read() -> None:
         (["/d", "--compression", "brotli"], "compression of parquet must be one of"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_starts(arguments: list[str], words: str) -> None:
+def test_invalid_options_are_refused_before_spark_starts(arguments: list[str], words: str) -> None:
     with pytest.raises(BadOption, match=words):
         prepare(parse(["dump", "--out", "/o", *arguments], "p"))
 
 
-def test_a_plan_needs_no_spark_and_leaves_nothing(logs: Path, tmp_path: Path) -> None:
+def test_dry_run_does_not_start_spark_and_writes_nothing(logs: Path, tmp_path: Path) -> None:
     output, out = io.StringIO(), tmp_path / "out"
     prepare(parse(["dump", str(logs), "--out", str(out)], "p")).dry_run(Running(output=output))
     lines = output.getvalue().splitlines()
@@ -65,7 +65,7 @@ def test_a_plan_needs_no_spark_and_leaves_nothing(logs: Path, tmp_path: Path) ->
 
 
 def dangling(logs: Path, directory: Path) -> Path:
-    """A copy of the logs in which topic `a` cannot be read."""
+    """Copy the logs, and make topic `a` unreadable."""
     copy = Path(shutil.copytree(logs, directory / "data"))
     segment = copy / "a-0" / "00000000000000000000.log"
     segment.unlink()
@@ -73,7 +73,7 @@ def dangling(logs: Path, directory: Path) -> Path:
     return copy
 
 
-def test_plan_refuses_partition_that_cannot_be_read_by_name(logs: Path, tmp_path: Path) -> None:
+def test_dry_run_fails_with_the_name_of_an_unreadable_partition(logs: Path, tmp_path: Path) -> None:
     copy = dangling(logs, tmp_path)
     job = prepare(parse(["dump", str(copy), "--out", str(tmp_path / "out")], "p"))
     with pytest.raises(UnreadableLog, match=rf"cannot be read: a-0 \({copy}/a-0/0+\.log: it is a link to /nowhere"):
@@ -81,7 +81,7 @@ def test_plan_refuses_partition_that_cannot_be_read_by_name(logs: Path, tmp_path
 
 
 @pytest.mark.parametrize("mode", ["FAILFAST", "DROPMALFORMED"])
-def test_run_refuses_partition_that_cannot_be_read_by_name(
+def test_run_fails_with_the_name_of_an_unreadable_partition(
     spark: "SparkSession", logs: Path, tmp_path: Path, mode: str
 ) -> None:
     job = prepare(parse(["dump", str(dangling(logs, tmp_path)), "--out", str(tmp_path / "out"), "--mode", mode], "p"))
@@ -89,14 +89,14 @@ def test_run_refuses_partition_that_cannot_be_read_by_name(
         job.run(Running(spark=spark, output=io.StringIO()))
 
 
-def test_partition_that_cannot_be_read_may_be_left_out(logs: Path, tmp_path: Path) -> None:
+def test_unreadable_partition_may_be_excluded(logs: Path, tmp_path: Path) -> None:
     output = io.StringIO()
     arguments = ["dump", str(dangling(logs, tmp_path)), "--out", str(tmp_path / "out"), "--subscribe", "b"]
     prepare(parse(arguments, "p")).dry_run(Running(output=output))
     assert output.getvalue().splitlines()[1].split()[:2] == ["b", "0"]
 
 
-def test_a_run_says_what_it_did_and_the_next_that_nothing_is_new(
+def test_first_run_reports_its_records_and_second_that_nothing_is_new(
     spark: "SparkSession", logs: Path, tmp_path: Path
 ) -> None:
     output = io.StringIO()

@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.commands.load`: the command around a load."""
+"""`kafkalet.pipeline.commands.load`: the command `load`."""
 
 import gzip
 import io
@@ -36,11 +36,11 @@ def job(*arguments: str) -> LoadJob:
         ("/x.y/a.orc", ".orc"),
     ],
 )
-def test_the_end_of_a_name_without_its_packing_tells_the_format(name: str, suffix: str) -> None:
+def test_suffix_below_the_compression_suffix_determines_the_format(name: str, suffix: str) -> None:
     assert suffix_of(name) == suffix
 
 
-def test_of_a_folder_the_first_file_tells(tmp_path: Path) -> None:
+def test_first_file_of_a_folder_determines_the_format(tmp_path: Path) -> None:
     (tmp_path / "_runs").mkdir()
     (tmp_path / "_runs" / "1.json").touch()
     assert suffix_of(str(tmp_path)) == ""
@@ -63,7 +63,7 @@ def test_of_a_folder_the_first_file_tells(tmp_path: Path) -> None:
         (["db.t"], "table", {}, ("table", {})),
     ],
 )
-def test_what_the_input_is(
+def test_format_and_options_follow_from_the_command_line(
     inputs: list[str], file_format: str | None, options: dict[str, str], found: tuple[str, dict[str, str]]
 ) -> None:
     source = Input.of(inputs, file_format, options)
@@ -75,15 +75,15 @@ def test_what_the_input_is(
     [
         (["a.xlsx"], None, r"cannot tell what format a\.xlsx is: use --from parquet"),
         ([], None, "cannot tell what format the input is"),
-        (["a", "b"], "table", "takes the name of one table"),
+        (["a", "b"], "table", "requires the name of one table"),
     ],
 )
-def test_what_is_not_said_is_asked_for(inputs: list[str], file_format: str | None, words: str) -> None:
+def test_missing_format_or_table_is_an_error(inputs: list[str], file_format: str | None, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         Input.of(inputs, file_format, {})
 
 
-def test_roles_and_options_are_those_of_the_command_line() -> None:
+def test_columns_and_options_are_those_of_the_command_line() -> None:
     arguments = ["x.csv", "--data-dir", "/d", "--topic", "t", "--key", "a,b", "--value", "c", "--timestamp", "at"]
     arguments += [
         "--headers",
@@ -101,20 +101,20 @@ def test_roles_and_options_are_those_of_the_command_line() -> None:
     assert (found._options.path, found._options.overwrite, found._options.sort) == ("/d", True, "none")
 
 
-def test_what_cannot_be_is_refused_before_anything_starts() -> None:
+def test_invalid_options_are_refused_before_spark_starts() -> None:
     with pytest.raises(BadOption, match="compression is one of"):
         job("x.csv", "--data-dir", "/d", "--topic", "t", "--compression", "brotli")
     with pytest.raises(BadOption, match="invalid topic name"):
         job("x.csv", "--data-dir", "/d", "--topic", "a/b")
 
 
-def test_the_topic_has_to_be_said(spark: "SparkSession", tmp_path: Path) -> None:
+def test_missing_topic_is_an_error(spark: "SparkSession", tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(FLIGHTS)
     with pytest.raises(UsageError, match="no topic is set"):
         job(str(tmp_path / "x.csv"), "--data-dir", str(tmp_path / "d")).run(Running(spark=spark))
 
 
-def test_a_plan_shows_what_would_become_of_the_input(spark: "SparkSession", tmp_path: Path) -> None:
+def test_dry_run_shows_input_and_records(spark: "SparkSession", tmp_path: Path) -> None:
     path, output = tmp_path / "flights of a year.csv.gz", io.StringIO()
     path.write_bytes(gzip.compress(FLIGHTS.encode()))
     arguments = [str(path), "--data-dir", str(tmp_path / "d"), "--topic", "flights", "--key", "carrier"]
@@ -127,7 +127,7 @@ def test_a_plan_shows_what_would_become_of_the_input(spark: "SparkSession", tmp_
     assert not (tmp_path / "d").exists()
 
 
-def test_a_load_can_be_read_again(spark: "SparkSession", tmp_path: Path) -> None:
+def test_loaded_records_can_be_read(spark: "SparkSession", tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(FLIGHTS)
     output, data = io.StringIO(), str(tmp_path / "d")
     arguments = [str(tmp_path / "x.csv"), "--data-dir", data, "--topic", "flights", "--key", "carrier"]

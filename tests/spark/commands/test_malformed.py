@@ -1,4 +1,4 @@
-"""Malformed lines of the input of a load are counted, and named by file and line."""
+"""Malformed lines of the input of a load are counted, and reported by file and line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ JSON = '{"id":1,"name":"a"}\n{"id":2,\n{"id":3,"name":"c"}\nnonsense\n'
 
 
 class Loaded:
-    """What a load said, and what it wrote."""
+    """The output and the records of a load."""
 
     def __init__(self, spark: SparkSession, tmp_path: Path, *arguments: str) -> None:
         told = parse(["load", *arguments, "--data-dir", str(tmp_path / "data"), "--topic", "t"], "p")
@@ -47,7 +47,7 @@ def written(path: Path, text: str) -> str:
     return str(path)
 
 
-def test_malformed_lines_of_csv_are_loaded_and_named(
+def test_malformed_lines_of_csv_are_loaded_and_reported(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = written(tmp_path / "in.csv", CSV)
@@ -63,15 +63,13 @@ def test_malformed_lines_of_csv_are_loaded_and_named(
     ]
 
 
-def test_malformed_lines_are_counted_once_when_the_order_of_timestamps_is_looked_at_first(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_malformed_lines_are_counted_once_if_rows_are_sorted_by_time(spark: SparkSession, tmp_path: Path) -> None:
     text = CSV.replace("\n2\n", "\n2,2013-01-01T05:30:00Z\n")
     loaded = Loaded(spark, tmp_path, written(tmp_path / "in.csv", text), "--timestamp", "at")
     assert loaded.summary == "loaded 5 records, 3 from malformed lines"
 
 
-def test_malformed_lines_of_csv_are_left_out(
+def test_malformed_lines_of_csv_are_dropped(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = written(tmp_path / "in.csv", CSV)
@@ -84,7 +82,7 @@ def test_malformed_lines_of_csv_are_left_out(
 @pytest.mark.parametrize(
     ("name", "text", "where"), [("in.csv", CSV, "line 3: 2"), ("in.jsonl", JSON, 'line 2: {"id":2,')]
 )
-def test_first_malformed_line_fails_a_load_that_is_failfast(
+def test_first_malformed_line_fails_a_load_in_failfast_mode(
     spark: SparkSession, tmp_path: Path, name: str, text: str, where: str
 ) -> None:
     path = written(tmp_path / name, text)
@@ -93,7 +91,7 @@ def test_first_malformed_line_fails_a_load_that_is_failfast(
     assert str(raised.value).startswith(f"malformed line in {path}, {where}")
 
 
-def test_malformed_lines_of_json_are_named_and_no_column_is_added(
+def test_malformed_lines_of_json_are_reported_and_no_column_is_added(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = written(tmp_path / "in.jsonl", JSON)
@@ -104,7 +102,7 @@ def test_malformed_lines_of_json_are_named_and_no_column_is_added(
     assert f"malformed: {path}, line 4: nonsense" in caplog.text
 
 
-def test_text_of_malformed_lines_is_loaded_when_its_column_is_asked_for(spark: SparkSession, tmp_path: Path) -> None:
+def test_text_of_malformed_lines_is_loaded_if_its_column_is_named(spark: SparkSession, tmp_path: Path) -> None:
     path = written(tmp_path / "in.jsonl", JSON)
     loaded = Loaded(spark, tmp_path, path, "--option", "columnNameOfCorruptRecord=wrong", "--value", "id,wrong")
     assert loaded.values[3] == '{"id":null,"wrong":"nonsense"}'
@@ -115,9 +113,7 @@ def test_json_without_a_line_that_can_be_parsed_is_refused(spark: SparkSession, 
         Loaded(spark, tmp_path, written(tmp_path / "in.jsonl", "a\nb\n"))
 
 
-def test_lines_are_numbered_in_every_file_and_in_files_that_are_read_by_several_tasks(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_line_numbers_are_correct_with_several_files_and_tasks(spark: SparkSession, tmp_path: Path) -> None:
     whole = "".join(f"{n},{n}\n" for n in range(3000))
     (tmp_path / "b.csv").write_text("id,name\n" + whole + "wrong\n" + whole + "wrong\n")
     with gzip.open(tmp_path / "a.csv.gz", "wt") as file:
@@ -135,7 +131,7 @@ def test_lines_are_numbered_in_every_file_and_in_files_that_are_read_by_several_
     ]
 
 
-def test_only_the_first_malformed_lines_are_named(caplog: pytest.LogCaptureFixture) -> None:
+def test_only_the_first_malformed_lines_are_reported(caplog: pytest.LogCaptureFixture) -> None:
     malformed.warn([Line("/in.csv", 7, "x" * 200)], 1001, left_out=True)
     assert [record.getMessage() for record in caplog.records] == [
         "1,001 malformed lines were dropped",

@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.commands.record_columns`: which column is what."""
+"""`kafkalet.pipeline.commands.record_columns`: mapping of columns to records."""
 
 import datetime
 import json
@@ -29,7 +29,7 @@ AT = datetime.datetime(2013, 1, 1, 10, 0, tzinfo=datetime.UTC)
         (["sensor", "value"], False),
     ],
 )
-def test_a_table_of_records_is_known_by_its_columns(columns: list[str], yes: bool) -> None:
+def test_table_of_records_is_recognized_by_its_columns(columns: list[str], yes: bool) -> None:
     assert are_records(columns) is yes
 
 
@@ -41,22 +41,22 @@ def value(spark: "SparkSession", sql: str, roles: Roles = Roles()) -> Any:  # no
     return records(spark, sql, roles)[0]["value"]
 
 
-def test_all_that_is_not_named_is_the_value(spark: "SparkSession") -> None:
+def test_remaining_columns_are_the_value(spark: "SparkSession") -> None:
     found = records(spark, "select 'UA' as carrier, 7 as delay, null as tail", Roles(key=("carrier",)))
     assert found == [{"key": "UA", "value": '{"delay":7,"tail":null}'}]
 
 
-def test_one_column_is_the_value_as_it_is(spark: "SparkSession") -> None:
+def test_single_column_is_written_unchanged(spark: "SparkSession") -> None:
     assert value(spark, "select 'a' as k, X'ff00' as v", Roles(value=("v",))) == bytearray(b"\xff\x00")
     assert value(spark, "select 'text' as line") == "text"
     assert value(spark, "select 1 as k, 42 as v", Roles(value=("v",))) == "42"
 
 
-def test_one_column_with_a_structure_is_json(spark: "SparkSession") -> None:
+def test_single_column_of_a_complex_type_is_written_as_json(spark: "SparkSession") -> None:
     assert value(spark, "select named_struct('a', 1, 'b', array(2)) as v") == '{"a":1,"b":[2]}'
 
 
-def test_a_column_may_be_part_of_the_value_and_more(spark: "SparkSession") -> None:
+def test_column_may_be_part_of_the_key_and_the_value(spark: "SparkSession") -> None:
     roles = Roles(key=("a", "b"), value=("a", "c"))
     assert records(spark, "select 1 as a, 2 as b, 3 as c", roles) == [
         {"key": '{"a":1,"b":2}', "value": '{"a":1,"c":3}'}
@@ -68,7 +68,7 @@ def test_times_in_a_value_are_utc(spark: "SparkSession") -> None:
     assert json.loads(text) == {"at": "2013-01-01T10:00:00.000Z", "b": 1}
 
 
-def test_names_with_dots_are_names(spark: "SparkSession") -> None:
+def test_column_names_may_contain_dots(spark: "SparkSession") -> None:
     assert records(spark, "select 'k' as `a.b`, 1 as `c.d`, 2 as e", Roles(key=("a.b",))) == [
         {"key": "k", "value": '{"c.d":1,"e":2}'}
     ]
@@ -86,7 +86,7 @@ def test_names_with_dots_are_names(spark: "SparkSession") -> None:
         "'2013-01-01 10:00:00'",
     ],
 )
-def test_what_a_timestamp_may_be(spark: "SparkSession", expression: str) -> None:
+def test_timestamp_formats(spark: "SparkSession", expression: str) -> None:
     sql = f"select 'v' as v, {expression} as at"
     table = as_records(spark.sql(sql), Roles(timestamp="at"))
     (found,) = table.selectExpr("unix_millis(timestamp) as ms", "value").collect()
@@ -112,11 +112,11 @@ TIMESTAMPS = (
 KEYS = ("a b", "", '""', " ", "null", "NULL", "ä")
 
 Record = tuple[bytes | None, int | None]
-"""Key and timestamp."""
+"""The key and the timestamp of a record."""
 
 
-def test_a_timestamp_is_what_serve_makes_of_it(spark: "SparkSession", tmp_path: Path) -> None:
-    """Timestamps that serve takes are rows of one file; one that it refuses fails a job, so it has a file to itself."""
+def test_timestamp_equals_that_of_serve(spark: "SparkSession", tmp_path: Path) -> None:
+    """Timestamps that serve accepts are in one file. One that it refuses fails the job, so it has a separate file."""
     rows = {field: f"a,{field},v\n" for field in TIMESTAMPS}
     by_serve = {field: loaded_by_serve(tmp_path, row) for field, row in rows.items()}
     taken = [field for field, found in by_serve.items() if found is not None]
@@ -131,7 +131,7 @@ def test_a_timestamp_is_what_serve_makes_of_it(spark: "SparkSession", tmp_path: 
         assert loaded_by_spark(spark, tmp_path, rows[field]) is None, field
 
 
-def test_a_key_is_what_serve_makes_of_it(spark: "SparkSession", tmp_path: Path) -> None:
+def test_key_equals_that_of_serve(spark: "SparkSession", tmp_path: Path) -> None:
     rows = [f"{field},1,v\n" for field in KEYS]
     by_serve = loaded_by_serve(tmp_path, *rows)
     assert by_serve is not None
@@ -140,7 +140,7 @@ def test_a_key_is_what_serve_makes_of_it(spark: "SparkSession", tmp_path: Path) 
 
 
 def loaded_by_spark(spark: "SparkSession", tmp_path: Path, *rows: str) -> list[Record] | None:
-    """The records of a CSV file, or None if it is refused."""
+    """Load a CSV file, and return its records, or None if it is refused."""
     (tmp_path / "x.csv").write_text("k,at,v\n" + "".join(rows))
     table = spark.read.csv(str(tmp_path / "x.csv"), header=True)
     records = as_records(table, Roles(key=("k",), timestamp="at"))
@@ -164,12 +164,12 @@ def test_a_date_is_midnight(spark: "SparkSession") -> None:
     assert table.selectExpr("unix_millis(timestamp) as ms").collect()[0]["ms"] == 1356998400000
 
 
-def test_no_timestamp_stays_none(spark: "SparkSession") -> None:
+def test_null_timestamp_stays_null(spark: "SparkSession") -> None:
     sql = "select 'v' as v, cast(null as string) as at"
     assert records(spark, sql, Roles(timestamp="at")) == [{"value": "v", "timestamp": None}]
 
 
-def test_what_is_no_time_fails(spark: "SparkSession") -> None:
+def test_invalid_timestamp_fails(spark: "SparkSession") -> None:
     with pytest.raises(Exception, match="CAST_INVALID_INPUT"):
         records(spark, "select 'v' as v, 'noon' as at", Roles(timestamp="at"))
     with pytest.raises(UsageError, match="the column at has type boolean, not a time"):
@@ -185,12 +185,12 @@ def test_what_is_no_time_fails(spark: "SparkSession") -> None:
         ("named_struct('a', 1, 'b', cast(null as string), 'c', 'x')", [("a", b"1"), ("c", b"x")]),
     ],
 )
-def test_what_headers_may_be(spark: "SparkSession", expression: str, headers: list[tuple[str, bytes | None]]) -> None:
+def test_header_formats(spark: "SparkSession", expression: str, headers: list[tuple[str, bytes | None]]) -> None:
     (found,) = records(spark, f"select 'v' as v, {expression} as h", Roles(headers="h"))
     assert [(each["key"], each["value"]) for each in found["headers"]] == headers
 
 
-def test_what_is_no_headers_is_refused(spark: "SparkSession") -> None:
+def test_invalid_headers_are_refused(spark: "SparkSession") -> None:
     with pytest.raises(UsageError, match="the column h has type int, not an array, map or struct of headers"):
         records(spark, "select 'v' as v, 1 as h", Roles(headers="h"))
 
@@ -202,22 +202,22 @@ def test_partition_and_topic_may_be_columns(spark: "SparkSession") -> None:
     ]
 
 
-def test_a_table_of_records_is_taken_as_it_is(spark: "SparkSession") -> None:
+def test_table_of_records_is_loaded_unchanged(spark: "SparkSession") -> None:
     sql = "select 'k' as key, 'v' as value, 5L as offset, 2 as partition, date'2013-01-01' as date"
     assert records(spark, sql) == [{"key": "k", "value": "v", "partition": 2}]
 
 
-def test_it_is_a_table_like_any_other_when_something_is_named(spark: "SparkSession") -> None:
+def test_table_of_records_is_an_ordinary_table_if_a_column_is_named(spark: "SparkSession") -> None:
     assert records(spark, "select 'k' as key, 'v' as value, 5L as offset", Roles(key=("key",))) == [
         {"key": "k", "value": '{"value":"v","offset":5}'}
     ]
 
 
-def test_a_column_that_is_not_there_is_named(spark: "SparkSession") -> None:
+def test_unknown_column_is_an_error(spark: "SparkSession") -> None:
     with pytest.raises(UsageError, match="unknown column nope; the columns are a, b"):
         records(spark, "select 1 as a, 2 as b", Roles(key=("nope",)))
 
 
-def test_something_has_to_be_left_for_the_value(spark: "SparkSession") -> None:
+def test_no_remaining_column_for_the_value_is_an_error(spark: "SparkSession") -> None:
     with pytest.raises(UsageError, match="no column is left for the value"):
         records(spark, "select 1 as a", Roles(key=("a",)))

@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.commands.running`: what a command has around it."""
+"""`kafkalet.pipeline.commands.running`: the environment of a command."""
 
 import io
 from typing import TYPE_CHECKING
@@ -21,25 +21,25 @@ def test_results_are_lines() -> None:
     assert output.getvalue() == "one\ntwo\n"
 
 
-def test_nothing_is_started_that_nobody_asks_for() -> None:
+def test_session_is_started_only_on_use() -> None:
     Running().close()
 
 
-def test_a_session_of_somebody_else_is_used_and_left_running(spark: "SparkSession") -> None:
+def test_session_of_the_caller_is_used_and_not_stopped(spark: "SparkSession") -> None:
     running = Running(spark=spark)
     assert running.spark is spark
     running.close()
     assert spark.range(3).count() == 3
 
 
-def test_a_session_that_runs_already_is_found_and_left_running(spark: "SparkSession") -> None:
+def test_active_session_is_used_and_not_stopped(spark: "SparkSession") -> None:
     running = Running()
     assert running.spark is spark
     running.close()
     assert spark.range(3).count() == 3
 
 
-def test_progress_is_of_what_is_started_meanwhile(spark: "SparkSession") -> None:
+def test_progress_is_about_jobs_started_in_its_context(spark: "SparkSession") -> None:
     with Running(spark=spark, progress="none").progress("count") as progress:
         spark.range(0, 10, 1, 2).count()
         assert progress.look()

@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.commands.command_line`: what the command line understands, without Spark."""
+"""`kafkalet.pipeline.commands.command_line`: parsing of command lines, without Spark."""
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -45,19 +45,19 @@ VALUES = {
 
 
 def value_of(option: Option) -> str:
-    """Not the default."""
+    """Return a value other than the default."""
     return VALUES.get(
         option.name, "false" if option.default == "true" else "true" if option.takes == "BOOL" else "4096"
     )
 
 
 @pytest.mark.parametrize("option", FLAGS_OF_READ, ids=lambda option: option.name)
-def test_the_source_knows_every_option_of_reading(option: Option) -> None:
+def test_source_accepts_every_read_option(option: Option) -> None:
     assert read_options({"path": "/d", option.name: value_of(option)}) != read_options({"path": "/d"})
 
 
 @pytest.mark.parametrize("option", FLAGS_OF_WRITE, ids=lambda option: option.name)
-def test_the_sink_knows_every_option_of_writing(option: Option) -> None:
+def test_sink_accepts_every_write_option(option: Option) -> None:
     write_options({"path": "/d", option.name: value_of(option)})
 
 
@@ -69,7 +69,7 @@ def test_the_sink_knows_every_option_of_writing(option: Option) -> None:
         ("upTo", "--up-to"),
     ],
 )
-def test_a_flag_is_the_name_in_small_letters(name: str, flag: str) -> None:
+def test_flag_is_the_option_name_in_lower_case_with_dashes(name: str, flag: str) -> None:
     assert Option(name, "", "").flag_name == flag
 
 
@@ -81,23 +81,23 @@ def told(*arguments: str) -> Namespace:
     return parser.parse_args(arguments)
 
 
-def test_only_what_was_given_is_told() -> None:
+def test_only_options_that_were_set_are_passed_on() -> None:
     assert format_options(told("--up-to", "logEnd"), READ) == {"upTo": "logEnd"}
 
 
-def test_the_source_is_told_where_to_read() -> None:
+def test_directories_are_passed_to_the_source() -> None:
     arguments = told("--isolation-level", "read_committed")
     arguments.directories = ["/a", "/b,c"]
     assert source_options(arguments) == {"isolationLevel": "read_committed", "paths": '["/a", "/b,c"]'}
     assert read_options(source_options(arguments)).paths == ("/a", "/b,c")
 
 
-def test_paths_are_told_from_the_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_paths_become_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     assert [absolute(path) for path in ("logs", "/a/../b", "file:/c")] == [str(tmp_path / "logs"), "/b", "file:/c"]
 
 
-def test_the_source_is_told_of_a_broker_and_its_client() -> None:
+def test_broker_and_client_properties_are_passed_to_the_source() -> None:
     arguments = told()
     arguments.bootstrap = "h:9092"
     arguments.option = ["kafka.client.id=a=b"]
@@ -105,41 +105,41 @@ def test_the_source_is_told_of_a_broker_and_its_client() -> None:
 
 
 @pytest.mark.parametrize("text", ["a", "=b", " =b"])
-def test_what_is_no_pair_is_refused(text: str) -> None:
+def test_option_without_a_key_and_value_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"--conf .*: must have the form K=V"):
         pairs("--conf", [text])
 
 
-def test_the_settings_of_the_user_go_before() -> None:
+def test_settings_of_the_user_take_precedence() -> None:
     found = conf(told("--conf", "spark.sql.session.timeZone=Europe/Berlin", "--conf", "a=b"))
     assert found["spark.sql.session.timeZone"] == "Europe/Berlin"
     assert found["a"] == "b"
     assert conf(told())["spark.sql.session.timeZone"] == "UTC"
 
 
-def test_sparks_own_log_is_for_debugging() -> None:
+def test_log_of_spark_is_shown_only_at_level_debug() -> None:
     assert conf(told())["spark.log.level"] == "FATAL"
     assert conf(told("--log-level", "debug"))["spark.log.level"] == "WARN"
 
 
-def test_heartbeats_are_quick_where_progress_is_shown() -> None:
+def test_heartbeat_interval_is_set_only_if_progress_is_shown() -> None:
     assert "spark.executor.heartbeatInterval" in conf(told())
     assert "spark.executor.heartbeatInterval" not in conf(told("--progress", "none"))
 
 
-def test_directories_may_stand_before_and_after_options() -> None:
+def test_directories_may_precede_or_follow_options() -> None:
     assert parse(["dump", "/a", "/b", "--out", "/o"], "p").directories == ["/a", "/b"]
     assert parse(["dump", "--out", "/o", "/a", "/b"], "p").directories == ["/a", "/b"]
     assert parse(["load", "--data-dir", "/d", "--topic", "t", "x.csv"], "p").inputs == ["x.csv"]
     assert parse(["audit", "/a", "--out", "/o"], "p").directories == ["/a"]
 
 
-def test_an_option_takes_its_value_after_a_space_or_an_equals_sign() -> None:
+def test_value_of_an_option_may_follow_a_space_or_an_equals_sign() -> None:
     told = parse(["load", "x", "--data-dir=/d", "--segment-bytes", "1m", "--batch-size=4k"], "p")
     assert (told.data_dir, told.segmentBytes, told.batchSize) == ("/d", "1m", "4k")
 
 
-def test_what_is_common_to_all_commands() -> None:
+def test_all_commands_have_the_common_options() -> None:
     told = parse(["audit", "/a", "--master", "local[2]", "--conf", "a=b", "--conf", "c=d", "--dry-run"], "p")
     assert (told.master, told.conf, told.dry_run) == ("local[2]", ["a=b", "c=d"], True)
     assert (told.progress, told.log_level) == ("auto", "info")
@@ -163,26 +163,26 @@ def test_what_is_common_to_all_commands() -> None:
         (["audit", "/a", "--progress", "loud"], "invalid choice: 'loud'"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_sentence(arguments: list[str], message: str) -> None:
+def test_error_message_is_one_line(arguments: list[str], message: str) -> None:
     with pytest.raises(UsageError) as refused:
         parse(arguments, "p")
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
-def test_what_stands_after_two_dashes_is_no_option() -> None:
+def test_argument_after_two_dashes_is_not_an_option() -> None:
     assert parse(["audit", "--out", "/o", "--", "--odd"], "p").directories == ["--odd"]
 
 
 @pytest.mark.parametrize("command", ["load", "dump", "audit"])
-def test_help_names_the_command_and_what_it_needs(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_of_a_command_begins_with_its_usage(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         parse([command, "--help"], "kafkalet pipeline")
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith(f"usage: kafkalet pipeline {command} ")
 
 
-def test_help_tells_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parse(["--help"], "kafkalet pipeline")
     shown = capsys.readouterr().out
