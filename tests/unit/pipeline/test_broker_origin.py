@@ -1,4 +1,4 @@
-"""Ranges are cut without losing an offset."""
+"""Ranges are divided without losing offsets."""
 
 import pytest
 from hypothesis import given
@@ -25,7 +25,7 @@ def test_every_offset_is_in_one_piece(ranges: list[PartitionRange], least: int, 
     assert max(each.end - each.start for each in pieces) <= most
 
 
-def test_a_long_range_gives_more_pieces_than_a_short_one() -> None:
+def test_long_range_is_divided_into_more_pieces_than_short_one() -> None:
     ranges = [PartitionRange("t", 0, 0, 900), PartitionRange("t", 1, 0, 100)]
     pieces = divided(ranges, read_options({"path": "/l", "minPartitions": "10"}))
     assert [each.partition for each in pieces] == [0] * 9 + [1]
@@ -45,9 +45,7 @@ def test_there_are_no_more_pieces_than_offsets() -> None:
         ((5, 5), 2_147_483_647, [5, 5]),
     ],
 )
-def test_ranges_are_cut_into_as_many_pieces_as_spark_cuts_them(
-    lengths: tuple[int, ...], least: int, counts: list[int]
-) -> None:
+def test_number_of_pieces_equals_that_of_spark(lengths: tuple[int, ...], least: int, counts: list[int]) -> None:
     ranges = [PartitionRange("t", number, 0, length) for number, length in enumerate(lengths)]
     pieces = divided(ranges, read_options({"path": "/l", "minPartitions": str(least)}))
     assert [sum(piece.partition == number for piece in pieces) for number in range(len(lengths))] == counts

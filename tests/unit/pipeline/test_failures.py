@@ -1,4 +1,4 @@
-"""The reason of a failed job is what went wrong in the end, in one line."""
+"""The reason for a failed job is its root cause, in one line."""
 
 import pytest
 from pyspark.errors import AnalysisException
@@ -48,11 +48,11 @@ Caused by: java.net.ConnectException: Connection refused
         (WITHOUT_CLASS, "Connection refused"),
     ],
 )
-def test_reason_is_what_was_raised_last(text: str, reason: str) -> None:
+def test_reason_is_the_last_exception(text: str, reason: str) -> None:
     assert reason_of(RuntimeError(text)) == reason
 
 
-def test_missing_file_is_named_as_other_commands_name_it() -> None:
+def test_missing_file_is_reported_as_in_other_commands() -> None:
     assert reason_of(FileNotFoundError(2, "No such file or directory", "/logs")) == "/logs: No such file or directory"
 
 
@@ -62,6 +62,6 @@ def test_what_spark_raises_becomes_a_job_failure_with_its_reason() -> None:
     assert isinstance(raised.value.__cause__, AnalysisException)
 
 
-def test_other_exceptions_pass() -> None:
+def test_other_exceptions_pass_unchanged() -> None:
     with pytest.raises(KeyError), job_failures():
         raise KeyError("x")

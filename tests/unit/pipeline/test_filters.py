@@ -1,4 +1,4 @@
-"""Conditions of a query bound what is read, and never too tightly."""
+"""Filters of a query become bounds that never exclude a matching record."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -42,7 +42,7 @@ def test_a_condition_becomes_a_bound(name: str, column: str, value: Any, bounds:
     assert one(name, column, value) == bounds
 
 
-def test_conditions_hold_together() -> None:
+def test_conditions_are_combined() -> None:
     conditions = [
         spark_filters.GreaterThan(("offset",), 5),
         spark_filters.GreaterThan(("offset",), 9),
@@ -53,15 +53,15 @@ def test_conditions_hold_together() -> None:
     assert pushed(conditions) == Pushed(topics=frozenset({"b"}), first_offset=9, last_offset=90)
 
 
-def test_a_field_inside_a_column_is_not_the_column() -> None:
+def test_condition_on_a_nested_field_is_ignored() -> None:
     assert pushed([spark_filters.EqualTo(("offset", "x"), 5)]) == Pushed()
 
 
-def test_what_is_negated_bounds_nothing() -> None:
+def test_negated_condition_is_ignored() -> None:
     assert pushed([spark_filters.Not(spark_filters.EqualTo(("offset",), 5))]) == Pushed()
 
 
-def test_bounds_cut_a_range() -> None:
+def test_bounds_narrow_a_range() -> None:
     assert Pushed(first_offset=5, last_offset=7).within(0, 100) == (5, 8)
     assert Pushed(first_offset=500).within(0, 100) == (500, 500)
     assert Pushed().within(3, 4) == (3, 4)

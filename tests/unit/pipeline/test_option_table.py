@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.option_table`: the rows that parsing, flags, --help and the documentation come from."""
+"""`kafkalet.pipeline.option_table`: the rows from which parsing, flags, --help and the documentation are derived."""
 
 from collections.abc import Iterable
 
@@ -30,7 +30,7 @@ OF_SPARK = {"READ", "FOLLOW", "WRITE"}
 
 
 def documented(options: Iterable[Option], *, as_flags: bool) -> str:
-    """The table of docs/pipeline.md."""
+    """Return the table in docs/pipeline.md."""
     lines = ["| option | default | |", "|---|---|---|"]
     for option in options:
         name = f"{option.flag_name} {option.takes}".strip() if as_flags else option.name
@@ -53,6 +53,6 @@ def test_no_option_is_declared_twice(name: str) -> None:
 
 
 @pytest.mark.parametrize("option", [option for table in TABLES.values() for option in table], ids=lambda o: o.name)
-def test_default_is_a_value_that_the_option_takes(option: Option) -> None:
+def test_default_is_a_valid_value(option: Option) -> None:
     assert (option.default is None) == (option.default_value is None)
     assert not option.choices or option.default in option.choices

@@ -1,4 +1,4 @@
-"""Options mean what they mean in Spark's Kafka source, and a wrong one is refused by its name."""
+"""Options have the same meaning as in Spark's Kafka source, and errors name the invalid option."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from kafkalet.pipeline.option_types import BadOption
 from kafkalet.pipeline.options import EARLIEST, LATEST, Limit, Topics, read_options
 
 
-def test_a_directory_is_read_from_the_earliest_to_the_latest_offset() -> None:
+def test_directory_is_read_from_earliest_to_latest_by_default() -> None:
     options = read_options({"path": "/logs"})
     assert options.paths == ("/logs",)
     assert options.starting == Limit(offset=EARLIEST)
@@ -14,29 +14,29 @@ def test_a_directory_is_read_from_the_earliest_to_the_latest_offset() -> None:
     assert not options.live
 
 
-def test_a_stream_starts_at_the_latest_offset() -> None:
+def test_stream_starts_at_latest_by_default() -> None:
     assert read_options({"path": "/logs"}, streaming=True).starting == Limit(offset=LATEST)
 
 
-def test_names_of_options_do_not_depend_on_case() -> None:
+def test_option_names_are_case_insensitive() -> None:
     assert read_options({"PATH": "/logs", "SUBSCRIBE": "a"}).topics == Topics(names=("a",))
 
 
-def test_several_directories_come_as_spark_hands_them_on() -> None:
+def test_several_directories_are_passed_as_json() -> None:
     assert read_options({"paths": '["/a", "/b"]'}).paths == ("/a", "/b")
 
 
-def test_a_path_may_be_written_as_an_address_of_a_file() -> None:
+def test_path_may_be_a_file_uri() -> None:
     assert read_options({"path": "file:///logs"}).paths == ("/logs",)
 
 
-def test_without_a_choice_topics_that_are_internal_to_kafka_are_left_out() -> None:
+def test_internal_topics_are_excluded_by_default() -> None:
     topics = read_options({"path": "/logs"}).topics
     assert topics.contain("flights", 0)
     assert not topics.contain("__consumer_offsets", 0)
 
 
-def test_an_internal_topic_is_read_when_it_is_named() -> None:
+def test_internal_topic_is_read_if_it_is_named() -> None:
     assert read_options({"path": "/l", "subscribe": "__consumer_offsets"}).topics.contain("__consumer_offsets", 3)
 
 
@@ -45,7 +45,7 @@ def test_pattern_is_searched_for_anywhere_in_a_name() -> None:
     assert [name for name in ("abc", "bad", "xa", "b", "A") if topics.contain(name, 0)] == ["abc", "bad", "xa"]
 
 
-def test_pattern_matches_no_topic_that_is_internal_to_kafka() -> None:
+def test_pattern_does_not_match_internal_topics() -> None:
     topics = read_options({"path": "/l", "subscribePattern": "__"}).topics
     names = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata", "__mine")
     assert [name for name in names if topics.contain(name, 0)] == ["__mine"]
@@ -65,7 +65,7 @@ def test_assign_names_partitions() -> None:
     assert [number for number in range(4) if topics.contain("a", number)] == [0, 2]
 
 
-def test_a_global_timestamp_goes_before_timestamps_of_partitions_and_these_before_offsets() -> None:
+def test_timestamp_precedes_timestamps_per_partition_and_these_precede_offsets() -> None:
     texts = {
         "path": "/l",
         "startingOffsets": '{"a":{"0":1}}',
@@ -80,11 +80,11 @@ def test_a_global_timestamp_goes_before_timestamps_of_partitions_and_these_befor
 
 
 @pytest.mark.parametrize("option", ["isolationLevel", "kafka.isolation.level"])
-def test_the_isolation_level_may_be_given_by_kafkas_name(option: str) -> None:
+def test_isolation_level_may_be_set_by_the_name_of_the_client_property(option: str) -> None:
     assert read_options({"path": "/l", option: "read_committed"}).committed
 
 
-def test_what_is_for_the_client_of_a_broker_comes_without_its_prefix() -> None:
+def test_client_properties_lose_their_prefix() -> None:
     options = read_options({"kafka.bootstrap.servers": "h:1", "kafka.client.id": "me", "subscribe": "a"})
     assert options.live
     assert options.client == {"bootstrap.servers": "h:1", "client.id": "me"}
@@ -152,13 +152,13 @@ def test_durations_have_units(text: str, ms: int) -> None:
         ({"path": "/l", "minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"}, "minOffsetsPerTrigger"),
     ],
 )
-def test_a_wrong_option_is_refused_by_name(texts: dict[str, str], name: str) -> None:
+def test_error_names_the_invalid_option(texts: dict[str, str], name: str) -> None:
     with pytest.raises(BadOption, match=name):
         read_options(texts)
 
 
 @pytest.mark.parametrize("name", ["endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp"])
-def test_a_stream_has_no_end(name: str) -> None:
+def test_stream_refuses_options_for_the_end(name: str) -> None:
     with pytest.raises(BadOption, match=name):
         read_options({"path": "/l", name: "5"}, streaming=True)
 
@@ -183,7 +183,7 @@ def test_end_before_start_is_refused(texts: dict[str, str], message: str) -> Non
         read_options(texts)
 
 
-def test_fraction_of_an_offset_is_cut_off() -> None:
+def test_fraction_of_an_offset_is_truncated() -> None:
     assert read_options({"path": "/l", "startingOffsets": '{"a":{"0":3.5}}'}).starting.offsets == {("a", 0): 3}
 
 
@@ -197,6 +197,6 @@ def test_stream_refuses_a_bad_trigger_delay() -> None:
         read_options({"path": "/l", "maxTriggerDelay": "soon"}, streaming=True)
 
 
-def test_schema_is_known_before_it_is_known_whether_a_batch_or_a_stream_reads() -> None:
+def test_options_can_be_parsed_before_batch_or_stream_is_known() -> None:
     for texts in ({"startingOffsets": "latest"}, {"endingOffsets": "latest"}, {"startingOffsets": '{"a":{"0":-1}}'}):
         read_options({"path": "/l", **texts}, streaming=None)

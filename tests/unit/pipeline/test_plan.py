@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.plan`: what a dry run shows."""
+"""`kafkalet.pipeline.plan`: the output of --dry-run."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def test_files_are_counted_once_and_bytes_by_split() -> None:
     ]
 
 
-def test_a_broker_tells_no_bytes() -> None:
+def test_plan_for_a_broker_has_no_bytes() -> None:
     (found,) = readings([T1], [LiveSplit("flights", 1, 5, 10)])
     assert (found.splits, found.files, found.size_bytes) == (1, None, None)
     assert "-" in reading_text([found]).splitlines()[1].split()[-1]
@@ -38,16 +38,16 @@ def test_the_table_has_a_total() -> None:
     )
 
 
-def test_progress_expects_what_is_planned() -> None:
+def test_expected_work_is_that_of_the_plan() -> None:
     assert expected(readings([T0, T1], SPLITS)) == ExpectedWork(112_263, 12_300_000, 2)
 
 
-def test_settings_that_say_nothing_are_not_shown() -> None:
+def test_settings_that_are_none_are_not_shown() -> None:
     assert settings_text({"out": "/dump", "compression": None, "run": 1}) == "out  /dump\nrun  1\n"
     assert settings_text({}) == ""
 
 
-def test_a_table_without_rows_is_its_headings() -> None:
+def test_table_without_rows_has_only_headings() -> None:
     assert table(["a", "bc"], []) == "a  bc\n"
 
 

@@ -1,4 +1,4 @@
-"""Where reading starts and ends, by the rules of Spark's Kafka source."""
+"""Start and end of reading, by the rules of Spark's Kafka source."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ A, B = ("t", 0), ("t", 1)
 
 
 class Known:
-    """An origin of two partitions: t-0 has offsets 10 to 100, a second apart; t-1 has 0 to 5, of the first second."""
+    """An origin: t-0 has offsets 10 to 100, one second apart; t-1 has 0 to 5, all in the first second."""
 
     def partitions(self) -> list[TopicPartition]:
         return [A, B]
@@ -42,7 +42,7 @@ def of(**texts: str) -> list[tuple[int, int]]:
     return [(each.start, each.end) for each in ranges(Known(), read_options({"path": "/l", **texts}))]
 
 
-def test_all_there_is_unless_told_otherwise() -> None:
+def test_everything_is_read_by_default() -> None:
     assert of() == [(10, 100), (0, 5)]
 
 
@@ -50,22 +50,22 @@ def test_offsets_per_partition() -> None:
     assert of(startingOffsets='{"t":{"0":20,"1":-2}}', endingOffsets='{"t":{"0":-1,"1":3}}') == [(20, 100), (0, 3)]
 
 
-def test_offsets_have_to_name_every_partition() -> None:
+def test_offsets_must_name_every_partition() -> None:
     with pytest.raises(BadOption, match="every partition"):
         of(startingOffsets='{"t":{"0":20}}')
 
 
-def test_offsets_that_are_gone_are_a_loss() -> None:
+def test_deleted_offsets_are_data_loss() -> None:
     with pytest.raises(DataLoss, match="t-0 has offsets 10 to 100"):
         of(startingOffsets='{"t":{"0":5,"1":0}}')
 
 
-def test_offsets_that_are_not_there_yet_are_a_loss() -> None:
+def test_offsets_past_the_end_are_data_loss() -> None:
     with pytest.raises(DataLoss, match="t-1 has offsets 0 to 5"):
         of(endingOffsets='{"t":{"0":-1,"1":6}}')
 
 
-def test_lost_offsets_are_left_out_without_fail_on_data_loss() -> None:
+def test_lost_offsets_are_skipped_without_fail_on_data_loss() -> None:
     offsets = {"startingOffsets": '{"t":{"0":5,"1":9}}', "endingOffsets": '{"t":{"0":500,"1":9}}'}
     assert of(failOnDataLoss="false", **offsets) == [(10, 100), (5, 5)]
 
@@ -91,17 +91,17 @@ def test_start_equal_to_end_reads_nothing() -> None:
     assert of(**offsets) == [(50, 50), (0, 5)]
 
 
-def test_missing_partition_of_assign_is_left_out_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_partition_of_assign_is_skipped_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert of(assign='{"t":[0,1,7]}') == [(10, 100), (0, 5)]
     assert "assign names partitions that do not exist: t-7" in caplog.text
 
 
-def test_a_starting_timestamp_that_no_record_reaches_is_an_error() -> None:
+def test_starting_timestamp_after_the_last_record_is_an_error() -> None:
     with pytest.raises(BadOption, match="No offset matched from request of topic-partition t-1 and timestamp 20000"):
         of(startingTimestamp="20000")
 
 
-def test_or_the_end_if_the_strategy_says_so() -> None:
+def test_starting_timestamp_after_the_last_record_means_the_end_with_strategy_latest() -> None:
     assert of(startingTimestamp="20000", startingOffsetsByTimestampStrategy="latest") == [(20, 100), (5, 5)]
 
 
@@ -109,10 +109,10 @@ def test_timestamps_per_partition() -> None:
     assert of(startingOffsetsByTimestamp='{"t":{"0":30000,"1":0}}') == [(30, 100), (0, 5)]
 
 
-def test_timestamps_have_to_name_every_partition() -> None:
+def test_timestamps_must_name_every_partition() -> None:
     with pytest.raises(BadOption, match="every partition"):
         of(startingOffsetsByTimestamp='{"t":{"0":30000}}')
 
 
-def test_an_ending_timestamp_that_no_record_reaches_is_the_end() -> None:
+def test_ending_timestamp_after_the_last_record_means_the_end() -> None:
     assert of(endingTimestamp="20000") == [(10, 20), (0, 5)]

@@ -1,4 +1,4 @@
-"""What cannot be read: named and refused, shown in a column, or counted and left out."""
+"""Unreadable data fails the task, becomes a row, or is counted and dropped."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ INDEX = LOG.with_suffix(".index")
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A log of twenty batches of ten records."""
+    """Create a log with twenty batches of ten records."""
     directory = tmp_path_factory.mktemp("sound") / "data"
     clock = kafkalet.ManualClock()
     with kafkalet.Broker(data_dir=directory, clock=clock) as broker:
@@ -43,7 +43,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data(sound: Path, tmp_path: Path) -> Path:
-    """A copy of it, to be damaged."""
+    """Copy the log, so that it can be damaged."""
     return Path(shutil.copytree(sound, tmp_path / "data"))
 
 
@@ -74,19 +74,19 @@ def cut(data: Path, size: int) -> None:
     os.truncate(data / LOG, size)
 
 
-def test_a_sound_log_is_read_in_every_mode(data: Path) -> None:
+def test_sound_log_is_read_in_every_mode(data: Path) -> None:
     for mode in ("FAILFAST", "PERMISSIVE", "DROPMALFORMED"):
         assert [row["offset"] for row in read(data, mode=mode)] == list(range(SENT))
 
 
-def test_a_wrong_checksum_is_refused_with_file_position_and_offset(data: Path) -> None:
+def test_wrong_checksum_fails_with_file_position_and_offset(data: Path) -> None:
     at = positions(data)[7]
     change(data, at + 70)
     with pytest.raises(CorruptLog, match=rf"{LOG} cannot be read at position {at} .* offset 70\): bad checksum"):
         read(data)
 
 
-def test_a_batch_that_cannot_be_read_becomes_a_row(data: Path) -> None:
+def test_unreadable_batch_becomes_a_row(data: Path) -> None:
     start, end = positions(data)[7:9]
     change(data, start + 70)
     found = read(data, mode="PERMISSIVE")
@@ -99,7 +99,7 @@ def test_a_batch_that_cannot_be_read_becomes_a_row(data: Path) -> None:
     assert [row["offset"] for row in found if not row["_corrupt"]] == [*range(70), *range(80, SENT)]
 
 
-def test_what_is_dropped_is_counted(data: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_dropped_data_is_counted(data: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     start, end = positions(data)[7:9]
     change(data, start + 70)
     with caplog.at_level(logging.WARNING):
@@ -110,8 +110,8 @@ def test_what_is_dropped_is_counted(data: Path, tmp_path: Path, caplog: pytest.L
     assert (line["path"], line["position"], line["size"]) == (str(data / LOG), start, end - start)
 
 
-def unpack_wrongly(data: Path, position: int) -> None:
-    """A batch whose checksum is right, and whose payload is no gzip."""
+def corrupt_payload(data: Path, position: int) -> None:
+    """Replace the payload of a batch by invalid gzip data with a valid checksum."""
     from kafkalet.protocol.records.crc32c import crc32c
 
     raw = bytearray((data / LOG).read_bytes())
@@ -121,30 +121,30 @@ def unpack_wrongly(data: Path, position: int) -> None:
     (data / LOG).write_bytes(raw)
 
 
-def test_a_payload_that_does_not_unpack_is_refused_by_position(data: Path) -> None:
+def test_invalid_payload_fails_with_its_position(data: Path) -> None:
     at = positions(data)[3]
-    unpack_wrongly(data, at)
+    corrupt_payload(data, at)
     with pytest.raises(CorruptLog, match=f"position {at} .* offset 30"):
         read(data)
 
 
-def test_records_around_a_payload_that_does_not_unpack_come_once(data: Path) -> None:
+def test_records_around_an_invalid_payload_are_read_once(data: Path) -> None:
     for number in (3, 4, 15):
-        unpack_wrongly(data, positions(data)[number])
+        corrupt_payload(data, positions(data)[number])
     found = read(data, mode="PERMISSIVE")
     assert [row["offset"] for row in found if row["_corrupt"]] == [30, 40, 150]
     sound = sorted(row["offset"] for row in found if not row["_corrupt"])
     assert sound == [*range(30), *range(50, 150), *range(160, SENT)]
 
 
-def test_a_log_that_is_cut_off_is_refused(data: Path) -> None:
+def test_truncated_log_fails(data: Path) -> None:
     last = positions(data)[-1]
     cut(data, last + 30)
     with pytest.raises(CorruptLog, match=f"position {last} .*truncated"):
         read(data)
 
 
-def test_what_is_left_of_a_batch_that_is_cut_off_becomes_a_row(data: Path) -> None:
+def test_rest_of_a_truncated_batch_becomes_a_row(data: Path) -> None:
     last = positions(data)[-1]
     cut(data, last + 30)
     found = read(data, mode="PERMISSIVE")
@@ -153,12 +153,12 @@ def test_what_is_left_of_a_batch_that_is_cut_off_becomes_a_row(data: Path) -> No
     assert len(found) == SENT - 10 + 1
 
 
-def test_a_query_that_ends_before_the_cut_does_not_mind(data: Path) -> None:
+def test_query_that_ends_before_a_truncated_batch_succeeds(data: Path) -> None:
     cut(data, positions(data)[-1] + 30)
     assert len(read(data, endingOffsets='{"t":{"0":150}}')) == 150
 
 
-def test_a_size_that_cannot_be_makes_the_rest_unreadable(data: Path) -> None:
+def test_impossible_size_makes_the_rest_of_the_segment_unreadable(data: Path) -> None:
     at = positions(data)[12]
     change(data, at + 8, lambda _: 0x80)
     with pytest.raises(CorruptLog, match=f"position {at}"):
@@ -168,25 +168,25 @@ def test_a_size_that_cannot_be_makes_the_rest_unreadable(data: Path) -> None:
     assert [row["offset"] for row in found if not row["_corrupt"]] == list(range(120))
 
 
-def test_space_that_was_allocated_ahead_is_no_fault(data: Path) -> None:
+def test_preallocated_space_is_ignored(data: Path) -> None:
     with (data / LOG).open("ab") as file:
         file.write(bytes(5000))
     assert len(read(data)) == SENT
 
 
-def test_an_index_that_is_not_there_is_refused_by_name(data: Path) -> None:
+def test_missing_index_fails_with_its_name(data: Path) -> None:
     (data / INDEX).unlink()
     with pytest.raises(CorruptFile, match=str(INDEX)):
         read(data)
 
 
-def test_or_the_log_is_walked_instead(data: Path) -> None:
+def test_log_is_scanned_without_index_in_other_modes(data: Path) -> None:
     (data / INDEX).unlink()
     assert len(read(data, mode="DROPMALFORMED", maxBytesPerTask="500")) == SENT
 
 
-def test_batches_that_can_hold_no_record_of_a_time_are_not_decoded(tmp_path: Path) -> None:
-    """All records of a batch have the time of its append; of others only the latest time is known."""
+def test_batches_outside_the_time_bounds_are_not_decoded(tmp_path: Path) -> None:
+    """With LogAppendTime, the header has the timestamp of all records; otherwise only the largest is known."""
     with kafkalet.Broker(data_dir=tmp_path / "data") as broker:
         broker.create_topic("appended", config={"message.timestamp.type": "LogAppendTime"})
         broker.create_topic("created")
@@ -210,7 +210,7 @@ def test_batches_that_can_hold_no_record_of_a_time_are_not_decoded(tmp_path: Pat
 
 
 @pytest.mark.parametrize("put_up_with", [False, True])
-def test_a_segment_that_was_deleted_in_the_meantime_is_a_loss(data: Path, put_up_with: bool) -> None:
+def test_segment_deleted_in_the_meantime_is_data_loss(data: Path, put_up_with: bool) -> None:
     options = read_options({"path": str(data), "failOnDataLoss": str(not put_up_with).lower()})
     reader = LogReader(default_columns(options), options)
     (task,) = reader.partitions()

@@ -1,4 +1,4 @@
-"""A live broker that agrees with its files, and one that does not, without Spark."""
+"""Comparison of log directories with a live broker, without Spark."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def produce(broker: kafkalet.Broker, count: int) -> None:
 
 
 @pytest.mark.parametrize("max_bytes", [1000, 1 << 30])
-def test_a_broker_agrees_with_its_files(broker: kafkalet.Broker, tmp_path: Path, max_bytes: int) -> None:
+def test_broker_agrees_with_its_files(broker: kafkalet.Broker, tmp_path: Path, max_bytes: int) -> None:
     options = AuditOptions(bootstrap=broker.bootstrap_servers, timestamps=100, max_bytes_per_task=max_bytes)
     verdict = audited(tmp_path / "data", options)
     assert verdict.agrees, list(verdict.lines())
@@ -44,7 +44,7 @@ def test_a_broker_agrees_with_its_files(broker: kafkalet.Broker, tmp_path: Path,
     assert verdict.compared.lookups > 2 * 2 * 90
 
 
-def test_copy_that_ends_before_the_broker_is_explained(broker: kafkalet.Broker, tmp_path: Path) -> None:
+def test_records_missing_from_a_copy_are_explained(broker: kafkalet.Broker, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(tmp_path / "data", copy)
     produce(broker, 10)
@@ -59,7 +59,7 @@ def test_copy_that_ends_before_the_broker_is_explained(broker: kafkalet.Broker, 
     )
 
 
-def test_copy_that_has_more_than_the_broker_disagrees(tmp_path: Path) -> None:
+def test_copy_with_more_records_than_the_broker_disagrees(tmp_path: Path) -> None:
     made = make(tmp_path / "logs")
     with kafkalet.Broker(kafka_version="3.9", topics=["a.b-c"]) as empty:
         verdict = audited(made.path, AuditOptions(bootstrap=empty.bootstrap_servers, timestamps=50))
@@ -82,7 +82,7 @@ def test_records_that_the_broker_has_deleted_are_explained(broker: kafkalet.Brok
     assert told.startswith("plain-0: offsets 0 to 39 are only in the directory: deleted from the broker since")
 
 
-def test_copy_with_garbage_behind_the_high_watermark_disagrees(broker: kafkalet.Broker, tmp_path: Path) -> None:
+def test_copy_with_garbage_after_the_high_watermark_disagrees(broker: kafkalet.Broker, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(tmp_path / "data", copy)
     log = max((copy / "plain-0").glob("*.log"))
@@ -100,7 +100,7 @@ def test_copy_of_another_cluster_disagrees(broker: kafkalet.Broker, tmp_path: Pa
     assert (finding.fault, finding.file) == ("other-cluster", str(copy / "meta.properties"))
 
 
-def test_topic_that_was_made_anew_disagrees(broker: kafkalet.Broker, tmp_path: Path) -> None:
+def test_recreated_topic_disagrees(broker: kafkalet.Broker, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(tmp_path / "data", copy)
     path = copy / "plain-1" / "partition.metadata"
@@ -113,7 +113,9 @@ def test_topic_that_was_made_anew_disagrees(broker: kafkalet.Broker, tmp_path: P
     ]
 
 
-def test_a_followers_copy_is_compared_unless_it_was_cut_on_its_own(broker: kafkalet.Broker, tmp_path: Path) -> None:
+def test_followers_copy_is_compared_unless_it_was_compacted_independently(
+    broker: kafkalet.Broker, tmp_path: Path
+) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(tmp_path / "data", copy)
     (copy / "meta.properties").write_text("version=1\nnode.id=2\n")
@@ -126,13 +128,13 @@ def test_a_followers_copy_is_compared_unless_it_was_cut_on_its_own(broker: kafka
     assert 2 * 90 < verdict.compared.lookups < 2 * 2 * 90
 
 
-def test_a_log_that_the_broker_does_not_have_disagrees(broker: kafkalet.Broker, tmp_path: Path) -> None:
+def test_log_that_the_broker_does_not_have_disagrees(broker: kafkalet.Broker, tmp_path: Path) -> None:
     verdict = audited(make(tmp_path / "other").path, AuditOptions(bootstrap=broker.bootstrap_servers))
     finding = next(finding for finding in verdict.findings if finding.fault == "not-in-broker")
     assert "does not have the partition" in finding.message
 
 
-def test_a_broker_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_unreachable_broker_is_an_error(tmp_path: Path) -> None:
     options = AuditOptions(bootstrap="127.0.0.1:1", properties={"default.api.timeout.ms": "200"})
     with pytest.raises(Unreachable):
         audited(make(tmp_path).path, options)

@@ -42,14 +42,14 @@ def seen(broker: kafkalet.Broker, path: Path) -> Listed:
         return listed(log, live)
 
 
-def test_a_log_begins_and_ends_where_the_broker_says(broker: kafkalet.Broker, tmp_path: Path) -> None:
+def test_log_has_the_bounds_of_the_broker(broker: kafkalet.Broker, tmp_path: Path) -> None:
     each = seen(broker, tmp_path)
     assert (each.begun.before_offset, each.begun.log.log_start_offset, each.is_live) == (30, 0, True)
     assert len(each.inodes) == len(each.begun.log.segments) > 2
     assert each.begun.findings.total == 0
 
 
-def test_appends_and_new_segments_change_nothing(broker: kafkalet.Broker, tmp_path: Path) -> None:
+def test_appends_and_new_segments_are_not_changes(broker: kafkalet.Broker, tmp_path: Path) -> None:
     each = seen(broker, tmp_path)
     produce(broker, 20)
     assert not each.has_changed()
@@ -57,7 +57,7 @@ def test_appends_and_new_segments_change_nothing(broker: kafkalet.Broker, tmp_pa
     assert (facts.findings.total, facts.log_end_offset) == (0, 30)
 
 
-def test_segments_that_are_deleted_or_replaced_do(broker: kafkalet.Broker, tmp_path: Path) -> None:
+def test_deleted_and_replaced_segments_are_changes(broker: kafkalet.Broker, tmp_path: Path) -> None:
     each = seen(broker, tmp_path)
     path = Path(each.begun.log.segments[0].path)
     data = path.read_bytes()
@@ -72,7 +72,7 @@ def test_segments_that_are_deleted_or_replaced_do(broker: kafkalet.Broker, tmp_p
     assert each.has_changed()
 
 
-def test_a_log_that_has_changed_is_audited_again(broker: kafkalet.Broker, tmp_path: Path) -> None:
+def test_changed_log_is_audited_again(broker: kafkalet.Broker, tmp_path: Path) -> None:
     options = AuditOptions(bootstrap=broker.bootstrap_servers)
     each = seen(broker, tmp_path)
     facts = audit_here(each, options, HOW)
@@ -83,7 +83,7 @@ def test_a_log_that_has_changed_is_audited_again(broker: kafkalet.Broker, tmp_pa
     assert not other.has_changed()
 
 
-def test_a_log_at_rest_is_read_once(tmp_path: Path) -> None:
+def test_log_without_a_broker_is_never_audited_again(tmp_path: Path) -> None:
     made = make(tmp_path)
     (log,) = find([str(made.path)])
     each = listed(log, None)
@@ -91,7 +91,7 @@ def test_a_log_at_rest_is_read_once(tmp_path: Path) -> None:
     assert (each.is_live, each.has_changed()) == (False, False)
 
 
-def test_whose_files_they_are_is_known(broker: kafkalet.Broker, tmp_path: Path) -> None:
+def test_files_of_a_follower_are_recognized(broker: kafkalet.Broker, tmp_path: Path) -> None:
     assert node_of(str(tmp_path)) == 1
     assert not seen(broker, tmp_path).begun.is_followers
     path = tmp_path / "meta.properties"
@@ -103,7 +103,7 @@ def test_whose_files_they_are_is_known(broker: kafkalet.Broker, tmp_path: Path) 
     assert not seen(broker, tmp_path).begun.is_followers
 
 
-def test_broker_at_work_in_the_directory_has_all_it_told_in_its_files(broker: kafkalet.Broker, tmp_path: Path) -> None:
+def test_files_of_the_running_broker_must_reach_its_high_watermark(broker: kafkalet.Broker, tmp_path: Path) -> None:
     each = seen(broker, tmp_path)
     assert (each.is_in_place, each.begun.reaches_at_least) == (True, 30)
     log = Path(each.begun.log.segments[-1].path)
@@ -123,14 +123,14 @@ def test_copy_may_end_before_its_broker(broker: kafkalet.Broker, tmp_path: Path)
     assert (facts.findings.total, facts.log_end_offset) == (0, 30)
 
 
-def test_copy_of_a_stopped_broker_is_audited_as_one_at_rest(broker: kafkalet.Broker, tmp_path: Path) -> None:
+def test_copy_of_a_stopped_broker_is_audited_completely(broker: kafkalet.Broker, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(tmp_path, tmp_path / "copy"))
     (copy / ".kafka_cleanshutdown").write_text("")
     each = seen(broker, copy)
     assert (each.is_live, each.is_compared, each.begun.log.is_closed) == (False, True, True)
 
 
-def test_files_that_go_beyond_the_broker_are_read_to_their_end(broker: kafkalet.Broker, tmp_path: Path) -> None:
+def test_files_past_the_high_watermark_are_read_to_their_end(broker: kafkalet.Broker, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(tmp_path, tmp_path / "copy"))
     (log,) = [log for log in find([str(copy)]) if log.topic == "t"]
     with (
@@ -142,7 +142,7 @@ def test_files_that_go_beyond_the_broker_are_read_to_their_end(broker: kafkalet.
     assert audit_here(each, AuditOptions(), HOW).log_end_offset == 30
 
 
-def test_broker_gets_time_to_replicate_what_its_files_have(broker: kafkalet.Broker, tmp_path: Path) -> None:
+def test_audit_waits_for_the_high_watermark(broker: kafkalet.Broker, tmp_path: Path) -> None:
     each = seen(broker, tmp_path)
     assert each.told is not None
     early = each._replace(told=each.told._replace(high_watermark=10))
@@ -151,7 +151,9 @@ def test_broker_gets_time_to_replicate_what_its_files_have(broker: kafkalet.Brok
         assert caught_up([early], live) == [each]
 
 
-def test_wait_for_the_broker_ends(monkeypatch: pytest.MonkeyPatch, broker: kafkalet.Broker, tmp_path: Path) -> None:
+def test_wait_for_the_high_watermark_times_out(
+    monkeypatch: pytest.MonkeyPatch, broker: kafkalet.Broker, tmp_path: Path
+) -> None:
     monkeypatch.setattr(steadiness, "CATCH_UP_MS", 50)
     each = seen(broker, tmp_path)
     beyond = each._replace(begun=each.begun._replace(before_offset=31))
