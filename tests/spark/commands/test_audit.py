@@ -89,7 +89,7 @@ def test_incomplete_audit_exits_with_3(spark: "SparkSession", logs: Path, tmp_pa
     assert status == 3
     assert f"not checked: {copy}/b-0: a link to /nowhere, which does not exist" in lines
     assert "read: 1 of 2 partitions, 1 of 1 segments" in lines[0]
-    assert lines[-1].endswith("what was checked agrees, 1 thing was not checked")
+    assert lines[-1].endswith("no disagreements, but 1 item was not checked")
 
 
 def test_directory_named_like_a_segment_is_a_finding(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_finding_has_reaction_of_kafka_and_consequences(spark: "SparkSession", l
     status, lines = run(spark, copy)
     assert status == 1
     assert lines[0].startswith("truncated: ")
-    assert lines[1].startswith("    Kafka: looks for the log end behind the last entry of the .index")
+    assert lines[1].startswith("    Kafka: searches for the log end after the last entry of the .index")
     assert lines[2] == "    3 consequences: 2 checkpoint, 1 snapshot"
     assert lines[-1].endswith("1 disagreement")
 

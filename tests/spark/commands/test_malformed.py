@@ -109,7 +109,7 @@ def test_text_of_malformed_lines_is_loaded_if_its_column_is_named(spark: SparkSe
 
 
 def test_json_without_a_line_that_can_be_parsed_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(MalformedInput, match=r"no line of .* can be parsed as JSON"):
+    with pytest.raises(MalformedInput, match=r"no line in .* can be parsed as JSON"):
         Loaded(spark, tmp_path, written(tmp_path / "in.jsonl", "a\nb\n"))
 
 
