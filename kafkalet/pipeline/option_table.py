@@ -290,7 +290,7 @@ AUDIT = (
         parse=int,
         default=str(256 << 20),
     ),
-    Option("heaviest-keys", "N", "number of the heaviest keys to report", parse=int, default="20"),
+    Option("heaviest-keys", "N", "number of most frequent keys to report", parse=int, default="20"),
     Option(
         "producer-id-expiration-ms",
         "MS",

@@ -35,4 +35,4 @@ class AuditOptions:
     producer_id_expiration_ms: int = AUDIT_DEFAULTS["producer-id-expiration-ms"]
     """After this time without a batch, a producer may continue with any sequence (producer.id.expiration.ms)."""
     heaviest_keys: int = AUDIT_DEFAULTS["heaviest-keys"]
-    """The number of the heaviest keys to report."""
+    """The number of most frequent keys to report."""

@@ -56,7 +56,7 @@ class Keys(NamedTuple):
     def distinct_is_exact(self) -> bool:
         return self.smallest.size < SMALLEST
 
-    def and_those(self, keys: Any) -> Keys:
+    def with_keys(self, keys: Any) -> Keys:
         """Add a pa.BinaryArray of keys, which is null for records without a key."""
         without = keys.null_count
         if without == len(keys):
@@ -67,9 +67,9 @@ class Keys(NamedTuple):
         if self.smallest.size == SMALLEST:  # discard most hashes before sorting
             hashed = hashed[hashed < self.smallest[-1]]
         smallest = np.unique(hashed)[:SMALLEST]
-        return self.and_also(Keys(len(keys), without, key, count, 0, smallest))
+        return self.merged_with(Keys(len(keys), without, key, count, 0, smallest))
 
-    def and_also(self, other: Keys) -> Keys:
+    def merged_with(self, other: Keys) -> Keys:
         """Merge two sketches."""
         key, count, dropped = _heaviest(self, other)
         return Keys(

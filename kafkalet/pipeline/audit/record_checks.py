@@ -41,7 +41,7 @@ class Times(NamedTuple):
     worst_at: int = NEVER
     """The offset of that record."""
 
-    def then(self, other: Times) -> Times:
+    def followed_by(self, other: Times) -> Times:
         """Combine with the timestamps of the records that follow."""
         if self.first == NEVER or other.first == NEVER:
             return self if other.first == NEVER else other
@@ -144,4 +144,4 @@ class RecordChecks:
             int(lateness[worst]),
             int(offset[worst]) if lateness[worst] else NEVER,
         )
-        self.times = self.times.then(times)
+        self.times = self.times.followed_by(times)

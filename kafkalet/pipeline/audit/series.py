@@ -47,7 +47,7 @@ class Bins(NamedTuple):
     shift: int
     rows: NDArray[np.void]
 
-    def and_also(self, other: Bins) -> Bins:
+    def merged_with(self, other: Bins) -> Bins:
         """Merge two series."""
         shift = max(self.shift, other.shift)
         rows = np.concatenate([self.rows, other.rows])
@@ -113,7 +113,7 @@ class SeriesOfStretch:
         timed = timestamp >= 0
         times = np.empty(int(timed.sum()), TIME_BIN)
         times["bin"], times["records"], times["bytes"] = timestamp[timed], records[timed], batches.size[timed]
-        self.by_time = self.by_time.and_also(_narrowed(0, times))
+        self.by_time = self.by_time.merged_with(_narrowed(0, times))
         offsets = np.empty(data.size, OFFSET_BIN)
         offsets["bin"] = entries.first_offset[data]
         offsets["smallest"] = offsets["largest"] = np.where(timed, timestamp, NEVER)
@@ -124,7 +124,7 @@ class SeriesOfStretch:
             tells & (batches.base_timestamp >= 0), timestamp - batches.base_timestamp, NEVER
         )
         offsets["records"], offsets["bytes"] = records, batches.size
-        self.by_offset = self.by_offset.and_also(_narrowed(0, offsets))
+        self.by_offset = self.by_offset.merged_with(_narrowed(0, offsets))
         self._latest = int(latest[-1])
 
 
@@ -139,4 +139,4 @@ def behind(earlier: Bins, later: Bins) -> Bins:
         late = np.where(known & (latest > reached), np.maximum(latest - rows["smallest"], 0), 0)
         rows["lateness_ms"] = np.maximum(rows["lateness_ms"], late)
         later = Bins(later.shift, rows)
-    return earlier.and_also(later)
+    return earlier.merged_with(later)

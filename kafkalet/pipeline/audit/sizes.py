@@ -26,7 +26,7 @@ class Sizes(NamedTuple):
     smallest_entry_bytes: int = 0
     largest_entry_bytes: int = 0
 
-    def and_those(self, entries: Entries, records: NDArray[np.int64]) -> Sizes:
+    def with_entries(self, entries: Entries, records: NDArray[np.int64]) -> Sizes:
         """Add entries. `records` is the number of records of each entry."""
         batches = entries.batches
         if batches.size.size == 0:
@@ -38,7 +38,7 @@ class Sizes(NamedTuple):
             return np.stack(columns, axis=1)
 
         classes = np.ceil(np.log2(np.maximum(records, 1))).astype(np.int64)
-        return self.and_also(
+        return self.merged_with(
             Sizes(
                 by(batches.codec.astype(np.int64), 8),
                 by(batches.magic.astype(np.int64), 3),
@@ -48,7 +48,7 @@ class Sizes(NamedTuple):
             )
         )
 
-    def and_also(self, other: Sizes) -> Sizes:
+    def merged_with(self, other: Sizes) -> Sizes:
         """Add the counts of another object."""
         known = [size for size in (self.smallest_entry_bytes, other.smallest_entry_bytes) if size]
         return Sizes(

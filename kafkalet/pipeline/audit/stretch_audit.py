@@ -212,8 +212,8 @@ class _StretchAudit:
             self.checks.take(entries, part)
             self.sample.take(part.timestamp)
             is_data = ~entries.batches.is_control[part.row]
-            self.keys = self.keys.and_those(part.key if is_data.all() else part.key.filter(is_data))
-        self.sizes = self.sizes.and_those(entries, counts)
+            self.keys = self.keys.with_keys(part.key if is_data.all() else part.key.filter(is_data))
+        self.sizes = self.sizes.with_entries(entries, counts)
 
     def _add_problem(self, problem: Problem) -> None:
         kind = "truncated" if problem.reason.startswith("truncated") else "unreadable"

@@ -17,7 +17,7 @@ words = st.lists(st.one_of(st.none(), st.binary(max_size=6)), max_size=60)
 def sketch(*parts: list[bytes | None]) -> Keys:
     keys = Keys()
     for part in parts:
-        keys = keys.and_those(pa.array(part, pa.binary()))
+        keys = keys.with_keys(pa.array(part, pa.binary()))
     return keys
 
 
@@ -28,7 +28,7 @@ def counts(keys: Keys) -> dict[bytes, int]:
 @given(words, words)
 def test_few_keys_are_counted_exactly(one: list[bytes | None], other: list[bytes | None]) -> None:
     expected = Counter(key for key in [*one, *other] if key is not None)
-    for keys in (sketch(one, other), sketch(other, one), sketch(one).and_also(sketch(other))):
+    for keys in (sketch(one, other), sketch(other, one), sketch(one).merged_with(sketch(other))):
         assert counts(keys) == expected
         assert keys.too_low_by == 0
         assert (keys.distinct, keys.distinct_is_exact) == (len(expected), True)
@@ -47,7 +47,7 @@ def test_frequent_keys_are_kept_among_many() -> None:
     for _ in range(20):
         part = [b"%d" % at for at in chance.integers(0, 100_000, 5000)] + [b"heavy"] * 400 + [b"less"] * 150
         expected.update(part)
-        keys = keys.and_those(pa.array(part, pa.binary()))
+        keys = keys.with_keys(pa.array(part, pa.binary()))
     assert len(keys.key) <= CAPACITY
     assert keys.key.to_pylist()[:2] == [b"heavy", b"less"]
     for key, count in counts(keys).items():

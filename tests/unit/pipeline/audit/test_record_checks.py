@@ -82,7 +82,7 @@ def times_of(values: list[int]) -> Times:
     """A simple reference implementation."""
     times = Times()
     for offset, value in enumerate(values):
-        times = times.then(Times(value, value, value, offset, value))
+        times = times.followed_by(Times(value, value, value, offset, value))
     return times
 
 
@@ -95,5 +95,5 @@ def test_combined_times_of_two_halves_equal_those_of_the_whole(values: list[int]
     halves = times_of(values[:cut])
     rest = Times()
     for offset, value in enumerate(values[cut:], min(cut, len(values))):
-        rest = rest.then(Times(value, value, value, offset, value))
-    assert halves.then(rest)[:-1] == whole[:-1]
+        rest = rest.followed_by(Times(value, value, value, offset, value))
+    assert halves.followed_by(rest)[:-1] == whole[:-1]

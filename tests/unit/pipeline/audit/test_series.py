@@ -37,7 +37,7 @@ times = st.lists(st.integers(0, 1 << 45), min_size=1, max_size=40)
 def test_sums_of_merged_series_equal_the_totals(one: list[int], other: list[int]) -> None:
     apart = [series(entries(0, one)), series(entries(len(one), other))]
     together = series(entries(0, one), entries(len(one), other))
-    by_time = apart[0].by_time.and_also(apart[1].by_time)
+    by_time = apart[0].by_time.merged_with(apart[1].by_time)
     assert (by_time.shift, by_time.rows.tolist()) == (together.by_time.shift, together.by_time.rows.tolist())
     assert by_time.rows["records"].sum() == len(one) + len(other)
     for bins in (by_time, together.by_offset):

@@ -16,7 +16,7 @@ RECORDS = [Record(at, 0, None, b"v" * 50) for at in range(5)]
 
 def sizes(*parts: tuple[bytes, int]) -> Sizes:
     data = b"".join(part for part, _ in parts)
-    return Sizes().and_those(entries_of("", 0, data, walk(data)[0]), np.array([count for _, count in parts]))
+    return Sizes().with_entries(entries_of("", 0, data, walk(data)[0]), np.array([count for _, count in parts]))
 
 
 def test_sums_are_by_codec() -> None:
@@ -40,7 +40,7 @@ def test_entries_are_counted_by_number_of_records() -> None:
 
 def test_two_parts_are_summed() -> None:
     one, other = sizes((build_batch(RECORDS), 5)), sizes((build_batch(RECORDS[:1]), 1))
-    both = one.and_also(other)
+    both = one.merged_with(other)
     assert (both.entries, both.records) == (2, 6)
     assert both.smallest_entry_bytes == other.smallest_entry_bytes
-    assert one.and_also(Sizes()).smallest_entry_bytes == one.smallest_entry_bytes
+    assert one.merged_with(Sizes()).smallest_entry_bytes == one.smallest_entry_bytes
