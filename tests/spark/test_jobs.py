@@ -100,13 +100,13 @@ def test_nothing_that_needs_pyspark_is_imported_without_it(
         (["fill"], "unknown command fill; see kafkalet pipeline --help"),
         (["dump", "d", "--out", "o", "--nope"], "unknown option --nope; see kafkalet pipeline dump --help"),
         (["dump", "d", "--out", "o", "--starting-offsets", "latest"], "startingOffsets cannot be latest for a batch"),
-        (["dump", "d", "--out", "o", "--conf", "a"], "--conf a: not K=V"),
+        (["dump", "d", "--out", "o", "--conf", "a"], "--conf a: must have the form K=V"),
         (
             ["load", "x.csv", "--data-dir", "d", "--topic", "t", "--batch-size", "many"],
             "batchSize must be a size in bytes",
         ),
-        (["load", "x", "--data-dir", "d", "--topic", "t"], "say what x is"),
-        (["audit", "d", "--option", "a=b"], "--option a: an audit takes only"),
+        (["load", "x", "--data-dir", "d", "--topic", "t"], "cannot tell what format x is"),
+        (["audit", "d", "--option", "a=b"], "--option a: audit accepts only"),
     ],
 )
 def test_wrong_command_line_exits_with_2(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -93,7 +93,7 @@ def test_schema_selects_columns(spark: SparkSession, written: History) -> None:
 
 
 def test_schema_with_unknown_column_is_rejected(spark: SparkSession, written: History) -> None:
-    with pytest.raises(Exception, match="there is no column colour"):
+    with pytest.raises(Exception, match="unknown column colour"):
         format_of(spark).schema("colour string").load(str(written.directory)).collect()
 
 

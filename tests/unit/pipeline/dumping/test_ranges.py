@@ -123,7 +123,7 @@ def test_ending_offsets_are_used() -> None:
 
 
 def test_starting_offset_is_required_for_every_new_partition() -> None:
-    with pytest.raises(BadOption, match="offsets have to be given for every partition"):
+    with pytest.raises(BadOption, match="offsets must be set for every partition"):
         new({T0: (0, 9), T1: (0, 9)}, startingOffsets='{"t":{"0":1}}')
 
 
