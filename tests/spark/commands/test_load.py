@@ -102,7 +102,7 @@ def test_columns_and_options_are_those_of_the_command_line() -> None:
 
 
 def test_invalid_options_are_refused_before_spark_starts() -> None:
-    with pytest.raises(BadOption, match="compression is one of"):
+    with pytest.raises(BadOption, match="compression must be one of"):
         job("x.csv", "--data-dir", "/d", "--topic", "t", "--compression", "brotli")
     with pytest.raises(BadOption, match="invalid topic name"):
         job("x.csv", "--data-dir", "/d", "--topic", "a/b")
