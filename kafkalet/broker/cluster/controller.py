@@ -165,8 +165,10 @@ class Controller:
         self.leadership.follower_fetched(leader, node_id, fetch_offset, log_start_offset)
 
     def preferred_replica(self, leader: Partition, rack: str, fetch_offset: int) -> int | None:
-        """Return the replica that a consumer in this rack should read from, or None for the leader
-        (replica.selector.class, KIP-392)."""
+        """Return the replica that a consumer in this rack should read from, or None for the leader (KIP-392).
+
+        The property replica.selector.class enables this.
+        """
         if not self.config.replica_selector_class:
             return None
         return self.leadership.preferred_replica(leader, rack, fetch_offset)

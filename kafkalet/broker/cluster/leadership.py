@@ -102,8 +102,7 @@ class Leadership:
                 self._wake(topic.name, state.index)
 
     def take_leave(self) -> None:
-        """Remove all leaders in a new epoch, because all brokers stop together or have stopped without a clean
-        shutdown."""
+        """Remove all leaders in a new epoch, because all brokers stop together or have crashed."""
         for _, state in self.metadata.all_partitions():
             if state.leader != NO_LEADER:
                 state.change_leader(NO_LEADER)
@@ -216,8 +215,10 @@ class Leadership:
                     leader.followers[node_id].caught_up_ms = self.clock.now_ms()
 
     def release(self, node_id: int, topic: str | None, index: int | None) -> bool:
-        """Remove a `hold` with the same arguments and let the follower catch up. Returns False if there is no such
-        hold."""
+        """Remove a `hold` with the same arguments and let the follower catch up.
+
+        Returns False if there is no such hold.
+        """
         if (node_id, topic, index) not in self._held:
             return False
         self._held.discard((node_id, topic, index))
@@ -264,8 +265,10 @@ class Leadership:
         return None if best is None else best[1]
 
     def _maybe_in_sync(self, leader: Partition, node_id: int) -> bool:
-        """Add a follower to the in-sync replicas if it has reached the high watermark and the current epoch
-        (Partition.isFollowerInSync)."""
+        """Add a follower to the in-sync replicas if it has caught up (Partition.isFollowerInSync).
+
+        It has to reach the high watermark and the start of the current epoch.
+        """
         state = leader.state
         if node_id in state.isr:
             return False
@@ -297,8 +300,10 @@ class Leadership:
             node.purgatory.touch((topic, index))
 
     def leader_of(self, topic: str, index: int) -> Partition:
-        """Return the leader of a partition. Raises UNKNOWN_TOPIC_OR_PARTITION or LEADER_NOT_AVAILABLE if there is
-        none."""
+        """Return the leader of a partition.
+
+        Raises UNKNOWN_TOPIC_OR_PARTITION or LEADER_NOT_AVAILABLE if there is none.
+        """
         state = self.metadata.existing_partition(topic, index)
         leader = self._replica(state.leader, topic, index)
         if leader is None:

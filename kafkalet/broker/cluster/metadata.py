@@ -89,8 +89,10 @@ class PartitionState:
     __slots__ = ("adding", "index", "isr", "leader", "leader_epoch", "partition_epoch", "removing", "replicas")
 
     def __init__(self, index: int, replicas: list[int], away: Container[int] = ()) -> None:
-        """Create a new partition. Replicas that are `away` are not in sync and do not lead, unless there are no
-        others."""
+        """Create a new partition.
+
+        Replicas that are `away` are not in sync and do not lead, unless there are no others.
+        """
         self.index = index
         self.replicas = replicas
         self.isr = [node for node in replicas if node not in away] or list(replicas)
@@ -280,8 +282,7 @@ class MetadataImage:
         return self._zookeeper_offsets.get((group_id, topic, partition))
 
     def collides_with(self, name: str) -> str | None:
-        """Return an existing topic whose metrics would have the same name, because '.' and '_' are not distinguished
-        there."""
+        """Return an existing topic whose metrics would have the same name, where '.' and '_' are the same."""
         flat = name.replace(".", "_")
         return next((other for other in self.topics if other.replace(".", "_") == flat and other != name), None)
 

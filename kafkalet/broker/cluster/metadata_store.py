@@ -25,8 +25,10 @@ from .metadata import NO_LEADER, MetadataImage, PartitionState, TopicState, chec
 _LOG = logging.getLogger(__name__)
 
 MOST_MISSING_PARTITIONS = 10_000
-"""A folder whose number leaves a larger gap is ignored. Kafka's controller writes at most this many records in one
-batch."""
+"""Folders whose number leaves a larger gap are ignored.
+
+Kafka's controller writes at most this many records in one batch.
+"""
 MAX_INT32 = (1 << 31) - 1
 MAX_INT64 = (1 << 63) - 1
 ID_BYTES = 16

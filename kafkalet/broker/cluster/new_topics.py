@@ -18,8 +18,7 @@ from .assignments import check_assignments
 from .metadata import MetadataImage, check_topic_name, spread
 
 MAX_PARTITIONS = 10_000
-"""The maximum number of partitions that Kafka's controller creates in one operation
-(QuorumController.MAX_RECORDS_PER_USER_OP)."""
+"""The maximum number of partitions in one request (QuorumController.MAX_RECORDS_PER_USER_OP)."""
 
 
 class NewTopic(NamedTuple):
@@ -47,8 +46,10 @@ def checked_topic(topic: NewTopic) -> NewTopic:
 
 
 def checked_topics(given: Iterable[str | NewTopic]) -> list[NewTopic]:
-    """Return the topics that a cluster creates at start. Raises TypeError or ValueError if one is invalid or listed
-    twice."""
+    """Return the topics that a cluster creates at start.
+
+    Raises TypeError or ValueError if one is invalid or listed twice.
+    """
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         raise TypeError(
             'topics is a list of names and NewTopic values, as in ["orders", NewTopic("payments", 3)], '

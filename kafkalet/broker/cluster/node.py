@@ -84,8 +84,7 @@ class Node:
         self.offline.clear()
 
     def feature_level(self, name: str) -> int:
-        """Return the level of a feature ("transaction.version", "group.version") of the cluster, 0 if it is
-        disabled."""
+        """Return the level of a feature of the cluster, such as "transaction.version"; 0 if it is disabled."""
         from kafkalet.broker.config.features import Features
 
         return Features(self.release, self.metadata).level(name)

@@ -132,8 +132,10 @@ class Partition:
         self.followers = {}
 
     def fence(self, current_leader_epoch: int | None) -> None:
-        """Raise FENCED_LEADER_EPOCH if the client's epoch is older than the current one, and UNKNOWN_LEADER_EPOCH if it
-        is newer."""
+        """Raise an error if the client's leader epoch is not the current one.
+
+        The error is FENCED_LEADER_EPOCH for an older epoch and UNKNOWN_LEADER_EPOCH for a newer one.
+        """
         if current_leader_epoch is None or current_leader_epoch == self.leader_epoch:
             return
         known = f"the current leader epoch is {self.leader_epoch}, the request has {current_leader_epoch}"
@@ -178,10 +180,9 @@ class Partition:
             self.changed(self)
 
     def append_built(self, records: bytes, transaction_version: int = 0) -> int:
-        """Append a batch that a local coordinator has built in its final form, and return the offset of its last
-        record.
+        """Append a batch that a local coordinator has built in its final form.
 
-        The caller has checked that enough replicas are in sync.
+        Returns the offset of its last record. The caller has checked that enough replicas are in sync.
         """
         log = self.log_for(None)
         last_offset = log.append_built(records, transaction_version)
@@ -206,8 +207,10 @@ class Partition:
             raise KafkaError(Code.NOT_ENOUGH_REPLICAS, f"{self!r} has too few in-sync replicas")
 
     def advance_high_watermark(self) -> bool:
-        """Advance the high watermark to what all in-sync replicas have, and return whether it has changed
-        (maybeIncrementLeaderHW)."""
+        """Advance the high watermark to what all in-sync replicas have (maybeIncrementLeaderHW).
+
+        Returns whether it has changed.
+        """
         log = self.log
         if self.release.holds_high_watermark_below_min_isr and not self.has_enough_replicas:
             return False
@@ -338,10 +341,10 @@ class Partition:
         return Read(log.read(fetch_offset, max_bytes, isolation, at_least_one), *before)
 
     def has_diverged(self, fetch_offset: int, last_fetched_epoch: int) -> bool:
-        """Whether the log of a reader at `fetch_offset` in that epoch has diverged, which requires an immediate
-        response.
+        """Whether the log of a reader has diverged, which requires an immediate response.
 
-        Raises OFFSET_OUT_OF_RANGE if the epoch is unknown, which also requires one.
+        `fetch_offset` and `last_fetched_epoch` are the end of its log and the epoch of its last record. Raises
+        OFFSET_OUT_OF_RANGE if the epoch is unknown, which also requires one.
         """
         return self._divergence(fetch_offset, last_fetched_epoch) is not None
 
@@ -366,8 +369,10 @@ class Partition:
     def end_metadata(
         self, isolation: Isolation, current_leader_epoch: int | None, only_leader: bool
     ) -> LogOffsetMetadata:
-        """Return the end of what a reader with this isolation may read, with its position in the log
-        (Partition.fetchOffsetSnapshot)."""
+        """Return the end of what a reader with this isolation may read (Partition.fetchOffsetSnapshot).
+
+        The result includes the position of that offset in the log.
+        """
         log = self.log_for(current_leader_epoch, only_leader)
         if isolation is Isolation.HIGH_WATERMARK:
             return log.high_watermark_metadata()
@@ -420,10 +425,10 @@ class Partition:
     def legacy_offsets(
         self, timestamp: int, max_num_offsets: int, from_consumer: bool, only_leader: bool, now_ms: int
     ) -> list[int]:
-        """Return the offsets of ListOffsets v0: the base offsets of segments, capped at the high watermark for
-        consumers.
+        """Return the offsets of ListOffsets v0, which are the base offsets of segments.
 
-        Raises UNKNOWN_SERVER_ERROR if `max_num_offsets` is negative.
+        For consumers they are capped at the high watermark. Raises UNKNOWN_SERVER_ERROR if `max_num_offsets` is
+        negative.
         """
         log = self.log_for(None, only_leader)
         if max_num_offsets < 0:

@@ -109,8 +109,7 @@ class StateLog:
         producer_epoch: int = NO_PRODUCER,
         base_sequence: int = NO_SEQUENCE,
     ) -> int:
-        """Append `count` records that are already encoded, all with the same timestamp and with offset deltas from
-        0."""
+        """Append `count` encoded records, which have the same timestamp and offset deltas from 0."""
         partition = self.partition
         log = partition.log_for(None)
         partition.check_replicas()

@@ -69,8 +69,10 @@ STATE_TOPICS = {topic.name: topic for topic in (CONSUMER_OFFSETS, TRANSACTION_ST
 
 
 def partition_of(key: str, partitions: int) -> int:
-    """Return the partition of a group id or transactional id: the absolute value of its Java hash, modulo
-    `partitions`."""
+    """Return the partition of a group id or transactional id.
+
+    This is the absolute value of its Java hash, modulo `partitions`.
+    """
     hashed = java_hash(key)
     if hashed == 0x80000000:  # Utils.abs returns 0 for Integer.MIN_VALUE
         return 0

@@ -79,8 +79,10 @@ class GroupCoordinator:
         yield from self._shards.values()
 
     def transaction_ended(self, index: int, producer_id: int, *, committed: bool) -> None:
-        """Commit or drop the pending offsets of a producer after its transaction marker was written to partition
-        `index` of __consumer_offsets."""
+        """Commit or drop the pending offsets of a producer whose transaction has ended.
+
+        Its marker was written to partition `index` of __consumer_offsets.
+        """
         shard = self._shards.get(index)
         if shard is not None:
             shard.offsets.transaction_ended(producer_id, committed=committed)

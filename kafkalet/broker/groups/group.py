@@ -11,8 +11,7 @@ from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.protocol.errors import Code
 
 PartitionCheck = Callable[[str, bytes, int], None]
-"""Called with (topic, topic id, partition); raises KafkaError if the member may not commit an offset for the
-partition."""
+"""Called with (topic, topic id, partition); raises KafkaError if the member may not commit there."""
 
 
 class Caller(NamedTuple):
@@ -71,8 +70,10 @@ class Group(Protocol):
         """
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
-        """Raise KafkaError if the member may not fetch committed offsets. `member_id` is None before OffsetFetch v9
-        (KIP-848); then every caller may."""
+        """Raise KafkaError if the member may not fetch committed offsets.
+
+        `member_id` is None before OffsetFetch v9 (KIP-848); then every caller may.
+        """
 
     def check_delete(self) -> None:
         """Raise KafkaError if the group may not be deleted."""
@@ -84,8 +85,10 @@ class Group(Protocol):
         """Whether a member is subscribed to this topic. Offsets of such a topic cannot be deleted and do not expire."""
 
     def offsets_expire_since_ms(self, commit_timestamp_ms: int) -> int | None:
-        """Return the time from which the retention of an offset committed at `commit_timestamp_ms` is counted, or None
-        if the offset does not expire in the current state of the group."""
+        """Return the time from which the retention of a committed offset is counted.
+
+        Returns None if the offset does not expire in the current state of the group.
+        """
 
     def offset_committed(self, member_id: str) -> None:
         """Note that a member has committed offsets, which extends its session in a classic group."""
@@ -94,5 +97,7 @@ class Group(Protocol):
         """Return the records that delete the group itself, without its offsets, from the log."""
 
     def close(self, code: Code = Code.NOT_COORDINATOR) -> None:
-        """Cancel all timers and complete all waiting requests with `code`. Called when the group moves to another
-        broker or is replaced by a group of the other type."""
+        """Cancel all timers and complete all waiting requests with `code`.
+
+        Called when the group moves to another broker or is replaced by a group of the other type.
+        """

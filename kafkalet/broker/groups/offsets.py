@@ -162,8 +162,7 @@ class Offsets:
             self._pending.pop(producer_id, None)
 
     def transaction_ended(self, producer_id: int, *, committed: bool) -> None:
-        """Commit the pending offsets of a producer whose marker was written, or drop them if its transaction was
-        aborted."""
+        """Commit or drop the pending offsets of a producer, after its marker was written."""
         by_group = self._pending.pop(producer_id, None)
         if by_group is None or not committed:
             return
@@ -190,8 +189,7 @@ class Offsets:
     # State in memory
 
     def _missing(self, last_offset: int) -> int:
-        """Return `last_offset`, or EVERYWHERE if every in-sync replica has that record, and with it all earlier
-        ones."""
+        """Return `last_offset`, or EVERYWHERE if every in-sync replica has that record and all earlier ones."""
         if not self._log.is_replicated(last_offset):
             return last_offset
         self._unreplicated.clear()

@@ -85,8 +85,10 @@ def encode_key(head: bytes, partition: int) -> bytes:
 
 
 def encode_value(committed: CommittedOffset, version: int) -> bytes:
-    """Return the value of a record, including its version: `version` (3 or 4), or 1 if the offset has an expiration
-    time."""
+    """Return the value of a record, including its version.
+
+    This is `version` (3 or 4), or 1 if the offset has an expiration time.
+    """
     if committed.expire_timestamp_ms != NEVER:
         version = 1
     value = OffsetCommitValue(
@@ -191,8 +193,10 @@ def decode_value(value: bytes, record_offset: int) -> CommittedOffset:
 
 
 def _decode_usual(value: bytes, record_offset: int) -> CommittedOffset | None:
-    """Decode a value without metadata; return None for all others. Hardly any client but Kafka Streams writes
-    metadata."""
+    """Decode a value without metadata; return None for all others.
+
+    Hardly any client but Kafka Streams writes metadata.
+    """
     size = len(value)
     if size == _V3_PLAIN.size and value.startswith(b"\0\3"):
         _, offset, leader_epoch, length, commit_timestamp_ms = _V3_PLAIN.unpack(value)

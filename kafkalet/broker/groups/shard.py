@@ -41,8 +41,10 @@ class Shard:
         self.offsets = Offsets(log, node.release.offset_value_version)
 
     def append(self, records: Sequence[StateRecord]) -> int:
-        """Append records, all or none, and return the offset of the last one. Raises KafkaError with a code for the
-        client."""
+        """Append records, all or none, and return the offset of the last one.
+
+        Raises KafkaError with a code for the client.
+        """
         if not records:
             return self.log.partition.log.log_end_offset - 1
         try:
@@ -51,8 +53,11 @@ class Shard:
             raise KafkaError(client_code(error.code), error.message) from error
 
     def when_replicated(self, offset: int, timeout_ms: float, answer: Callable[[Code], T]) -> T | Delayed[T]:
-        """Call `answer` with NONE once all in-sync replicas have the records up to `offset`, or with the error code for
-        the client if that fails. Returns the result directly if nothing has to be waited for."""
+        """Call `answer` with NONE once all in-sync replicas have the records up to `offset`.
+
+        If that fails, it is called with the error code for the client. Returns the result directly if there is no need
+        to wait.
+        """
         return self.log.when_replicated(offset, timeout_ms, lambda code: answer(client_code(code)))
 
     def close(self) -> None:

@@ -50,8 +50,10 @@ class Result(NamedTuple):
 
 
 def for_version(code: Code, version: int, knows_fenced: int) -> Code:
-    """Replace PRODUCER_FENCED, which clients know since version `knows_fenced` of the request (KIP-588), for older
-    ones."""
+    """Replace PRODUCER_FENCED for clients that do not know it (KIP-588).
+
+    They know it since version `knows_fenced` of the request.
+    """
     return Code.INVALID_PRODUCER_EPOCH if code is Code.PRODUCER_FENCED and version < knows_fenced else code
 
 
@@ -86,8 +88,7 @@ class TransactionCoordinator:
         return self._epochs
 
     def load(self, log: StateLog) -> None:
-        """Load the state of a partition that this broker now leads, and complete the transactions that are already
-        decided."""
+        """Load the state of a partition that this broker now leads, and complete decided transactions."""
         shard = self._shards[log.index] = Shard(log, self._value_version)
         self._epochs[log.index] = log.leader_epoch
         shard.load()
@@ -151,8 +152,10 @@ class TransactionCoordinator:
     def init_producer_id(
         self, transactional_id: str, timeout_ms: int, expected: Producer | None, then: Callable[[Result], None]
     ) -> None:
-        """Assign a producer id and epoch. The result is CONCURRENT_TRANSACTIONS while an open transaction is being
-        aborted."""
+        """Assign a producer id and epoch.
+
+        The result is CONCURRENT_TRANSACTIONS while an open transaction is being aborted.
+        """
         try:
             if not transactional_id:
                 raise KafkaError(Code.INVALID_REQUEST)
@@ -230,8 +233,10 @@ class TransactionCoordinator:
         return {each: verify_partition(transaction, producer, each) for each in partitions}
 
     def end_transaction(self, transactional_id: str, end: End, then: Callable[[Result], None]) -> None:
-        """Commit or abort a transaction. `then` is called once the decision is stored; the markers are written
-        afterwards."""
+        """Commit or abort a transaction.
+
+        `then` is called once the decision is stored; the markers are written afterwards.
+        """
         try:
             transaction = self._known(transactional_id)
             self._check_version(end.client_version)

@@ -24,8 +24,11 @@ if TYPE_CHECKING:  # transactions without offsets do not load the group coordina
     from kafkalet.broker.groups.coordinator import GroupCoordinator
 
 POLL_MS = 500
-"""The polling interval. Polling is needed because a change on the leader's broker may not complete the operations in
-the purgatory of this broker."""
+"""The polling interval.
+
+Polling is needed because a change on the leader's broker may not complete the operations in the purgatory of this
+broker.
+"""
 
 
 class Marker(NamedTuple):
@@ -120,8 +123,10 @@ class _Written:
         return self._tell(Code.NONE) if partition.log.high_watermark > self._offset else None
 
     def wait(self, purgatory: Purgatory, left_ms: int) -> Code:
-        """Wait for replication until `left_ms` have passed, checking after every change of the partition and
-        periodically."""
+        """Wait for replication until `left_ms` have passed.
+
+        The state is checked after every change of the partition and periodically.
+        """
         if left_ms <= 0:
             return self._tell(Code.REQUEST_TIMED_OUT)
 

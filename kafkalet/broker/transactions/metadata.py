@@ -71,8 +71,10 @@ class Metadata(NamedTuple):
     """The time at which the first partition was added."""
     update_ms: int = NO_TIME
     last_producer_epoch: int = NO_EPOCH
-    """The previous epoch, if its producer may retry the request that assigned the current one. Not stored in the
-    log."""
+    """The previous epoch, if its producer may retry the request that assigned the current one.
+
+    Not stored in the log.
+    """
     previous_producer_id: int = NO_PRODUCER_ID
     next_producer_id: int = NO_PRODUCER_ID
     """The producer id to continue with after the markers, if the epochs of `producer_id` are exhausted."""

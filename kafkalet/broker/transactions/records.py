@@ -41,8 +41,10 @@ def decode_key(key: bytes | None) -> str | None:
 
 
 def encode_value(metadata: Metadata, version: int) -> bytes:
-    """Encode a value in `version` (0 or 1). It is encoded by hand for speed, because each transaction writes three of
-    them."""
+    """Encode a value in `version` (0 or 1).
+
+    It is encoded by hand for speed, because each transaction writes three of them.
+    """
     known = metadata
     state = known.state
     head = _HEAD.pack(version, known.producer_id, known.producer_epoch, known.timeout_ms, state)

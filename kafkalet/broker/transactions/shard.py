@@ -118,8 +118,10 @@ class Shard:
         self.append([record], new.timeout_ms, stored)
 
     def append(self, records: list[StateRecord], timeout_ms: float, then: Callable[[Code], None]) -> None:
-        """Append records as one batch. `then` is called with NONE once all in-sync replicas have it, or with an error
-        code."""
+        """Append records as one batch.
+
+        `then` is called with NONE once all in-sync replicas have it, or with an error code.
+        """
         try:
             offset = self.log.append(records)
         except KafkaError as error:

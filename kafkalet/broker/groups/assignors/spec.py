@@ -11,8 +11,7 @@ Assignment: TypeAlias = dict[bytes, list[int]]
 
 
 class MemberSpec(NamedTuple):
-    """A member as seen by an assignor: its subscribed topics, as far as they exist, and its current target
-    assignment."""
+    """A member as seen by an assignor: its existing subscribed topics and its current target assignment."""
 
     instance_id: str | None
     topic_ids: Sequence[bytes]

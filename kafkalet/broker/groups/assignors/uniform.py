@@ -283,8 +283,10 @@ class Heterogeneous:
                     last_changed = index
 
     def _balance_topic(self, topic_id: bytes, balancer: Balancer) -> int:
-        """Move partitions of a topic from its most loaded to its least loaded subscribers. Returns how many were
-        moved."""
+        """Move partitions of a topic from its most loaded to its least loaded subscribers.
+
+        Returns how many were moved.
+        """
         if balancer.begin(self._subscribers[topic_id]) <= 1:
             return 0
         held: dict[int, list[int]] = {}

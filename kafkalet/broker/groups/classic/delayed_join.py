@@ -26,8 +26,10 @@ LONGEST_MS = 300
 
 
 class InitialDelayedJoin:
-    """The initial delay of one group. `later` calls a function after a number of milliseconds; `complete` ends the
-    delay."""
+    """The initial delay of one group.
+
+    `later` calls a function after a number of milliseconds; `complete` ends the delay.
+    """
 
     def __init__(
         self,

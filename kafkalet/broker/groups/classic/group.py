@@ -50,8 +50,10 @@ T = TypeVar("T")
 
 CONSUMER_PROTOCOL = "consumer"
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
-"""The session timeout of a new member until it gets its first response. Before that it sends no heartbeats, so this is
-the only way to notice that its client is gone."""
+"""The session timeout of a new member until it gets its first response.
+
+Before that it sends no heartbeats, so this is the only way to notice that its client is gone.
+"""
 
 
 class State(StrEnum):
@@ -123,8 +125,10 @@ class ClassicGroup:
         self.state_since_ms = self.shard.clock.now_ms()
 
     def validate_member(self, member_id: str, instance_id: str | None, *, joins: bool = False) -> None:
-        """Raise UNKNOWN_MEMBER_ID if `member_id` is not a member, and FENCED_INSTANCE_ID if another member now owns the
-        instance id."""
+        """Raise UNKNOWN_MEMBER_ID if `member_id` is not a member.
+
+        Raises FENCED_INSTANCE_ID if another member now owns the instance id.
+        """
         known_as = self.members.static_id(instance_id)
         if known_as is not None and known_as != member_id:
             raise KafkaError(Code.FENCED_INSTANCE_ID)
@@ -153,8 +157,10 @@ class ClassicGroup:
         self._responses.append(_Response(partial(waiting.complete, response), waiting))
 
     def flush(self) -> None:
-        """Send the queued responses. By now the change is complete, so a client may send its next request
-        immediately."""
+        """Send the queued responses.
+
+        By now the change is complete, so a client may send its next request immediately.
+        """
         if self._flushing:
             return
         self._flushing = True
@@ -377,8 +383,10 @@ class ClassicGroup:
         self._write({member.member_id: member.assignment for member in self.members}, kept)
 
     def _write(self, assignments: Mapping[str, bytes], then: Callable[[Code], None]) -> None:
-        """Append the group with these assignments and call `then` once the record is replicated, or with an error
-        code."""
+        """Append the group with these assignments.
+
+        `then` is called once the record is replicated, or with an error code.
+        """
         is_asked_now = True
 
         def written(code: Code) -> bool:
@@ -576,8 +584,10 @@ class ClassicGroup:
         self.flush()
 
     def close(self, code: Code = Code.NOT_COORDINATOR) -> None:
-        """Close the group and fail all waiting requests with `code`; the default makes clients look up the coordinator
-        again."""
+        """Close the group and fail all waiting requests with `code`.
+
+        The default code makes clients look up the coordinator again.
+        """
         self._transition_to(State.DEAD)
         for timer in (self._join_timer, self._sync_timer):
             if timer is not None:

@@ -62,8 +62,10 @@ class _Join:
         return self._rejoin(group.members[self.member_id])
 
     def _has_room(self) -> bool:
-        """Whether the group has room for the member. During a rebalance, only members that have already joined
-        count."""
+        """Whether the group has room for the member.
+
+        During a rebalance, only members that have already joined count.
+        """
         group, limit = self.group, self.group.shard.node.config.group_max_size
         members = group.members
         if group.state is State.EMPTY or len(members) < limit:
@@ -122,8 +124,10 @@ class _Join:
     # existing members
 
     def _rejoin(self, member: ClassicMember) -> Answer:
-        """Let a member join again. If nothing has changed, a follower, or a member that missed its response, gets the
-        current generation again."""
+        """Let a member join again.
+
+        If nothing has changed, a follower, or a member that missed its response, gets the current generation again.
+        """
         group = self.group
         if group.state is State.EMPTY:  # an empty group has no members
             return join_error(Code.UNKNOWN_MEMBER_ID, self.member_id)
@@ -175,8 +179,10 @@ class _Join:
         old_leader_id: str,
         before: tuple[dict[str, bytes], int, int],
     ) -> None:
-        """Complete the JoinGroup of a restarted static member after its new id was written, or restore the old id on
-        error."""
+        """Complete the JoinGroup of a restarted static member after its new id was written.
+
+        If writing failed, the member keeps the old id.
+        """
         group = self.group
         if code is not Code.NONE:
             names = (quoted(group.group_id), quoted(member.member_id), quoted(old_id))

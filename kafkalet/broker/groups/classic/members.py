@@ -21,8 +21,10 @@ from kafkalet.protocol.messages.sync_group import SyncGroupResponse
 
 
 class ClassicMember:
-    """A member of a classic group. `protocols` maps the names of its protocols, in order of preference, to their
-    metadata."""
+    """A member of a classic group.
+
+    `protocols` maps the names of its protocols, in order of preference, to their metadata.
+    """
 
     __slots__ = (
         *("assignment", "awaiting_join", "awaiting_sync", "client_host", "client_id", "instance_id", "is_new"),

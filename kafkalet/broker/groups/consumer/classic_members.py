@@ -183,8 +183,10 @@ def _has_common_protocol(group: ConsumerGroup, protocols: dict[str, bytes]) -> b
 
 
 def _member(group: ConsumerGroup, request: JoinGroupRequest, member_id: str) -> tuple[ConsumerMember, list[Change]]:
-    """Return the member as it was before this request (an empty one if it is new), and the records that replace a
-    static member, if it restarted."""
+    """Return the member as it was before this request, which is an empty one if it is new.
+
+    If it is a restarted static member, the records that replace its predecessor are returned, too.
+    """
     if request.group_instance_id is None:
         return group.members.get(member_id) or ConsumerMember(member_id), []
     if request.member_id:

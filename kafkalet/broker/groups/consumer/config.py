@@ -24,8 +24,11 @@ def assignors(node: Node) -> list[str]:
 
 
 def runs_consumer_groups(node: Node) -> bool:
-    """Whether the consumer protocol is enabled, by `group.coordinator.rebalance.protocols` and, in releases that have
-    it, by the feature `group.version`."""
+    """Whether the consumer protocol is enabled.
+
+    This depends on `group.coordinator.rebalance.protocols` and, in releases that have it, on the feature
+    `group.version`.
+    """
     given = node.config.given().get("group.coordinator.rebalance.protocols")
     if not node.release.runs_consumer_groups:
         return given is not None and "consumer" in _words(given)

@@ -389,8 +389,10 @@ def _owned(written: Iterable[OwnedPartitions], epoch: int) -> Owned:
 def _check_commit(
     member: ConsumerMember, epoch: int, version: int, release: Release, *, transactional: bool
 ) -> PartitionCheck | None:
-    """Raise KafkaError if the member may not commit any offset. Returns the check for each partition, if one is
-    needed."""
+    """Raise KafkaError if the member may not commit any offset.
+
+    Returns the check for each partition, if one is needed.
+    """
     if not transactional and not member.uses_classic_protocol and version < FIRST_WITH_MEMBER_EPOCHS:
         raise KafkaError(
             Code.UNSUPPORTED_VERSION,

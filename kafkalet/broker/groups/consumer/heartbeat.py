@@ -100,8 +100,10 @@ def check_group_size(group: ConsumerGroup, member_id: str, instance_id: str | No
 def _find_member(
     group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, member_id: str, *, joins: bool
 ) -> tuple[ConsumerMember, list[Change]]:
-    """Return the member as it was before this heartbeat (an empty one if it is new), and the records that replace a
-    static member, if it restarted."""
+    """Return the member as it was before this heartbeat, which is an empty one if it is new.
+
+    If it is a restarted static member, the records that replace its predecessor are returned, too.
+    """
     instance_id = request.instance_id
     if instance_id is None:
         known = group.members.get(member_id) or (ConsumerMember(member_id) if joins else group.member(member_id))
@@ -126,8 +128,10 @@ def _find_member(
 def replace_static_member(
     group: ConsumerGroup, former: ConsumerMember, member_id: str
 ) -> tuple[ConsumerMember, list[Change]]:
-    """Return a restarted static member, which takes over everything from its predecessor, and the records that replace
-    it."""
+    """Return a restarted static member, and the records that replace its predecessor.
+
+    The member takes over everything from the predecessor.
+    """
     member = former._replace(member_id=member_id, member_epoch=0, previous_member_epoch=0)
     group_id = group.group_id
     target = group.target.get(former.member_id, {})
@@ -196,10 +200,10 @@ class Decision:
         self._metadata_version = group.metadata_version
 
     def subscribe(self, *, raises_for_regex: bool = False) -> None:
-        """Write the member if it has changed, and increment the group epoch if its subscription or the topics require
-        it.
+        """Write the member if it has changed, and increment the group epoch if necessary.
 
-        With `raises_for_regex`, a new regular expression increments the epoch even if its topics are not known yet.
+        This is the case if its subscription or the topics have changed. With `raises_for_regex`, a new regular
+        expression increments the epoch even if its topics are not known yet.
         """
         group, before, after = self.group, self.before, self.after
         names_changed = False

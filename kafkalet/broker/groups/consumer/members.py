@@ -92,8 +92,10 @@ class ConsumerMember(NamedTuple):
     def updated_by(
         self, request: ConsumerGroupHeartbeatRequest, client_id: str, client_host: str, member_id: str
     ) -> "ConsumerMember":
-        """Return the member updated by a heartbeat, in which null fields mean no change, or itself if nothing has
-        changed."""
+        """Return the member updated by a heartbeat, or itself if nothing has changed.
+
+        Null fields of the heartbeat mean that there is no change.
+        """
         names = request.subscribed_topic_names
         if (
             (names is None or self.topic_names == set(names))
@@ -264,8 +266,10 @@ class ConsumerMembers:
         return names[0] if names else None
 
     def preferred_assignor_with(self, before: ConsumerMember | None, after: ConsumerMember) -> str | None:
-        """Return the preferred assignor after a member changes. If there is a tie, an assignor that no other member
-        requests wins (HashMap.compute)."""
+        """Return the preferred assignor after a member changes.
+
+        If there is a tie, an assignor that no other member requests wins (HashMap.compute).
+        """
         counts = self._assignors.copy()
         if before is not None and before.server_assignor is not None:
             _subtract(counts, [before.server_assignor])
