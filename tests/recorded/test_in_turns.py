@@ -45,12 +45,12 @@ def servers() -> Iterator[dict[str, Server]]:
         patch.setattr(turns, "SLICE_S", 0.0)
         patch.setattr(router, "DECODED_AT_ONCE", 0)
         patch.setattr(router, "PRODUCE_DECODED_AT_ONCE", 0)
-        patch.setattr(produce, "APPENDED_AT_ONCE", -1)
+        patch.setattr(produce, "PARTITIONS_WITHOUT_PAUSE", -1)
         patch.setattr(produce, "takes_long", lambda records: len(records) >= SMALLEST_BATCH_BYTES)
-        patch.setattr(fetch, "READ_AT_ONCE", -1)
-        patch.setattr(fetch_conversion, "CONVERTED_AT_ONCE", -1)
+        patch.setattr(fetch, "PARTITIONS_WITHOUT_PAUSE", -1)
+        patch.setattr(fetch_conversion, "CONVERTED_IN_LOOP_BYTES", -1)
         patch.setattr(fetch_conversion, "READ_BYTES", 100)
-        patch.setattr(list_offsets, "LISTED_AT_ONCE", -1)
+        patch.setattr(list_offsets, "PARTITIONS_WITHOUT_PAUSE", -1)
         patch.setattr(lookup, "batch_takes_long", lambda batch: True)
         started: dict[str, Server] = {}
         clusters = [

@@ -1,14 +1,14 @@
-"""The answers, one module per API, named as in `kafkalet.protocol.api`.
+"""The request handlers: one module per API, named as in `kafkalet.protocol.api`.
 
     def handle(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse
 
-A handler is a plain function. It returns its answer, a `Delayed` of it where the request has to wait (purgatory.py),
-or None where the client expects none (produce with acks=0). Where a refusal can concern the request as a whole, a
-function beside it says how:
+A handler is a plain function. It returns the response, a `Delayed` response if the request has to wait (purgatory.py),
+or None if the client expects no response (Produce with acks=0). A module may also define `refuse`, which builds the
+response to a request that failed as a whole:
 
     def refuse(request: ProduceRequest, context: Context, error: KafkaError) -> ProduceResponse | None
 
-The router imports a module on the first request of its API, so that a broker starts without them.
+The router imports a module when the first request for its API arrives, to keep the startup of a broker short.
 """
 
 from kafkalet.protocol.api import Api
@@ -69,4 +69,4 @@ SERVED: frozenset[Api] = frozenset(
         Api.WRITE_TXN_MARKERS,
     }
 )
-"""The APIs that have a module here. A broker advertises those of them that its release knows."""
+"""The APIs that have a handler here. A broker advertises those that exist in the release it emulates."""

@@ -1,8 +1,8 @@
-"""AddOffsetsToTxn v0-4: let a transaction reach the offsets of a group.
+"""AddOffsetsToTxn v0-4: add the offsets of a consumer group to a transaction (KIP-98).
 
-v2      PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH
+v2  returns PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH (KIP-588)
 
-The group's partition of __consumer_offsets becomes part of the transaction.
+The handler adds the group's partition of __consumer_offsets to the transaction.
 
 Source: kafka.server.KafkaApis.handleAddOffsetsToTxnRequest.
 """
@@ -16,7 +16,7 @@ from kafkalet.broker.transactions.decisions import Producer
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 
-KNOWS_FENCED = 2
+PRODUCER_FENCED_SINCE = 2
 
 
 def handle(
@@ -29,7 +29,7 @@ def handle(
     producer = Producer(request.producer_id, request.producer_epoch)
 
     def respond(code: Code) -> AddOffsetsToTxnResponse:
-        return AddOffsetsToTxnResponse(error_code=for_version(code, version, KNOWS_FENCED))
+        return AddOffsetsToTxnResponse(error_code=for_version(code, version, PRODUCER_FENCED_SINCE))
 
     return answer_of(
         lambda then: coordinator.add_partitions(

@@ -1,11 +1,11 @@
-"""AddPartitionsToTxn v0-5: let a transaction reach partitions.
+"""AddPartitionsToTxn v0-5: add partitions to a transaction (KIP-98).
 
-v2      PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH
-v4      many transactions at once, some only to be verified: what brokers ask each other (KIP-890)
-v5      TRANSACTION_ABORTABLE
+v2  returns PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH (KIP-588)
+v4  adds or only verifies several transactions in one request; used between brokers (KIP-890)
+v5  may return TRANSACTION_ABORTABLE (KIP-890)
 
-A transaction gets all of the partitions or none: where one does not exist, that one is answered by
-UNKNOWN_TOPIC_OR_PARTITION and the others by OPERATION_NOT_ATTEMPTED.
+Either all partitions are added to a transaction or none. If some of them do not exist, those return
+UNKNOWN_TOPIC_OR_PARTITION and the others OPERATION_NOT_ATTEMPTED.
 
 Source: kafka.server.KafkaApis.handleAddPartitionsToTxnRequest.
 """
@@ -27,8 +27,8 @@ from kafkalet.protocol.messages.add_partitions_to_txn import (
     TopicResult,
 )
 
-KNOWS_FENCED = 2
-OF_BROKERS = 4
+PRODUCER_FENCED_SINCE = 2
+BATCHED_SINCE = 4
 Codes = dict[TopicPartition, Code]
 Wanted = AddPartitionsToTxnRequest.Transaction
 Results = AddPartitionsToTxnResponse.TransactionResult
@@ -37,7 +37,7 @@ Results = AddPartitionsToTxnResponse.TransactionResult
 def handle(
     request: AddPartitionsToTxnRequest, context: Context
 ) -> AddPartitionsToTxnResponse | Delayed[AddPartitionsToTxnResponse]:
-    if context.version >= OF_BROKERS:
+    if context.version >= BATCHED_SINCE:
         return answer_of(lambda then: _add_all(request.transactions, context, then))
     wanted = Wanted(
         transactional_id=request.v3_and_below_transactional_id,
@@ -55,7 +55,10 @@ def handle(
 
 
 def _add_all(transactions: list[Wanted], context: Context, then: Callable[[AddPartitionsToTxnResponse], None]) -> None:
-    """Each for itself; answered when the last one is. Who asks about nothing is never answered, as in Kafka."""
+    """Handle several independent transactions, and respond when the last one is done.
+
+    As in Kafka, a request without transactions never gets a response.
+    """
     answered: list[Results] = []
 
     def added(transactional_id: str, results: list[TopicResult]) -> None:
@@ -82,17 +85,17 @@ def _add(wanted: Wanted, context: Context, then: Callable[[list[TopicResult]], N
         return
 
     def added(code: Code) -> None:
-        code = for_version(code, version, KNOWS_FENCED)
+        code = for_version(code, version, PRODUCER_FENCED_SINCE)
         repeats = context.release.repeats_added_partitions
         then(_as_asked(wanted, code) if repeats else _by_topic(dict.fromkeys(partitions, code)))
 
-    is_new = version >= OF_BROKERS and context.release.knows_epochs_per_transaction
+    is_new = version >= BATCHED_SINCE and context.release.knows_epochs_per_transaction
     client_version = EPOCH_RISES_PER_TRANSACTION if is_new else 0
     coordinator.add_partitions(wanted.transactional_id, producer, partitions, client_version, added)
 
 
 def _as_asked(wanted: Wanted, code: Code) -> list[TopicResult]:
-    """The same code for everything that was asked, as often as it was."""
+    """Return `code` for every requested partition, including duplicates."""
     return [
         TopicResult(
             name=topic.name,

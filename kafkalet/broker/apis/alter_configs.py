@@ -1,4 +1,6 @@
-"""AlterConfigs v0-2: all properties of a topic or a broker at once. What is not named goes back to its default.
+"""AlterConfigs v0-2: replace the whole configuration of resources (KIP-133).
+
+A property that the request leaves out returns to its default.
 
 Source: kafka.server.ConfigAdminManager.preprocess, ConfigurationControlManager.legacyAlterConfigResource.
 """
@@ -56,6 +58,6 @@ def _replace(resource: Resource, context: Context, validate_only: bool) -> None:
             texts[config.name] = config.value
     if nulls:
         raise KafkaError(Code.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
-    if resource.resource_type == ResourceType.BROKER_LOGGER:  # only IncrementalAlterConfigs knows loggers (KIP-412)
+    if resource.resource_type == ResourceType.BROKER_LOGGER:  # only IncrementalAlterConfigs supports loggers (KIP-412)
         raise KafkaError(Code.INVALID_REQUEST, f"Unknown resource type {resource.resource_type}")
     change(context, resource.resource_type, resource.resource_name, lambda _: texts, texts, validate_only)

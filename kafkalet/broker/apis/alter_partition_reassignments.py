@@ -1,9 +1,10 @@
-"""AlterPartitionReassignments v0-1: other brokers shall hold a partition (KIP-455).
+"""AlterPartitionReassignments v0-1: start or cancel the reassignment of partitions to other brokers (KIP-455).
 
-v1      whether the number of replicas may change (KIP-860)
+v1  adds allow_replication_factor_change (KIP-860)
 
-Replicas follow at once here, so that a reassignment is complete when it is answered, unless a new replica is held
-back or its broker is away; then it stays in progress, and can be cancelled by null for the replicas.
+New replicas catch up immediately, so a reassignment is usually complete before the response is sent. It stays in
+progress while the broker of a new replica is offline, or while a test holds that replica back. A request with null
+replicas cancels it.
 
 Source: org.apache.kafka.controller.ReplicationControlManager.alterPartitionReassignments.
 """
@@ -26,7 +27,7 @@ def handle(request: AlterPartitionReassignmentsRequest, context: Context) -> Alt
     if not request.topics:
         return AlterPartitionReassignmentsResponse(allow_replication_factor_change=may_differ, responses=[])
     if request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
-        raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller has looked at it
+        raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller processes the request
     topics = []
     for topic in request.topics:
         answers = []
@@ -48,7 +49,7 @@ def handle(request: AlterPartitionReassignmentsRequest, context: Context) -> Alt
 
 
 def _each_once(topics: list[Topic]) -> list[Topic]:
-    """Each partition once, and topics with any only: as brokers with ZooKeeper answer."""
+    """Remove duplicate partitions and topics without partitions, as brokers with ZooKeeper do."""
     found: dict[str, dict[int, Answer]] = {}
     for topic in topics:
         for answer in topic.partitions:

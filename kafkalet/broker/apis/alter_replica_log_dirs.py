@@ -1,4 +1,6 @@
-"""AlterReplicaLogDirs v0-2: in which of its directories a broker keeps a replica. Here it has one.
+"""AlterReplicaLogDirs v0-2: move replicas to other log directories of their broker (KIP-113).
+
+A broker has only one log directory here: any other directory returns LOG_DIR_NOT_FOUND.
 
 Source: kafka.server.ReplicaManager.alterReplicaLogDirs.
 """

@@ -1,13 +1,14 @@
-"""ApiVersions v0-5: what this broker serves, for clients that want to know before they ask.
+"""ApiVersions v0-5: list the APIs and versions that this broker supports (KIP-35).
 
-v1 throttle time
-v3 flexible; the client says its name and version (KIP-511); features (KIP-584)
-v4 features that start at level 0 are listed too (KAFKA-17492)
-v5 the client may say which cluster and node it means, both or neither; another one answers 129 (KIP-1242)
+v1  adds the throttle time
+v3  adds the name and version of the client (KIP-511) and the features of the broker (KIP-584)
+v4  includes features with a minimum version of 0 (KAFKA-17492)
+v5  adds the cluster id and node id that the client expects to reach, either both or neither; a different broker
+    returns REBOOTSTRAP_REQUIRED (KIP-1242)
 
-In a version that is not served it never comes here: the router answers it.
+The router answers requests in unsupported versions, so they never reach this handler.
 
-Source: kafka.server.KafkaApis.handleApiVersionsRequest, ApiVersionsResponse; v5 as measured on 4.4.
+Source: kafka.server.KafkaApis.handleApiVersionsRequest, ApiVersionsResponse; v5 as observed with Kafka 4.4.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""ConsumerGroupDescribe v0-1: state and members of groups of the consumer protocol (KIP-848).
+"""ConsumerGroupDescribe v0-1: describe consumer protocol groups and their members (KIP-848).
 
-v1  which protocol a member speaks (KIP-1099)
+v1  adds the protocol that each member uses (KIP-1099)
 
-Groups of other kinds, and those that do not exist, are GROUP_ID_NOT_FOUND.
+Missing groups and groups of other types return GROUP_ID_NOT_FOUND.
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.consumerGroupDescribe.
 """

@@ -1,6 +1,6 @@
-"""ConsumerGroupHeartbeat v0-1: be a member of a group of the consumer protocol (KIP-848).
+"""ConsumerGroupHeartbeat v0-1: join, stay in or leave a group that uses the consumer protocol (KIP-848).
 
-v1  topics by regular expression; members choose their own ids (KIP-1082)
+v1  adds subscriptions by regular expression; members choose their own ids (KIP-1082)
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.consumerGroupHeartbeat.
 """
@@ -72,7 +72,7 @@ def refuse(request: Request, context: Context, error: KafkaError) -> Response:
 
 
 def _check(request: Request, context: Context) -> None:
-    """Raise INVALID_REQUEST where something is missing that has to be there."""
+    """Raise INVALID_REQUEST if a required field is missing, or UNSUPPORTED_ASSIGNOR for an unknown assignor."""
     epoch = request.member_epoch
     if context.version >= 1 or epoch > 0 or epoch == LEAVING:
         _not_blank(request.member_id, "MemberId can't be empty.")
@@ -110,7 +110,7 @@ def _not_blank(text: str | None, otherwise: str) -> None:
     _need(text is None or text.strip(_JAVA_BLANKS) != "", otherwise)
 
 
-_JAVA_BLANKS = "".join(map(chr, range(33)))  # what String.trim takes away
+_JAVA_BLANKS = "".join(map(chr, range(33)))  # the characters that Java's String.trim strips
 
 
 def _need(condition: bool, otherwise: str) -> None:

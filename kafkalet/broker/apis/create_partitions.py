@@ -1,4 +1,6 @@
-"""CreatePartitions v0-3: a topic gets more partitions, never fewer.
+"""CreatePartitions v0-3: add partitions to topics (KIP-195).
+
+v3  may return THROTTLING_QUOTA_EXCEEDED (KIP-599)
 
 Source: kafka.server.ControllerApis.createPartitions, ReplicationControlManager.createPartitions.
 """
@@ -16,15 +18,15 @@ Topic = CreatePartitionsRequest.Topic
 Answer = CreatePartitionsResponse.Topic
 
 STRICT_QUOTA_SINCE = 3
-"""From this version on partitions beyond the client's quota are refused; in earlier ones it is only slowed down."""
+"""The first version that refuses partitions over the client's quota. Earlier versions only throttle the client."""
 MAX_RECORDS = 10_000
-"""What the controller of Kafka writes in one step: a record for each partition."""
+"""The maximum number of records that Kafka's controller writes in one batch. Each partition is one record."""
 
 
 def handle(request: CreatePartitionsRequest, context: Context) -> CreatePartitionsResponse:
     times = Counter(topic.name for topic in request.topics)
     if 1 in times.values() and request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
-        raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller has looked at it
+        raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller processes the request
     answers = [
         Answer(name=name, error_code=Code.INVALID_REQUEST, error_message="Duplicate topic name.")
         for name, count in times.items()

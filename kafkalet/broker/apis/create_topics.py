@@ -1,12 +1,14 @@
-"""CreateTopics v0-7: each topic for itself, all in one step.
+"""CreateTopics v0-7: create topics (KIP-4).
 
-v1      validate_only, error messages
-v4      counts of -1 stand for the cluster's defaults (KIP-464); taken in every version, as Kafka does
-v5      the counts and the configuration that the topic got
-v6      refused beyond the quota of controller mutations (KIP-599)
-v7      its id; a topic that is only validated gets one, too, which nobody remembers
+v1  adds validate_only and error messages
+v4  accepts -1 partitions or replicas for the broker's defaults (KIP-464); like Kafka, the handler accepts them in
+    every version
+v5  returns partitions, replicas and configuration (KIP-525)
+v6  may return THROTTLING_QUOTA_EXCEEDED (KIP-599)
+v7  returns topic ids (KIP-516); with validate_only a random one
 
-Answers come in the order of the request; a topic that is named twice is answered once, at the end.
+A topic that fails does not affect the others. Results have the order of the request. A topic that occurs twice is
+refused, with a single result at the end.
 
 Source: kafka.server.ControllerApis.createTopics, ReplicationControlManager.createTopics.
 """
@@ -31,11 +33,11 @@ Config = CreateTopicsResponse.Topic.Config
 
 CLUSTER_METADATA = "__cluster_metadata"
 STRICT_QUOTA_SINCE = 6
-"""From this version on topics beyond the client's quota are refused; in earlier ones it is only slowed down."""
-PARTITIONS_AT_ONCE = 50
-"""After so many new partitions other clients have their turn."""
+"""The first version that refuses topics over the client's quota. Earlier versions only throttle the client."""
+PARTITIONS_PER_TURN = 50
+"""The number of new partitions after which the handler yields to other requests."""
 MAX_RECORDS = 10_000
-"""What the controller of Kafka writes in one step: a record for each topic, partition and property."""
+"""The maximum number of records that Kafka's controller writes in one batch: one per topic, partition and property."""
 
 
 def handle(
@@ -44,7 +46,7 @@ def handle(
     times = Counter(topic.name for topic in request.topics)
     allowed = [topic for topic in request.topics if times[topic.name] == 1 and topic.name != CLUSTER_METADATA]
     if allowed and request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
-        raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller has looked at it
+        raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller processes the request
     answers = _too_many(allowed)
     if answers or len(parts := list(_in_parts(allowed, context))) <= 1:
         return _answer(answers or _create_all(allowed, request, context), times)
@@ -54,7 +56,7 @@ def handle(
 async def _create_in_turns(
     parts: list[list[Topic]], request: CreateTopicsRequest, context: Context, times: Mapping[str, int]
 ) -> CreateTopicsResponse:
-    """The same for many partitions. Other clients are served between two parts, and see the topics of the first."""
+    """Create many partitions in parts. Other requests run between two parts and see the topics created so far."""
     answers = []
     for part in parts:
         answers += _create_all(part, request, context)
@@ -63,14 +65,14 @@ async def _create_in_turns(
 
 
 def _in_parts(topics: list[Topic], context: Context) -> Iterator[list[Topic]]:
-    """Cut into parts of about PARTITIONS_AT_ONCE partitions."""
+    """Split the topics into parts of about PARTITIONS_PER_TURN partitions."""
     default = context.controller.config.num_partitions
     part: list[Topic] = []
     partitions = 0
     for topic in topics:
         part.append(topic)
         partitions += len(topic.assignments) or (default if topic.num_partitions < 0 else topic.num_partitions)
-        if partitions >= PARTITIONS_AT_ONCE:
+        if partitions >= PARTITIONS_PER_TURN:
             yield part
             part, partitions = [], 0
     if part:
@@ -83,7 +85,7 @@ def _create_all(topics: list[Topic], request: CreateTopicsRequest, context: Cont
 
 
 def _answer(answers: list[Answer], times: Mapping[str, int]) -> CreateTopicsResponse:
-    """The answers for the topics that were allowed, and refusals for the others."""
+    """Add the refused topics, duplicates and the metadata topic, to the results of the others."""
     for name, count in times.items():
         if count > 1:
             answers.append(_refused(name, Code.INVALID_REQUEST, "Duplicate topic name."))
@@ -118,7 +120,7 @@ def _create(topic: Topic, validate_only: bool, context: Context) -> Answer:
         check_name(topic.name, controller.metadata)
         config = _config(topic)
         if context.release.runs_without_zookeeper:
-            check_config(config, controller.config)  # the controller looks at it before it looks at any count
+            check_config(config, controller.config)  # KRaft checks the configuration before the counts
         wanted = NewTopic(topic.name, topic.num_partitions, config, topic.replication_factor)
         assignments = _assignments(topic)
         replicas = place_topic(wanted, assignments, controller.metadata, controller.config)
@@ -139,7 +141,7 @@ def _create(topic: Topic, validate_only: bool, context: Context) -> Answer:
 
 
 def _config(topic: Topic) -> dict[str, str]:
-    """The properties by name; of one given twice the last counts."""
+    """Return the properties by name. The last value of a duplicate wins."""
     given = {config.name: config.value for config in topic.configs}
     nulls = [name for name, value in given.items() if value is None]
     if nulls:

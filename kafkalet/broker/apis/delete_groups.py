@@ -1,6 +1,8 @@
-"""DeleteGroups v0-3: remove groups that have no members, with their offsets.
+"""DeleteGroups v0-3: delete empty groups and their offsets (KIP-229).
 
-A group that is named twice is deleted once. The answer comes when the removal is in the log of every in-sync replica.
+v3  adds error messages
+
+Duplicate group ids are ignored. The response waits until all in-sync replicas have the tombstones.
 
 Source: kafka.server.KafkaApis.handleDeleteGroupsRequest, GroupCoordinatorShard.deleteGroups.
 """
@@ -26,7 +28,7 @@ def handle(request: DeleteGroupsRequest, context: Context) -> Answer:
             shard = context.broker.coordinators.groups.shard_for_offsets(group_id)
             written.append((answer, shard, _delete(shard, group_id)))
         except KafkaError as error:
-            answer.error_code = error.code  # in words only for groups of Kafka Streams
+            answer.error_code = error.code  # Kafka sets the message for Streams groups only
 
     def lacking() -> list[tuple[Deleted, Shard, int]]:
         return [entry for entry in written if not entry[1].log.is_replicated(entry[2])]
@@ -45,7 +47,7 @@ def handle(request: DeleteGroupsRequest, context: Context) -> Answer:
 
 
 def _delete(shard: Shard, group_id: str) -> int:
-    """Remove a group that has no members; the offset of the last record about that."""
+    """Delete an empty group and return the offset of its last tombstone."""
     group = shard.groups.get(group_id)
     if group is None:
         raise KafkaError(Code.GROUP_ID_NOT_FOUND)

@@ -1,9 +1,9 @@
-"""DeleteRecords v0-2: move log start offsets up. -1 means to the high watermark; the low watermark is answered.
+"""DeleteRecords v0-2: advance the log start offsets of partitions (KIP-107).
 
-Nothing is deleted at once: the retention task drops segments that lie wholly below the start. The answer waits until
-every replica has moved (the low watermark is the smallest log start offset), or timeout_ms is up; then it tells the
-low watermark from when the wait began. A partition that is named twice counts once, with its last offset. Topics that
-brokers keep for themselves are closed to everybody.
+Offset -1 stands for the high watermark. The handler only moves the log start offset; the retention task later deletes
+segments below it. The response waits until all replicas have moved, and returns the low watermark, the smallest log
+start offset of all replicas. After timeout_ms, it returns REQUEST_TIMED_OUT with the low watermark from before the
+wait. If a partition occurs twice, its last offset counts. Internal topics return INVALID_TOPIC_EXCEPTION.
 
 Source: kafka.server.ReplicaManager.deleteRecords, DelayedDeleteRecords.
 """
@@ -55,11 +55,11 @@ async def handle(
 
 
 def _settle(answers: dict[Key, Answer], pending: dict[Key, int], node: Node) -> bool:
-    """Look at what still waits; say whether nothing does any more."""
+    """Complete the pending partitions whose replicas have moved. Return True if none is left."""
     for key, offset in list(pending.items()):
         answer = answers[key]
         try:
-            partition = node.partition(*key)  # anew: the topic may have been deleted
+            partition = node.partition(*key)  # the topic may have been deleted
             partition.log_for(None)
             if partition.low_watermark < offset:
                 continue

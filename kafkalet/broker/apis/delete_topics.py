@@ -1,6 +1,10 @@
-"""DeleteTopics v0-6: topics by name, from v6 on also by id.
+"""DeleteTopics v0-6: delete topics (KIP-4).
 
-A name or an id that is given twice, or one topic by both, is refused and nothing of it deleted.
+v3  may return TOPIC_DELETION_DISABLED (KIP-322)
+v5  adds error messages; may return THROTTLING_QUOTA_EXCEEDED (KIP-599)
+v6  accepts topic ids (KIP-516)
+
+A topic that occurs twice, be it by name, by id or by both, is refused and not deleted.
 
 Source: kafka.server.ControllerApis.deleteTopics.
 """
@@ -17,9 +21,9 @@ from kafkalet.protocol.wire import ZERO_UUID
 Answer = DeleteTopicsResponse.Topic
 
 STRICT_QUOTA_SINCE = 5
-"""From this version on deletions beyond the client's quota are refused; in earlier ones it is only slowed down."""
+"""The first version that refuses deletions over the client's quota. Earlier versions only throttle the client."""
 DISABLED_SINCE = 3
-"""From this version on there is a code for deletion that is switched off."""
+"""The first version with TOPIC_DELETION_DISABLED. Earlier versions return INVALID_REQUEST."""
 UNKNOWN_NAME = "This server does not host this topic-partition."
 UNKNOWN_ID = "This server does not host this topic ID."
 
@@ -28,9 +32,9 @@ def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopicsRespon
     if not context.node.config.delete_topic_enable:
         return DeleteTopicsResponse(responses=list(_disabled(request, context.version)))
     answers: list[Answer] = []
-    names, ids = _sorted_out(request, answers)
+    names, ids = _unique_names_and_ids(request, answers)
     if (names or ids) and request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
-        raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller has looked at it
+        raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller processes the request
     by_id = _ids(ids, context, answers)
     doomed = dict(by_id)
     for name in names:
@@ -64,8 +68,8 @@ def refuse(request: DeleteTopicsRequest, context: Context, error: KafkaError) ->
     return DeleteTopicsResponse(responses=[_refused(error.code, error.message, *one) for one in asked])
 
 
-def _sorted_out(request: DeleteTopicsRequest, answers: list[Answer]) -> tuple[list[str], dict[bytes, int]]:
-    """The names that are given once, and how often each id is; what else is wrong with the request is answered."""
+def _unique_names_and_ids(request: DeleteTopicsRequest, answers: list[Answer]) -> tuple[list[str], dict[bytes, int]]:
+    """Return the names that occur once and the number of occurrences of each id. Add refusals to `answers`."""
     names = Counter(request.topic_names)
     ids: Counter[bytes] = Counter()
     for topic in request.topics:
@@ -86,7 +90,7 @@ def _sorted_out(request: DeleteTopicsRequest, answers: list[Answer]) -> tuple[li
 
 
 def _ids(ids: dict[bytes, int], context: Context, answers: list[Answer]) -> dict[bytes, str]:
-    """The names of the topics whose id is given once."""
+    """Map the ids that exist and occur once to topic names. Add refusals for the others to `answers`."""
     found = {}
     for topic_id, times in ids.items():
         topic = context.metadata.topic_by_id(topic_id)
@@ -104,7 +108,7 @@ def _refused(code: Code, message: str | None, name: str | None, topic_id: bytes 
 
 
 def _disabled(request: DeleteTopicsRequest, version: int) -> Iterator[Answer]:
-    """The answer of `delete.topic.enable=false`."""
+    """Refuse every topic because of `delete.topic.enable=false`."""
     code = Code.TOPIC_DELETION_DISABLED if version >= DISABLED_SINCE else Code.INVALID_REQUEST
     error = KafkaError(code, "Topic deletion is disabled.")
     for name in request.topic_names:

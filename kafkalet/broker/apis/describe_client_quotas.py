@@ -1,7 +1,7 @@
-"""DescribeClientQuotas v0-1: the quotas of clients that fit a filter (KIP-546).
+"""DescribeClientQuotas v0-1: list the quotas that match a filter (KIP-546).
 
-A filter names types of entities, each with a name, with none (the default), or with any of both. An entity fits that
-has all these types, and if the filter is strict no other.
+Each component of the filter is an entity type (user, client-id or ip) and matches a given name, the default entity, or
+any entity of that type. All components have to match. With a strict filter, the entity must have no other types.
 
 Source: org.apache.kafka.image.ClientQuotasImage.describe.
 """

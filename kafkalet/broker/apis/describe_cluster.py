@@ -1,7 +1,7 @@
-"""DescribeCluster v0-2: the brokers of the cluster and its id.
+"""DescribeCluster v0-2: describe the brokers, the controller and the id of the cluster (KIP-700).
 
-v1      asks for brokers or for controllers (KIP-919); here everybody is a broker
-v2      brokers that are fenced, if asked for; there are none
+v1  adds the endpoint type: brokers or controllers (KIP-919); every listener here is a broker endpoint
+v2  optionally includes fenced brokers (KIP-1073); this cluster never has any
 
 Source: kafka.server.AuthHelper.computeDescribeClusterResponse.
 """
@@ -10,7 +10,7 @@ from kafkalet.broker.context import Context
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 
-from .metadata import CLUSTER_OPERATIONS, NOT_ASKED
+from .metadata import CLUSTER_OPERATIONS, NOT_REQUESTED
 
 BROKERS = 1
 CONTROLLERS = 2
@@ -31,7 +31,7 @@ def handle(request: DescribeClusterRequest, context: Context) -> DescribeCluster
             for node in metadata.endpoints.values()
         ],
         cluster_authorized_operations=(
-            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
+            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_REQUESTED
         ),
     )
 

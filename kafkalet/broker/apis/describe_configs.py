@@ -1,10 +1,10 @@
-"""DescribeConfigs v0-4: the properties of topics, brokers, groups and subscriptions to metrics of clients.
+"""DescribeConfigs v0-4: return the configuration of topics, brokers, loggers, groups and client metrics (KIP-133).
 
-v1      where a value is from, and its synonyms if asked for (KIP-226)
-v3      the type, and documentation if asked for (KIP-569)
+v1  adds the source of each value and optionally its synonyms (KIP-226)
+v3  adds the type and optionally the documentation of each property (KIP-569)
 
-A broker answers for itself and, by the empty name, for what is set for all brokers; others have to be asked
-themselves. Properties that are not known are left out, not refused.
+A broker returns only its own configuration and, for an empty broker name, the cluster-wide defaults. Unknown
+properties are left out without an error.
 
 Source: kafka.server.ConfigHelper.
 """
@@ -27,7 +27,7 @@ Config = DescribeConfigsResponse.Resource.Config
 
 LOGGER_SOURCE = 6
 SERVER_ERROR = "The server experienced an unexpected error when processing the request."
-# Python's levels by the names that Kafka's loggers have.
+# Maps Python's level names to those of Kafka's loggers.
 LEVELS = {"CRITICAL": "FATAL", "WARNING": "WARN"}
 
 
@@ -129,7 +129,7 @@ def _documentation(name: str) -> str | None:
 
 
 def _facts(context: Context) -> dict[str, str]:
-    """What a broker of Kafka would have been told at its start."""
+    """Return the properties that a Kafka broker would read from its server.properties."""
     node = context.node
     endpoint = context.metadata.endpoints[node.node_id]
     listener = f"{context.listener}://{endpoint.host}:{endpoint.port}"
@@ -140,7 +140,7 @@ def _facts(context: Context) -> dict[str, str]:
 
 
 def _loggers(name: str, context: Context) -> Iterator[Config]:
-    """The loggers of this package, and the root of all."""
+    """Yield the root logger and the loggers of this package with their levels."""
     if not name:
         raise _invalid("Broker id must not be empty")
     if _node_id(name) != context.node.node_id:

@@ -1,7 +1,10 @@
-"""DescribeGroups v0-6: state and members of classic groups.
+"""DescribeGroups v0-6: describe classic protocol groups and their members.
 
-What a member told the leader, and which protocol was chosen, is shown while the group is stable. A group that is not
-there, or is not a classic one, is Dead; since v6 (KIP-1043) GROUP_ID_NOT_FOUND says so, too.
+v3  optionally returns authorized operations (KIP-430)
+v6  adds error messages; returns GROUP_ID_NOT_FOUND for a missing group (KIP-1043)
+
+The metadata of members and the chosen protocol are returned only while the group is stable. Missing groups and groups
+of other types are in the state Dead.
 
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager.describeGroups.
 """
@@ -14,7 +17,7 @@ from kafkalet.protocol.messages.describe_groups import DescribeGroupsRequest, De
 
 Described = DescribeGroupsResponse.Group
 
-FIRST_THAT_TELLS_UNKNOWN = 6
+GROUP_ID_NOT_FOUND_SINCE = 6
 
 
 async def handle(request: DescribeGroupsRequest, context: Context) -> DescribeGroupsResponse:
@@ -40,8 +43,8 @@ def _describe(group_id: str, context: Context) -> Described:
         return _without_members(group_id, "", error.code)
     group = shard.groups.get(group_id)
     if isinstance(group, ClassicGroup):
-        return _as_it_is(group, hides=context.release.hides_assignments_of_rebalances)
-    if context.version < FIRST_THAT_TELLS_UNKNOWN:
+        return _described(group, hides=context.release.hides_assignments_of_rebalances)
+    if context.version < GROUP_ID_NOT_FOUND_SINCE:
         return _without_members(group_id, State.DEAD)
     message = f"Group {group_id} not found." if group is None else f"Group {group_id} is not a classic group."
     return _without_members(group_id, State.DEAD, Code.GROUP_ID_NOT_FOUND, message)
@@ -59,7 +62,7 @@ def _without_members(group_id: str, state: str, code: Code = Code.NONE, message:
     )
 
 
-def _as_it_is(group: ClassicGroup, *, hides: bool) -> Described:
+def _described(group: ClassicGroup, *, hides: bool) -> Described:
     name = group.protocol_name if group.state is State.STABLE else None
     return Described(
         group_id=group.group_id,

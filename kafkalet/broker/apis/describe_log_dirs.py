@@ -1,9 +1,9 @@
-"""DescribeLogDirs v0-5: the log directory of a broker, and how much of it each partition takes.
+"""DescribeLogDirs v0-5: describe the log directory of a broker and the size of each partition in it (KIP-113).
 
-v3      an error of the whole request
-v4      the size of the volume and what is left of it (KIP-827)
+v3  adds a top-level error code (KIP-784)
+v4  adds the total and usable size of the volume (KIP-827)
 
-Partitions that are asked for and are not here are left out.
+Requested partitions that have no replica on this broker are left out.
 
 Source: kafka.server.ReplicaManager.describeLogDirs.
 """
@@ -40,12 +40,12 @@ def handle(request: DescribeLogDirsRequest, context: Context) -> DescribeLogDirs
 
 
 def _volume(path: str) -> tuple[int, int]:
-    """The size of the volume of `path` and what is left of it, in bytes; UNKNOWN if the system cannot tell."""
+    """Return the total and free bytes of the volume that contains `path`, or UNKNOWN for both."""
     import shutil
 
     try:
         usage = shutil.disk_usage(path)
-    except (OSError, AttributeError):  # some systems have no such call
+    except (OSError, AttributeError):  # disk_usage is missing on some platforms
         return UNKNOWN, UNKNOWN
     return usage.total, usage.free
 

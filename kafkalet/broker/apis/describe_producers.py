@@ -1,6 +1,6 @@
-"""DescribeProducers v0: the producers that a partition remembers, with their open transactions (KIP-664).
+"""DescribeProducers v0: describe the active producers of partitions and their open transactions (KIP-664).
 
-Every replica answers, from its own log.
+Any replica can answer, from the producer state of its own log.
 
 Source: kafka.server.KafkaApis.handleDescribeProducersRequest, Partition.activeProducerState.
 """

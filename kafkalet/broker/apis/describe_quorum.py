@@ -1,7 +1,10 @@
-"""DescribeQuorum v0-2: who keeps the metadata (KIP-595, KIP-836, KIP-853).
+"""DescribeQuorum v0-2: describe the voters of the metadata log and their progress (KIP-595).
 
-Here all brokers share one image in place of a log, so each is as current as the others: each is a voter, the
-controller leads, and the end of the log is the offset that ApiVersions gives as the epoch of the features.
+v1  adds the times of the last fetch and of the last caught-up fetch (KIP-836)
+v2  adds directory ids and endpoints (KIP-853)
+
+All brokers here share one metadata image instead of a replicated log. Every broker is reported as a voter that has
+caught up, the controller as the leader, and the epoch of the finalized features in ApiVersions as the log end offset.
 
 Source: org.apache.kafka.raft.KafkaRaftClient.handleDescribeQuorumRequest, DescribeQuorumRequest.
 """
@@ -22,7 +25,7 @@ NOT_HOSTED = "This server does not host this topic-partition."
 
 def handle(request: DescribeQuorumRequest, context: Context) -> DescribeQuorumResponse:
     asked = [(topic.topic_name, [one.partition_index for one in topic.partitions]) for topic in request.topics]
-    if asked != [METADATA]:  # something else is in it: nothing is told
+    if asked != [METADATA]:  # any other partition in the request makes Kafka refuse all of them
         return DescribeQuorumResponse(
             topics=[
                 Topic(topic_name=name, partitions=[_unknown(index) for index in indexes]) for name, indexes in asked

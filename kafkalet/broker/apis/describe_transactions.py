@@ -1,6 +1,6 @@
-"""DescribeTransactions v0: the state of transactional ids, and the partitions of their open transactions (KIP-664).
+"""DescribeTransactions v0: describe the state and the partitions of transactional ids (KIP-664).
 
-The coordinator of each id has to be asked; another broker answers NOT_COORDINATOR.
+The request has to go to the coordinator of each transactional id; other brokers return NOT_COORDINATOR.
 
 Source: kafka.coordinator.transaction.TransactionCoordinator.handleDescribeTransactions.
 """

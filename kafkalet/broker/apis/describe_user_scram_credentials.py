@@ -1,9 +1,9 @@
-"""DescribeUserScramCredentials v0: which users have SCRAM credentials (KIP-554). Here nobody has any.
+"""DescribeUserScramCredentials v0: list the SCRAM credentials of users (KIP-554).
 
-No API here creates credentials, so nobody is told of everybody, and whoever is asked for by name is unknown. Kafka's
-own `kafka-configs` asks for them whenever it describes users.
+kafkalet has no SCRAM credentials: a request for all users returns an empty list, and a request for a particular user
+returns RESOURCE_NOT_FOUND. The API exists because `kafka-configs` calls it whenever it describes users.
 
-Source: org.apache.kafka.image.ScramImage.describe; what 2.8, 3.9 and 4.4 answered.
+Source: org.apache.kafka.image.ScramImage.describe; recorded responses of Kafka 2.8, 3.9 and 4.4.
 """
 
 from collections import Counter

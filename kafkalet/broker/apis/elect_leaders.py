@@ -1,9 +1,10 @@
-"""ElectLeaders v0-2: the preferred replica of a partition leads again, or any replica where nobody leads (KIP-460).
+"""ElectLeaders v0-2: trigger leader elections of partitions (KIP-183).
 
-v0      the preferred one only
-v1      the type of election; an error of the whole request
+v1  adds unclean elections and a top-level error code (KIP-460)
 
-Where all partitions are meant, those that need no election are left out, but not their topics.
+A preferred election restores the leadership of the first replica. An unclean election gives a partition without a
+leader any available replica. If the request is for all partitions, the response leaves out partitions that need no
+election, but keeps their topics.
 
 Source: org.apache.kafka.controller.ReplicationControlManager.electLeaders.
 """
@@ -33,7 +34,7 @@ def handle(request: ElectLeadersRequest, context: Context) -> ElectLeadersRespon
             raise KafkaError(Code.UNKNOWN_SERVER_ERROR) from None
         raise KafkaError(Code.INVALID_REQUEST, f"Unknown election type {request.election_type}") from None
     if request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
-        raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller has looked at it
+        raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller processes the request
     topics = [
         Topic(topic=name, partition_result=list(_elect_each(name, partitions, kind, context)))
         for name, partitions in _wanted(request, context)
@@ -49,7 +50,7 @@ def handle(request: ElectLeadersRequest, context: Context) -> ElectLeadersRespon
 
 
 def _each_once(topics: list[Topic]) -> list[Topic]:
-    """Each partition once, and topics with any only: as brokers with ZooKeeper answer."""
+    """Remove duplicate partitions and topics without partitions, as brokers with ZooKeeper do."""
     found: dict[str, dict[int, Answer]] = {}
     for topic in topics:
         for answer in topic.partition_result:

@@ -1,9 +1,9 @@
-"""EndTxn v0-5: commit or abort a transaction.
+"""EndTxn v0-5: commit or abort a transaction (KIP-98).
 
-v2      PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH
-v5      the epoch rises with each transaction, and the answer says which producer id and epoch to go on with (KIP-890)
+v2  returns PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH (KIP-588)
+v5  bumps the epoch after every transaction and returns the next producer id and epoch (KIP-890)
 
-The answer is there as soon as the transaction is decided; the markers follow.
+The response is sent as soon as the decision is in the transaction log. The markers are written afterwards.
 
 Source: kafka.server.KafkaApis.handleEndTxnRequest.
 """
@@ -16,8 +16,8 @@ from kafkalet.broker.transactions.decisions import End
 from kafkalet.broker.transactions.metadata import EPOCH_RISES_PER_TRANSACTION
 from kafkalet.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 
-KNOWS_FENCED = 2
-RAISES_EPOCH = 5
+PRODUCER_FENCED_SINCE = 2
+EPOCH_BUMP_SINCE = 5
 
 
 def handle(request: EndTxnRequest, context: Context) -> EndTxnResponse | Delayed[EndTxnResponse]:
@@ -26,7 +26,7 @@ def handle(request: EndTxnRequest, context: Context) -> EndTxnResponse | Delayed
         request.producer_id,
         request.producer_epoch,
         request.committed,
-        EPOCH_RISES_PER_TRANSACTION if version >= RAISES_EPOCH else 0,
+        EPOCH_RISES_PER_TRANSACTION if version >= EPOCH_BUMP_SINCE else 0,
     )
     coordinator = context.broker.coordinators.transactions
     return answer_of(
@@ -38,7 +38,7 @@ def handle(request: EndTxnRequest, context: Context) -> EndTxnResponse | Delayed
 
 def _respond(result: Result, version: int) -> EndTxnResponse:
     return EndTxnResponse(
-        error_code=for_version(result.code, version, KNOWS_FENCED),
+        error_code=for_version(result.code, version, PRODUCER_FENCED_SINCE),
         producer_id=result.producer_id,
         producer_epoch=result.producer_epoch,
     )

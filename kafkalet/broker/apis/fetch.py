@@ -1,18 +1,20 @@
-"""Fetch v0-18: record batches from an offset on, now or when there are enough of them.
+"""Fetch v0-18: read record batches, starting at an offset of each partition.
 
-v3      max_bytes over all partitions, which are read in the order asked; the first batch comes whole, however large
-v4      isolation level, last stable offset, aborted transactions
-v5      log start offsets
-v7      incremental sessions (fetch_sessions.py)
-v9      leader epochs, for fencing
-v11     rack and preferred replica: from here on consumers may read from followers
-v12     last fetched epoch and diverging epoch
-v13     topic ids instead of names
-v16     the current leader and its address beside NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH
+v3  adds max_bytes for the whole response; partitions are read in the requested order, and the first batch is returned
+    completely even if it is larger than the limit (KIP-74)
+v4  adds the isolation level, last stable offsets and aborted transactions (KIP-98)
+v5  adds log start offsets (KIP-107)
+v7  adds incremental fetch sessions (KIP-227, fetch_sessions.py)
+v9  adds the current leader epoch, for fencing (KIP-320)
+v11 adds the client's rack and the preferred read replica; consumers may read from followers (KIP-392)
+v12 adds the last fetched epoch and diverging epochs (KIP-595)
+v13 replaces topic names with topic ids (KIP-516)
+v16 adds the current leader and its endpoint to NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951)
 
-Partitions that cannot be read at all (unknown topic, unknown id) are sorted out first: they come last in the answer and
-do not cut a wait short. The answer leaves at once when max_wait is up, there is nothing to read, min_bytes are there, a
-read failed, or a reader has diverged. Else the request waits for its partitions to change, and all is read again.
+Partitions of unknown topics or topic ids are set aside first. They come last in the response and do not complete a
+waiting request. The handler responds immediately if max_wait_ms is 0, no partition can be read, min_bytes are
+available, a read failed, or the log of a follower has diverged. Otherwise the request waits until enough records have
+arrived or max_wait_ms has passed, and then reads all partitions again.
 
 Source: kafka.server.KafkaApis.handleFetchRequest, ReplicaManager.fetchMessages and readFromLog, DelayedFetch.
 """
@@ -42,16 +44,16 @@ T = TypeVar("T")
 FUTURE_REPLICA = -3
 UNKNOWN = -1
 READ_BYTES = 16 * 1024
-"""Up to so many bytes of records are read with the answer; more of them go out as a range of their file."""
-READ_AT_ONCE = 100
-"""More partitions are read in turns."""
-CONVERTS_BEFORE = 10
-"""The first version whose answers are never converted."""
+"""The largest size of records that is copied into the response. Larger ones are sent as a range of their file."""
+PARTITIONS_WITHOUT_PAUSE = 100
+"""The largest number of partitions that is read without a pause for other requests."""
+UNCONVERTED_SINCE = 10
+"""The first version whose records are never down-converted."""
 ISOLATION_LEVELS = {0: Isolation.HIGH_WATERMARK, 1: Isolation.LAST_STABLE}
 
 
 class Limits(NamedTuple):
-    """How a request is served, as far as it holds for all its partitions (Kafka's FetchParams)."""
+    """The parameters of a request that apply to all of its partitions (Kafka's FetchParams)."""
 
     replica_id: int
     isolation: Isolation
@@ -60,7 +62,7 @@ class Limits(NamedTuple):
     max_bytes: int
     only_leader: bool
     rack: str | None
-    """The rack of a consumer that takes a preferred replica, None for all others."""
+    """The rack of a consumer that supports preferred read replicas, otherwise None."""
     first_batch_whole: bool
 
     @property
@@ -69,13 +71,14 @@ class Limits(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What one partition answers."""
+    """The result of reading one partition."""
 
     answer: Answer
     size: int
     position: LogOffsetMetadata | None
-    """The place of the fetch offset, None where it could not be read."""
+    """The position of the fetch offset, or None if the partition could not be read."""
     answer_now: bool
+    """True if the request must not wait for more records."""
 
 
 def handle(
@@ -85,7 +88,7 @@ def handle(
 
 
 class _Fetch:
-    """One request on its way: what it asks, what was found, how that is told."""
+    """A Fetch request while it is processed."""
 
     def __init__(self, request: FetchRequest, context: Context) -> None:
         self.request = request
@@ -112,7 +115,7 @@ class _Fetch:
                 self.readable.append((key, asked))
             else:
                 self.refused[key] = refusal
-        if self.replica_id < 0:  # of what a consumer may read the ids are looked up first; the sort keeps the rest
+        if self.replica_id < 0:  # for consumers, Kafka puts unknown ids first; the sort is stable
             self.refused = dict(sorted(self.refused.items(), key=lambda one: one[1] != Code.UNKNOWN_TOPIC_ID))
         if not self.readable:
             return self._respond({})
@@ -120,7 +123,7 @@ class _Fetch:
         if level is None:
             return self._refuse_all(Code.UNKNOWN_SERVER_ERROR)
         limits = self._limits(level)
-        if len(self.readable) > READ_AT_ONCE or self.context.version < CONVERTS_BEFORE:
+        if len(self.readable) > PARTITIONS_WITHOUT_PAUSE or self.context.version < UNCONVERTED_SINCE:
             return self._serve_in_turns(limits)
         found = self._read(limits, first_time=True)
         if self._is_due(limits, found) or self._enough(limits, found):
@@ -128,24 +131,24 @@ class _Fetch:
         return self._wait(limits, found, lambda: self._respond(self._read(limits, first_time=False)))
 
     async def _serve_in_turns(self, limits: Limits) -> FetchResponse:
-        """The same for requests that may take long."""
+        """Serve a request that may take long, with pauses for other requests."""
         found = await self._read_in_turns(limits, first_time=True)
         if not self._is_due(limits, found):
-            if not self._enough(limits, found):  # by now: others may have appended in between
+            if not self._enough(limits, found):  # records may have been appended during the pauses
                 await answered(self._wait(limits, found, lambda: True))
             found = await self._read_in_turns(limits, first_time=False)
         answers = self._answers(found)
         if self._is_refused(answers):
             return self._empty()
         settled = self._settle(answers)
-        if self.context.version < CONVERTS_BEFORE:
+        if self.context.version < UNCONVERTED_SINCE:
             await self._convert(answers)
         return self._tell(answers, *settled)
 
-    # What is asked
+    # Reading the request
 
     def _asked(self) -> list[tuple[Key, RequestedPartition]]:
-        """The partitions of the request. One that is named twice has its first place and its last parameters."""
+        """Return the requested partitions. A duplicate keeps its first position and its last parameters."""
         asked: dict[Key, RequestedPartition] = {}
         for topic in self.request.topics:
             name, topic_id = (self._name_of(topic.topic_id), topic.topic_id) if self.by_id else (topic.topic, None)
@@ -168,12 +171,12 @@ class _Fetch:
         ]
 
     def _name_of(self, topic_id: bytes) -> str:
-        """The name of a topic by its id, "" where there is none."""
+        """Return the name of the topic with this id, or "" if it is unknown."""
         topic = self.context.metadata.topic_by_id(topic_id)
         return "" if topic is None else topic.name
 
     def _refusal(self, key: Key) -> Code | None:
-        """Why a partition cannot be read at all, None where it can."""
+        """Return the error of a partition that does not exist, otherwise None."""
         name, topic_id, index = key
         if topic_id is not None and not name:
             return Code.UNKNOWN_TOPIC_ID
@@ -196,7 +199,7 @@ class _Fetch:
             first_batch_whole=context.version >= 3,
         )
 
-    # What is found
+    # Reading the logs
 
     def _read(self, limits: Limits, first_time: bool) -> dict[Key, Found]:
         return dict(self._reading(limits, first_time))
@@ -209,17 +212,17 @@ class _Fetch:
         return found
 
     def _reading(self, limits: Limits, first_time: bool) -> Iterator[tuple[Key, Found]]:
-        """Read every partition, in order."""
+        """Read the partitions in order, within the limit for the whole response."""
         at_least_one = limits.first_batch_whole
         left = limits.max_bytes
         for key, asked in self.readable:
             one = self._read_partition(key, asked, limits, min(asked.max_bytes, left), at_least_one, first_time)
             yield key, one
             at_least_one = at_least_one and one.size == 0
-            left = max(0, left - one.size)  # also where nothing was read: a negative limit is one only for the first
+            left = max(0, left - one.size)  # also clamps a negative max_bytes, which only the first partition sees
 
     def _is_due(self, limits: Limits, found: dict[Key, Found]) -> bool:
-        """Whether what was read is the answer, without a look at what came since."""
+        """Return True if the request can be answered from the records read so far."""
         return (
             any(one.answer_now for one in found.values())
             or limits.max_wait_ms <= 0
@@ -233,7 +236,7 @@ class _Fetch:
         try:
             partition = self.context.node.partition(name, index)
             if topic_id is not None and topic_id != partition.topic_id:
-                raise KafkaError(Code.INCONSISTENT_TOPIC_ID, f"{name} has another id by now")
+                raise KafkaError(Code.INCONSISTENT_TOPIC_ID, f"topic {name} has been recreated with another id")
             preferred = self._preferred_replica(partition, asked, limits)
             if preferred is not None:
                 return preferred
@@ -273,7 +276,7 @@ class _Fetch:
         if result is None:
             return Found(answer, 0, None, True)
         if limits.first_batch_whole and result.first_entry_incomplete:
-            # ReplicaManager.readFromLog puts an empty read in its place, which has no list of aborted transactions.
+            # ReplicaManager.readFromLog replaces an incomplete batch with empty data without aborted transactions.
             return Found(answer, 0, result.position, False)
         if result.aborted is not None:
             answer.aborted_transactions = [
@@ -300,7 +303,7 @@ class _Fetch:
         return Found(answer, 0, None, True)
 
     def _preferred_replica(self, partition: Partition, asked: RequestedPartition, limits: Limits) -> Found | None:
-        """Send a consumer to the replica in its rack (KIP-392), if the broker is told to and there is one."""
+        """Redirect a consumer to a replica in its rack (KIP-392), if the replica selector finds one."""
         if limits.rack is None or not partition.is_leader:
             return None
         node = self.context.controller.preferred_replica(partition, limits.rack, asked.fetch_offset)
@@ -320,16 +323,16 @@ class _Fetch:
 
     @staticmethod
     def _check_follower(partition: Partition, asked: RequestedPartition, replica_id: int) -> None:
-        """A follower has to be one of the assigned replicas (Partition.followerReplicaOrThrow)."""
+        """Raise KafkaError unless the follower is an assigned replica (Partition.followerReplicaOrThrow)."""
         partition.log_for(asked.current_leader_epoch)
         if replica_id not in partition.followers:
             code = Code.NOT_LEADER_OR_FOLLOWER if asked.current_leader_epoch is None else Code.UNKNOWN_LEADER_EPOCH
-            raise KafkaError(code, f"broker {replica_id} is no replica of {partition!r}")
+            raise KafkaError(code, f"broker {replica_id} is not a replica of {partition!r}")
 
     # Waiting
 
     def _wait(self, limits: Limits, found: dict[Key, Found], then: Callable[[], T]) -> Delayed[T]:
-        """Wait until the answer is due; give what `then` returns."""
+        """Wait until there is enough to read or max_wait_ms has passed, and return the result of `then`."""
         waiting: Delayed[T] = self.context.node.purgatory.park(
             [(name, index) for (name, _, index), _ in self.readable],
             limits.max_wait_ms,
@@ -339,11 +342,11 @@ class _Fetch:
         return waiting
 
     def _enough(self, limits: Limits, found: dict[Key, Found]) -> bool:
-        """Whether the answer is due, without reading: see DelayedFetch.tryComplete for the cases."""
+        """Return True if the request can complete, without reading the logs (DelayedFetch.tryComplete)."""
         readable_bytes = 0
         for key, asked in self.readable:
             place = found[key].position
-            assert place is not None, "a partition that could not be read does not wait"
+            assert place is not None, "a request with a failed partition must not wait"
             name, _, index = key
             try:
                 partition = self.context.node.partition(name, index)
@@ -360,7 +363,7 @@ class _Fetch:
                 return True
         return readable_bytes >= limits.min_bytes
 
-    # What is told
+    # Building the response
 
     def _respond(self, found: dict[Key, Found]) -> FetchResponse:
         answers = self._answers(found)
@@ -373,14 +376,14 @@ class _Fetch:
         return answers
 
     def _is_refused(self, answers: dict[Key, Answer]) -> bool:
-        """Whether the answer would be more than the client's quota has room for: it is muted then, and asks again."""
+        """Return True if the response exceeds the client's quota. The client is then muted and has to retry."""
         return self.replica_id < 0 and refuses(answers, self.context)
 
     def _empty(self) -> FetchResponse:
         return FetchResponse(session_id=self.session.kept_id, responses=[])
 
     async def _convert(self, answers: dict[Key, Answer]) -> None:
-        """Put what was read into a format that the version of the request knows."""
+        """Convert the records to a message format that the version of the request supports."""
         for key, asked in self.readable:
             from_follower = self.replica_id >= 0
             answers[key] = await convert(
@@ -388,13 +391,13 @@ class _Fetch:
             )
 
     def _tell(self, answers: dict[Key, Answer], error: Code, session_id: int, keys: Collection[Key]) -> FetchResponse:
-        """The answers for `keys`, by topic."""
+        """Build the response from the partitions in `keys`, grouped by topic."""
         topics: list[AnswerTopic] = []
         last: tuple[str, bytes | None] | None = None
         for key in keys:
             answer = answers[key]
             if last == NAMELESS:
-                return self._refuse_all(Code.UNKNOWN_SERVER_ERROR)  # nothing may come behind it
+                return self._refuse_all(Code.UNKNOWN_SERVER_ERROR)  # Kafka fails if another topic follows (NAMELESS)
             if last != key[:2]:
                 last = key[:2]
                 topics.append(AnswerTopic(topic=key[0], topic_id=key[1] or ZERO_UUID, partitions=[]))
@@ -406,7 +409,7 @@ class _Fetch:
         )
 
     def _settle(self, answers: dict[Key, Answer]) -> tuple[Code, int, Collection[Key]]:
-        """The top-level error, the session id, and the partitions that the client has to be told of, in order."""
+        """Return the top-level error, the session id, and the partitions to include in the response, in order."""
         if self.session.is_stateless:
             return Code.NONE, NO_SESSION, answers
         return self.session.settle(
@@ -423,7 +426,7 @@ class _Fetch:
         )
 
     def _endpoints(self, answers: dict[Key, Answer]) -> list[FetchResponse.NodeEndpoint]:
-        """Where the leaders are that the answer names (KIP-951)."""
+        """Return the endpoints of the current leaders in the response (KIP-951)."""
         if self.context.version < 16:
             return []
         if self.replica_id >= 0 and not self.context.release.tells_followers_where_leaders_are:
@@ -435,7 +438,7 @@ class _Fetch:
         ]
 
     def _refuse_all(self, code: Code) -> FetchResponse:
-        """A refusal of the request as a whole; before topic ids it stands on every partition too."""
+        """Fail the whole request. Versions without topic ids also return the error for every partition."""
         topics: list[AnswerTopic] = []
         if not self.by_id:
             records = None if self.context.release.nulls_records_of_failed_fetches else b""

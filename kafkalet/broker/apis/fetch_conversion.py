@@ -1,10 +1,10 @@
-"""What old fetch versions get instead of format 2: down-conversion, as Kafka did it up to 3.9.
+"""Down-conversion of records for old Fetch versions, as in Kafka up to 3.9.
 
-    v0, v1    format 0: no timestamps
-    v2, v3    format 1
-    v4-v9     no zstd from a topic whose compression.type says so (3.9 and older)
+    v0, v1    convert to message format 0, which has no timestamps
+    v2, v3    convert to message format 1
+    v4-v9     refuse topics with compression.type=zstd (Kafka 3.9 and older)
 
-The rules look at the topic's configuration and not at what was found, so they hold for empty and erring answers too.
+The rules depend on the configuration of the topic and not on the records, so they also apply to empty and failed reads.
 
 Source: kafka.server.KafkaApis.handleFetchRequest (maybeConvertFetchedData), LazyDownConversionRecords.
 """
@@ -29,13 +29,13 @@ Answer = FetchResponse.Topic.Partition
 UNKNOWN = -1
 ZSTD_SINCE = 10
 READ_BYTES = 4 * 1024 * 1024
-"""So much of a file is read before others get their turn."""
-CONVERTED_AT_ONCE = 64 * 1024
-"""More than so many bytes are converted in a thread."""
+"""The number of bytes to read from a file before a pause for other requests."""
+CONVERTED_IN_LOOP_BYTES = 64 * 1024
+"""The largest number of bytes to convert in the event loop. More bytes are converted in a thread."""
 
 
 def refused(index: int, code: Code, records: bytes | None = b"") -> Answer:
-    """The answer for a partition that is not read (FetchResponse.partitionResponse)."""
+    """Build the response for a partition that is not read (FetchResponse.partitionResponse)."""
     return Answer(
         partition_index=index,
         error_code=code,
@@ -48,7 +48,7 @@ def refused(index: int, code: Code, records: bytes | None = b"") -> Answer:
 
 
 async def convert(answer: Answer, topic: str, fetch_offset: int, context: Context, *, from_follower: bool) -> Answer:
-    """The answer in what the version of the request can read."""
+    """Convert the records of a partition to a message format that the version of the request supports."""
     partition = context.node.partitions.get((topic, answer.partition_index))
     if partition is None:
         return answer
@@ -65,7 +65,7 @@ async def convert(answer: Answer, topic: str, fetch_offset: int, context: Contex
         return _not_converted(answer, Code.UNSUPPORTED_VERSION, release)
     if data:
         try:
-            if len(data) > CONVERTED_AT_ONCE or any(batch_takes_long(batch) for batch in batches(data)):
+            if len(data) > CONVERTED_IN_LOOP_BYTES or any(batch_takes_long(batch) for batch in batches(data)):
                 answer.records = await in_thread(lambda: down_converted(data, to_format, fetch_offset))
             else:
                 answer.records = down_converted(data, to_format, fetch_offset)
@@ -96,7 +96,7 @@ async def _bytes(answer: Answer) -> bytes:
 
 
 def _format_for(version: int, config: LogConfig) -> int | None:
-    """The format to convert to, None where the topic's own can be read."""
+    """Return the message format to convert to, or None if the client can read the topic's format."""
     if version <= 1 and config.record_version > 0:
         return 0
     if version <= 3 and config.record_version > 1:

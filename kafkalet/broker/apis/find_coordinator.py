@@ -1,11 +1,12 @@
-"""FindCoordinator v0-6: which broker coordinates a group or a transactional id.
+"""FindCoordinator v0-6: find the coordinator of a group or a transactional id.
 
-v1      transactional ids too; what went wrong in words
-v4      many keys at once
+v1  adds transactional ids and the error message (KIP-98)
+v4  accepts several keys in one request (KIP-699)
+v6  adds share partitions (KIP-932), which kafkalet does not support
 
-It is the broker that leads the key's partition of the internal topic. The topic is made when somebody first asks;
-Kafka answers COORDINATOR_NOT_AVAILABLE until its controller has done that, here the answer is there at once. Share
-groups (v6) are not served: INVALID_REQUEST.
+The coordinator is the leader of the partition of the internal topic that the key maps to. The first request creates the
+internal topic. Kafka returns COORDINATOR_NOT_AVAILABLE until its controller has created the topic; kafkalet creates it
+before it responds.
 
 Source: kafka.server.KafkaApis.handleFindCoordinatorRequest.
 """
@@ -19,7 +20,7 @@ from kafkalet.protocol.messages.find_coordinator import FindCoordinatorRequest, 
 
 TOPICS = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE}
 SHARE = 2
-NOBODY = Endpoint(-1, "", -1)
+NO_ENDPOINT = Endpoint(-1, "", -1)
 
 
 async def handle(request: FindCoordinatorRequest, context: Context) -> FindCoordinatorResponse:
@@ -58,7 +59,7 @@ def _find(key: str, key_type: int, context: Context) -> tuple[Endpoint, KafkaErr
     except KafkaError as error:
         if error.code != Code.INVALID_REQUEST:
             error = KafkaError(Code.COORDINATOR_NOT_AVAILABLE, error.message)
-        return NOBODY, error
+        return NO_ENDPOINT, error
 
 
 def _answer(key: str, endpoint: Endpoint, error: KafkaError | None) -> FindCoordinatorResponse.Coordinator:

@@ -1,4 +1,6 @@
-"""GetTelemetrySubscriptions v0: which metrics a client is to push (KIP-714). One without an id gets one.
+"""GetTelemetrySubscriptions v0: return the metrics that a client should push, and the push interval (KIP-714).
+
+A client without an instance id receives a new one.
 
 Source: org.apache.kafka.server.ClientMetricsManager.processGetTelemetrySubscriptionRequest.
 """

@@ -1,4 +1,4 @@
-"""Heartbeat v0-4: a member of a group is alive, and learns that it has to join again.
+"""Heartbeat v0-4: keep a member in its group and report rebalances to it.
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.heartbeat.
 """

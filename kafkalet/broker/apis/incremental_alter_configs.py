@@ -1,6 +1,7 @@
-"""IncrementalAlterConfigs v0-1: single properties are set, deleted, appended to, subtracted from.
+"""IncrementalAlterConfigs v0-1: change individual configuration values of resources (KIP-339).
 
-Every resource is changed for itself, wholly or not at all. Named twice it is refused each time.
+Values can be set or deleted, and list properties also appended to or subtracted from. Each resource is changed
+independently and atomically. A resource that occurs twice is refused both times.
 
 Source: kafka.server.ConfigAdminManager.preprocess, ConfigurationControlManager.incrementalAlterConfigResource.
 """
@@ -85,7 +86,10 @@ def _change(resource: Resource, context: Context, validate_only: bool) -> None:
 
 
 class _Topic:
-    """How the properties of a topic are edited, and those of a group or a subscription, none of which appends."""
+    """Edits the properties of a topic, a group or a client metrics subscription.
+
+    As in Kafka, the lists of groups and subscriptions cannot be appended to or subtracted from.
+    """
 
     def __init__(self, context: Context) -> None:
         self.release = context.release
@@ -106,7 +110,7 @@ class _Topic:
             texts[name] = ",".join(words)
 
     def list_of(self, config: Config, texts: Mapping[str, str]) -> str:
-        """The present text of a property that has to be a list."""
+        """Return the current value of a list property. Raises KafkaError for other types."""
         known = topic_properties(self.release.version).get(config.name)
         if not self.release.runs_without_zookeeper:
             return texts.get(config.name, _list_with_zookeeper(known, config))
@@ -121,7 +125,7 @@ class _Topic:
 
 
 class _Broker(_Topic):
-    """How the properties of brokers are edited."""
+    """Edits the properties of a broker or the cluster-wide default."""
 
     def list_of(self, config: Config, texts: Mapping[str, str]) -> str:
         known = known_property(config.name, self.release.version)
@@ -142,7 +146,10 @@ class _Broker(_Topic):
 
 
 def _list_with_zookeeper(known: Property | None, config: Config) -> str:
-    """The default of a property that has to be a list (ZkAdminManager.prepareIncrementalConfigs)."""
+    """Return the default of a list property. Raises KafkaError for other types.
+
+    Source: kafka.server.ZkAdminManager.prepareIncrementalConfigs.
+    """
     if known is None or config.config_operation not in (Operation.APPEND, Operation.SUBTRACT):
         raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
     if known.type is not Type.LIST:

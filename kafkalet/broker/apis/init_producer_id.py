@@ -1,14 +1,14 @@
-"""InitProducerId v0-5: an id and an epoch for an idempotent or transactional producer.
+"""InitProducerId v0-5: allocate a producer id and epoch for idempotence and transactions (KIP-98).
 
-v3      a producer names the id and epoch it has, and goes on with the next epoch (KIP-360)
-v4      PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH
+v3  allows a producer to bump the epoch of its current producer id (KIP-360)
+v4  returns PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH (KIP-588)
 
-Without a transactional id every request gets a new producer id at epoch 0 and nothing is remembered (also when the
-request names the id and epoch that the producer has: KIP-360 is for transactional producers). An id without an epoch,
-or the other way round, is INVALID_REQUEST.
+Without a transactional id, every request returns a new producer id with epoch 0 and leaves no state on the broker. This
+also applies to requests with a current producer id, because KIP-360 only covers transactional producers. A producer id
+without an epoch, or an epoch without a producer id, returns INVALID_REQUEST.
 
-With a transactional id the coordinator answers, and remembers: the same id, the next epoch, so that whoever had it
-before is fenced. What that one has left open is aborted first; CONCURRENT_TRANSACTIONS until that is done.
+With a transactional id, the transaction coordinator returns the same producer id with the next epoch, which fences the
+previous producer. It aborts an open transaction first and returns CONCURRENT_TRANSACTIONS until that is done.
 
 Source: kafka.server.KafkaApis.handleInitProducerIdRequest.
 """
@@ -23,7 +23,7 @@ from kafkalet.protocol.messages.init_producer_id import InitProducerIdRequest, I
 from kafkalet.storage.failures import StorageFailed
 
 NONE = -1
-KNOWS_FENCED = 4
+PRODUCER_FENCED_SINCE = 4
 
 
 def handle(
@@ -52,7 +52,7 @@ def handle(
 
 def _respond(result: Result, version: int) -> InitProducerIdResponse:
     return InitProducerIdResponse(
-        error_code=for_version(result.code, version, KNOWS_FENCED),
+        error_code=for_version(result.code, version, PRODUCER_FENCED_SINCE),
         producer_id=result.producer_id,
         producer_epoch=result.producer_epoch,
     )

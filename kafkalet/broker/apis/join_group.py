@@ -1,10 +1,10 @@
-"""JoinGroup v0-9: become a member of a group, and wait until all members of the next generation have joined.
+"""JoinGroup v0-9: join a group and wait until all members of the next generation have joined.
 
-v1      a rebalance timeout of its own; before, it is the session timeout
-v4      a new member is sent back once with its id (KIP-394)
-v5      static members (KIP-345)
-v7      no protocol is null, which was "" before
-v9      a static leader that comes back is told whether to skip the assignment (KIP-814)
+v1  adds a rebalance timeout; v0 uses the session timeout (KIP-62)
+v4  a new member first receives MEMBER_ID_REQUIRED with its member id, and joins again (KIP-394)
+v5  adds static members (KIP-345)
+v7  returns null instead of "" if no protocol was chosen (KIP-559)
+v9  adds skip_assignment for a static leader that rejoins (KIP-814)
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.joinGroup.
 """
@@ -19,7 +19,7 @@ from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupRes
 
 Answer = JoinGroupResponse | Delayed[JoinGroupResponse]
 
-FIRST_WITHOUT_PROTOCOL = 7
+NULL_PROTOCOL_SINCE = 7
 
 
 def handle(request: JoinGroupRequest, context: Context) -> Answer:
@@ -35,13 +35,13 @@ def handle(request: JoinGroupRequest, context: Context) -> Answer:
         group = new_classic_group(shard, request.group_id)
     caller = Caller(context.client_id, f"/{context.peer[0]}", context.version)
     answer = join(group, request, caller)
-    if context.version >= FIRST_WITHOUT_PROTOCOL:
+    if context.version >= NULL_PROTOCOL_SINCE:
         return answer
     return answer.map(_with_protocol) if isinstance(answer, Delayed) else _with_protocol(answer)
 
 
 def refuse(request: JoinGroupRequest, context: Context, error: KafkaError) -> JoinGroupResponse:
-    none = None if context.version >= FIRST_WITHOUT_PROTOCOL else ""
+    none = None if context.version >= NULL_PROTOCOL_SINCE else ""
     return JoinGroupResponse(
         error_code=error.code, protocol_name=none, leader="", member_id=request.member_id, members=[]
     )

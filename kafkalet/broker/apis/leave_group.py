@@ -1,6 +1,8 @@
-"""LeaveGroup v0-5: members leave a group, by their ids or, static ones, by their names.
+"""LeaveGroup v0-5: remove members from a group.
 
-Below v3 it is one member, whose error is that of the answer.
+v3  accepts several members, including static ones, and returns an error code for each (KIP-345)
+
+Before v3, the top-level error code is that of the only member.
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.leaveGroup, LeaveGroupResponse.
 """
@@ -10,13 +12,13 @@ from kafkalet.broker.groups.classic_protocol import leave
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 
-FIRST_WITH_MANY = 3
+SEVERAL_MEMBERS_SINCE = 3
 
 
 def handle(request: LeaveGroupRequest, context: Context) -> LeaveGroupResponse:
     shard = context.broker.coordinators.groups.shard_of(request.group_id)
     group = shard.groups.get(request.group_id)
-    many = context.version >= FIRST_WITH_MANY
+    many = context.version >= SEVERAL_MEMBERS_SINCE
     leaving = request.members if many else [LeaveGroupRequest.Member(member_id=request.member_id)]
     left = [_unknown(member) for member in leaving] if group is None else leave(group, leaving)
     return LeaveGroupResponse(members=left) if many else LeaveGroupResponse(error_code=left[0].error_code)

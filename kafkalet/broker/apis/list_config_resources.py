@@ -1,7 +1,9 @@
-"""ListConfigResources v0-1: what has a configuration, or could have one.
+"""ListConfigResources v0-1: list the resources that have a configuration.
 
-v0      subscriptions to metrics of clients only; then it was called ListClientMetricsResources (KIP-714)
-v1      by types; none stands for all (KIP-1142)
+v0  lists client metrics only; the API was named ListClientMetricsResources (KIP-1000)
+v1  lists resources of the requested types, or of all types if the request has none (KIP-1142)
+
+Topics and brokers are listed even if all of their properties have defaults.
 
 Source: kafka.server.KafkaApis.handleListConfigResources.
 """

@@ -1,7 +1,9 @@
-"""ListGroups v0-5: the groups that this broker coordinates.
+"""ListGroups v0-5: list the groups that this broker coordinates.
 
-v4      in certain states (KIP-518)
-v5      of certain types (KIP-848), in any case; one that nobody knows matches nothing
+v4  adds group states and a filter by state (KIP-518)
+v5  adds group types and a filter by type (KIP-848)
+
+The filter by type is case-insensitive. An unknown type matches no group.
 
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager.listGroups.
 """

@@ -1,13 +1,14 @@
-"""ListOffsets v0-11. One partition that fails never spoils its neighbours.
+"""ListOffsets v0-11: look up the earliest or latest offset of a partition, or the first offset at or after a timestamp.
 
-v0      offsets at which segments start, by the time of their files; any number of them
-v1+     one offset by time (>= 0: the first record at or after it) or by a special time
-v2+     isolation level: read_committed asks for the last stable offset instead of the high watermark
-v4+     leader epochs: the request is fenced by them, the answer carries them
+v0  returns the base offsets of segments, by the modification times of their files
+v1  returns one offset with its timestamp; negative timestamps have special meanings (KIP-79)
+v2  adds the isolation level: with read_committed, the latest offset is the last stable offset (KIP-98)
+v4  adds leader epochs, for fencing (KIP-320)
+v7  adds timestamp -3, the record with the largest timestamp (KIP-734)
 
-Checks come in this order: named twice, a special time that this version does not know, unknown partition, leader
-epoch, lookup. Brokers and debugging clients (replica id other than -1) see the log to its end, whatever isolation they
-ask for.
+A partition that fails does not affect the others. The checks run in this order: duplicate partition, special timestamp
+that the version does not support, unknown partition, leader epoch, lookup. Requests with a replica id other than -1
+(brokers and debugging clients) see the log up to its end, regardless of the isolation level.
 
 Source: kafka.server.KafkaApis.handleListOffsetRequest, ReplicaManager.fetchOffset.
 """
@@ -40,11 +41,11 @@ DEBUGGING = -2
 NO_EPOCH = -1
 ISOLATION_LEVELS = {0: Isolation.HIGH_WATERMARK, 1: Isolation.LAST_STABLE}
 
-# The first version that knows each special time; any other negative one is in no version.
+# The first version that supports each special timestamp. No version supports any other negative timestamp.
 SINCE = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 NEVER = 0x7FFF
-LISTED_AT_ONCE = 100
-"""More partitions are looked up in turns."""
+PARTITIONS_WITHOUT_PAUSE = 100
+"""The largest number of partitions that is looked up without a pause for other requests."""
 
 
 def handle(
@@ -56,7 +57,7 @@ def handle(
     if isolation is None and not context.release.ignores_isolation_of_replicas:
         return _refuse_all(request, Code.UNKNOWN_SERVER_ERROR)
     twice = _named_twice(request)
-    left = LISTED_AT_ONCE
+    left = PARTITIONS_WITHOUT_PAUSE
     topics = []
     try:
         for topic in request.topics:
@@ -110,7 +111,7 @@ def _list_partition(
     context: Context,
     known: Known,
 ) -> Answer:
-    """Look up one partition. Raises LongSearch (see lookup.py)."""
+    """Look up an offset in one partition. Raises LongSearch for a search that belongs in a thread (lookup.py)."""
     index = asked.partition_index
     timestamp = asked.timestamp
     if twice and (topic, index) in twice:
@@ -133,7 +134,7 @@ def _list_partition(
         )
     except KafkaError as error:
         code = error.code
-        if code == Code.OFFSET_NOT_AVAILABLE and context.version < 5:  # clients older than KIP-207 do not know it
+        if code == Code.OFFSET_NOT_AVAILABLE and context.version < 5:  # introduced by KIP-207
             code = Code.LEADER_NOT_AVAILABLE
         return Answer(partition_index=index, error_code=code)
     if found is None:
@@ -144,7 +145,7 @@ def _list_partition(
 
 
 def _named_twice(request: ListOffsetsRequest) -> set[tuple[str, int]]:
-    """The partitions that the request names more than once."""
+    """Return the partitions that occur more than once in the request."""
     if len(request.topics) == 1 and len(request.topics[0].partitions) == 1:
         return set()
     seen: set[tuple[str, int]] = set()
@@ -157,7 +158,7 @@ def _named_twice(request: ListOffsetsRequest) -> set[tuple[str, int]]:
 
 
 def _one_answer_each(topics: list[AnswerTopic]) -> list[AnswerTopic]:
-    """One entry a topic and one answer a partition: what is left when a map of partitions is grouped by topic."""
+    """Merge duplicate topics and partitions, as Kafka does when it groups a map of partitions by topic."""
     merged: dict[str, dict[int, Answer]] = {}
     for topic in topics:
         for answer in topic.partitions:
@@ -166,7 +167,7 @@ def _one_answer_each(topics: list[AnswerTopic]) -> list[AnswerTopic]:
 
 
 def _refuse_all(request: ListOffsetsRequest, code: Code) -> ListOffsetsResponse:
-    """A refusal of the request as a whole, which this API can only say on each partition."""
+    """Return the error for every partition, because the response has no top-level error code."""
     return ListOffsetsResponse(
         topics=[
             AnswerTopic(
@@ -181,7 +182,7 @@ def _refuse_all(request: ListOffsetsRequest, code: Code) -> ListOffsetsResponse:
 
 
 async def _list_all_segments(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse:
-    """Version 0 answers each entry on its own, also one that is named twice."""
+    """Answer a request of version 0, which allows duplicate partitions."""
     topics = []
     for topic in request.topics:
         answers: list[Answer] = []

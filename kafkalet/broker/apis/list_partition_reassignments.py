@@ -1,4 +1,4 @@
-"""ListPartitionReassignments v0: the partitions whose replicas are being moved (KIP-455).
+"""ListPartitionReassignments v0: list the ongoing reassignments of partitions (KIP-455).
 
 Source: org.apache.kafka.controller.ReplicationControlManager.listPartitionReassignments.
 """

@@ -1,9 +1,9 @@
-"""ListTransactions v0-2: the transactional ids that a broker coordinates (KIP-664).
+"""ListTransactions v0-2: list the transactional ids that a broker coordinates (KIP-664).
 
-v1      only those that are open for longer than a time (KIP-994)
-v2      only those whose ids match a pattern (KIP-1152)
+v1  adds a filter by duration (KIP-994)
+v2  adds a filter by a pattern of transactional ids (KIP-1152)
 
-Filters that are empty let everything pass. A state that nobody knows is named in the answer, and matches nothing.
+An empty filter matches everything. Unknown states match nothing; they are listed in unknown_state_filters.
 
 Source: kafka.coordinator.transaction.TransactionStateManager.listTransactionStates.
 """
@@ -50,7 +50,10 @@ def handle(request: ListTransactionsRequest, context: Context) -> ListTransactio
 
 
 def _matcher(pattern: str | None) -> Callable[[str], bool]:
-    """Whether a transactional id matches as a whole. INVALID_REGULAR_EXPRESSION for what is no pattern."""
+    """Return a predicate for transactional ids that match `pattern` as a whole.
+
+    Raises KafkaError (INVALID_REGULAR_EXPRESSION) if `pattern` is not a valid regular expression.
+    """
     if not pattern:
         return lambda transactional_id: True
     try:
@@ -64,7 +67,7 @@ def _matcher(pattern: str | None) -> Callable[[str], bool]:
 
 
 def _matches_beyond_ascii(pattern: str, name: str) -> bool:
-    """The same for other letters, which names of topics do not have; by Python's lights, which differ a little."""
+    """Match an id with non-ASCII characters. Python's `re` is used, whose syntax differs slightly from RE2."""
     try:
         return re.fullmatch(pattern, name) is not None
     except re.error:

@@ -1,20 +1,20 @@
-"""Metadata v0-13: brokers, topics, and who leads what.
+"""Metadata v0-13: describe the brokers and the leaders of topic partitions.
 
-v0      an empty list of topics asks for all; from v1 on null does, and an empty list for none. Replicas on brokers that
-        are gone are left out, with an error; from v1 on all replicas are told
-v4      a request may forbid that unknown topics are created
-v8      authorized operations, if asked for
-v10     topic ids in the answer
-v12     topics may be asked for by id
-v13     an error of the whole request
+v1  requests all topics by null and none by an empty list; in v0, an empty list requests all topics, and replicas on
+    offline brokers are left out with REPLICA_NOT_AVAILABLE
+v4  adds allow_auto_topic_creation
+v8  optionally returns authorized operations (KIP-430)
+v10 returns topic ids (KIP-516)
+v12 accepts topic ids (KIP-516)
+v13 adds a top-level error code (KIP-1102)
 
-Topics that exist are answered before those that do not, unknown ids before known ones, otherwise in the order of the
-request. (Kafka keeps that order for up to four topics; of more its hash sets make their own.)
+Existing topics precede missing topics, and unknown topic ids precede known ids. Otherwise topics have the order of the
+request. (Kafka keeps the order for up to four topics, and otherwise returns the order of a hash set.)
 
-A topic that does not exist and may be created automatically is created. In KRaft releases its answer this once is
-UNKNOWN_TOPIC_OR_PARTITION, and so it is where the controller refuses to create it: the broker does not wait for the
-controller. With ZooKeeper it is LEADER_NOT_AVAILABLE, or the reason of the refusal. This is the only API that creates
-topics by the way.
+A missing topic is created if automatic creation is allowed by the request and by the broker. KRaft releases return
+UNKNOWN_TOPIC_OR_PARTITION for this request, even if the controller refuses to create the topic, because the broker does
+not wait for the controller. Releases with ZooKeeper return LEADER_NOT_AVAILABLE or the error of the controller.
+Metadata is the only API that creates topics implicitly.
 
 Source: kafka.server.KafkaApis.handleTopicMetadataRequest, AutoTopicCreationManager, KRaftMetadataCache.
 """
@@ -36,10 +36,10 @@ log = logging.getLogger(__name__)
 AnswerTopic = MetadataResponse.Topic
 AnswerPartition = MetadataResponse.Topic.Partition
 
-READ_AT_ONCE = 5_000
-"""A request with more topics than this is read in a thread."""
-NOT_ASKED = -(1 << 31)
-# What everybody may do where no authorizer says otherwise: a bit for each operation of the resource (AclOperation).
+TOPICS_IN_LOOP = 5_000
+"""The largest number of requested topics that is processed in the event loop. More topics are processed in a thread."""
+NOT_REQUESTED = -(1 << 31)
+# All operations are allowed without an authorizer: one bit for each operation of the resource (AclOperation).
 TOPIC_OPERATIONS = sum(1 << operation for operation in (3, 4, 5, 6, 7, 8, 10, 11))
 CLUSTER_OPERATIONS = sum(1 << operation for operation in (5, 7, 8, 9, 10, 11, 12))
 
@@ -51,11 +51,11 @@ async def handle(request: MetadataRequest, context: Context) -> MetadataResponse
         topics = await _all_topics(request, context)
     else:
         read = partial(_read, asked, context.version)
-        refusal, ids, names = read() if len(asked) <= READ_AT_ONCE else await in_thread(read)
+        refusal, ids, names = read() if len(asked) <= TOPICS_IN_LOOP else await in_thread(read)
         if refusal:
             return _refuse_all(asked, refusal)
         topics = await (_by_ids(ids, request, context) if ids else _by_names(names, request, context))
-    cluster_operations = CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
+    cluster_operations = CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_REQUESTED
     return MetadataResponse(
         brokers=[
             MetadataResponse.Broker(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
@@ -69,17 +69,17 @@ async def handle(request: MetadataRequest, context: Context) -> MetadataResponse
 
 
 def _read(asked: list[MetadataRequest.Topic], version: int) -> tuple[Code | None, dict[bytes, None], dict[str, None]]:
-    """What is wrong with the request as a whole; the topic ids it asks for, and the names, each once."""
+    """Return the error of the whole request, if any, and the requested topic ids and names without duplicates."""
     refusal = _refusal(asked, version)
     ids = dict.fromkeys(topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID)
     return refusal, ids, dict.fromkeys(topic.name for topic in asked if topic.name is not None)
 
 
 def _refusal(asked: list[MetadataRequest.Topic], version: int) -> Code | None:
-    """What is wrong with the request as a whole.
+    """Return the error of the whole request, if any.
 
-    Versions 10 and 11 have a place for topic ids, but only from 12 on may a request fill it. A topic without name and
-    without id is nothing that Kafka's handler is prepared for.
+    Versions 10 and 11 have a field for topic ids, but requests may use it only since version 12. A topic with neither
+    name nor id makes Kafka's handler fail.
     """
     for topic in asked:
         if version < 12 and (topic.name is None or topic.topic_id != ZERO_UUID):
@@ -130,7 +130,7 @@ async def _by_names(names: Iterable[str], request: MetadataRequest, context: Con
         if topic is not None:
             existing.append(_known(topic, request, context))
         elif creates and not _is_legal(name):
-            illegal.append(name)  # these never reach the controller, so their answers come first
+            illegal.append(name)  # the broker refuses these without the controller, so they come first
         else:
             missing.append(name)
     unknown = []
@@ -165,13 +165,13 @@ def _missing(name: str, creates: bool, request: MetadataRequest, context: Contex
 
 
 def _create(name: str, context: Context) -> Code:
-    """Create a topic; what its first answer says."""
+    """Create a topic and return the error code for the request that caused it."""
     code = Code.LEADER_NOT_AVAILABLE
     try:
         context.controller.auto_create_topic(name)
     except KafkaError as error:
         code = error.code
-        log.debug("topic %s was asked for and cannot be created: %s", quoted(name), code.name)
+        log.debug("cannot create topic %s automatically: %s", quoted(name), code.name)
     return code if context.release.waits_for_created_topics else Code.UNKNOWN_TOPIC_OR_PARTITION
 
 
@@ -188,7 +188,7 @@ def _known(topic: TopicState, request: MetadataRequest, context: Context) -> Ans
 
 
 def _operations(request: MetadataRequest) -> int:
-    return TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
+    return TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_REQUESTED
 
 
 def _partition(state: PartitionState, alive: Collection[int], context: Context) -> AnswerPartition:
@@ -199,7 +199,7 @@ def _partition(state: PartitionState, alive: Collection[int], context: Context) 
     if state.leader == NO_LEADER:
         code = Code.LEADER_NOT_AVAILABLE
         if context.node.feature_level("eligible.leader.replicas.version"):
-            isr = []  # KIP-966: who was in sync last is now only eligible
+            isr = []  # KIP-966: the last in-sync replicas are now only eligible leaders
     elif offline and version == 0:
         code = Code.REPLICA_NOT_AVAILABLE
     return AnswerPartition(

@@ -1,14 +1,14 @@
-"""OffsetCommit v0-10: keep how far a group has read.
+"""OffsetCommit v0-10: commit the offsets of a consumer group.
 
-Members of a group commit with their generation (or member epoch); clients that use no group protocol with none, into a
-group without members, which is made on the way. The answer comes when the offsets are in the log of every in-sync
-replica.
+v0  stores offsets in ZooKeeper, separately from those of later versions
+v1  stores offsets in Kafka; adds the generation and the member id, for fencing, and a timestamp for each offset
+v2  replaces the timestamps with one retention time; up to v4, the offsets expire after it, even if the group is active
+v9  returns GROUP_ID_NOT_FOUND instead of ILLEGAL_GENERATION if the group of a member does not exist (KIP-848)
+v10 replaces topic names with topic ids (KIP-848)
 
-v0     kept in ZooKeeper, apart from what later versions keep
-v1     each offset has a time of its own
-v2-4   how long the offsets are to be kept; then they expire then, whatever becomes of the group
-v9     a generation of a group that does not exist: 69 instead of 22
-v10    topics by id
+Group members commit with their generation or member epoch. A client without a group protocol commits without a
+generation, and only to a group without members. The group is created if it does not exist. The response waits until all
+in-sync replicas have the offsets.
 
 Source: kafka.server.KafkaApis.handleOffsetCommitRequest, OffsetMetadataManager.commitOffset.
 """
@@ -59,7 +59,7 @@ def refuse(request: OffsetCommitRequest, context: Context, error: KafkaError) ->
 
 
 def _check(request: OffsetCommitRequest, asked: list[Asked], shard: Shard, context: Context) -> None:
-    """May this client commit? Raises KafkaError."""
+    """Raise KafkaError unless the client may commit to the group."""
     epoch = request.generation_id_or_member_epoch
     if epoch >= 0 and request.group_id not in shard.groups:
         tells = context.version >= 9 and context.release.tells_commits_of_unknown_groups
@@ -75,14 +75,14 @@ def _check(request: OffsetCommitRequest, asked: list[Asked], shard: Shard, conte
 def _commit_to_zookeeper(
     request: OffsetCommitRequest, asked: list[Asked], answer: CommitAnswer[Answer], context: Context
 ) -> OffsetCommitResponse:
-    """ZooKeeper keeps the offset alone, and asks nobody who he is."""
+    """Store the offsets as ZooKeeper did: without metadata, and without a check of the member."""
     limit = context.node.config.offset_metadata_max_bytes
 
     def keep(topic: str, index: int, offset: int, metadata: str | None) -> Code:
         if is_too_long(metadata, limit):
             return Code.OFFSET_METADATA_TOO_LARGE
         if not request.group_id:
-            return Code.UNKNOWN_SERVER_ERROR  # there is no such path
+            return Code.UNKNOWN_SERVER_ERROR  # Kafka fails because the ZooKeeper path is invalid
         context.node.metadata.keep_zookeeper_offset(request.group_id, topic, index, offset)
         return Code.NONE
 

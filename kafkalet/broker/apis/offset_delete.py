@@ -1,7 +1,8 @@
-"""OffsetDelete v0: forget how far a group has read in some partitions (KIP-496).
+"""OffsetDelete v0: delete committed offsets of a group (KIP-496).
 
-A group with members keeps the offsets of topics that they read (86), and all of them where it is not known what they
-read (68). Partitions that do not exist are answered so (3); those that were never committed are no error.
+Topics that the members of the group subscribe to return GROUP_SUBSCRIBED_TO_TOPIC. If the subscriptions of the members
+are unknown, the whole request returns NON_EMPTY_GROUP. Missing partitions return UNKNOWN_TOPIC_OR_PARTITION. Partitions
+without a committed offset succeed.
 
 Source: kafka.server.KafkaApis.handleOffsetDeleteRequest, OffsetMetadataManager.deleteOffsets.
 """
@@ -18,7 +19,7 @@ Answers = list[tuple[str, int, Code]]
 
 
 def handle(request: OffsetDeleteRequest, context: Context) -> OffsetDeleteResponse | Delayed[OffsetDeleteResponse]:
-    unknown, found = _sort_out(request, context)
+    unknown, found = _partitions(request, context)
     shard = context.broker.coordinators.groups.shard_of(request.group_id)
     group = shard.groups.get(request.group_id)
     if group is None:
@@ -49,8 +50,8 @@ def refuse(request: OffsetDeleteRequest, context: Context, error: KafkaError) ->
     return OffsetDeleteResponse(error_code=error.code, topics=[])
 
 
-def _sort_out(request: OffsetDeleteRequest, context: Context) -> tuple[Answers, list[Key]]:
-    """The answers for partitions that do not exist, and the partitions that do."""
+def _partitions(request: OffsetDeleteRequest, context: Context) -> tuple[Answers, list[Key]]:
+    """Return the results for missing partitions, and the existing partitions."""
     unknown: Answers = []
     found: list[Key] = []
     for topic in request.topics:

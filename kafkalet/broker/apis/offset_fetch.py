@@ -1,14 +1,15 @@
-"""OffsetFetch v0-10: how far groups have read.
+"""OffsetFetch v0-10: return the committed offsets of consumer groups.
 
-v0     from ZooKeeper
-v2     null for all partitions; an error of the whole group
-v7     whether offsets that a transaction may still change are refused (88)
-v8     many groups at once
-v9     members of the consumer protocol say who they are; one that is not, or of another epoch, gets an error (KIP-848)
-v10    topics by id
+v0  reads offsets from ZooKeeper
+v2  requests all partitions by null; adds an error code for the whole group (KIP-88)
+v7  adds require_stable, which refuses offsets of pending transactions with UNSTABLE_OFFSET_COMMIT (KIP-447)
+v8  accepts several groups in one request (KIP-709)
+v9  adds the member id and the member epoch, for fencing (KIP-848)
+v10 replaces topic names with topic ids (KIP-848)
 
-What was never committed is -1 with empty metadata, whether the topic or the group exists or not. Readers see what
-every in-sync replica has; those who want stable offsets see what is newest, and wait until every replica has it.
+A partition without a committed offset returns -1 and empty metadata, even if its topic or the group does not exist. The
+response contains offsets that all in-sync replicas have. With require_stable, it contains the newest offsets and waits
+until all in-sync replicas have them.
 
 Source: kafka.server.KafkaApis.handleOffsetFetchRequest, OffsetMetadataManager.fetchOffsets, OffsetFetchResponse.
 """
@@ -30,7 +31,7 @@ Group = OffsetFetchResponse.Group
 Topic = Group.Topic
 Partition = Topic.Partition
 
-NOWHERE = CommittedOffset(-1)
+NO_OFFSET = CommittedOffset(-1)
 
 
 def handle(request: OffsetFetchRequest, context: Context) -> Answer:
@@ -57,7 +58,7 @@ def refuse(request: OffsetFetchRequest, context: Context, error: KafkaError) -> 
 
 
 class _Reader:
-    """What one group has committed, as of now."""
+    """Reads the committed offsets of one group."""
 
     def __init__(self, asked: OffsetFetchRequest.Group, require_stable: bool, context: Context) -> None:
         self.context = context
@@ -65,7 +66,7 @@ class _Reader:
         self.must_be_stable = require_stable
         self.shard: Shard | None = None
         self.last_offset = -1
-        """What has to be replicated before the answer may go out; -1 where nothing has."""
+        """The offset that has to be replicated before the response is sent, or -1 if the response need not wait."""
         try:
             self.answer = Group(group_id=asked.group_id, topics=self._read(asked))
         except KafkaError as error:
@@ -91,7 +92,7 @@ class _Reader:
             topic_id = ZERO_UUID
             if self.context.version >= 10:
                 state = self.context.node.metadata.topics.get(name)
-                if state is None:  # it has no id any more
+                if state is None:  # deleted, so its topic id is unknown
                     continue
                 topic_id = state.topic_id
             partitions = self._partitions(shard, name, by_partition, by_partition)
@@ -108,7 +109,7 @@ class _Reader:
         if self.context.version >= 10:
             state = self.context.node.metadata.topic_by_id(asked.topic_id)
             if state is None:
-                unknown = [_answer(index, NOWHERE, Code.UNKNOWN_TOPIC_ID) for index in indexes]
+                unknown = [_answer(index, NO_OFFSET, Code.UNKNOWN_TOPIC_ID) for index in indexes]
                 return Topic(topic_id=asked.topic_id, partitions=unknown)
             name = state.name
         partitions = self._partitions(shard, name, indexes, committed.get(name, {}))
@@ -118,11 +119,11 @@ class _Reader:
         self, shard: Shard, topic: str, indexes: Iterable[int], by_partition: Mapping[int, CommittedOffset]
     ) -> list[Partition]:
         if not self.must_be_stable:
-            return [_answer(index, by_partition.get(index, NOWHERE), Code.NONE) for index in indexes]
+            return [_answer(index, by_partition.get(index, NO_OFFSET), Code.NONE) for index in indexes]
         return [
-            _answer(index, NOWHERE, Code.UNSTABLE_OFFSET_COMMIT)
+            _answer(index, NO_OFFSET, Code.UNSTABLE_OFFSET_COMMIT)
             if self._is_unstable(shard, topic, index)
-            else _answer(index, by_partition.get(index, NOWHERE), Code.NONE)
+            else _answer(index, by_partition.get(index, NO_OFFSET), Code.NONE)
             for index in indexes
         ]
 
@@ -138,7 +139,7 @@ class _Reader:
 
 
 def _once(asked: Iterable[AskedTopic | OffsetFetchRequest.Topic]) -> list[AskedTopic]:
-    """Each topic and partition once, and no topic without partitions."""
+    """Remove duplicate topics and partitions, and topics without partitions."""
     topics: dict[str, dict[int, None]] = {}
     for topic in asked:
         if topic.partition_indexes:
@@ -170,13 +171,13 @@ def _when_replicated(readers: list[_Reader], context: Context) -> Answer:
 
 
 def _as_one_group(group: Group, request: OffsetFetchRequest, version: int) -> OffsetFetchResponse:
-    """The answer in the form it had before v8."""
+    """Build the response to a request for a single group, as before v8."""
     code = Code(group.error_code)
     if version >= 8:
         return OffsetFetchResponse(
             groups=[Group(group_id=g.group_id, topics=[], error_code=code) for g in request.groups]
         )
-    if code is not Code.NONE and version < 2:  # there is room for it only with the partitions
+    if code is not Code.NONE and version < 2:  # without a top-level error code
         return OffsetFetchResponse(topics=_each(request, lambda topic, index: _old(index, -1, code)))
     return OffsetFetchResponse(error_code=code, topics=[_as_old(topic) for topic in group.topics])
 
@@ -202,7 +203,7 @@ def _from_zookeeper(request: OffsetFetchRequest, context: Context) -> OffsetFetc
 
     def find(topic: str, index: int) -> OldTopic.Partition:
         if not request.group_id:
-            return _old(index, -1, Code.UNKNOWN_SERVER_ERROR)  # there is no such path
+            return _old(index, -1, Code.UNKNOWN_SERVER_ERROR)  # Kafka fails because the ZooKeeper path is invalid
         offset = metadata.zookeeper_offset(request.group_id, topic, index)
         if offset is None or metadata.partition(topic, index) is None:
             return _old(index, -1, Code.UNKNOWN_TOPIC_OR_PARTITION)
@@ -212,7 +213,7 @@ def _from_zookeeper(request: OffsetFetchRequest, context: Context) -> OffsetFetc
 
 
 def _each(request: OffsetFetchRequest, answer: Callable[[str, int], OldTopic.Partition]) -> list[OldTopic]:
-    """An answer for each partition that an old request names."""
+    """Build a result for each partition of a request before v8."""
     return [
         OldTopic(name=topic.name, partitions=[answer(topic.name, index) for index in topic.partition_indexes])
         for topic in _once(request.topics or ())

@@ -1,8 +1,11 @@
-"""OffsetForLeaderEpoch v0-4: where a leader epoch ends in this log, for readers that suspect a truncation (KIP-320).
+"""OffsetForLeaderEpoch v0-4: return the end offset of a leader epoch, so that a log can be truncated to it (KIP-101).
 
-The answer names the largest epoch at or below the one asked for and its end offset: the start of the next epoch, or
-the log end offset for the latest. An epoch that is newer than any known answers -1 and -1 without an error. Only the
-leader answers, whoever asks.
+v1  returns the epoch that was found, which may be lower than the requested one (KIP-279)
+v2  allows consumers; adds the current leader epoch, for fencing (KIP-320)
+
+The response contains the largest epoch that is not above the requested one, and its end offset: the start offset of the
+next epoch, or the log end offset for the latest epoch. An epoch above the latest returns -1 for both, without an error.
+Only the leader of the partition answers.
 
 Source: kafka.server.ReplicaManager.lastOffsetForLeaderEpoch.
 """

@@ -1,16 +1,19 @@
-"""Produce v0-13: append record batches.
+"""Produce v0-13: append record batches to partitions.
 
-v0-v2   message sets in formats 0 and 1, converted on their way in; v1 throttle time, v2 append time
-v3      format 2 (one batch a partition), transactional id
-v5      log start offset
-v8      which records were refused, and why
-v10     the current leader beside NOT_LEADER_OR_FOLLOWER
-v13     topic ids instead of names
+v0  accepts message format 0, which is converted before it is appended
+v2  accepts message format 1; returns the append time (KIP-32)
+v3  requires message format 2, with one batch per partition; adds transactional ids (KIP-98)
+v5  returns the log start offset
+v8  adds record errors and the error message (KIP-467)
+v10 adds the current leader to NOT_LEADER_OR_FOLLOWER (KIP-951)
+v13 replaces topic names with topic ids (KIP-516)
 
-acks 0: no answer; on any error the connection closes, which is all that such a producer can notice. acks 1: answered
-when the leader has the records. acks -1: when all in-sync replicas have them, or timeout_ms is up. A partition that is
-named twice counts once, with the last of its records whose head is in order, and a refusal of others is its answer.
-Topics that brokers keep for themselves are closed to all but Kafka's own tools.
+acks=0    no response; the broker reports an error by closing the connection
+acks=1    responds when the leader has appended the records
+acks=-1   responds when all in-sync replicas have the records, or after timeout_ms
+
+If a partition occurs twice, only its last valid records are appended; if any other entry for it is refused, the
+response contains that error. Only clients with the client id of Kafka's admin client may produce to internal topics.
 
 Source: kafka.server.KafkaApis.handleProduceRequest, ReplicaManager.appendRecords, DelayedProduce.
 """
@@ -39,15 +42,15 @@ Key = tuple[str, bytes, int]
 
 ALL_IN_SYNC = -1
 LEADER = 1
-NO_ANSWER = 0
-APPENDED_AT_ONCE = 20
-"""More partitions are appended to in turns."""
+NO_RESPONSE = 0
+PARTITIONS_WITHOUT_PAUSE = 20
+"""The largest number of partitions that is appended to without a pause for other requests."""
 UNKNOWN = -1
 ADMIN_CLIENT = "__admin_client"
 
 
 class Pending(NamedTuple):
-    """Records that are in the leader's log and wait for the in-sync replicas."""
+    """Appended records that wait for the other in-sync replicas."""
 
     answer: Answer
     required_offset: int
@@ -64,10 +67,10 @@ def handle(request: ProduceRequest, context: Context) -> Answered | Coroutine[An
             {key: _refused(key, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for key, _ in given}, request, context
         )
     if any(chunk is None and metadata.partition(key[0], key[2]) for key, chunk in given):
-        return Delayed()  # null records break Kafka's handler: it never answers, and serves that connection no more
+        return Delayed()  # null records crash Kafka's handler: the request and the rest of the connection hang
     sound, refused = _sift(given, context)
     is_verified = request.transactional_id is not None and context.release.verifies_transactions
-    if is_verified or len(sound) > APPENDED_AT_ONCE or any(map(takes_long, sound.values())):
+    if is_verified or len(sound) > PARTITIONS_WITHOUT_PAUSE or any(map(takes_long, sound.values())):
         return _append_in_turns(sound, refused, request, context)
     pending: dict[Key, Pending] = {}
     answers = {key: _append(key, chunk, NOTHING_TO_VERIFY, request, context, pending) for key, chunk in sound.items()}
@@ -77,7 +80,7 @@ def handle(request: ProduceRequest, context: Context) -> Answered | Coroutine[An
 async def _append_in_turns(
     sound: dict[Key, Buffer], refused: dict[Key, Answer], request: ProduceRequest, context: Context
 ) -> Answered:
-    """Append what may take long, or waits for the coordinator of a transaction first."""
+    """Append records that may take long to validate, or that the transaction coordinator has to verify first."""
     verified = NOTHING_TO_VERIFY
     if request.transactional_id is not None and context.release.verifies_transactions:
         chunks = {(name, index): chunk for (name, _, index), chunk in sound.items()}
@@ -97,12 +100,15 @@ async def _append_in_turns(
 async def _validate_in_thread(
     key: Key, chunk: Buffer, verified: Verified, context: Context
 ) -> Callable[[], ValidatedBatches] | None:
-    """Return what gives the accepted entries, or raises why they are refused; None if the partition refuses them."""
+    """Validate records in a thread, and return a function that returns the accepted entries or raises KafkaError.
+
+    Returns None if the partition does not accept records.
+    """
     name, _, index = key
     try:
         validation = context.node.partition(name, index).validation(chunk, verified.guards.get((name, index)))
     except KafkaError:
-        return None  # for a reason that `_append` will find, too
+        return None  # `_append` raises the same error again
 
     def outcome() -> Callable[[], ValidatedBatches]:
         try:
@@ -143,7 +149,10 @@ def _records(request: ProduceRequest, context: Context) -> Iterator[tuple[Key, B
 
 
 def _sift(given: list[tuple[Key, Buffer | None]], context: Context) -> tuple[dict[Key, Buffer], dict[Key, Answer]]:
-    """What may go to a log, and what is refused before any log is asked. An error of the broker breaks the request."""
+    """Split the entries into those to append and those that are refused before they reach a log.
+
+    Raises KafkaError (UNKNOWN_SERVER_ERROR) for records that make Kafka fail the whole request.
+    """
     sound: dict[Key, Buffer] = {}
     refused: dict[Key, Answer] = {}
     for key, chunk in given:
@@ -170,7 +179,7 @@ def _sift(given: list[tuple[Key, Buffer | None]], context: Context) -> tuple[dic
 
 
 def refuse(request: ProduceRequest, context: Context, error: KafkaError) -> ProduceResponse | None:
-    """Every partition is refused, as by a first batch whose head is broken (ProduceRequest.getErrorResponse)."""
+    """Return the error for every partition (ProduceRequest.getErrorResponse)."""
     keys = (key for key, _ in _records(request, context))
     return _answer({key: _refused(key, error.code, error.message) for key in keys}, request, context)
 
@@ -184,11 +193,11 @@ def _append(
     pending: dict[Key, Pending],
     outcome: Callable[[], ValidatedBatches] | None = None,
 ) -> Answer:
-    """Append to one partition; `outcome` is that of the validation, if it is known already."""
+    """Append to one partition. `outcome` is the result of a validation that has already run."""
     name, _, index = key
     if (not_verified := verified.refusals.get((name, index))) is not None:
         return _refused_by(not_verified, key, context)
-    if request.acks not in (ALL_IN_SYNC, LEADER, NO_ANSWER):
+    if request.acks not in (ALL_IN_SYNC, LEADER, NO_RESPONSE):
         return _refused(key, Code.INVALID_REQUIRED_ACKS)
     if name in INTERNAL_TOPICS and context.client_id != ADMIN_CLIENT:
         return _refused(key, Code.INVALID_TOPIC_EXCEPTION)
@@ -233,7 +242,7 @@ def _refused_by(error: KafkaError, key: Key, context: Context) -> Answer:
 
 
 def _name_leader(answer: Answer, key: Key, context: Context) -> Answer:
-    """Tell who leads now, where the version has a place for it (KIP-951)."""
+    """Add the current leader, if the version supports it (KIP-951)."""
     state = context.metadata.partition(key[0], key[2])
     if context.version >= 10 and state is not None:
         answer.current_leader = Answer.LeaderIdAndEpoch(leader_id=state.leader, leader_epoch=state.leader_epoch)
@@ -241,7 +250,7 @@ def _name_leader(answer: Answer, key: Key, context: Context) -> Answer:
 
 
 def _records_refused(key: Key, refusal: RecordsRefused, log_start_offset: int) -> Answer:
-    """The answer that names the bad records (KIP-467)."""
+    """Build the result for refused records, with an error for each bad record (KIP-467)."""
     answer = _refused(key, refusal.code, refusal.message, log_start_offset)
     answer.record_errors = [
         Answer.RecordError(batch_index=error.batch_index, batch_index_error_message=error.message)
@@ -251,10 +260,10 @@ def _records_refused(key: Key, refusal: RecordsRefused, log_start_offset: int) -
 
 
 def _settle(pending: dict[Key, Pending], context: Context) -> bool:
-    """Look at what still waits (DelayedProduce.tryComplete); say whether nothing does any more."""
+    """Complete the partitions that are replicated (DelayedProduce.tryComplete). Return True if none is pending."""
     for key, (answer, required_offset) in list(pending.items()):
         try:
-            partition = context.node.partition(key[0], key[2])  # anew: the topic may have been deleted
+            partition = context.node.partition(key[0], key[2])  # the topic may have been deleted
             if partition.log_for(None).high_watermark < required_offset:
                 continue
             if not partition.has_enough_replicas:
@@ -274,7 +283,7 @@ def _time_out(answers: dict[Key, Answer], pending: dict[Key, Pending]) -> dict[K
 
 
 def _answer(answers: dict[Key, Answer], request: ProduceRequest, context: Context) -> ProduceResponse | None:
-    if request.acks == NO_ANSWER:
+    if request.acks == NO_RESPONSE:
         failed = {f"{key[0]}-{key[2]}": answer.error_code for key, answer in answers.items() if answer.error_code}
         if failed:
             refusals = ", ".join(f"{name}: {Code(code).name}" for name, code in failed.items())
@@ -289,7 +298,7 @@ def _answer(answers: dict[Key, Answer], request: ProduceRequest, context: Contex
 
 
 def _endpoints(answers: dict[Key, Answer], context: Context) -> list[ProduceResponse.NodeEndpoint]:
-    """Where the leaders are that the answer names (KIP-951)."""
+    """Return the endpoints of the current leaders in the response (KIP-951)."""
     leaders = {answer.current_leader.leader_id for answer in answers.values() if answer.current_leader is not None}
     endpoints = context.metadata.endpoints
     return [

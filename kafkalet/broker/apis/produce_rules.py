@@ -1,11 +1,11 @@
-"""What a Produce request may carry, by its version, before any log looks at it.
+"""Checks of the records in a Produce request before they reach a log. They depend on the version of the request.
 
-    is_transactional    what a whole request is refused for, or needs a transactional id for
-    check_produced      what a request may carry in one partition (ProduceRequest.validateRecords)
-    check_first_header  what breaks the search for producer ids
-    WITHOUT_LOG_START   which errors are answered with log start offset -1
+    is_transactional    checks whether the request needs a transactional id
+    check_produced      checks the format of the records of a partition (ProduceRequest.validateRecords)
+    check_first_header  checks that the first batch has a complete header
+    WITHOUT_LOG_START   the errors that are returned with log start offset -1
 
-Batches and their records are validated by the log (kafkalet.storage.validation).
+The log validates the batches and their records (kafkalet.storage.validation).
 """
 
 from kafkalet.protocol.errors import Code, KafkaError
@@ -31,14 +31,15 @@ ONE_BATCH_SINCE = 3
 ZSTD_SINCE = 7
 """Versions of Produce (KIP-98, KIP-110)."""
 WITHOUT_LOG_START = frozenset({Code.CORRUPT_MESSAGE, Code.MESSAGE_TOO_LARGE, Code.RECORD_LIST_TOO_LARGE})
-"""The refusals of a log that are answered with log start offset -1 (ReplicaManager.appendToLocalLog)."""
+"""The errors of a log that are returned with log start offset -1 (ReplicaManager.appendToLocalLog)."""
 
 
 def check_produced(records: Buffer, version: int) -> None:
-    """Raise unless a request of Produce `version` may carry these records (ProduceRequest.validateRecords).
+    """Raise KafkaError unless a Produce request of `version` may contain these records.
 
-    Since v3 that is exactly one batch of format 2, which since v7 may be compressed with zstd; a cut-off rest is
-    ignored. Before v3 everything may come. The answer has log start offset -1 and no text. Raises KafkaError.
+    Since v3, the records have to be exactly one batch of format 2; an incomplete batch at the end is ignored. zstd is
+    allowed since v7. Earlier versions may contain anything. The error has no message, and the log start offset in the
+    response is -1 (ProduceRequest.validateRecords).
     """
     if version < ONE_BATCH_SINCE or (version >= ZSTD_SINCE and _is_one_batch(records)):
         return
@@ -58,21 +59,21 @@ def check_produced(records: Buffer, version: int) -> None:
 
 
 def check_first_header(records: Buffer) -> None:
-    """Raise when the first batch is too short for its header.
+    """Raise KafkaError if the first batch is too short for its header.
 
-    Kafka looks for a producer id, which may lie beyond the end, before it finds the checksum wrong. Raises KafkaError:
-    CORRUPT_MESSAGE, or UNKNOWN_SERVER_ERROR, which is then the answer for all partitions of the request.
+    Kafka reads the producer id, which may lie beyond the end of the batch, before it verifies the checksum. The error
+    is CORRUPT_MESSAGE, or UNKNOWN_SERVER_ERROR, which then fails all partitions of the request.
     """
     if short_bytes := _short_first_batch(records):
         raise KafkaError(Code.UNKNOWN_SERVER_ERROR if short_bytes < PRODUCER_EPOCH_AT else Code.CORRUPT_MESSAGE)
 
 
 def is_transactional(records: Buffer) -> bool:
-    """Whether these records ask for a transactional id: what the first batch says (RequestUtils).
+    """Return True if the first batch is transactional (RequestUtils).
 
-    Kafka asks that of all partitions before it looks at any, so a KafkaError from here is the answer for each partition
-    of the request, with its text and log start offset -1: CORRUPT_MESSAGE for a first batch whose length or magic
-    cannot be.
+    Raises KafkaError (CORRUPT_MESSAGE) if the length or magic of the first batch is invalid. Kafka makes this check for
+    all partitions before it processes any, so the error applies to every partition of the request, with its message and
+    log start offset -1.
     """
     if _is_one_batch(records) or _short_first_batch(records):
         return records[ATTRIBUTES_AT + 1] & TRANSACTIONAL != 0
@@ -83,7 +84,7 @@ def is_transactional(records: Buffer) -> bool:
 
 
 def _is_old(records: Buffer) -> bool:
-    """Whether a whole message of format 0 or 1 comes first, be it so short that nothing is in it."""
+    """Return True if the records begin with a complete message of format 0 or 1, even one without content."""
     if len(records) < LOG_OVERHEAD + MIN_LENGTH or records[MAGIC_AT] >= FORMAT:
         return False
     length: int = INT32.unpack_from(records, LENGTH_AT)[0]
@@ -91,7 +92,7 @@ def _is_old(records: Buffer) -> bool:
 
 
 def _is_one_batch(records: Buffer) -> bool:
-    """Whether one batch of format 2 fills `records`, as almost always."""
+    """Return True if `records` is exactly one batch of format 2, the usual case."""
     size = len(records)
     if size < HEADER_SIZE or records[MAGIC_AT] != FORMAT:
         return False
@@ -100,7 +101,7 @@ def _is_one_batch(records: Buffer) -> bool:
 
 
 def _short_first_batch(records: Buffer) -> int:
-    """The size of a first batch of format 2 that has no room for its header, which Kafka notices late; else 0."""
+    """Return the size of the first batch if it has format 2 and is shorter than its header, otherwise 0."""
     if len(records) < LOG_OVERHEAD + MIN_LENGTH or records[MAGIC_AT] != FORMAT:
         return 0
     size: int = LOG_OVERHEAD + INT32.unpack_from(records, LENGTH_AT)[0]

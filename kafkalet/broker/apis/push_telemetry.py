@@ -1,4 +1,4 @@
-"""PushTelemetry v0: metrics of a client (KIP-714), which nobody receives here.
+"""PushTelemetry v0: accept the metrics of a client (KIP-714). The broker validates the request and drops the metrics.
 
 Source: org.apache.kafka.server.ClientMetricsManager.processPushTelemetryRequest.
 """

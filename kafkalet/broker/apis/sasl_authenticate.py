@@ -1,6 +1,6 @@
-"""SaslAuthenticate v0-2, on listeners without authentication, which are all that there are: ILLEGAL_SASL_STATE.
+"""SaslAuthenticate v0-2: refuse authentication with ILLEGAL_SASL_STATE, because no listener uses SASL.
 
-Source: kafka.server.KafkaApis.handleSaslAuthenticateRequest; with SASL the exchange never comes as far as that.
+Source: kafka.server.KafkaApis.handleSaslAuthenticateRequest, which Kafka calls only on listeners without SASL.
 """
 
 from kafkalet.broker.context import Context
@@ -11,6 +11,6 @@ from kafkalet.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 def handle(request: SaslAuthenticateRequest, context: Context) -> SaslAuthenticateResponse:
     return SaslAuthenticateResponse(
         error_code=Code.ILLEGAL_SASL_STATE,
-        error_message="this listener does not authenticate: the client is in already",
+        error_message="this listener does not use SASL: connect without authentication",
         auth_bytes=b"",
     )

@@ -1,6 +1,6 @@
-"""SaslHandshake v0-1, on listeners without authentication, which are all that there are: ILLEGAL_SASL_STATE.
+"""SaslHandshake v0-1: refuse authentication with ILLEGAL_SASL_STATE, because no listener uses SASL.
 
-Source: kafka.server.KafkaApis.handleSaslHandshakeRequest; with SASL the exchange never comes as far as that.
+Source: kafka.server.KafkaApis.handleSaslHandshakeRequest, which Kafka calls only on listeners without SASL.
 """
 
 from kafkalet.broker.context import Context

@@ -1,6 +1,6 @@
-"""SyncGroup v0-5: the leader brings the assignments, each member fetches its own.
+"""SyncGroup v0-5: send the assignments of all members from the leader, and return to each member its own.
 
-Since v5 a member says which protocol it takes the group to use; it must.
+v5  requires the protocol type and name, to detect a mismatch (KIP-559)
 
 Source: kafka.server.KafkaApis.handleSyncGroupRequest, GroupCoordinatorService.syncGroup.
 """
@@ -11,11 +11,11 @@ from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
-FIRST_WITH_PROTOCOL = 5
+PROTOCOL_SINCE = 5
 
 
 def handle(request: SyncGroupRequest, context: Context) -> SyncGroupResponse | Delayed[SyncGroupResponse]:
-    if context.version >= FIRST_WITH_PROTOCOL and (request.protocol_type is None or request.protocol_name is None):
+    if context.version >= PROTOCOL_SINCE and (request.protocol_type is None or request.protocol_name is None):
         raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
     shard = context.broker.coordinators.groups.shard_of(request.group_id)
     group = shard.groups.get(request.group_id)

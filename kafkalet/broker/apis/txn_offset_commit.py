@@ -1,13 +1,14 @@
-"""TxnOffsetCommit v0-6: keep how far a group has read, if the transaction is committed.
+"""TxnOffsetCommit v0-6: commit the offsets of a consumer group as part of a transaction (KIP-98).
 
-The offsets are records of the transaction in the group's log: they count when its marker comes, and until then
-OffsetFetch refuses to tell stable offsets of these partitions. Before the first record is written the transaction
-coordinator is asked whether the log belongs to the transaction (KIP-890).
+v3  adds the generation, the member id and the instance id, for fencing (KIP-447)
+v4  returns TRANSACTION_ABORTABLE instead of INVALID_TXN_STATE (KIP-890)
+v5  adds the group to the transaction implicitly, without AddOffsetsToTxn (KIP-890)
+v6  replaces topic names with topic ids; returns STALE_MEMBER_EPOCH, and GROUP_ID_NOT_FOUND for a missing group, instead
+    of ILLEGAL_GENERATION
 
-v3     the member says who it is; before, nobody asks
-v4     TRANSACTION_ABORTABLE instead of INVALID_TXN_STATE
-v5     the group's log is added to the transaction by this, without AddOffsetsToTxn
-v6     topics by id; a stale member epoch is told so, and 69 for a generation of a group that does not exist
+The offsets are transactional records in the log of the group. They take effect with the commit marker; until then, an
+OffsetFetch for stable offsets refuses these partitions. Before the first record is written, the transaction coordinator
+verifies that the log belongs to the transaction (KIP-890).
 
 Source: kafka.server.KafkaApis.handleTxnOffsetCommitRequest, OffsetMetadataManager.commitTransactionalOffset.
 """
@@ -27,14 +28,14 @@ from kafkalet.storage.verification import Guard
 
 Answer = TxnOffsetCommitResponse | Delayed[TxnOffsetCommitResponse]
 
-KNOWS_LOADING = 2
-KNOWS_IDS = 6
+LOAD_IN_PROGRESS_SINCE = 2
+TOPIC_IDS_SINCE = 6
 NO_SEQUENCE = -1
 
 
 def handle(request: TxnOffsetCommitRequest, context: Context) -> Answer:
     answer = CommitAnswer(TxnOffsetCommitResponse.Topic)
-    asked = sort_out(request, context, answer, by_id=context.version >= KNOWS_IDS)
+    asked = sort_out(request, context, answer, by_id=context.version >= TOPIC_IDS_SINCE)
     if not asked:
         return TxnOffsetCommitResponse(topics=answer.topics)
     try:
@@ -50,7 +51,7 @@ def handle(request: TxnOffsetCommitRequest, context: Context) -> Answer:
 
 
 def _start_verification(request: TxnOffsetCommitRequest, shard: Shard, context: Context) -> Guard | None:
-    """What stands for the question to the transaction coordinator; None where it need not be asked."""
+    """Return the guard of a verification by the transaction coordinator, or None if none is needed."""
     operation = Operation.of_txn_offset_commit(context.version)
     is_asked = operation is Operation.ADD or context.node.config.transaction_partition_verification_enable
     if not context.release.verifies_transactions or not is_asked:
@@ -68,7 +69,7 @@ def _verify(
     guard: Guard,
     context: Context,
 ) -> Answer:
-    """Commit if the coordinator vouches for the transaction; it may have to write it down first."""
+    """Commit the offsets if the transaction coordinator confirms the transaction, which may have to write it first."""
     done: Delayed[TxnOffsetCommitResponse] = Delayed()
     key = (shard.log.partition.topic, shard.log.index)
 
@@ -109,17 +110,17 @@ def _commit(
         shard,
         request.group_id,
         respond=lambda topics: TxnOffsetCommitResponse(topics=topics),
-        by_id=context.version >= KNOWS_IDS,
+        by_id=context.version >= TOPIC_IDS_SINCE,
         producer_id=request.producer_id,
         producer_epoch=request.producer_epoch,
     )
 
 
 def _check(request: TxnOffsetCommitRequest, asked: Sequence[Asked], shard: Shard, context: Context) -> None:
-    """May this client commit? Raises KafkaError."""
+    """Raise KafkaError unless the client may commit to the group."""
     epoch = request.generation_id_or_member_epoch
     if epoch >= 0 and request.group_id not in shard.groups:
-        raise KafkaError(Code.GROUP_ID_NOT_FOUND if context.version >= KNOWS_IDS else Code.ILLEGAL_GENERATION)
+        raise KafkaError(Code.GROUP_ID_NOT_FOUND if context.version >= TOPIC_IDS_SINCE else Code.ILLEGAL_GENERATION)
     group = classic_group(shard, request.group_id)
     try:
         check = group.check_commit(
@@ -127,10 +128,10 @@ def _check(request: TxnOffsetCommitRequest, asked: Sequence[Asked], shard: Shard
         )
         check_each(asked, check)
     except KafkaError as error:
-        if error.code == Code.STALE_MEMBER_EPOCH and context.version < KNOWS_IDS:
+        if error.code == Code.STALE_MEMBER_EPOCH and context.version < TOPIC_IDS_SINCE:
             raise KafkaError(Code.ILLEGAL_GENERATION, error.message) from error
         raise
-    if request.producer_epoch < 0:  # Kafka's builder of batches trips over it
+    if request.producer_epoch < 0:  # Kafka's MemoryRecordsBuilder throws
         raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"Invalid negative producer epoch {request.producer_epoch}")
 
 
@@ -138,7 +139,7 @@ def _refused(
     answer: CommitAnswer[TxnOffsetCommitResponse.Topic], asked: Sequence[Asked], code: Code, context: Context
 ) -> TxnOffsetCommitResponse:
     told = commit_code(code, context.release)
-    if told is Code.COORDINATOR_LOAD_IN_PROGRESS and context.version < KNOWS_LOADING:
+    if told is Code.COORDINATOR_LOAD_IN_PROGRESS and context.version < LOAD_IN_PROGRESS_SINCE:
         told = Code.COORDINATOR_NOT_AVAILABLE
     answer.add_all(asked, told)
     return TxnOffsetCommitResponse(topics=answer.topics)

@@ -1,10 +1,10 @@
-"""UpdateFeatures v0-2: the levels that the cluster runs at (KIP-584).
+"""UpdateFeatures v0-2: upgrade or downgrade the features of the cluster (KIP-584).
 
-v1      upgrade type in place of permission to downgrade, validate only (KIP-778)
-v2      one answer for all
+v1  adds validate_only and the upgrade type: safe or unsafe downgrades (KIP-778)
+v2  drops the results of individual features; the top-level error covers all (KIP-1022)
 
-Since 4.0 everything changes that the request names, or nothing. Earlier releases change each feature for itself and
-answer in the order of names; of a feature that is named twice the last level counts.
+Since Kafka 4.0, either all features of a request change or none. Earlier releases change each feature independently and
+sort the results by name. If a feature occurs twice, its last level counts.
 
 Source: FeatureControlManager; kafka.controller.KafkaController with ZooKeeper.
 """
@@ -38,7 +38,7 @@ def handle(request: UpdateFeaturesRequest, context: Context) -> UpdateFeaturesRe
         if features.level(ELIGIBLE_LEADERS) > eligible_leaders:
             _keep_min_isr_in_cluster(context)
         context.controller.save()
-    # The text is that of the code, because every answer in Kafka is made of a code.
+    # Kafka builds each result from an error code, so a successful result has the message of the code NONE.
     answers = [Answer(feature=update.feature, error_message="NONE") for update in request.feature_updates]
     return UpdateFeaturesResponse(error_message=None, results=answers)
 
@@ -48,8 +48,10 @@ def refuse(request: UpdateFeaturesRequest, context: Context, error: KafkaError) 
 
 
 def _keep_min_isr_in_cluster(context: Context) -> None:
-    """Eligible leaders need one min.insync.replicas for the whole cluster (KIP-966,
-    ConfigurationControlManager.maybeGenerateElrSafetyRecords)."""
+    """Replace min.insync.replicas of single brokers with one cluster-wide value.
+
+    Eligible leader replicas require this (KIP-966, ConfigurationControlManager.maybeGenerateElrSafetyRecords).
+    """
     changed = context.metadata.broker_config
     for config in changed.values():
         if config is not changed.get(None):
@@ -83,7 +85,7 @@ def _change(update: Update, validate_only: bool, features: Features, context: Co
 
 
 def _not_with_zookeeper(update: Update) -> str:
-    """Brokers that have no features yet refuse every change; why depends on what was wished."""
+    """Return the message of a release with ZooKeeper, which has no features and refuses every change."""
     if not update.feature:
         return "Feature name can not be empty."
     if update.max_version_level >= 1:

@@ -1,9 +1,10 @@
-"""WriteTxnMarkers v0-2: a coordinator has markers written into the partitions of decided transactions.
+"""WriteTxnMarkers v0-2: write the markers of completed transactions to their partitions (KIP-98).
 
-v2      the transaction version of each, which says how strictly its epoch is checked (KIP-1228)
+v2  adds the transaction version, which determines how strictly epochs are checked (KIP-1228)
 
-The coordinators of this process write their markers themselves (broker/transactions/markers.py); this is for others,
-and for an administrator who ends a hanging transaction. Answered when all in-sync replicas have them.
+The coordinators of kafkalet write their markers without this API (broker/transactions/markers.py). It serves tools such
+as `kafka-transactions abort`, which ends a hanging transaction. The response waits until all in-sync replicas have the
+markers.
 
 Source: kafka.server.KafkaApis.handleWriteTxnMarkersRequest.
 """
@@ -20,7 +21,7 @@ from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
 
 Answer = WriteTxnMarkersResponse.Marker
-NOBODY = -1
+NO_PRODUCER = -1
 
 
 def handle(
@@ -49,8 +50,8 @@ def _write_all(
             then(WriteTxnMarkersResponse(markers=[_answer(each, codes[each]) for each in codes if codes[each]]))
 
     for marker, each in wanted:
-        if NOBODY in (marker.producer_id, marker.producer_epoch) and _exists_any(each, context):
-            then(_all_failed(request))  # Kafka cannot build such a marker, and fails as a whole
+        if NO_PRODUCER in (marker.producer_id, marker.producer_epoch) and _exists_any(each, context):
+            then(_all_failed(request))  # Kafka cannot build such a marker and fails the whole request
             return
         codes.setdefault(marker.producer_id, {})
         for topic in each.topics:
@@ -63,7 +64,7 @@ def _write_all(
 
 
 def _exists_any(marker: WriteTxnMarkersRequest.Marker, context: Context) -> bool:
-    """Whether this broker holds one of the partitions."""
+    """Return True if this broker has a replica of any of the partitions."""
     return any(
         (topic.name, index) in context.node.partitions for topic in marker.topics for index in topic.partition_indexes
     )
