@@ -44,7 +44,7 @@ def _find(key: str, key_type: int, context: Context) -> tuple[Endpoint, KafkaErr
     try:
         wanted = TOPICS.get(key_type)
         if wanted is None:
-            if key_type == SHARE and context.version >= 6 and context.release.finds_nobody_for_share_groups:
+            if key_type == SHARE and context.version >= 6 and context.release.has_unavailable_share_coordinators:
                 raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE, "")
             raise KafkaError(Code.INVALID_REQUEST, f"Unknown coordinator type received: {key_type}")
         topic = context.controller.state_topic(wanted)

@@ -1,18 +1,22 @@
-"""Properties: what Kafka has, what a broker acts on, how they are described and changed.
+"""The configuration of brokers, topics, groups and client metrics: Kafka's properties, their values and changes.
 
-The table of properties; a row declares all that is known of a property:
+Tables of properties, with one declaration per property:
 
-broker_properties.py    properties of brokers that take effect, and defaults of topics
-without_effect.py       the other properties of brokers, loaded when they are named; catalog.py: both, by release
-group_properties.py     properties of groups; client_metrics.py: of subscriptions to metrics
-                        properties of topics are in kafkalet/storage/topic_properties.py
+broker_properties.py    broker properties that have an effect, and defaults for topics
+without_effect.py       all other broker properties, loaded on demand
+catalog.py              both tables, by release
+group_properties.py     group properties
+client_metrics.py       properties of client metrics subscriptions
+                        (topic properties are in kafkalet/storage/topic_properties.py)
 
-What is made of it:
+Code that uses the tables:
 
-broker_config.py        the value of each property that counts for a broker; connection_overrides.py: one that has parts
-entries.py, documentation.py      how DescribeConfigs shows properties
-dynamic.py, reconfiguration.py    how AlterConfigs changes them
-release.py, group_rules.py        the rules in which releases of Kafka differ; features.py: feature levels
+broker_config.py        the effective values of a broker's properties
+connection_overrides.py the parser of max.connections.per.ip.overrides
+entries.py, documentation.py      the entries that DescribeConfigs returns
+dynamic.py, reconfiguration.py    changes by AlterConfigs and IncrementalAlterConfigs
+release.py, group_rules.py        differences between Kafka releases
+features.py                       feature levels
 
-docs/configuration.md is written from the table: python -m tests.unit.broker.config.configuration_page
+docs/configuration.md is generated from the tables: python -m tests.unit.broker.config.configuration_page
 """

@@ -1,11 +1,11 @@
-"""The configuration of a broker: which value of each property counts, and the defaults that it gives to topics.
+"""The configuration of a broker: the effective value of each property, and the defaults for topics.
 
-A property has up to four values; the first of these counts, and DescribeConfigs shows them all:
+A property can be set at four levels. The first level that sets it wins; DescribeConfigs returns all of them.
 
-    per broker      set for this broker while it runs        (AlterConfigs, IncrementalAlterConfigs)
-    cluster-wide    set for all brokers while they run       (the same, for the broker named "")
-    static          given at start: --set, --config, Python
-    default         Kafka's own
+    per broker      set for this broker at runtime, with AlterConfigs or IncrementalAlterConfigs
+    cluster-wide    set for all brokers at runtime, with the same APIs and an empty broker name
+    static          set at startup, with --set, --config or in Python
+    default         Kafka's default
 
 The properties are declared in `broker_properties.py`.
 """
@@ -35,14 +35,14 @@ from .release import Release
 _LOG = logging.getLogger(__name__)
 
 NODE_IDS = ("node.id", "broker.id")
-"""The names of a broker's id: Kafka's KRaft and ZooKeeper releases have one each, and either stands for both."""
+"""The names of the broker id in KRaft and in ZooKeeper releases. kafkalet accepts both in every release."""
 DEFAULT_NODE_ID = 1
 
 
 class BrokerConfig(BrokerProperties):
-    """What one broker is configured to do. Raises InvalidProperty for a value that is not allowed.
+    """The configuration of one broker. Raises InvalidProperty for an invalid value.
 
-    The attributes follow a change at once: whoever asks later sees the new value.
+    Changes at runtime take effect immediately: the attributes always have the current values.
     """
 
     def __init__(self, static: Mapping[str, str] | None = None, release: Release | None = None) -> None:
@@ -50,7 +50,7 @@ class BrokerConfig(BrokerProperties):
         self.static = dict(static or {})
         self.cluster_wide: Mapping[str, str] = {}
         self.per_broker: Mapping[str, str] = {}
-        # Given names that Kafka has and that have no effect here, and names that Kafka does not have.
+        # Names in the static configuration that have no effect in kafkalet, and names that Kafka does not have.
         self.without_effect: list[str] = []
         self.unknown: list[str] = []
         for name in self.static:
@@ -59,7 +59,7 @@ class BrokerConfig(BrokerProperties):
         self._apply()
 
     def for_broker(self, own: Mapping[str, str] | None = None) -> "BrokerConfig":
-        """Another configuration with the same static properties, and `own` ones, for a broker that may be changed."""
+        """Return a copy that can be reconfigured independently, with the static properties of `own` added."""
         other = copy.copy(self)
         if own:
             other.static = {**self.static, **own}
@@ -78,13 +78,16 @@ class BrokerConfig(BrokerProperties):
             known.declared.parse(self.static[name])
         if known is None:
             self.unknown.append(name)
-            _LOG.warning("property %s is not one of Kafka %s; it is ignored", quoted(name), self.release.name)
+            _LOG.warning("ignoring property %s, which Kafka %s does not have", quoted(name), self.release.name)
         else:
             self.without_effect.append(name)
-            _LOG.info("property %s is known and has no effect here", quoted(name))
+            _LOG.info("property %s has no effect in kafkalet", quoted(name))
 
     def reconfigure(self, cluster_wide: Mapping[str, str], per_broker: Mapping[str, str]) -> None:
-        """Take over what was set while running; raises InvalidProperty and changes nothing for a value not allowed."""
+        """Replace the properties that are set at runtime.
+
+        If one of them is invalid, raises InvalidProperty and keeps the old ones.
+        """
         before = self.cluster_wide, self.per_broker
         self.cluster_wide, self.per_broker = cluster_wide, per_broker
         try:
@@ -94,19 +97,19 @@ class BrokerConfig(BrokerProperties):
             raise
 
     def cluster_wide_at_first(self) -> dict[str, str]:
-        """The cluster-wide properties of a new cluster."""
+        """Return the cluster-wide properties of a new cluster."""
         if not self.release.keeps_min_isr_in_cluster:
             return {}
         return {"min.insync.replicas": self.static.get("min.insync.replicas", "1")}
 
     def first_node_id(self, brokers: int = 1) -> int:
-        """The id of the first of so many brokers: node.id or broker.id, 1 by default. Raises InvalidProperty."""
+        """Return the id of the first of `brokers` brokers: node.id, broker.id or 1. Raises InvalidProperty."""
         ids = set()
         for name in NODE_IDS:
             if (text := self.static.get(name)) is not None:
                 node_id = whole_number(text.strip())
                 if node_id is None or not 0 <= node_id <= MAX_INT - brokers + 1:
-                    reason = f"the ids of {brokers} brokers from there on have to lie between 0 and {MAX_INT}"
+                    reason = f"the ids of {brokers} brokers, counted from this one, must be between 0 and {MAX_INT}"
                     raise InvalidProperty(name, text, reason)
                 ids.add(node_id)
         if len(ids) > 1:
@@ -115,11 +118,11 @@ class BrokerConfig(BrokerProperties):
         return ids.pop() if ids else DEFAULT_NODE_ID
 
     def given(self) -> dict[str, str]:
-        """Every property that was given, with the value that counts."""
+        """Return all properties that are set at any level, with their effective values."""
         return {**self.static, **self.cluster_wide, **self.per_broker}
 
     def property(self, name: str) -> Property | None:
-        """The property of that name if this broker acts on it."""
+        """Return the property with this name, or None if the property has no effect."""
         row = BROKER_PROPERTIES.get(name) or topic_defaults_of(self.release.version).get(name)
         return None if row is None else row.declared
 
@@ -137,11 +140,11 @@ class BrokerConfig(BrokerProperties):
             setattr(self, attribute, own.get(attribute, default))
 
     def topic_defaults(self) -> Mapping[str, str]:
-        """Properties of topics that are by default other than Kafka's, because this broker's properties say so."""
+        """Return the topic properties whose defaults are overridden by properties of this broker."""
         return self._topic_defaults
 
     def log_config(self, topic: Mapping[str, str]) -> LogConfig:
-        """What the logs of a topic with these properties obey. Raises InvalidProperty."""
+        """Return the configuration of the logs of a topic with these properties. Raises InvalidProperty."""
         return LogConfig.of({**self._topic_defaults, **topic}, self.release.log_rules)
 
 
@@ -167,7 +170,7 @@ def _refuse(
     values: Mapping[str, Value],
     defaults: Mapping[str, str],
 ) -> None:
-    """Raise InvalidProperty for what KafkaConfig requires of the broker's property, whichever of them was given."""
+    """Raise InvalidProperty if a topic default has a value that KafkaConfig does not allow for the broker property."""
     if defaults.get(topic_property) in refused:
         name = next(synonym.name for synonym in SYNONYMS[topic_property] if synonym.name in values)
         raise InvalidProperty(name, as_text(values[name]), rule, f"requirement failed: {name} {rule}")

@@ -1,15 +1,15 @@
-"""The table of the properties that a broker acts on, by Kafka's names.
+"""The table of broker properties that have an effect, with Kafka's names.
 
-One row holds all that is known of a property: its name, default, type, bounds and releases, whether it may change while
-the broker runs, one sentence of documentation, and what it affects.
+A declaration consists of the name of a property, its type, default, bounds and releases, its update mode, a sentence of
+documentation and what the property affects.
 
-BrokerProperties    properties of the broker itself; the value is the attribute of that name
-READ_AS_GIVEN       properties whose default differs from release to release, and which are read only if they are given
-TOPIC_DEFAULTS      properties that give topics their defaults (`log.segment.bytes` for `segment.bytes`)
+BrokerProperties    properties of the broker itself; each one is an attribute of the configuration
+READ_AS_GIVEN       properties whose defaults depend on the release; they are read only if they are set
+TOPIC_DEFAULTS      properties that set defaults for topics (`log.segment.bytes` for `segment.bytes`)
 
-`without_effect.py` holds the rest of the table, the properties without effect, which few brokers have to load;
-`catalog.py` joins both. Properties of topics are in `kafkalet.storage.topic_properties`, properties of groups in
-`group_properties.py`, properties of subscriptions to metrics in `client_metrics.py`.
+`without_effect.py` contains the broker properties without effect, which are loaded on demand; `catalog.py` joins both
+tables. Topic properties are in `kafkalet.storage.topic_properties`, group properties in `group_properties.py`, and
+properties of client metrics subscriptions in `client_metrics.py`.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ MAX_INT = (1 << 31) - 1
 MINUTE_MS = 60_000
 
 
-# As with dataclasses.field, these say that they return the value which the attribute of an instance will have.
+# Like dataclasses.field, these functions are typed to return the value of the attribute of an instance.
 
 
 def boolean(name: str, default: bool, documentation: str, **options: Unpack[Options]) -> bool:
@@ -58,140 +58,145 @@ def text(
 
 
 class BrokerProperties:
-    """The properties of the broker itself. `since` is the release that brought one; it is accepted before, too."""
+    """The properties of the broker itself.
+
+    `since` is the release that introduced a property. Older releases accept it, too.
+    """
 
     # fmt: off
     # topics
     auto_create_topics_enable = boolean("auto.create.topics.enable", True,
-        "Whether a Metadata request creates the topics that it names.")
-    delete_topic_enable = boolean("delete.topic.enable", True, "Whether clients may delete topics.")
-    num_partitions = integer("num.partitions", 1, "The partitions of a topic that is created without a number.",
+        "Allows clients to create a missing topic by requesting its metadata.")
+    delete_topic_enable = boolean("delete.topic.enable", True, "Allows clients to delete topics.")
+    num_partitions = integer("num.partitions", 1, "Number of partitions of a topic that is created without one.",
         least=1)
     default_replication_factor = integer("default.replication.factor", 1,
-        "The replicas of a topic that is created without a number.")
+        "Replication factor of a topic that is created without one.")
 
     # connections
-    socket_request_max_bytes = integer("socket.request.max.bytes", 100 << 20, "The largest request that is read.",
+    socket_request_max_bytes = integer("socket.request.max.bytes", 100 << 20, "Maximum size of a request in bytes.",
         least=1)
     socket_send_buffer_bytes = integer("socket.send.buffer.bytes", 100 << 10,
-        "The send buffer of a connection; the system's own if it is not given, or -1.")
+        "Size of a connection's send buffer in bytes. If unset or -1, the operating system chooses the size.")
     socket_receive_buffer_bytes = integer("socket.receive.buffer.bytes", 100 << 10,
-        "The receive buffer of a connection; the system's own if it is not given, or -1.")
+        "Size of a connection's receive buffer in bytes. If unset or -1, the operating system chooses the size.")
     connections_max_idle_ms = long("connections.max.idle.ms", 600_000,
-        "After how much silence a connection is closed.")
+        "Time without requests after which a connection is closed.")
     max_connections = integer("max.connections", MAX_INT,
-        "How many connections may be open at once; further ones wait.", least=0, update=Update.CLUSTER_WIDE)
+        "Maximum number of open connections. Further connections wait until another one is closed.", least=0,
+        update=Update.CLUSTER_WIDE)
     max_connections_per_ip = integer("max.connections.per.ip", MAX_INT,
-        "How many connections one address may have open at once; further ones are closed.", least=0,
+        "Maximum number of open connections per client address. Further connections are closed.", least=0,
         update=Update.CLUSTER_WIDE)
-    # as in "10.0.0.1:100,other.host:3"
     max_connections_per_ip_overrides = text("max.connections.per.ip.overrides", "",
-        "The same for single addresses, as host:number,host:number.", check=check_overrides,
-        update=Update.CLUSTER_WIDE)
+        "Values of max.connections.per.ip for individual hosts, for example 10.0.0.1:100,other.host:3.",
+        check=check_overrides, update=Update.CLUSTER_WIDE)
 
     # fetching
-    fetch_max_bytes = integer("fetch.max.bytes", 55 << 20, "The most bytes that an answer to a fetch holds.",
+    fetch_max_bytes = integer("fetch.max.bytes", 55 << 20, "Maximum number of bytes in a Fetch response.",
         least=1024)
     max_incremental_fetch_session_cache_slots = integer("max.incremental.fetch.session.cache.slots", 1000,
-        "How many incremental fetch sessions are remembered.", least=0)
+        "Maximum number of incremental fetch sessions.", least=0)
     max_request_partition_size_limit = integer("max.request.partition.size.limit", 2000,
-        "The most partitions that an answer to DescribeTopicPartitions holds.", least=1, since=(3, 0))
+        "Maximum number of partitions in a DescribeTopicPartitions response.", least=1, since=(3, 0))
     replica_selector_class = text("replica.selector.class", None,
-        "If it is given, consumers are sent to a replica of their rack, whatever the class.")
-    broker_rack = text("broker.rack", None, "Where the broker stands; consumers of the same rack may read from it.")
+        "If set to any class, consumers are redirected to a replica in their own rack.")
+    broker_rack = text("broker.rack", None, "Rack of the broker. Consumers in the same rack may read from this broker.")
 
     # replication
     replica_lag_time_max_ms = long("replica.lag.time.max.ms", 30_000,
-        "How long a follower may lag before it is no longer in sync.")
+        "Time after which a follower that does not catch up with the leader is out of sync.")
     replica_high_watermark_checkpoint_interval_ms = long("replica.high.watermark.checkpoint.interval.ms", 5000,
-        "How often the high watermarks are noted on disk.")
+        "Interval at which high watermarks are written to disk.")
 
-    # care of the logs
+    # log maintenance
     log_retention_check_interval_ms = long("log.retention.check.interval.ms", 300_000,
-        "How often a broker looks for segments to drop.", least=1)
+        "Interval at which the broker looks for expired segments.", least=1)
     log_initial_task_delay_ms = long("log.initial.task.delay.ms", 30_000,
-        "How long after its start a broker first looks for segments to drop.", least=0, is_hidden=True)
+        "Time between the start of the broker and the first check for expired segments.", least=0, is_hidden=True)
 
     # the internal topics of coordinators
     offsets_topic_num_partitions = integer("offsets.topic.num.partitions", 50,
-        "The partitions of __consumer_offsets, where groups keep their offsets.", least=1)
+        "Number of partitions of __consumer_offsets, the topic for groups and committed offsets.", least=1)
     offsets_topic_replication_factor = short("offsets.topic.replication.factor", 3,
-        "The replicas of __consumer_offsets; by default at most one for each broker.", least=1)
+        "Replication factor of __consumer_offsets. If unset, it does not exceed the number of brokers.", least=1)
     offsets_topic_segment_bytes = integer("offsets.topic.segment.bytes", 100 << 20,
-        "The segment size of __consumer_offsets.", least=1)
+        "Segment size of __consumer_offsets in bytes.", least=1)
     transaction_state_log_num_partitions = integer("transaction.state.log.num.partitions", 50,
-        "The partitions of __transaction_state, where transactions are kept.", least=1)
+        "Number of partitions of __transaction_state, the topic for transactions.", least=1)
     transaction_state_log_replication_factor = short("transaction.state.log.replication.factor", 3,
-        "The replicas of __transaction_state; by default at most one for each broker.", least=1)
+        "Replication factor of __transaction_state. If unset, it does not exceed the number of brokers.", least=1)
     transaction_state_log_segment_bytes = integer("transaction.state.log.segment.bytes", 100 << 20,
-        "The segment size of __transaction_state.", least=1)
+        "Segment size of __transaction_state in bytes.", least=1)
     transaction_state_log_min_isr = integer("transaction.state.log.min.isr", 2,
-        "How many replicas of __transaction_state have to be in sync.", least=1)
+        "Minimum number of in-sync replicas of __transaction_state.", least=1)
 
-    # groups; Kafka waits 3 s for more members before the first rebalance, tests would rather not
+    # classic groups; in Kafka, the initial rebalance delay is 3 s, too long for most tests
     group_initial_rebalance_delay_ms = integer("group.initial.rebalance.delay.ms", 0,
-        "How long an empty classic group waits for further members; if it is not given, only for clients that are "
-        "seen coming.")
+        "Time that an empty classic group waits for more members. If unset, the group only waits for clients that "
+        "have looked up its coordinator but not joined yet.")
     group_min_session_timeout_ms = integer("group.min.session.timeout.ms", 6000,
-        "The shortest session timeout a member of a classic group may ask for.")
+        "Shortest session timeout that a member of a classic group may request.")
     group_max_session_timeout_ms = integer("group.max.session.timeout.ms", 1_800_000,
-        "The longest session timeout a member of a classic group may ask for.")
-    group_max_size = integer("group.max.size", MAX_INT, "How many members a classic group may have.", least=1)
+        "Longest session timeout that a member of a classic group may request.")
+    group_max_size = integer("group.max.size", MAX_INT, "Maximum number of members of a classic group.", least=1)
     offsets_commit_timeout_ms = integer("offsets.commit.timeout.ms", 5000,
-        "How long a commit waits for the replicas of its topic.", least=1)
+        "Time that an offset commit waits for the replicas of __consumer_offsets.", least=1)
     offset_metadata_max_bytes = integer("offset.metadata.max.bytes", 4096,
-        "How much text may be committed beside an offset.")
+        "Maximum size of the metadata of a committed offset in bytes.")
     offsets_retention_minutes = integer("offsets.retention.minutes", 10_080,
-        "How long offsets are kept after their group has lost its last member.", least=1)
+        "Time in minutes after which the offsets of a group without members expire.", least=1)
     offsets_retention_check_interval_ms = long("offsets.retention.check.interval.ms", 600_000,
-        "How often expired offsets are looked for.", least=1)
+        "Interval at which expired offsets are removed.", least=1)
 
     # transactions
     transaction_max_timeout_ms = integer("transaction.max.timeout.ms", 900_000,
-        "The longest timeout a transactional producer may ask for.", least=1)
+        "Longest transaction timeout that a producer may request.", least=1)
     transaction_partition_verification_enable = boolean("transaction.partition.verification.enable", True,
-        "Whether the coordinator is asked before the first batch of a transaction.", update=Update.CLUSTER_WIDE,
-        since=(3, 0))
+        "Verifies each transaction with its coordinator before the first batch is appended to a partition.",
+        update=Update.CLUSTER_WIDE, since=(3, 0))
     transaction_abort_timed_out_transaction_cleanup_interval_ms = integer(
         "transaction.abort.timed.out.transaction.cleanup.interval.ms", 10_000,
-        "How often overdue transactions are looked for.", least=1)
+        "Interval at which the coordinator aborts transactions that have timed out.", least=1)
     transaction_remove_expired_transaction_cleanup_interval_ms = integer(
         "transaction.remove.expired.transaction.cleanup.interval.ms", 3_600_000,
-        "How often unused transactional ids are looked for.", least=1)
+        "Interval at which the coordinator removes expired transactional ids.", least=1)
     transactional_id_expiration_ms = integer("transactional.id.expiration.ms", 7 * DAY_MS,
-        "How long an unused transactional id is remembered.", least=1)
+        "Time after which an unused transactional id expires.", least=1)
     request_timeout_ms = integer("request.timeout.ms", 30_000,
-        "How long a coordinator waits for the replicas of its topic.")
+        "Time that writes of the transaction coordinator wait for the replicas.")
 
     # groups of the consumer protocol
     group_consumer_session_timeout_ms = integer("group.consumer.session.timeout.ms", 45_000,
-        "How long a member of a consumer group may be silent.", least=1, since=(3, 0))
+        "Time without a heartbeat after which a member is removed from a consumer group.", least=1, since=(3, 0))
     group_consumer_heartbeat_interval_ms = integer("group.consumer.heartbeat.interval.ms", 5000,
-        "How often members of consumer groups are told to send heartbeats.", least=1, since=(3, 0))
+        "Heartbeat interval that the broker prescribes for members of consumer groups.", least=1, since=(3, 0))
     group_consumer_max_size = integer("group.consumer.max.size", MAX_INT,
-        "How many members a consumer group may have.", least=1, since=(3, 0))
+        "Maximum number of members of a consumer group.", least=1, since=(3, 0))
     group_consumer_assignment_interval_ms = integer("group.consumer.assignment.interval.ms", 1000,
-        "How long a consumer group keeps an assignment before computing another.", least=0,
+        "Minimum time between two target assignments of a consumer group.", least=0,
         update=Update.CLUSTER_WIDE, since=(4, 1))
     group_consumer_migration_policy = text("group.consumer.migration.policy", "bidirectional",
-        "Whether groups may go from classic to consumer, and back.", since=(4, 0))
+        "Allowed conversions between classic and consumer groups: upgrade, downgrade, bidirectional or disabled.",
+        since=(4, 0))
     group_consumer_regex_refresh_interval_ms = integer("group.consumer.regex.refresh.interval.ms", 600_000,
-        "How often the topics that match a regular expression of a consumer group are looked up.", least=10_000,
-        is_hidden=True)
+        "Interval at which regular expressions of consumer groups are matched against the topics again.",
+        least=10_000, is_hidden=True)
 
     # quotas
-    quota_window_num = integer("quota.window.num", 11, "How many windows the quotas of clients look back at.",
-        least=1)
+    quota_window_num = integer("quota.window.num", 11,
+        "Number of consecutive windows over which client quotas are measured.", least=1)
     quota_window_size_seconds = integer("quota.window.size.seconds", 1,
-        "How long a window of the quotas of clients is.", least=1)
+        "Length of a window of client quotas in seconds.", least=1)
     controller_quota_window_num = integer("controller.quota.window.num", 11,
-        "How many windows the quota of controller mutations looks back at.", least=1)
+        "Number of consecutive windows over which the quota of controller mutations is measured.", least=1)
     controller_quota_window_size_seconds = integer("controller.quota.window.size.seconds", 1,
-        "How long a window of the quota of controller mutations is.", least=1)
+        "Length of a window of the quota of controller mutations in seconds.", least=1)
 
     # producers
     producer_id_expiration_ms = integer("producer.id.expiration.ms", DAY_MS,
-        "How long a producer is remembered after its last batch.", least=1, update=Update.CLUSTER_WIDE, since=(3, 0))
+        "Time after its last batch when a partition forgets a producer.", least=1, update=Update.CLUSTER_WIDE,
+        since=(3, 0))
     # fmt: on
 
 
@@ -201,7 +206,7 @@ BROKER_PROPERTIES: Mapping[str, Declaration] = {
     if isinstance(row, Declaration)
 }
 DEFAULT_VALUES: Mapping[str, Value] = {row.affects: row.declared.default_value() for row in BROKER_PROPERTIES.values()}
-"""By attribute."""
+"""The defaults by attribute of BrokerConfig."""
 
 _JAVA_ASSIGNORS = ",".join(
     f"org.apache.kafka.coordinator.group.assignor.{name}Assignor" for name in ("Uniform", "Range")
@@ -213,32 +218,32 @@ _BOUNDS_OF_GROUPS = (
     ("session.timeout.ms", (3, 0), "45000", "60000"),
 )
 
-# `affects` names what of a BrokerConfig these are read with.
+# `affects` is the method of BrokerConfig that reads the property.
 READ_AS_GIVEN: Mapping[str, Declaration] = {
     row.name: row
     for row in (
         Declaration(
             Property("broker.id", Type.INT, "-1"),
-            "The id of the first broker, as node.id; the others count on from there.",
+            "Synonym of node.id.",
             "first_node_id",
         ),
         Declaration(
             Property("node.id", Type.INT, None),
-            "The id of the first broker; the others count on from there.",
+            "Id of the first broker. The other brokers of a cluster have the following ids.",
             "first_node_id",
             since=(3, 0),
             before={(4, 0): {"default": "-1"}},
         ),
         Declaration(
             Property("group.consumer.assignors", Type.LIST, "uniform,range"),
-            "The assignors of consumer groups; the first one is for groups that name none.",
+            "Assignors of consumer groups. The first one is the default.",
             "given",
             since=(3, 0),
             before={(4, 0): {"default": _JAVA_ASSIGNORS}},
         ),
         Declaration(
             Property("group.coordinator.rebalance.protocols", Type.LIST, "classic,consumer,streams"),
-            "Whether consumer groups are served: with consumer in this list.",
+            "Supported group protocols. Consumer groups require consumer in this list.",
             "given",
             since=(3, 0),
             before={(4, 0): {"default": "classic"}, (4, 1): {"default": "classic,consumer"}},
@@ -246,32 +251,32 @@ READ_AS_GIVEN: Mapping[str, Declaration] = {
         *(
             Declaration(
                 Property(f"group.consumer.{bound}.{name}", Type.INT, default),
-                f"The {word} that consumer.{name} of a group may be.",
+                f"{word} of the group property consumer.{name}.",
                 "given",
                 since=since,
             )
             for name, since, least, most in _BOUNDS_OF_GROUPS
-            for bound, word, default in (("min", "least", least), ("max", "most", most))
+            for bound, word, default in (("min", "Minimum", least), ("max", "Maximum", most))
         ),
     )
 }
 
 _AS_TOPIC: Any = object()
-"""The topic's property decides."""
+"""A TopicDefault with this value uses the value of the topic property."""
 
 
 class TopicDefault(NamedTuple):
-    """A property of brokers that gives topics a default; it exists in the releases that have the topic's property."""
+    """A broker property that is the default of a topic property. It exists in the same releases as that property."""
 
     name: str
-    topic: str  # the topic's property
-    factor: int = 1  # turns its unit into the topic's
+    topic: str  # the name of the topic property
+    factor: int = 1  # converts the value to the unit of the topic property
     type: Type = _AS_TOPIC
     default: str | None = _AS_TOPIC
     check: Check | None = _AS_TOPIC
-    least: int | None = None  # smaller values count as this one
+    least: int | None = None  # smaller values are raised to this one
     update: Update = Update.CLUSTER_WIDE
-    documentation: str = ""  # where it does more than that
+    documentation: str = ""  # if the property has other effects, too
 
     def declaration(self, topic: Property) -> Declaration:
         declared = Property(
@@ -283,8 +288,8 @@ class TopicDefault(NamedTuple):
         return Declaration(declared, self.documentation, self.topic, self.update)
 
 
-# Several for one property of topics: the first one that is given wins (`ServerTopicConfigSynonyms`). Kafka takes a
-# negative retention as "no limit"; a log that is to be flushed after less than no time is flushed at once.
+# If several rows have the same topic property, the first one that is set wins (`ServerTopicConfigSynonyms`). Negative
+# retention times mean "no limit", and negative flush intervals mean 0.
 _TOPIC_DEFAULTS = (
     TopicDefault("compression.type", "compression.type"),
     TopicDefault("compression.gzip.level", "compression.gzip.level"),
@@ -316,8 +321,8 @@ _TOPIC_DEFAULTS = (
         "flush.ms",
         least=0,
         update=Update.READ_ONLY,
-        documentation="How often logs are looked at that flush.ms wants on disk, in a data directory that is kept; "
-        "without it, never. Also what flush.ms is for a topic that does not say otherwise.",
+        documentation="Interval at which logs that flush.ms applies to are flushed to disk. If unset, or with a "
+        "temporary data directory, logs are not flushed by time. Also the default of the topic property flush.ms.",
     ),
     TopicDefault("log.cleaner.max.compaction.lag.ms", "max.compaction.lag.ms"),
     TopicDefault("message.max.bytes", "max.message.bytes"),
@@ -339,11 +344,11 @@ SYNONYMS: Mapping[str, tuple[TopicDefault, ...]] = {
     name: tuple(row for row in _TOPIC_DEFAULTS if row.topic == name)
     for name in {row.topic: None for row in _TOPIC_DEFAULTS}
 }
-"""The same rows by the topic's property."""
+"""The same rows, by topic property."""
 
 
 @cache
 def topic_defaults_of(version: Version) -> Mapping[str, Declaration]:
-    """The rows of TOPIC_DEFAULTS that a release has, by their names."""
+    """Return the rows of TOPIC_DEFAULTS that exist in a release, by name."""
     topic = topic_properties(version)
     return {row.name: row.declaration(topic[row.topic]) for row in _TOPIC_DEFAULTS if row.topic in topic}

@@ -1,6 +1,6 @@
-"""Every property that a Kafka broker of a release has, with and without effect here.
+"""The catalog of all broker properties of a Kafka release, with or without effect in kafkalet.
 
-Loaded when a caller names or describes properties without effect, and not before: a broker starts without it.
+The module is imported only when a property without effect is set or described, to keep startup short.
 """
 
 import re
@@ -12,7 +12,7 @@ from kafkalet.properties import Declaration, Version
 from .broker_properties import BROKER_PROPERTIES, READ_AS_GIVEN, topic_defaults_of
 from .without_effect import declarations
 
-# Properties of one listener, and of one authentication mechanism in it.
+# The prefix of a property for a single listener, or for one SASL mechanism of a listener.
 _OF_LISTENER = re.compile(r"listener\.name\.[^.]*\.(?:[a-z0-9-]+\.)??(?=sasl|ssl|max|num|connections|principal)")
 
 _WITHOUT_EFFECT = declarations()
@@ -20,7 +20,7 @@ _WITHOUT_EFFECT = declarations()
 
 @cache
 def catalog(version: Version) -> Mapping[str, Declaration]:
-    """All properties that a broker of that release describes, by name and in the order of their names."""
+    """Return all properties that a broker of this release describes, sorted by name."""
     known = {}
     for row in (*_WITHOUT_EFFECT, *READ_AS_GIVEN.values(), *BROKER_PROPERTIES.values()):
         if not row.is_hidden and (declared := row.in_release(version)) is not None:
@@ -30,7 +30,10 @@ def catalog(version: Version) -> Mapping[str, Declaration]:
 
 
 def known_property(name: str, version: Version) -> Declaration | None:
-    """The property of that name, also where it is one listener's own (`listener.name.external.ssl.keystore.type`)."""
+    """Return the property with this name, which may have a listener prefix, or None if it is unknown.
+
+    Example: `listener.name.external.ssl.keystore.type`.
+    """
     for row in _WITHOUT_EFFECT:
         if row.is_hidden and row.name == name:
             return row

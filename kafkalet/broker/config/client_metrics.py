@@ -1,15 +1,15 @@
-"""Subscriptions to metrics of clients (KIP-714), as resource CLIENT_METRICS of the configuration APIs.
+"""Client metrics subscriptions (KIP-714), the resource type CLIENT_METRICS of the configuration APIs.
 
-    interval.ms   how often clients push, 100 ms to an hour
-    metrics       prefixes of the metrics they push, `*` for all
-    match         which clients: `client_id=regex,client_software_name=regex,...`; all of them have to match
+    interval.ms   the push interval, from 100 ms to one hour
+    metrics       prefixes of the metrics to push, or `*` for all
+    match         the clients: `client_id=regex,client_software_name=regex,...`; all expressions have to match
 
-A broker without a receiver of metrics, as this one is, tells clients what is subscribed to, takes what they push, and
-throws it away.
+The broker announces the subscriptions to clients, and accepts and drops the metrics that they push, like a Kafka broker
+without a metrics receiver.
 
-Kafka reads the patterns of `match` with java.util.regex, which can take exponential time. Here they are read in the
-syntax of RE2 (`broker/regex`), which covers what such patterns need; what only an engine that goes back can match is
-refused: look-around, back-references, possessive repetitions.
+Kafka evaluates the patterns of `match` with java.util.regex, which can take exponential time. kafkalet uses the syntax
+of RE2 (`broker/regex`) and refuses patterns that require backtracking: look-around, back-references and possessive
+quantifiers.
 
 Source: org.apache.kafka.server.metrics.ClientMetricsConfigs.
 """
@@ -32,23 +32,23 @@ MATCHABLE = frozenset(
     }
 )
 
-# `affects` names the part of a subscription that `kafkalet.broker.telemetry` reads.
+# `affects` is the part of a subscription that `kafkalet.broker.telemetry` reads.
 PROPERTIES = {
     row.name: row
     for row in (
         Declaration(
             Property("interval.ms", Type.INT, str(DEFAULT_INTERVAL_MS)),
-            "How often clients push their metrics.",
+            "Interval at which clients push their metrics.",
             "interval.ms",
         ),
         Declaration(
             Property("match", Type.LIST, ""),
-            "Which clients are meant, by regular expressions; all of them without any.",
+            "Clients that the subscription applies to, as a list of attribute=expression. All clients if empty.",
             "match",
         ),
         Declaration(
             Property("metrics", Type.LIST, ""),
-            "The metrics that are wanted, by the beginnings of their names; * for all.",
+            "Metrics that clients push, as a list of name prefixes. * selects all metrics.",
             "metrics",
         ),
     )
@@ -56,7 +56,7 @@ PROPERTIES = {
 
 
 def check(texts: Mapping[str, str], release: Release) -> None:
-    """INVALID_REQUEST or INVALID_CONFIG, unless a subscription may have these properties."""
+    """Raise KafkaError (INVALID_REQUEST or INVALID_CONFIG) unless these are valid properties of a subscription."""
     for name in texts:
         if name not in PROPERTIES:
             raise KafkaError(Code.INVALID_REQUEST, f"Unknown client metrics configuration: {name}")
@@ -83,7 +83,10 @@ def _check_interval(text: str, release: Release) -> None:
 
 
 def patterns(text: str, release: Release) -> dict[str, Regex]:
-    """The clients that `match` means, by what of them is looked at. INVALID_CONFIG."""
+    """Parse the value of `match` and return the expressions by client attribute.
+
+    Raises KafkaError (INVALID_CONFIG) if the value is invalid.
+    """
     found: dict[str, Regex] = {}
     parts = [part.strip() for part in text.split(",")]
     if release.parses_client_metrics:
@@ -100,13 +103,13 @@ def patterns(text: str, release: Release) -> dict[str, Regex]:
         except BadRegex as error:
             raise KafkaError(
                 Code.INVALID_CONFIG,
-                f"Illegal client matching pattern: {part} (not a pattern in the syntax of RE2: {error})",
+                f"Illegal client matching pattern: {part} (not a valid RE2 expression: {error})",
             ) from error
     return found
 
 
 def client_metrics_entries(texts: Mapping[str, str], release: Release) -> Iterator[Entry]:
-    """What DescribeConfigs tells of a subscription that has these properties set."""
+    """Yield the entries that DescribeConfigs returns for a subscription with these properties."""
     if not release.parses_client_metrics:
         for name, text in texts.items():
             yield Entry(name, text, Source.CLIENT_METRICS, UNKNOWN_TYPE, False, False, [], documentation="")

@@ -1,4 +1,4 @@
-"""`max.connections.per.ip.overrides`: limits of connections for single hosts.
+"""The parser of `max.connections.per.ip.overrides`, the connection limits of individual hosts.
 
     10.0.0.1:100, other.host:3
 
@@ -14,13 +14,13 @@ _HOST = re.compile(r"[0-9a-zA-Z\-%._:]*", re.ASCII)
 
 
 def parse_overrides(text: str) -> dict[str, int]:
-    """The limits by host. ValueError says what is wrong with the text."""
+    """Return the limits by host. Raises ValueError with a message for the user if the text is invalid."""
     overrides = {}
     for part in text.rstrip(", ").split(",") if text.strip(", ") else ():
         host, colon, count = (word.strip() for word in part.rpartition(":"))
         limit = whole_number(count)
         if not colon or limit is None:
-            raise ValueError(f"'{part.strip()}' is not host:number; give such pairs, separated by commas")
+            raise ValueError(f"'{part.strip()}' is not host:number; use a list such as 10.0.0.1:100,other.host:3")
         if not _HOST.fullmatch(host):
             raise ValueError(f"max.connections.per.ip.overrides contains invalid addresses : {host}")
         overrides[host] = limit
@@ -37,7 +37,7 @@ def check_overrides(name: str, value: Value) -> None:
 
 
 def check_together(values: Mapping[str, Value]) -> None:
-    """Raise InvalidProperty for a limit of 0 that lets nobody in."""
+    """Raise InvalidProperty for a limit of 0 without overrides, which would refuse every connection."""
     if values.get("max.connections.per.ip") == 0 and not values.get("max.connections.per.ip.overrides"):
         reason = "can be set to zero only if max.connections.per.ip.overrides property is set."
         text = f"requirement failed: max.connections.per.ip {reason}"

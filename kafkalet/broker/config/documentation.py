@@ -1,7 +1,7 @@
-"""The documentation of a property, for DescribeConfigs (KIP-569) and for docs/configuration.md.
+"""The documentation of properties, for DescribeConfigs (KIP-569) and for docs/configuration.md.
 
-Most properties have a sentence in their table. Those that only stand for others get it from there: defaults of topics,
-and bounds of the properties of groups. Loaded when a client asks for documentation, and not before.
+Most properties are documented in their table. The sentences for defaults of topic properties and for bounds of group
+properties are derived from the property that they apply to. The module is imported only on demand.
 """
 
 from kafkalet.properties import NO_EFFECT
@@ -13,19 +13,19 @@ from .group_properties import GROUP_PROPERTIES
 
 
 def documentation_of(name: str) -> str:
-    """What a property of a topic, a broker, a group or a subscription is for."""
+    """Return the documentation of a property of a topic, a broker, a group or a client metrics subscription."""
     for table in (TOPIC_PROPERTIES, BROKER_PROPERTIES, READ_AS_GIVEN, PROPERTIES):
         if (row := table.get(name)) is not None:
             return row.sentence
     if (default := TOPIC_DEFAULTS.get(name)) is not None:
         if default.documentation:
             return default.documentation
-        sentence = f"What {default.topic} is for a topic that does not say otherwise."
+        sentence = f"Default of the topic property {default.topic}."
         return TOPIC_PROPERTIES[default.topic]._replace(documentation=sentence).sentence
     for known in GROUP_PROPERTIES:
         if name == known.row.name:
             return known.row.sentence
         if name in (known.least, known.most):
-            bound = "The least" if name == known.least else "The most"
-            return f"{bound} that {known.row.name} of a group may be."
+            bound = "Minimum" if name == known.least else "Maximum"
+            return f"{bound} of the group property {known.row.name}."
     return NO_EFFECT

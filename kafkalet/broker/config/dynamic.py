@@ -1,13 +1,12 @@
-"""What a broker refuses when clients change its properties while it runs (DynamicBrokerConfig).
+"""Validation of changes to broker properties at runtime (DynamicBrokerConfig).
 
-    names       known, and changeable at all; keystores only for a listener; some not for all brokers at once
-    values      by type and bounds
-    together    what KafkaConfig requires of several properties (`requirement failed: ...`)
-    parts       what the parts of the broker that would have to follow say to the step from the old value to the new
-                one: a pool of threads at most doubles or halves, and so on
+    names           a property must be dynamic; keystores can only change per listener, some properties only per broker
+    values          a value must match the type and bounds of its property
+    combinations    KafkaConfig restricts combinations of properties (`requirement failed: ...`)
+    transitions     components of the broker restrict the change: a thread pool at most doubles or halves, for example
 
-Most of these properties have no effect here; a change that Kafka refuses is refused all the same, so that a tool that
-is tried out here learns of it. Texts are Kafka's.
+Most of these properties have no effect in kafkalet. Changes that Kafka refuses are refused nevertheless, with the same
+messages, so that tools can be tested.
 
 Source: kafka.server.DynamicBrokerConfig, DynamicThreadPool, DynamicLogConfig, DynamicMetricReporterState,
 kafka.log.LogCleaner, kafka.network.ConnectionQuotas, kafka.server.KafkaConfig.validateValues.
@@ -45,9 +44,10 @@ _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 
 def check_change(texts: Mapping[str, str], *, cluster_wide: bool, config: BrokerConfig, log_dir: str) -> None:
-    """Raise INVALID_REQUEST unless these may be the changed properties of a broker, or (`cluster_wide`) of all.
+    """Raise KafkaError (INVALID_REQUEST) unless `texts` are valid as the properties that are set at runtime.
 
-    `config` is what the broker obeys now, and `log_dir` where its logs are.
+    The properties are those of one broker or, with `cluster_wide`, those of all brokers. `config` is the current
+    configuration of the broker and `log_dir` its log directory.
     """
     known = {name: found for name in texts if (found := known_property(name, config.release.version)) is not None}
     _check_names(known, config)
@@ -75,7 +75,7 @@ def check_change(texts: Mapping[str, str], *, cluster_wide: bool, config: Broker
 
 
 class _Values:
-    """The values that count on a broker, by name, also of properties without effect; None for unknown ones."""
+    """The effective values of a broker by name, including properties without effect; None for unknown names."""
 
     def __init__(self, config: BrokerConfig) -> None:
         self._given = config.given()
@@ -101,7 +101,7 @@ def _refused(message: str) -> KafkaError:
 
 
 def _set_of(names: Iterable[str], config: BrokerConfig, kind: str = "Set") -> str:
-    """A set of names as Scala prints it, and Java from the release on in which this part of Kafka is written in it."""
+    """Format a set of names as Scala does, or as Java does in releases where this part of Kafka is written in Java."""
     joined = ", ".join(names)
     return f"[{joined}]" if config.release.prints_sets_as_java else f"{kind}({joined})"
 
@@ -117,19 +117,19 @@ def _check_names(known: Mapping[str, Declaration], config: BrokerConfig) -> None
 
 
 def _check_words(name: str, text: str, known: Declaration, config: BrokerConfig) -> None:
-    """Raise InvalidProperty for words that Kafka does not take for a list or a class."""
+    """Raise InvalidProperty for duplicates in a list and for invalid classes and words."""
     if known.declared.type is Type.LIST and config.release.refuses_duplicates_in_lists:
         words = [word.strip() for word in text.split(",")]
         if len(set(words)) < len(words) and name != "config.providers":
             raise InvalidProperty(name, text, "", f"Configuration '{name}' values must not be duplicated.")
     if name == "ssl.client.auth":
         one_of("required", "requested", "none")(name, text)
-    elif known.declared.type is Type.CLASS and text != known.declared.default:  # there is no Java to look for it
+    elif known.declared.type is Type.CLASS and text != known.declared.default:  # kafkalet cannot load Java classes
         raise InvalidProperty(name, text, f"Class {text} could not be found.")
 
 
 def _check_listeners(name: str, text: str) -> None:
-    """Raise InvalidProperty unless the addresses and protocols of listeners can be read."""
+    """Raise InvalidProperty unless the addresses and protocols of listeners can be parsed."""
     if name in LISTENERS:
         for endpoint in text.split(","):
             if not _ENDPOINT.fullmatch(endpoint.strip()):
@@ -143,7 +143,7 @@ def _check_listeners(name: str, text: str) -> None:
 
 
 def _unmet(after: _Values, log_dir: str) -> Iterator[str]:
-    """What KafkaConfig requires of several properties together and does not find."""
+    """Yield a message for each combination of properties that KafkaConfig does not allow."""
     threads, buffer_bytes = after.number("log.cleaner.threads"), after.number("log.cleaner.dedupe.buffer.size")
     if threads == 0:
         yield "/ by zero"
@@ -163,7 +163,7 @@ def _unmet(after: _Values, log_dir: str) -> Iterator[str]:
 
 
 def _refusals(before: _Values, after: _Values) -> Iterator[str]:
-    """What the parts of the broker say to the change."""
+    """Yield a message for each change that a component of the broker refuses."""
     yield from _thread_pools(before, after)
     yield from _cleaner_threads(before, after)
     for name in ("max.connections", "max.connection.creation.rate"):
@@ -204,7 +204,7 @@ def _cleaner_threads(before: _Values, after: _Values) -> Iterator[str]:
 
 
 def _local_retention(after: _Values) -> Iterator[str]:
-    """Tiered storage: what stays on local disk is a part of what stays at all."""
+    """Yield a message if local retention exceeds the total retention, or the copy lag exceeds local retention."""
     for unit in ("ms", "bytes"):
         name, whole = f"log.local.retention.{unit}", f"log.retention.{unit}"
         local, total = after.number(name), _total_retention(after, unit)

@@ -1,8 +1,8 @@
-"""What DescribeConfigs and CreateTopics tell of a property: its value, where the value is from, and its synonyms.
+"""The entries of DescribeConfigs and CreateTopics: the value of a property, its source and its synonyms.
 
-Synonyms are the values a property has at every level, the one that counts first. The list begins with the entry of the
-property's own name: where `log.retention.hours` decides over `log.retention.ms`, the latter has no synonyms at all, and
-its source reads DEFAULT. That is how Kafka tells it (ConfigHelper.configSynonyms).
+Synonyms are the values of a property at all levels, in the order of precedence. As in Kafka, the list begins at the
+first entry with the name of the property itself. If only `log.retention.hours` is set, for example,
+`log.retention.ms` has no synonyms and the source DEFAULT (ConfigHelper.configSynonyms).
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ UNKNOWN_TYPE = 0
 
 
 class Source(IntEnum):
-    """Where a value is from, as DescribeConfigs numbers it."""
+    """The source of a value, with the numbers of DescribeConfigs."""
 
     TOPIC = 1
     PER_BROKER = 2
@@ -38,7 +38,7 @@ class SynonymEntry(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A property of a topic, a broker, a group or a subscription to metrics."""
+    """A property of a topic, a broker, a group or a client metrics subscription."""
 
     name: str
     value: str | None
@@ -47,16 +47,16 @@ class Entry(NamedTuple):
     read_only: bool
     is_sensitive: bool
     synonyms: list[SynonymEntry]
-    documentation: str | None = None  # what it says also if nobody asked
+    documentation: str | None = None  # returned even if the request does not ask for documentation
 
 
 def topic_entries(topic: Mapping[str, str], config: BrokerConfig) -> Iterator[Entry]:
-    """The properties of a topic that has these set, on a broker of that configuration."""
+    """Yield the entries of a topic with these properties, on a broker with this configuration."""
     defaults = config.topic_defaults()
     for property_ in topic_properties(config.release.version):
         name = property_.name
         if property_.default is None and name not in topic:
-            continue  # a hidden one
+            continue  # hidden
         text = topic.get(name, defaults.get(name, property_.default))
         value = None if text is None else normal(property_, text)
         names = [synonym.name for synonym in SYNONYMS.get(name, ())]
@@ -67,7 +67,7 @@ def topic_entries(topic: Mapping[str, str], config: BrokerConfig) -> Iterator[En
 
 
 def new_topic_entries(topic: Mapping[str, str], config: BrokerConfig) -> Iterator[Entry]:
-    """The same for a topic that is being made, in the order of names: texts are as they were given."""
+    """Yield the entries of a new topic for CreateTopics, sorted by name. Values keep the text of the request."""
     defaults = config.topic_defaults()
     for property_ in sorted(topic_properties(config.release.version), key=lambda property_: property_.name):
         name = property_.name
@@ -87,7 +87,7 @@ def _broker_source(topic_property: str, config: BrokerConfig) -> Source:
 
 
 def broker_entries(config: BrokerConfig, facts: Mapping[str, str]) -> Iterator[Entry]:
-    """The properties of a broker. `facts` are static ones that nobody gave: its id, its listener."""
+    """Yield the entries of a broker. `facts` are static properties that were not set, such as its id and listener."""
     version = config.release.version
     given = {**facts, **config.given()}
     known = catalog(version)
@@ -111,7 +111,7 @@ def _broker_entry(
 
 
 def cluster_entries(config: BrokerConfig) -> Iterator[Entry]:
-    """The properties that are set for all brokers while they run."""
+    """Yield the entries of the properties that are set cluster-wide at runtime."""
     version = config.release.version
     for name, text in config.cluster_wide.items():
         entry = _broker_entry(name, known_property(name, version), text, config, {})
@@ -121,15 +121,15 @@ def cluster_entries(config: BrokerConfig) -> Iterator[Entry]:
 
 
 def normal(property_: Property, text: str) -> str:
-    """A value as Kafka shows it: without spaces around it, `true` for `TRUE`."""
+    """Return a value in Kafka's notation: without surrounding spaces, and with `true` for `TRUE`."""
     try:
         return as_text(property_.type.parse(property_.name, text))
-    except InvalidProperty:  # given to a property without effect
+    except InvalidProperty:  # possible for a property without effect
         return text
 
 
 def _with_synonyms(name: str) -> list[str]:
-    """The names that stand for the same as a broker's property, itself among them, the one that decides first."""
+    """Return the synonyms of a broker property, including its own name, in the order of precedence."""
     default = TOPIC_DEFAULTS.get(name)
     return [name] if default is None else [synonym.name for synonym in SYNONYMS[default.topic]]
 

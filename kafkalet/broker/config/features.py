@@ -1,11 +1,12 @@
-"""The features (KIP-584) of a broker, release by release: what it supports, and what its cluster runs at.
+"""The features of each Kafka release (KIP-584): the levels that brokers support, and the level of the cluster.
 
-A new cluster runs at the levels of its release; UpdateFeatures changes them. Only what was changed is remembered, so
-that a data directory that goes to another release takes over that one's levels for the rest.
+A new cluster has the default levels of its release; UpdateFeatures changes them. Only changed levels are stored. If a
+data directory is opened with another release, all other features have the levels of that release.
 
-The levels of a release are those of a fresh KRaft cluster at its defaults, as ApiVersions shows them: recorded from
-3.9, 4.0, 4.3 and 4.4, pieced together from the release notes for the others (`metadata.version` counts the steps of
-org.apache.kafka.server.common.MetadataVersion). Clusters with ZooKeeper, all up to 3.2 here, have none.
+The levels of a release are those that ApiVersions returns for a new KRaft cluster with default settings. They were
+recorded from 3.9, 4.0, 4.3 and 4.4, and taken from the release notes for other releases (the levels of
+`metadata.version` are those of org.apache.kafka.server.common.MetadataVersion). Releases up to 3.2 run with ZooKeeper
+and have no features.
 """
 
 from enum import IntEnum
@@ -19,7 +20,7 @@ from .release import Release
 
 
 class Feature(NamedTuple):
-    """A feature: the levels a broker supports, and the one its cluster runs at (0: it is off)."""
+    """A feature: the range of supported levels and the default level of a new cluster (0 if disabled)."""
 
     name: str
     lowest: int
@@ -69,16 +70,16 @@ _MANY_IN_ORDER = (
     *("group.version", "kraft.version", "share.version", "metadata.version"),
     *("streams.version", "transaction.version", "eligible.leader.replicas.version"),
 )
-"""The order of Java's HashMap with up to six entries, and with more."""
+"""The iteration order of Java's HashMap with up to six entries, and with more."""
 
 _METADATA_CHANGED = frozenset({1, 3, 5, 6, 7, 8, 11, 13, 14, 15, 17, *range(23, 34)})
-"""The steps of metadata.version that changed the metadata itself, so that there is no way back below them."""
+"""The levels of metadata.version that changed the metadata itself. A downgrade below such a level is refused."""
 _LEAST_METADATA = 4
-"""Below that level of metadata.version there were no features."""
+"""The lowest level of metadata.version that supports features (3.3-IV0)."""
 
 
 class UpgradeType(IntEnum):
-    """In which direction a level may be changed. Before version 1 of UpdateFeatures every change is an UPGRADE."""
+    """The upgrade type of a change. Before version 1 of UpdateFeatures, every change is an UPGRADE."""
 
     UPGRADE = 1
     SAFE_DOWNGRADE = 2
@@ -91,7 +92,7 @@ def _by_name(version: tuple[int, ...]) -> dict[str, Feature]:
 
 
 class Features:
-    """The levels that a cluster runs at. `metadata` remembers those that were changed."""
+    """The feature levels of a cluster. Changed levels are stored in `metadata`."""
 
     def __init__(self, release: Release, metadata: MetadataImage) -> None:
         self.release = release
@@ -99,38 +100,42 @@ class Features:
         self.supported = _by_name(release.version[:2])
 
     def level(self, name: str) -> int:
-        """The level of a feature, 0 where it is off or not known."""
+        """Return the level of a feature, or 0 if it is disabled or unknown."""
         feature = self.supported.get(name)
         if feature is None:
             return 0
         changed = self.metadata.feature_levels.get(name, feature.finalized)
-        return max(feature.lowest, min(changed, feature.highest))  # of another release, perhaps
+        return max(feature.lowest, min(changed, feature.highest))  # may come from another release
 
     def finalized(self) -> list[tuple[str, int]]:
-        """Every feature that is on, with its level, in the order in which a broker lists them."""
+        """Return the enabled features with their levels, in the order in which Kafka returns them."""
         running = {name: level for name in self.supported if (level := self.level(name))}
         order = _FEW_IN_ORDER if len(running) <= 6 else _MANY_IN_ORDER
         return [(name, running[name]) for name in order if name in running]
 
     @property
     def epoch(self) -> int:
-        """How current that is. With KRaft the offset in the metadata log where a new cluster stands, which varies a
-        little, and one more for each change; 0 where the broker knows of features but its cluster has none; -1 where
-        nobody knew of them.
+        """The epoch of the finalized features.
+
+        With KRaft, this is a typical metadata log offset of a new cluster, plus one for each change. It is 0 for
+        releases that support features but run with ZooKeeper, and -1 for older releases.
         """
         if self.supported:
             return (14 if self.release.version >= (4, 0) else 8) + self.metadata.feature_changes
         return 0 if self.release.version >= (2, 7) else -1
 
     def check(self, name: str, level: int, upgrade_type: int, node_id: int) -> None:
-        """Raise INVALID_UPDATE_VERSION unless a controller, this node, would let the feature have that level."""
+        """Raise KafkaError (INVALID_UPDATE_VERSION) unless the feature may change to this level.
+
+        `node_id` is the id of the controller, for the error message.
+        """
         reason = self._problem(name, level, upgrade_type, node_id)
         if reason is not None:
             message = f"Invalid update version {level} for feature {name}. {reason}"
             raise KafkaError(Code.INVALID_UPDATE_VERSION, message)
 
     def _problem(self, name: str, level: int, upgrade_type: int, node_id: int) -> str | None:
-        """What speaks against a level, None if nothing does (FeatureControlManager.updateFeature)."""
+        """Return the reason why a change is refused, or None (FeatureControlManager.updateFeature)."""
         if upgrade_type not in list(UpgradeType):
             return "The controller does not support the given upgrade type."
         if level < 0:
@@ -163,7 +168,7 @@ class Features:
         return None
 
     def change(self, name: str, level: int) -> None:
-        """Let the cluster run at a level that was checked."""
+        """Set a level that has passed `check`."""
         if name in self.supported:
             self.metadata.feature_levels[name] = level
         self.metadata.feature_changes += 1

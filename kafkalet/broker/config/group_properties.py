@@ -1,10 +1,10 @@
-"""Properties that a group may have for itself (KIP-848, KIP-932, KIP-1071): resource GROUP of the configuration APIs.
+"""Group properties (KIP-848, KIP-932, KIP-1071), the resource type GROUP of the configuration APIs.
 
-Without one of its own a group has the broker's: `group.consumer.session.timeout.ms` stands behind
-`consumer.session.timeout.ms`. The broker's also give the bounds within which a group may choose. What the metadata
-keeps of a group is what was set, as text; a group without anything set is not in it.
+A property that a group does not set has the value of the corresponding broker property:
+`group.consumer.session.timeout.ms` for `consumer.session.timeout.ms`. Other broker properties limit the range of the
+values. The metadata contains the properties that are set, as text, and only groups that set at least one.
 
-Source: org.apache.kafka.coordinator.group.GroupConfig, GroupConfigManager; bounds and words as measured on 4.4.
+Source: org.apache.kafka.coordinator.group.GroupConfig, GroupConfigManager; bounds and messages as observed with 4.4.
 """
 
 import re
@@ -39,7 +39,7 @@ _DURATION = re.compile(
 
 
 def _offset_reset(name: str, value: Value) -> None:
-    """earliest, latest, or by_duration: and a duration such as PT1H."""
+    """earliest, latest, or by_duration: with a duration such as PT1H."""
     kind, _, duration = str(value).partition(":")
     if value in ("earliest", "latest") or (kind == "by_duration" and _DURATION.fullmatch(duration)):
         return
@@ -52,12 +52,12 @@ def _offset_reset(name: str, value: Value) -> None:
 
 
 class GroupProperty(NamedTuple):
-    """A property of groups, and what of the broker's stands behind it."""
+    """A group property and the broker properties that provide its default and its bounds."""
 
     row: Declaration
-    broker: str | None = None  # the broker's property that gives the default
-    least: str | None = None  # those that give the bounds
-    most: str | None = None
+    broker: str | None = None  # the broker property with the default
+    least: str | None = None  # the broker property with the minimum
+    most: str | None = None  # the broker property with the maximum
 
     @property
     def declared(self) -> Property:
@@ -65,11 +65,11 @@ class GroupProperty(NamedTuple):
 
 
 _BROKER_DEFAULTS = {row.name: row.declared.default for row in (*declarations(), *BROKER_PROPERTIES.values())}
-"""Of the newest release, which comes last."""
+"""The defaults in the newest release, because its row is the last one of a property."""
 
 
 def _bounded(name: str, since: Version, check: Check, documentation: str = "") -> GroupProperty:
-    """A property within bounds; documented if it has an effect, which is that of the broker's for all groups."""
+    """Declare a property with bounds. It is documented if the corresponding broker property has an effect."""
     kind, _, rest = name.partition(".")
     prefix = f"group.{kind}."
     broker = prefix + rest
@@ -93,11 +93,11 @@ def _own(
 # fmt: off
 GROUP_PROPERTIES = (
     _bounded("consumer.session.timeout.ms", (4, 0), at_least(1),
-        "How long a member of the group may be silent."),
+        "Time without a heartbeat after which a member is removed from the group."),
     _bounded("consumer.heartbeat.interval.ms", (4, 0), at_least(1),
-        "How often members of the group are told to send heartbeats."),
+        "Heartbeat interval that the broker prescribes for members of the group."),
     _bounded("consumer.assignment.interval.ms", (4, 2), at_least(0),
-        "How long the group keeps an assignment before it computes another."),
+        "Minimum time between two target assignments of the group."),
     _bounded("share.session.timeout.ms", (4, 0), at_least(1)),
     _bounded("share.heartbeat.interval.ms", (4, 0), at_least(1)),
     _bounded("share.record.lock.duration.ms", (4, 0), at_least(1000)),
@@ -122,12 +122,12 @@ GROUP_PROPERTIES = (
 
 
 def properties_of_groups(version: Version) -> dict[str, GroupProperty]:
-    """Those that a release has, by their names."""
+    """Return the group properties that exist in a release, by name."""
     return {known.row.name: known for known in GROUP_PROPERTIES if known.row.in_release(version) is not None}
 
 
 def check(texts: Mapping[str, str], config: BrokerConfig) -> None:
-    """Raise INVALID_CONFIG unless a group may have these properties on brokers so configured."""
+    """Raise KafkaError (INVALID_CONFIG) unless these are valid group properties on brokers with this configuration."""
     known = properties_of_groups(config.release.version)
     for name in texts:
         if name not in known:
@@ -162,7 +162,7 @@ def _out_of_bounds(known: GroupProperty, value: Value, config: BrokerConfig) -> 
 
 
 def group_entries(texts: Mapping[str, str], config: BrokerConfig) -> Iterator[Entry]:
-    """What DescribeConfigs tells of a group that has these properties set."""
+    """Yield the entries that DescribeConfigs returns for a group with these properties."""
     for name, known in properties_of_groups(config.release.version).items():
         synonyms = _broker_synonyms(known, config)
         if name in texts:
@@ -174,12 +174,12 @@ def group_entries(texts: Mapping[str, str], config: BrokerConfig) -> Iterator[En
 def _default(known: GroupProperty, config: BrokerConfig) -> str:
     text = None if known.broker is None else _broker_text(known.broker, config)
     if known.declared.name == "streams.assignor.name":
-        text = (text or "").partition(",")[0]  # the first of them
+        text = (text or "").partition(",")[0]  # the default is the first assignor
     return text if text is not None else known.declared.default or ""
 
 
 def _broker_synonyms(known: GroupProperty, config: BrokerConfig) -> list[SynonymEntry]:
-    """What holds for groups without a value of their own, and what would if that were not given."""
+    """Return the values of the corresponding broker property, in the order of precedence."""
     levels = ((Source.PER_BROKER, config.per_broker), (Source.CLUSTER_WIDE, config.cluster_wide))
     if known.broker is None:
         return [SynonymEntry(known.declared.name, _default(known, config), Source.DEFAULT)]

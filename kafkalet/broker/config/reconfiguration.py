@@ -1,11 +1,10 @@
-"""Changes of configurations while brokers run: of a topic, of one broker, of all brokers.
+"""Changes of the configuration of a resource at runtime, for AlterConfigs and IncrementalAlterConfigs.
 
-AlterConfigs and IncrementalAlterConfigs differ in how they say what is to be; from there on they are one. A change is
-an `Edit`, which makes the new texts of a resource out of the old ones. Everything is checked before anything changes,
-and what has changed counts at once.
+Both APIs express a change as an `Edit`, a function from the old properties of a resource to the new ones. All checks
+run before anything changes. A change takes effect immediately.
 
-Source: kafka.server.ConfigAdminManager (what a broker looks at before it asks the controller) and
-ConfigurationControlManager (what the controller looks at), in this order.
+Source: kafka.server.ConfigAdminManager for the checks of the broker, and then ConfigurationControlManager for those of
+the controller.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -21,13 +20,13 @@ from .dynamic import check_change
 from .release import Release
 
 Edit = Callable[[Mapping[str, str]], dict[str, str]]
-"""From the properties that are set to those that shall be. May raise KafkaError."""
+"""Returns the new properties of a resource for its old ones. May raise KafkaError."""
 
 MIN_ISR = "min.insync.replicas"
 
 
 class ResourceType(IntEnum):
-    """What has a configuration."""
+    """The types of resources that have a configuration, with their numbers on the wire."""
 
     TOPIC = 2
     BROKER = 4
@@ -39,15 +38,16 @@ class ResourceType(IntEnum):
 def change(
     context: Context, resource_type: int, name: str, edit: Edit, named: Collection[str], validate_only: bool
 ) -> None:
-    """Change the configuration of a resource, or only see whether it could be; `named` are the properties of the
-    request. Raises KafkaError.
+    """Change the configuration of a resource, or only check the change with `validate_only`.
+
+    `named` are the names of the properties in the request. Raises KafkaError if the change is refused.
     """
     if resource_type == ResourceType.TOPIC:
         _change_topic(context, name, edit, validate_only)
     elif resource_type == ResourceType.BROKER:
         _change_broker(context, name, edit, named, validate_only)
     elif resource_type == ResourceType.BROKER_LOGGER:
-        raise _invalid("Loggers are not changed by clients here; see --log-level")
+        raise _invalid("Clients cannot change log levels; use the option --log-level of kafkalet")
     elif resource_type == ResourceType.CLIENT_METRICS:
         _change_client_metrics(context, name, edit, validate_only)
     elif resource_type == ResourceType.GROUP and context.release.configures_groups:
@@ -88,7 +88,7 @@ def _bad_value(error: InvalidProperty, topic: str, release: Release) -> KafkaErr
 
 
 def _prefix(kind: str, name: str, release: Release) -> str:
-    """What brokers with ZooKeeper put before the text of a bad value."""
+    """Return the prefix that brokers with ZooKeeper put before the message about an invalid value."""
     if release.runs_without_zookeeper:
         return ""
     return f"Invalid config value for resource ConfigResource(type={kind}, name='{name}'): "
@@ -149,7 +149,7 @@ def _change_group(context: Context, name: str, edit: Edit, validate_only: bool) 
 def _keep(
     name: str, texts: dict[str, str], kept: dict[str, dict[str, str]], context: Context, validate_only: bool
 ) -> None:
-    """Remember the properties of a resource; one without any is none."""
+    """Store the properties of a resource, or remove the resource if no property is left."""
     if validate_only:
         return
     with context.controller.changes.begin() as change:

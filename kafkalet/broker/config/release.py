@@ -1,8 +1,8 @@
-"""The emulated release: one named rule for each difference in behaviour between releases of Kafka.
+"""The emulated release: one named rule for each difference in behaviour between Kafka releases.
 
-Which versions of which API a release serves is in `kafkalet.protocol.releases`; here is what the answers say. Code
-that must differ asks a rule by its name and never compares versions itself. `newest` serves every version of every
-release and behaves like 4.4 where releases disagree.
+`kafkalet.protocol.releases` lists the API versions of each release; this module defines differences in the responses.
+Other code uses these rules and never compares versions itself. The release `newest` supports the API versions of all
+releases and otherwise behaves like 4.4.
 """
 
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from .group_rules import GroupRules
 
 
 class UnknownRelease(ValueError):
-    """A release that cannot be emulated. The text names those that can."""
+    """Raised for a release that cannot be emulated. The message lists the supported releases."""
 
 
 class _Named(NamedTuple):
@@ -23,13 +23,19 @@ class _Named(NamedTuple):
 
 
 class Release(_Named, GroupRules):
-    """A release of Kafka, `Release.of("3.9")`, and in what it differs from others."""
+    """A Kafka release, such as `Release.of("3.9")`, and its differences from other releases.
+
+    The docstring of a rule describes the releases in which it is true.
+    """
 
     __slots__ = ()
 
     @classmethod
     def of(cls, name: str = NEWEST) -> "Release":
-        """The release of that name: one of RELEASES, or one of its patch releases (`3.9.2`). Raises UnknownRelease."""
+        """Return the release with this name: one of RELEASES or a patch release such as `3.9.2`.
+
+        Raises UnknownRelease.
+        """
         for known in RELEASES:
             if name == known or (name.startswith(known + ".") and name[len(known) + 1 :].isdecimal()):
                 newest = RELEASES[-2] if known == NEWEST else known
@@ -38,7 +44,7 @@ class Release(_Named, GroupRules):
 
     @property
     def log_rules(self) -> LogRules:
-        """What of this a log needs to know."""
+        """The rules that concern logs."""
         return LogRules(
             version=self.version,
             lifts_unstable_to_log_start=self.version < (4, 0),
@@ -50,254 +56,267 @@ class Release(_Named, GroupRules):
 
     @property
     def answers_every_duplicate(self) -> bool:
-        """A partition named twice in ListOffsets is answered twice, a topic without partitions by such a topic; since
-        4.0 once, and not at all."""
+        """ListOffsets returns duplicate partitions and topics without partitions (before 4.0)."""
         return self.version < (4, 0)
 
     @property
     def ignores_isolation_of_replicas(self) -> bool:
-        """ListOffsets looks at isolation_level only when the replica id is -1; since 4.0 a bad one always fails."""
+        """ListOffsets ignores an invalid isolation level if the replica id is not -1 (before 4.0)."""
         return self.version < (4, 0)
 
     @property
     def searches_unknown_timestamps(self) -> bool:
-        """ListOffsets takes a negative timestamp that it has no name for for a time, and finds the first record."""
+        """ListOffsets treats an unknown negative timestamp as a time, and finds the first record (before 3.0)."""
         return self.version < (3, 0)
 
     # Fetch
 
     @property
     def refuses_zstd_topics_to_old_fetches(self) -> bool:
-        """Fetch below v10 gets 76 from a topic with compression.type=zstd; since 4.0 it gets the batches."""
+        """Fetch below v10 returns UNSUPPORTED_COMPRESSION_TYPE for topics with compression.type=zstd (before 4.0)."""
         return self.version < (4, 0)
 
     @property
     def moves_every_told_partition(self) -> bool:
-        """In a fetch session every partition of an answer goes to the end; since 3.0 only those that gave records."""
+        """A fetch session moves every partition of a response to the end; since 3.0, only those with records."""
         return self.version < (3, 0)
 
     @property
     def takes_nameless_topics_into_sessions(self) -> bool:
-        """A zero topic id in a fetch session is an unknown one like others; before 4.3 the request failed with -1."""
+        """A fetch session treats a zero topic id as unknown (4.3); before, it returned UNKNOWN_SERVER_ERROR."""
         return self.version >= (4, 3)
 
     @property
     def converts_only_what_is_newer(self) -> bool:
-        """Down-conversion, or its refusal, is for records that the client cannot read; since 3.0 for every answer.
+        """Records are down-converted, or refused, only if the client cannot read them (before 3.0); later, always.
 
-        The refusal looks like that of a failed read then: empty records, no list of aborted transactions.
+        In these releases, a refusal looks like a failed read: empty records and no list of aborted transactions.
         """
         return self.version < (3, 0)
 
     @property
     def nulls_records_of_failed_fetches(self) -> bool:
-        """An error of the whole Fetch leaves the records null; since 4.0 they are empty."""
+        """A top-level error of Fetch returns null records (before 4.0); later, empty records."""
         return self.version < (4, 0)
 
     @property
     def tells_followers_where_leaders_are(self) -> bool:
-        """Fetch v16 names node endpoints to followers too; since 4.0 only to consumers."""
+        """Fetch v16 also returns node endpoints to followers (before 4.0); later, only to consumers."""
         return self.version < (4, 0)
 
     # Produce
 
     @property
     def refuses_epochs_never_given(self) -> bool:
-        """A transactional batch with an epoch that the coordinator never gave is refused with 47 (KIP-890, 4.0)."""
+        """A transactional batch with an epoch that was never issued returns INVALID_PRODUCER_EPOCH (KIP-890, 4.0)."""
         return self.version >= (4, 0)
 
     @property
     def verifies_transactions(self) -> bool:
-        """The first batch of a transaction is refused where no coordinator vouches for it (KIP-890 part 1, 3.6)."""
+        """The first batch of a transaction is verified with the transaction coordinator (KIP-890 part 1, 3.6)."""
         return self.version >= (3, 6)
 
     # Coordinators
 
     @property
-    def finds_nobody_for_share_groups(self) -> bool:
-        """FindCoordinator v6 for a share group gets 15; since 4.0 it is an invalid request where there are none."""
+    def has_unavailable_share_coordinators(self) -> bool:
+        """FindCoordinator v6 returns COORDINATOR_NOT_AVAILABLE for share groups; since 4.0, INVALID_REQUEST."""
         return self.version < (4, 0)
 
     # Offsets
 
     @property
     def commits_named_twice_once(self) -> bool:
-        """A partition named twice in OffsetCommit is committed once, as named last; since 4.0 both times."""
+        """OffsetCommit commits only the last entry of a duplicate partition (before 4.0); later, every entry."""
         return self.version < (4, 0)
 
     @property
     def tells_commits_of_unknown_groups(self) -> bool:
-        """OffsetCommit v9 with a generation to an unknown group gets 69; before 4.0 always 22."""
+        """OffsetCommit v9 returns GROUP_ID_NOT_FOUND for members of unknown groups; before 4.0, ILLEGAL_GENERATION."""
         return self.version >= (4, 0)
 
     # Transactions
 
     @property
     def answers_concurrent_transactions_first(self) -> bool:
-        """While a change is under way AddPartitionsToTxn answers 51 before it looks at the producer (4.0)."""
+        """AddPartitionsToTxn checks for CONCURRENT_TRANSACTIONS before it checks the producer (4.0)."""
         return self.version >= (4, 0)
 
     @property
     def knows_epochs_per_transaction(self) -> bool:
-        """A partition that a broker adds to a transaction is one of transaction version 2 (KIP-890, 4.0)."""
+        """A partition that a broker adds to a transaction implies transaction version 2 (KIP-890, 4.0)."""
         return self.version >= (4, 0)
 
     @property
     def remembers_last_start(self) -> bool:
-        """After InitProducerId a transactional id still tells when its last transaction began, until it is read from
-        the log again; since 4.0 it tells -1."""
+        """InitProducerId keeps the start time of the last transaction until the log is reloaded (before 4.0).
+
+        Later releases reset it to -1.
+        """
         return self.version < (4, 0)
 
     @property
     def repeats_added_partitions(self) -> bool:
-        """AddPartitionsToTxn answers a partition that is named twice twice; before KIP-890 (3.6) once."""
+        """AddPartitionsToTxn returns a result for every duplicate partition (KIP-890, 3.6)."""
         return self.version >= (3, 6)
 
     @property
     def checks_epochs_before_asking(self) -> bool:
-        """A producer whose epoch is below the one in the log is refused before the coordinator is asked (4.1)."""
+        """A producer epoch below that in the log is refused before the coordinator verifies the transaction (4.1)."""
         return self.version >= (4, 1)
 
     @property
     def asks_again_when_too_early(self) -> bool:
-        """A broker whom the coordinator answers CONCURRENT_TRANSACTIONS asks again for a while (4.0)."""
+        """A broker retries for a while if the coordinator returns CONCURRENT_TRANSACTIONS (4.0)."""
         return self.version >= (4, 0)
 
     @property
     def sends_transaction_versions(self) -> bool:
-        """Markers of transaction version 2 have to come with a new epoch, or are refused (KIP-1228, 4.2)."""
+        """Markers of transaction version 2 are refused unless they have a new epoch (KIP-1228, 4.2)."""
         return self.version >= (4, 2)
 
     # Replication
 
     @property
     def holds_high_watermark_below_min_isr(self) -> bool:
-        """The high watermark stays while fewer replicas are in sync than min.insync.replicas (KIP-966, 3.7)."""
+        """The high watermark does not advance with fewer in-sync replicas than min.insync.replicas (KIP-966, 3.7)."""
         return self.version >= (3, 7)
 
     @property
     def caps_min_isr_at_replicas(self) -> bool:
-        """min.insync.replicas beyond the number of replicas counts as that number (KIP-966, 3.7)."""
+        """min.insync.replicas is capped at the number of replicas (KIP-966, 3.7)."""
         return self.version >= (3, 7)
 
     @property
     def answers_fetched_offsets_once(self) -> bool:
-        """OffsetFetch answers a partition that is named twice once, and no topic without partitions (until 4.0)."""
+        """OffsetFetch leaves out duplicate partitions and topics without partitions (before 4.0)."""
         return self.version < (4, 0)
 
     @property
     def refuses_unreplicated_offsets(self) -> bool:
-        """OffsetFetch that wants stable offsets gets 88 while a commit is not replicated; since 4.0 it waits."""
+        """OffsetFetch with require_stable returns UNSTABLE_OFFSET_COMMIT for unreplicated commits (before 4.0).
+
+        Later releases wait until the commit is replicated.
+        """
         return self.version < (4, 0)
 
     @property
     def makes_groups_for_transactions(self) -> bool:
-        """TxnOffsetCommit makes a group that does not exist, before anything else; since 4.0 only for no generation."""
+        """TxnOffsetCommit always creates a missing group (before 4.0); later, only if the request has no generation."""
         return self.version < (4, 0)
 
     @property
     def forgets_pending_offsets_of_failed_commits(self) -> bool:
-        """A TxnOffsetCommit that cannot be written takes earlier ones of its partitions with it (until 4.0)."""
+        """A failed TxnOffsetCommit also drops earlier pending offsets of its partitions (before 4.0)."""
         return self.version < (4, 0)
 
     @property
     def numbers_group_records(self) -> bool:
-        """All that a group coordinator writes has the sequence 0; before 4.0 only offsets."""
+        """All batches of a group coordinator have sequence 0 (4.0); before, only those with offsets."""
         return self.version >= (4, 0)
 
     @property
     def tells_sizes_of_commits(self) -> bool:
-        """Commits that do not fit into a batch get 28, late ones 7; since 4.0 they get -1 and 15 as others do."""
+        """Commits return INVALID_COMMIT_OFFSET_SIZE if too large and REQUEST_TIMED_OUT if too late (before 4.0).
+
+        Later releases return UNKNOWN_SERVER_ERROR and COORDINATOR_NOT_AVAILABLE.
+        """
         return self.version < (4, 0)
 
     @property
     def keeps_old_offsets_in_zookeeper(self) -> bool:
-        """OffsetCommit and OffsetFetch v0 use a store of their own, in ZooKeeper."""
+        """OffsetCommit and OffsetFetch v0 use a separate store, in ZooKeeper (before 3.3)."""
         return not self.runs_without_zookeeper
 
     @property
     def refuses_old_offsets(self) -> bool:
-        """OffsetCommit and OffsetFetch v0 are refused with 35, for there is no ZooKeeper. `newest` serves them."""
+        """OffsetCommit and OffsetFetch v0 return UNSUPPORTED_VERSION, because there is no ZooKeeper (3.3).
+
+        `newest` supports them and stores the offsets in Kafka.
+        """
         return self.runs_without_zookeeper and self.name != NEWEST
 
     @property
     def dates_every_offset(self) -> bool:
-        """Each offset has its own time to expire, from when it is committed (until KIP-211, 2.1)."""
+        """Each offset expires a fixed time after its commit, even if the group is active (before KIP-211, 2.1)."""
         return self.version < (2, 1)
 
     @property
     def offset_value_version(self) -> int:
-        """The version in which committed offsets are written to the log."""
+        """The version of the log records of committed offsets."""
         return 4 if self.version >= (4, 1) else 3
 
     @property
     def keeps_topic_ids_of_offsets(self) -> bool:
-        """Committed offsets are kept with the id of their topic also where the client has named the topic (4.3)."""
+        """Committed offsets are stored with the topic id even if the client sent the topic name (4.3)."""
         return self.version >= (4, 3)
 
     @property
     def drops_groups_with_their_last_offset(self) -> bool:
-        """An empty group is gone with the last offset that is deleted; since 4.0 with the next round of expiry."""
+        """Deleting the last offset removes an empty group (before 4.0); later, the next expiration check does."""
         return self.version < (4, 0)
 
     @property
     def sorts_in_sync_replicas(self) -> bool:
-        """A leader that tells who is in sync tells it in the order of ids, no more in that in which they came (seen in
-        4.4, not in 3.9)."""
+        """The leader reports in-sync replicas sorted by id, not in the order of joining (observed in 4.4, not 3.9)."""
         return self.version >= (4, 0)
 
     @property
     def fences_leaders_after_a_crash(self) -> bool:
-        """A partition has no leader for a moment, in an epoch of its own, also where its broker ended without taking
-        leave (seen in 4.4, not in 3.9)."""
+        """After an unclean shutdown of its leader, a partition has a leader epoch without a leader.
+
+        Observed in 4.4, not in 3.9.
+        """
         return self.version >= (4, 0)
 
     # Metadata
 
     @property
     def waits_for_created_topics(self) -> bool:
-        """Metadata tells what came of a topic's automatic creation: LEADER_NOT_AVAILABLE, or why it was refused. A
-        KRaft broker does not wait for its controller and always answers UNKNOWN_TOPIC_OR_PARTITION."""
+        """Metadata returns the result of creating a topic: LEADER_NOT_AVAILABLE or the error (before 3.3).
+
+        A KRaft broker does not wait for the controller and always returns UNKNOWN_TOPIC_OR_PARTITION.
+        """
         return not self.runs_without_zookeeper
 
     # Configuration
 
     @property
     def keeps_min_isr_in_cluster(self) -> bool:
-        """min.insync.replicas is a cluster-wide property from the start, to serve eligible leaders (4.1, KIP-966)."""
+        """A new cluster sets min.insync.replicas cluster-wide, for eligible leader replicas (KIP-966, 4.1)."""
         return self.version >= (4, 1)
 
     @property
     def prints_sets_as_java(self) -> bool:
-        """Sets in refusals of changed properties look like `[a, b]`; before 4.3 like `Set(a, b)`."""
+        """Error messages about properties print sets as `[a, b]` (4.3); before, as `Set(a, b)`."""
         return self.version >= (4, 3)
 
     @property
     def refuses_duplicates_in_lists(self) -> bool:
-        """A changed list may not name the same twice (seen in 4.4, not in 4.3)."""
+        """Changes with duplicates in a list are refused (observed in 4.4, not in 4.3)."""
         return self.version >= (4, 4)
 
     @property
     def configures_groups(self) -> bool:
-        """Groups have properties of their own (4.0, where the new group coordinator became the only one)."""
+        """Groups can be configured (4.0, with the new group coordinator)."""
         return self.version >= (4, 0)
 
     @property
     def parses_client_metrics(self) -> bool:
-        """Properties of subscriptions to metrics have types and defaults; before 4.0 they were texts."""
+        """Properties of client metrics subscriptions have types and defaults (4.0); before, they were plain text."""
         return self.version >= (4, 0)
 
     @property
     def changes_features_together(self) -> bool:
-        """UpdateFeatures changes all features that it names, or none; before 4.0 each for itself."""
+        """UpdateFeatures changes all requested features or none (4.0); before, each one independently."""
         return self.version >= (4, 0)
 
     @property
     def names_unknown_lists(self) -> bool:
-        """Appending to a property that no broker has is refused with 40; before 4.0 the broker failed (-1)."""
+        """Appending to an unknown property returns INVALID_CONFIG (4.0); before, UNKNOWN_SERVER_ERROR."""
         return self.version >= (4, 0)
 
     @property
     def runs_without_zookeeper(self) -> bool:
-        """Brokers have a node.id, and the controller checks changed configurations (KRaft, ready for use since 3.3)."""
+        """The cluster runs in KRaft mode, which is production-ready since 3.3; older releases run with ZooKeeper."""
         return self.version >= (3, 3)

@@ -1,15 +1,18 @@
-"""The rest of the table of a broker's properties: what Kafka has and has no effect here.
+"""The table of broker properties that have no effect in kafkalet.
 
-Read from Kafka 2.8, 3.9, 4.0, 4.3 and 4.4 (DescribeConfigs). A release between two of these is described like the
-younger one. One line is one property:
+The properties were recorded from Kafka 2.8, 3.9, 4.0, 4.3 and 4.4 with DescribeConfigs. A release between two of these
+has the properties of the later one. Each line is one property:
 
-    name  type  default  [update mode]  [>=least]  [releases]
+    name  type  default  [update mode]  [>=minimum]  [releases]
 
-where `null` is no default, `''` an empty one; a property without an update mode is read-only; `>=1` is what Kafka
-allows, given for dynamic ones only; and the releases are `3.0-4.0` (from 3.0 on, before 4.0), `4.1+`, or nothing for
-all of them. `hidden` marks a property that Kafka accepts and never describes.
+default       `null` for no default, `''` for an empty one
+update mode   read-only if missing
+>=minimum     the smallest allowed value; only dynamic properties have one
+releases      `3.0-4.0` for releases from 3.0 and before 4.0, `4.1+` for 4.1 and later; all releases if missing
 
-Loaded when a caller names or describes such a property, and not before.
+`hidden` marks a property that Kafka accepts but does not describe.
+
+The module is imported only when such a property is set or described.
 """
 
 from kafkalet.properties import Declaration, Property, Type, Update, Version, at_least
@@ -361,7 +364,7 @@ _UPDATES = {update.value for update in Update}
 
 
 def declarations() -> list[Declaration]:
-    """The lines as rows of the table. A property has several where it differs from release to release."""
+    """Parse the table. A property that changed between releases has several declarations."""
     lines = (line.split() for line in PROPERTIES.splitlines())
     return [_declaration(*words) for words in lines if words and words[0] != "#"]
 

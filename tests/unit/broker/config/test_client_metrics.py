@@ -61,7 +61,7 @@ def test_who_is_meant() -> None:
 
 
 def test_a_pattern_that_only_other_engines_read_is_refused_with_the_reason() -> None:
-    with pytest.raises(KafkaError, match="not a pattern in the syntax of RE2: invalid escape sequence"):
+    with pytest.raises(KafkaError, match="not a valid RE2 expression: invalid escape sequence"):
         patterns(r"client_id=(a)\1", NOW)
 
 

@@ -1,7 +1,7 @@
-"""docs/configuration.md says what the tables of properties say."""
+"""docs/configuration.md is up to date with the tables of properties."""
 
 from .configuration_page import COMMAND, PAGE, page
 
 
-def test_page_is_what_the_tables_make_of_it() -> None:
+def test_configuration_page_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), f"docs/configuration.md is out of date; run {COMMAND}"

@@ -1,4 +1,6 @@
-"""`kafkalet.broker.config.documentation`: a sentence for each property that is acted on."""
+"""`kafkalet.broker.config.documentation`: the documentation of each property that has an effect."""
+
+import re
 
 from kafkalet.broker.config.broker_properties import topic_defaults_of
 from kafkalet.broker.config.documentation import documentation_of
@@ -6,23 +8,23 @@ from kafkalet.properties import NO_EFFECT
 from kafkalet.storage.topic_properties import TOPIC_PROPERTIES
 
 
-def test_property_of_groups_without_effect_says_so() -> None:
+def test_group_property_without_effect_is_documented_as_such() -> None:
     assert documentation_of("share.session.timeout.ms") == NO_EFFECT
 
 
-def test_defaults_of_topics_say_whose_they_are() -> None:
+def test_default_for_topics_names_the_topic_property() -> None:
     for name in topic_defaults_of((4, 4)):
         if name not in TOPIC_PROPERTIES:
-            assert "for a topic that does not say otherwise." in documentation_of(name), name
+            assert re.search(r"[Dd]efault of the topic property [a-z.]+\.", documentation_of(name)), name
     assert documentation_of("log.preallocate").endswith("It has no effect in kafkalet.")
-    assert documentation_of("log.retention.hours") == "What retention.ms is for a topic that does not say otherwise."
+    assert documentation_of("log.retention.hours") == "Default of the topic property retention.ms."
 
 
-def test_bounds_of_group_properties_say_what_they_bound() -> None:
+def test_bound_of_a_group_property_names_the_property() -> None:
     text = documentation_of("group.consumer.min.session.timeout.ms")
-    assert text == "The least that consumer.session.timeout.ms of a group may be."
-    assert documentation_of("group.consumer.max.session.timeout.ms").startswith("The most that consumer.session")
+    assert text == "Minimum of the group property consumer.session.timeout.ms."
+    assert documentation_of("group.consumer.max.session.timeout.ms").startswith("Maximum of the group property")
 
 
-def test_the_rest_is_said_to_have_no_effect() -> None:
+def test_other_broker_properties_are_documented_as_without_effect() -> None:
     assert documentation_of("num.io.threads") == NO_EFFECT
