@@ -1,11 +1,12 @@
-"""Quotas of clients (KIP-13, KIP-55, KIP-257, KIP-599, KIP-612): how much a user, a client or an address may ask for.
+"""Client quotas (KIP-13, KIP-55, KIP-257, KIP-599, KIP-612): limits for users, client ids and addresses.
 
-    entities.py     whom a quota is for, what may be set, which one counts for a client
-    meters.py       how much somebody has used lately
-    throttling.py   who has used too much waits, and is told how long
-    fetching.py     the same for Fetch, which sends nothing then
-    mutations.py    the same for topics made and deleted, which may be refused
+    entities.py     the entities that can have quotas, the valid values, and the quota of a client
+    hosts.py        the addresses of host names with quotas
+    meters.py       measures the recent usage of a client
+    throttling.py   mutes clients over quota and sets the throttle time
+    fetching.py     the same for Fetch, which returns an empty response
+    mutations.py    the same for topic creation and deletion, which may be refused
 
-A broker without quotas loads none of this. One with quotas has a `Throttling` that its router asks before and after
-each request.
+A broker without quotas does not import these modules. A broker with quotas has a `Throttling`, which the router calls
+before and after each request.
 """

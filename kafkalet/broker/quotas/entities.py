@@ -1,7 +1,7 @@
-"""Whom a quota is for, what may be set, and which quota counts for a client.
+"""Quota entities: the valid entities and values, and the quota that applies to a client.
 
-An entity is a user, a client id, both, or an address, each by name or as the default (None) for those without a quota
-of their own. For a client the first of these counts that sets what is asked about:
+An entity is a user, a client id, both, or an address. Each part is a name, or None for the default entity, which
+applies if there is no quota for the name. A client has the first of these quotas that is set:
 
     user and client         user and any client         user
     any user and client     any user and any client     any user
@@ -27,7 +27,7 @@ _LONG = (1 << 63) - 1
 _INT = (1 << 31) - 1
 _WHOLE = {PRODUCE: (_LONG, "LONG"), CONSUME: (_LONG, "LONG"), CONNECT: (_INT, "INT")}
 _EPSILON = 1e-6
-"""So far from a whole number a value may be and still count as one."""
+"""The tolerance for whole numbers."""
 
 _NOT_LOOKED_UP: Mapping[str, str | None] = {}
 
@@ -35,7 +35,10 @@ Quotas = Mapping[QuotaEntity, Mapping[str, float]]
 
 
 def check_entity(parts: Mapping[str, str | None], addresses: Mapping[str, str | None] = _NOT_LOOKED_UP) -> None:
-    """INVALID_REQUEST, unless a quota can be for that. `addresses` are those of host names."""
+    """Raise KafkaError (INVALID_REQUEST) unless the entity can have a quota.
+
+    `addresses` maps host names to addresses.
+    """
     if not parts:
         raise _invalid("Invalid empty client quota entity")
     for kind, name in parts.items():
@@ -52,7 +55,7 @@ def check_entity(parts: Mapping[str, str | None], addresses: Mapping[str, str | 
 
 
 def check_value(kinds: Iterable[str], key: str, value: float) -> None:
-    """INVALID_REQUEST, unless an entity of these kinds may have that quota."""
+    """Raise KafkaError (INVALID_REQUEST) unless an entity with these types can have this quota."""
     allowed = {CONNECT} if IP in kinds else {PRODUCE, CONSUME, REQUEST, MUTATE}
     if key not in allowed:
         raise _invalid(f"Invalid configuration key {key}")
@@ -75,8 +78,10 @@ def _invalid(message: str) -> KafkaError:
 
 
 def quota_of(quotas: Quotas, key: str, user: str, client: str) -> tuple[float, str, str] | None:
-    """The quota that counts for a client, and what it is counted together with: its user ("": any) and its client id
-    ("": any). None where it has no quota."""
+    """Return the quota of a client, and the user and the client id whose usage counts towards it.
+
+    A user or client id of "" stands for all of them. Returns None for a client without a quota.
+    """
     for entity, together in (
         (((USER, user), (CLIENT, client)), (user, client)),
         (((USER, user), (CLIENT, None)), (user, client)),
@@ -88,7 +93,7 @@ def quota_of(quotas: Quotas, key: str, user: str, client: str) -> tuple[float, s
         (((CLIENT, None),), ("", client)),
     ):
         if client == "" and entity[-1][0] == CLIENT:
-            continue  # who does not say who he is has no quota of clients
+            continue  # client quotas do not apply to clients without a client id
         values = quotas.get(frozenset(entity))
         if values is not None and key in values:
             return values[key], *together
@@ -98,8 +103,10 @@ def quota_of(quotas: Quotas, key: str, user: str, client: str) -> tuple[float, s
 def quotas_of_addresses(
     quotas: Quotas, addresses: Mapping[str, str | None] = _NOT_LOOKED_UP
 ) -> dict[str | None, float]:
-    """How many connections a second may come from an address; None stands for all others. `addresses` are those of
-    host names; a host whose address is not known has no quota."""
+    """Return the maximum rate of new connections per second by address, with None for all other addresses.
+
+    `addresses` maps host names to addresses. The quota of an unresolved host name is left out.
+    """
     found: dict[str | None, float] = {}
     for entity, values in quotas.items():
         for kind, name in entity:

@@ -1,7 +1,7 @@
-"""The quota of consumed bytes (KIP-13), as the handler of Fetch asks for it.
+"""The quota of consumed bytes (KIP-13), for the Fetch handler.
 
-An answer that is too much is not sent: the client gets an empty one, rests, and asks again. Whether it is too much is
-decided before a fetch session takes note of it.
+A response that exceeds the quota is replaced by an empty one; the client is muted and then retries. The decision
+precedes the update of the fetch session.
 
 Source: kafka.server.KafkaApis.handleFetchRequest, FetchSession's getThrottledResponse and getResponseSize.
 """
@@ -17,13 +17,13 @@ Key = tuple[str, bytes | None, int]
 
 
 def fetch_max_bytes(context: Context) -> int:
-    """The most that one answer to this client's Fetch may hold."""
+    """Return the maximum size of a Fetch response to this client in bytes."""
     max_bytes, throttling = context.node.config.fetch_max_bytes, context.broker.throttling
     return max_bytes if throttling is None else int(min(max_bytes, throttling.most_fetch_bytes(context)))
 
 
 def refuses(answers: Mapping[Key, Partition], context: Context) -> bool:
-    """Whether an answer of these partitions is more than the client may have now; it is counted if not."""
+    """Return True if a response with these partitions exceeds the quota of the client. Otherwise count its size."""
     throttling = context.broker.throttling
     if not context.request_bytes or throttling is None or not context.metadata.client_quotas:
         return False

@@ -1,12 +1,12 @@
-"""Meters: how much somebody has used lately, and how long he must rest until that is what he may use.
+"""Meters, which measure the recent usage of a client and the throttle time if it exceeds the quota.
 
-`SampledRate` adds up what is used in windows (of a second, say) and looks at the last eleven. The rate is taken over at
-least ten full windows, so that whoever was idle may use ten seconds' worth at once. Somebody over his quota rests
+`SampledRate` records usage in windows, by default the last eleven windows of one second. The rate is the average over
+at least ten full windows, so an idle client may use the quota of ten seconds in one burst. The throttle time is
 
     (rate - quota) / quota x length of all windows
 
-`TokenBucket` fills by the quota's rate up to eleven seconds' worth. What is used may bring it below zero; then one
-rests until it is back at zero.
+`TokenBucket` is refilled at the rate of the quota, up to the quota of eleven seconds. Usage may bring it below zero;
+the throttle time is the time until it is back at zero.
 
 Source: org.apache.kafka.common.metrics.stats.SampledStat, Rate, TokenBucket; org.apache.kafka.server.quota.QuotaUtils.
 """
@@ -15,7 +15,7 @@ MS_PER_SECOND = 1000
 
 
 class _Sample:
-    """What was used in one window."""
+    """The usage in one window."""
 
     __slots__ = ("last_used_ms", "start_ms", "value")
 
@@ -28,7 +28,7 @@ class _Sample:
 
 
 class SampledRate:
-    """Use per second over the last `windows` windows of `window_ms`."""
+    """The usage per second over the last `windows` windows of `window_ms`."""
 
     __slots__ = ("_current", "_samples", "_window_ms", "_windows")
 
@@ -39,7 +39,7 @@ class SampledRate:
         self._current = 0
 
     def record(self, value: float, now_ms: int) -> None:
-        """Count what is used now; a negative value takes back what was counted."""
+        """Record usage. A negative value reverts an earlier record."""
         if not self._samples:
             self._samples.append(_Sample(now_ms))
         sample = self._samples[self._current]
@@ -49,7 +49,7 @@ class SampledRate:
         sample.last_used_ms = now_ms
 
     def _advance(self, now_ms: int) -> _Sample:
-        """Begin a window, in the place of the oldest where there are as many as may be, and one that overlaps."""
+        """Start a new window. It replaces the oldest one if there are `windows` windows and one that overlaps."""
         self._current = (self._current + 1) % (self._windows + 1)
         if self._current >= len(self._samples):
             self._samples.append(_Sample(now_ms))
@@ -58,7 +58,7 @@ class SampledRate:
         return self._samples[self._current]
 
     def throttle_ms(self, quota: float, now_ms: int) -> int:
-        """How long to rest until the rate is down to `quota`; 0 where it is not above."""
+        """Return the time until the rate is down to `quota`, or 0 if the rate does not exceed it."""
         for sample in self._samples:
             if now_ms - sample.last_used_ms >= self._windows * self._window_ms:
                 sample.reset(now_ms)
@@ -67,29 +67,29 @@ class SampledRate:
         return _round((rate - quota) / quota * span_ms) if rate > quota else 0
 
     def _span_ms(self, now_ms: int) -> int:
-        """The time since the oldest window began, at least that of all but one window."""
+        """Return the time since the start of the oldest window, but at least the length of all windows but one."""
         elapsed_ms = now_ms - min((sample.start_ms for sample in self._samples), default=now_ms)
         missing = self._windows - 1 - elapsed_ms // self._window_ms
         return max(elapsed_ms + max(missing, 0) * self._window_ms, 1)
 
 
 class TokenBucket:
-    """Tokens that come back by the quota's rate, at most `burst_seconds` worth of them."""
+    """A token bucket that is refilled at the rate of the quota, up to the quota of `burst_seconds`."""
 
     __slots__ = ("_burst_seconds", "_filled_ms", "_tokens")
 
     def __init__(self, burst_seconds: int) -> None:
         self._burst_seconds = burst_seconds
         self._tokens = 0.0
-        self._filled_ms = 0  # long ago: it is full at first
+        self._filled_ms = 0  # long ago, so the bucket is full at first
 
     def take(self, count: float, quota: float, now_ms: int) -> None:
-        """Take tokens, whether there are so many or not."""
+        """Take tokens, even more than there are."""
         self._fill(quota, now_ms)
         self._tokens = min(self._burst_seconds * quota, self._tokens - count)
 
     def throttle_ms(self, quota: float, now_ms: int) -> int:
-        """How long to rest until nothing is owed."""
+        """Return the time until the bucket is back at zero, or 0 if it is not below."""
         self._fill(quota, now_ms)
         return _round(-self._tokens / quota * MS_PER_SECOND) if self._tokens < 0 else 0
 
@@ -100,5 +100,5 @@ class TokenBucket:
 
 
 def _round(ms: float) -> int:
-    """As Java's Math.round does."""
+    """Round like Java's Math.round."""
     return int(ms + 0.5)

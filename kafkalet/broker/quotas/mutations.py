@@ -1,13 +1,13 @@
-"""The quota of partitions created and deleted (KIP-599), as the handlers that do so ask for it."""
+"""The quota of controller mutations (KIP-599), for the handlers that create or delete partitions."""
 
 from kafkalet.broker.context import Context
 
 
 def count_mutations(partitions: int, strict_since: int, context: Context) -> None:
-    """Let the controller count partitions that are about to be created or deleted.
+    """Count partitions that are about to be created or deleted towards the quota of the controller.
 
-    THROTTLING_QUOTA_EXCEEDED while the client owes something, where its request is of version `strict_since` or later;
-    earlier ones are only slowed down.
+    Raises KafkaError (THROTTLING_QUOTA_EXCEEDED) if the client is over its quota and the version of the request is at
+    least `strict_since`. Clients with earlier versions are only throttled.
     """
     controller = context.broker.brokers.get(context.metadata.controller_id)
     if controller is not None and controller.throttling is not None:

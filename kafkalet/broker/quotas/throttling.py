@@ -1,15 +1,15 @@
-"""Who has used more than his quota waits: his connection is muted, and the answer says how long (KIP-219).
+"""Throttling: connections of clients over quota are muted, and responses contain the throttle time (KIP-219).
 
-What is counted:
+The quotas:
 
-    producer_byte_rate         the size of Produce requests
-    consumer_byte_rate         the size of answers to Fetch; what is too much becomes an empty answer and is not counted
-    request_percentage         time spent on requests, in hundredths of one processor; no rest is longer than a window
-    controller_mutation_rate   partitions created and deleted, counted by the controller; newer versions of the requests
-                               are refused (THROTTLING_QUOTA_EXCEEDED) while something is owed
-    connection_creation_rate   connections from an address; one too many is not served, and closed after a rest
+    producer_byte_rate         bytes of Produce requests
+    consumer_byte_rate         bytes of Fetch responses; a response over quota is replaced by an empty one, not counted
+    request_percentage         processing time in percent of one CPU; the throttle time is at most one window
+    controller_mutation_rate   partitions created and deleted, counted by the controller; newer request versions return
+                               THROTTLING_QUOTA_EXCEEDED while the client is over quota
+    connection_creation_rate   new connections from an address; one over quota is closed after the throttle time
 
-Each broker counts for itself, and forgets what it counted when it is restarted. Followers have no quota.
+Each broker measures usage independently and in memory only. Followers have no quotas.
 
 Source: kafka.server.ClientQuotaManager, ClientRequestQuotaManager, ControllerMutationQuotaManager, ConnectionQuotas.
 """
@@ -37,21 +37,21 @@ _LOG = logging.getLogger(__name__)
 
 PERCENT = 100
 FORGET_MS = 3_600_000
-"""A meter that nobody has used for so long is dropped (ClientQuotaManager.InactiveSensorExpirationTimeSeconds)."""
+"""The time after which an unused meter is dropped (ClientQuotaManager.InactiveSensorExpirationTimeSeconds)."""
 MANY_CLIENTS = 10_000
-"""Of so many clients it is remembered which quota they have."""
+"""The maximum number of clients whose quota is cached."""
 MANY_METERS = 1000
-"""From so many meters on the old ones are looked for."""
+"""The number of meters above which unused meters are dropped."""
 
 
 class Asked(Protocol):
-    """The request that is counted, and its client (a Context)."""
+    """The request that is measured, and its client (a Context)."""
 
     api: Api
     client_id: str
     principal: str
     request_bytes: int
-    """0: it came before there was a quota."""
+    """0 if the request arrived before the broker had quotas."""
     spent_s: float
     began_s: float | None
     throttle_ms: int
@@ -59,7 +59,7 @@ class Asked(Protocol):
 
 
 class _Kept(Generic[T]):
-    """What is counted of clients, by whom it counts for. What nobody has used for long is dropped."""
+    """The meters of clients by key. Meters that have not been used for FORGET_MS are dropped."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -86,10 +86,10 @@ class _Kept(Generic[T]):
 
 
 class Throttling:
-    """What the clients of one broker have used.
+    """The quotas of the clients of one broker, and their usage.
 
-    `spent_s` gives the time spent so far, in seconds, for percentages. `look_up` finds the address of a host name
-    without blocking.
+    `spent_s` returns the processing time of the broker in seconds, for `request_percentage`. `look_up` resolves a host
+    name without blocking.
     """
 
     def __init__(
@@ -109,14 +109,14 @@ class Throttling:
         self._fetch_windows = config.quota_window_num - 1
         self._quotas: Quotas = {}
         self._by_address: dict[str | None, float] = {}
-        self._addresses: dict[str, str | None] = {}  # of host names; None while a name is being looked up
+        self._addresses: dict[str, str | None] = {}  # by host name; None while the name is being resolved
         self._found: dict[tuple[str, str, str], tuple[float, str, str] | None] = {}
 
     def obey(self, quotas: Quotas, addresses: Mapping[str, str | None]) -> None:
-        """Take over quotas. What was counted so far still counts.
+        """Replace the quotas and keep the usage measured so far.
 
-        `addresses` are those of host names that were just looked up. Another name that is not known yet is looked up
-        now; until its address is there it has no quota.
+        `addresses` contains host names that have just been resolved. Other new host names are resolved in the
+        background; their quotas take effect when the address is known.
         """
         self._quotas = quotas
         self._found.clear()
@@ -130,7 +130,7 @@ class Throttling:
 
     def _learn(self, name: str, address: str | None) -> None:
         if address is None:
-            _LOG.warning("the quota of host %s does not count: the name has no address", quoted(name))
+            _LOG.warning("ignoring the quota of host %s: the host name cannot be resolved", quoted(name))
             self._addresses.pop(name, None)
         elif name in self._addresses:
             self._addresses[name] = address
@@ -138,27 +138,27 @@ class Throttling:
 
     @property
     def limits_connections(self) -> bool:
-        """Whether there is a quota of connections, or will be when a host name has been looked up."""
+        """True if there is a connection quota, including those of unresolved host names."""
         return any(kind == IP and CONNECT in values for entity, values in self._quotas.items() for kind, _ in entity)
 
-    # What the router asks.
+    # Called by the router
 
     def begin(self, context: Asked, request_bytes: int) -> None:
-        """A request of so many bytes has come."""
+        """Start the measurement of a request of `request_bytes`."""
         context.request_bytes = request_bytes
         context.throttle_ms = 0
         context.spent_s = 0.0
         context.began_s = self._spent_s()
 
     def pause(self, context: Asked) -> None:
-        """The request has to wait, which is not time spent on it."""
+        """Stop the clock while the request waits, because waiting is not processing time."""
         context.spent_s = self._time_of(context)
         context.began_s = None
 
     def end(self, answer: Any, context: Asked) -> None:
-        """The request is answered (None: its client expects no answer): let the client rest if it has to."""
+        """Finish the measurement, and mute the client if it is over quota. `answer` is None without a response."""
         if not context.request_bytes:
-            return  # there was no quota yet when it came
+            return  # the request arrived before the broker had quotas
         throttle_ms = context.throttle_ms
         if context.api is Api.PRODUCE:
             throttle_ms = max(throttle_ms, self._record(PRODUCE, context.request_bytes, context))
@@ -175,7 +175,7 @@ class Throttling:
         return context.spent_s + (now_s - context.began_s if context.began_s is not None else 0.0)
 
     def _record_time(self, context: Asked) -> int:
-        """Count the time that was spent on a request so far."""
+        """Record the processing time of the request so far, and return the throttle time."""
         throttle_ms = self._record(REQUEST, self._time_of(context) * PERCENT, context)
         context.spent_s, context.began_s = 0.0, None
         return min(throttle_ms, self._window_ms)
@@ -191,7 +191,7 @@ class Throttling:
         return meter.throttle_ms(quota, now_ms)
 
     def _quota_of(self, key: str, context: Asked) -> tuple[float, str, str] | None:
-        """What `quota_of` says, remembered."""
+        """Return the cached result of `quota_of`."""
         who = key, context.principal, context.client_id
         if who not in self._found:
             if len(self._found) > MANY_CLIENTS:
@@ -200,16 +200,16 @@ class Throttling:
             self._found[who] = quota_of(self._quotas, key, user, context.client_id)
         return self._found[who]
 
-    # What handlers ask.
+    # Called by request handlers
 
     def most_fetch_bytes(self, context: Asked) -> float:
-        """More than that in one answer would always be too much."""
+        """Return the size in bytes above which a response to Fetch would always exceed the quota."""
         found = self._quota_of(CONSUME, context)
         window_seconds = self._window_ms // MS_PER_SECOND
         return float("inf") if found is None else found[0] * self._fetch_windows * window_seconds
 
     def refuses_fetch(self, answer_bytes: int, context: Asked) -> bool:
-        """Whether an answer to Fetch of that size is too much; it is counted only if not."""
+        """Return True if a Fetch response of this size exceeds the quota. Otherwise record its size."""
         throttle_ms = self._record(CONSUME, answer_bytes, context)
         throttle_ms = max(throttle_ms, self._record_time(context))
         if throttle_ms > 0:
@@ -218,9 +218,10 @@ class Throttling:
         return throttle_ms > 0
 
     def mutate(self, partitions: int, strict: bool, context: Asked) -> None:
-        """Count partitions that are to be created or deleted.
+        """Count partitions that are about to be created or deleted.
 
-        THROTTLING_QUOTA_EXCEEDED where `strict`, and nothing is counted, while the client owes something.
+        If the client is over quota and `strict` is true, raises KafkaError (THROTTLING_QUOTA_EXCEEDED) and counts
+        nothing.
         """
         found = self._quota_of(MUTATE, context)
         if found is None:
@@ -238,10 +239,10 @@ class Throttling:
                 raise KafkaError(Code.THROTTLING_QUOTA_EXCEEDED)
             bucket.take(partitions, quota, now_ms)
 
-    # What the listener asks.
+    # Called by the listener
 
     def connect(self, host: str) -> int:
-        """How long a new connection from an address has to rest before it is closed; 0: it is let in."""
+        """Return the throttle time after which a new connection from `host` is closed, or 0 to accept it."""
         quota = self._by_address.get(host, self._by_address.get(None))
         if quota is None:
             return 0
