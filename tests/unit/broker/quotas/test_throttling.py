@@ -241,7 +241,7 @@ def test_a_host_without_an_address_has_no_quota(caplog: pytest.LogCaptureFixture
     kitchen = Kitchen(HOST, **{CONNECT: 1.0})
     kitchen.lookups["host.example"].complete(None)
     assert [kitchen.throttling.connect("10.0.0.1") for _ in range(50)] == [0] * 50
-    assert "'host.example' does not count" in caplog.text
+    assert "ignoring the quota of host 'host.example'" in caplog.text
 
 
 def test_an_address_that_comes_after_its_quota_has_gone_is_dropped() -> None:
