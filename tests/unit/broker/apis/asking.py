@@ -1,4 +1,4 @@
-"""Ask the handler of an API directly: no socket, but with the answer encoded and decoded in the version that asks."""
+"""Calls request handlers directly, without a socket. Responses are encoded and decoded in the requested version."""
 
 import importlib
 import inspect
@@ -14,7 +14,7 @@ from kafkalet.protocol.messages import request_type, response_type
 
 
 class NoClient:
-    """Stands where a connection stands."""
+    """A client without a connection."""
 
     is_closed = False
 
@@ -26,13 +26,13 @@ class NoClient:
 
 
 class Asking:
-    """Puts requests to the brokers of a cluster."""
+    """Calls the request handlers of the brokers of a cluster."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
 
     def __call__(self, api: Api, version: int, node: int = 1, **fields: Any) -> Any:
-        """The answer of a broker, as plain data; `fields` are those of the request, with structs as dicts."""
+        """Return the response of a broker as plain data. `fields` are those of the request, with structs as dicts."""
 
         def handle() -> Any:
             answer = self.begin(api, version, node, **fields)
@@ -41,7 +41,7 @@ class Asking:
         return as_told(api, version, self.cluster.server.call(handle))
 
     def begin(self, api: Api, version: int, node: int = 1, **fields: Any) -> Any:
-        """Call the handler, in the thread of the cluster: its answer, or a coroutine that has not begun."""
+        """Call the handler in the thread of the cluster, and return its response or a coroutine."""
         context = Context(self.cluster.server.brokers[node], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
         context.api, context.version, context.client_id, context.correlation_id = api, version, "tester", 1
         handler = importlib.import_module(f"kafkalet.broker.apis.{api.module}")
@@ -55,13 +55,13 @@ def asking(brokers: int = 1, **options: Any) -> Iterator[Asking]:
 
 
 def as_received(api: Api, version: int, fields: dict[str, Any]) -> Any:
-    """The request of these fields, as a broker decodes it in that version."""
+    """Return a request with these fields as a broker decodes it in this version."""
     request = request_type(api)
     return request.decode(_struct(request, fields).encode(version), version)
 
 
 def as_told(api: Api, version: int, answer: Any) -> Any:
-    """An answer as its client decodes it in that version, as plain data."""
+    """Return a response as plain data, as a client decodes it in this version."""
     return _plain(response_type(api).decode(answer.encode(version), version))
 
 

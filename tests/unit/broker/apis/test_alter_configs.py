@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.alter_configs`: everything at once, and what is not named goes back."""
+"""`kafkalet.broker.apis.alter_configs`: replacement of all properties of a resource."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def alter(ask: Asking, kind: int, name: str, validate_only: bool = False, **text
     return result
 
 
-def test_what_is_not_named_goes_back_to_its_default() -> None:
+def test_property_left_out_of_the_request_returns_to_its_default() -> None:
     with asking() as ask:
         ask.cluster.create_topic("t", config={"retention.ms": "1", "segment.ms": "2"})
         assert alter(ask, TOPIC, "t", segment_ms="3")["error_code"] == 0
@@ -26,7 +26,7 @@ def test_what_is_not_named_goes_back_to_its_default() -> None:
         assert (log.config.retention_ms, log.config.segment_ms) == (604_800_000, 3)
 
 
-def test_properties_of_all_brokers_are_replaced() -> None:
+def test_cluster_wide_properties_are_replaced() -> None:
     with asking(kafka_version="3.9") as ask:
         assert alter(ask, BROKER, "", max_connections="5")["error_code"] == 0
         assert alter(ask, BROKER, "", message_max_bytes="500")["error_code"] == 0
@@ -34,7 +34,7 @@ def test_properties_of_all_brokers_are_replaced() -> None:
         assert (node.config.max_connections, node.config.log_config({}).max_message_bytes) == (2**31 - 1, 500)
 
 
-def test_the_least_number_of_replicas_in_sync_is_not_forgotten_where_leaders_depend_on_it() -> None:
+def test_cluster_wide_min_isr_cannot_be_removed_with_eligible_leader_replicas() -> None:
     with asking() as ask:
         assert alter(ask, BROKER, "", max_connections="5")["error_code"] == 40
         assert alter(ask, BROKER, "", max_connections="5", min_insync_replicas="1")["error_code"] == 0
@@ -47,7 +47,7 @@ def test_validate_only_changes_nothing() -> None:
         assert ask.cluster.server.metadata.topics["t"].config == {"retention.ms": "1"}
 
 
-def test_a_resource_that_is_named_twice_is_refused_each_time() -> None:
+def test_duplicate_resource_is_refused_both_times() -> None:
     with asking() as ask:
         ask.cluster.create_topic("t")
         resource = {"resource_type": TOPIC, "resource_name": "t", "configs": []}
@@ -63,7 +63,7 @@ def test_number_of_5000_digits_answers_invalid_request_for_brokers_and_invalid_c
         assert alter(ask, BROKER, "9" * 5000, log_retention_ms="5")["error_code"] == Code.INVALID_REQUEST
 
 
-def test_broker_name_is_read_as_java_reads_numbers() -> None:
+def test_broker_id_is_parsed_like_in_java() -> None:
     with asking() as ask:
         for name in ("+1", "0" * 5000 + "1"):
             assert alter(ask, BROKER, name, log_retention_ms="600000")["error_code"] == Code.NONE

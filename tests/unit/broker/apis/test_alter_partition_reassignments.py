@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.alter_partition_reassignments`: replicas move at once, or as soon as they can."""
+"""`kafkalet.broker.apis.alter_partition_reassignments`: completed and pending reassignments."""
 
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ def holders(ask: Asking) -> list[int]:
     return [node_id for node_id, node in ask.cluster.server.nodes.items() if ("t", 0) in node.partitions]
 
 
-def test_new_replicas_have_everything_at_once_and_old_ones_are_dropped() -> None:
+def test_reassignment_copies_the_log_and_deletes_old_replicas_immediately() -> None:
     with asking(brokers=3) as ask:
         ask.cluster.create_topic("t", assignments=[[1, 2]])
         ask.cluster.produce("t", 0, BATCH)
@@ -59,7 +59,7 @@ def test_new_replicas_have_everything_at_once_and_old_ones_are_dropped() -> None
         assert ask.cluster.server.nodes[2].partitions["t", 0].log.log_end_offset == 2
 
 
-def test_another_order_moves_nothing_and_keeps_the_leader() -> None:
+def test_reordered_replicas_keep_the_leader() -> None:
     with asking(brokers=2) as ask:
         ask.cluster.create_topic("t", assignments=[[1, 2]])
         assert move(ask, [2, 1]) == 0
@@ -67,7 +67,7 @@ def test_another_order_moves_nothing_and_keeps_the_leader() -> None:
         assert (state.replicas, state.leader, state.leader_epoch) == ([2, 1], 1, 0)
 
 
-def test_a_replica_that_is_held_back_keeps_the_move_going() -> None:
+def test_reassignment_stays_in_progress_while_a_replica_is_held_back() -> None:
     with asking(brokers=3) as ask:
         ask.cluster.create_topic("t", assignments=[[1, 2]])
         ask.cluster.produce("t", 0, BATCH)
@@ -81,7 +81,7 @@ def test_a_replica_that_is_held_back_keeps_the_move_going() -> None:
         assert holders(ask) == [1, 3]
 
 
-def test_a_replica_whose_broker_is_away_joins_when_it_is_back() -> None:
+def test_replica_of_an_offline_broker_joins_when_the_broker_returns() -> None:
     with asking(brokers=2) as ask:
         ask.cluster.create_topic("t", assignments=[[1, 2]])
         ask.cluster.produce("t", 0, BATCH)
@@ -93,7 +93,7 @@ def test_a_replica_whose_broker_is_away_joins_when_it_is_back() -> None:
         assert ask.cluster.log("t").log_end_offset == 1
 
 
-def test_a_move_can_be_cancelled() -> None:
+def test_reassignment_can_be_cancelled() -> None:
     with asking(brokers=3) as ask:
         ask.cluster.create_topic("t", assignments=[[1, 2]])
         ask.cluster.hold_replication(3)
@@ -105,7 +105,7 @@ def test_a_move_can_be_cancelled() -> None:
         assert move(ask, None) == 85
 
 
-def test_a_move_that_goes_on_outlives_a_restart(tmp_path: Path) -> None:
+def test_reassignment_in_progress_survives_a_restart(tmp_path: Path) -> None:
     with asking(brokers=3, data_dir=tmp_path) as ask:
         ask.cluster.create_topic("t", assignments=[[1]])
         ask.cluster.produce("t", 0, BATCH)
@@ -129,13 +129,13 @@ def test_a_move_that_goes_on_outlives_a_restart(tmp_path: Path) -> None:
         ([1], {}, 0),
     ],
 )
-def test_what_may_be(replicas: list[int], fields: dict[str, Any], code: int) -> None:
+def test_reassignment_is_validated(replicas: list[int], fields: dict[str, Any], code: int) -> None:
     with asking(brokers=2) as ask:
         ask.cluster.create_topic("t", assignments=[[1, 2]])
         assert move(ask, replicas, **fields) == code
 
 
-def test_with_zookeeper_the_last_wish_for_a_partition_is_answered() -> None:
+def test_duplicate_partition_with_zookeeper_returns_the_last_result() -> None:
     with asking(kafka_version="2.8") as ask:
         ask.cluster.create_topic("t")
         partitions = [[{"partition_index": 0, "replicas": replicas}] for replicas in ([1], [9])]
@@ -148,13 +148,13 @@ def test_with_zookeeper_the_last_wish_for_a_partition_is_answered() -> None:
         assert answer["responses"][0]["partitions"][0]["error_code"] == 85
 
 
-def test_what_comes_too_late_is_refused_for_each_partition() -> None:
+def test_expired_timeout_fails_every_partition() -> None:
     from kafkalet.broker.apis.alter_partition_reassignments import refuse
     from kafkalet.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest as Request
 
     with asking() as ask, pytest.raises(KafkaError) as refused:
         move(ask, [1], timeout_ms=0)
     partition = Request.Topic.Partition(partition_index=3, replicas=[1])
-    nobody: Any = None
-    answer = refuse(Request(topics=[Request.Topic(name="t", partitions=[partition])]), nobody, refused.value)
+    unused: Any = None
+    answer = refuse(Request(topics=[Request.Topic(name="t", partitions=[partition])]), unused, refused.value)
     assert (answer.error_code, answer.responses[0].partitions[0].error_code) == (7, 7)

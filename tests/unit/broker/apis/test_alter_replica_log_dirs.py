@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.alter_replica_log_dirs`: there is one directory, and replicas stay in it."""
+"""`kafkalet.broker.apis.alter_replica_log_dirs`: the error codes of a broker with one log directory."""
 
 from kafkalet.protocol.api import Api
 
@@ -13,7 +13,7 @@ def put(ask: Asking, path: str, *topics: tuple[str, int]) -> list[int]:
     return [partition["error_code"] for topic in answer["results"] for partition in topic["partitions"]]
 
 
-def test_the_one_directory_is_fine_for_the_replicas_in_it() -> None:
+def test_move_to_the_current_directory_succeeds() -> None:
     with asking(brokers=2) as ask:
         ask.cluster.create_topic("t", assignments=[[1], [2]])
         path = ask.cluster.server.nodes[1].directory.path
@@ -22,6 +22,6 @@ def test_the_one_directory_is_fine_for_the_replicas_in_it() -> None:
         assert put(ask, path, ("t", 2), ("u", 0)) == [UNKNOWN_TOPIC_OR_PARTITION] * 2
 
 
-def test_there_is_no_other() -> None:
+def test_move_to_another_directory_is_refused() -> None:
     with asking(topics=["t"]) as ask:
         assert put(ask, "/somewhere/else", ("t", 0), ("u", 0)) == [LOG_DIR_NOT_FOUND] * 2

@@ -1,4 +1,4 @@
-"""ApiVersions: the versions of the node, the features of its release, and whom it refuses."""
+"""`kafkalet.broker.apis.api_versions`: versions, features and refused clients."""
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -39,7 +39,7 @@ def ask(
     return ApiVersionsResponse.decode(response.encode(version), version)
 
 
-def test_the_context_is_one_a_handler_gets() -> None:
+def test_context_of_these_tests_has_the_attributes_of_a_real_one() -> None:
     assert {"broker", "node", "metadata", "release", "version"} <= set(Context.__slots__)
 
 
@@ -48,29 +48,29 @@ def listed(response: ApiVersionsResponse) -> list[tuple[int, int, int]]:
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_the_versions_of_the_release_are_listed_by_key(version: int) -> None:
+def test_versions_of_the_release_are_listed_by_api_key(version: int) -> None:
     assert listed(ask(version, "3.9")) == [(0, 0, 11), (3, 0, 12), (18, 0, 4)]
 
 
-def test_4_x_lists_produce_from_0_though_it_serves_it_from_3() -> None:
+def test_kafka_4_lists_produce_v0_although_it_supports_v3_and_later() -> None:
     assert versions_of("4.4")[Api.PRODUCE].low == 3
     assert listed(ask(4, "4.4"))[0] == (0, 0, 13)
 
 
 @pytest.mark.parametrize("name", ["a", "a-b.c", "librdkafka", "0.9", "A1"])
-def test_legal_software_names(name: str) -> None:
+def test_valid_software_name_is_accepted(name: str) -> None:
     assert ask(3, name=name).error_code == Code.NONE
     assert ask(3, software_version=name).error_code == Code.NONE
 
 
 @pytest.mark.parametrize("name", ["", "a b", "-1", "a-", ".", "a\n", "ü", "a_b"])
 @pytest.mark.parametrize("version", [3, 4, 5])
-def test_an_illegal_software_name_is_an_invalid_request_without_versions(name: str, version: int) -> None:
+def test_invalid_software_name_returns_invalid_request_without_versions(name: str, version: int) -> None:
     for response in (ask(version, name=name), ask(version, software_version=name)):
         assert response == ApiVersionsResponse(error_code=Code.INVALID_REQUEST, api_keys=[])
 
 
-def test_before_version_3_nobody_says_his_name() -> None:
+def test_software_name_is_not_checked_before_v3() -> None:
     assert ask(2, name="").error_code == Code.NONE
 
 
@@ -89,7 +89,9 @@ def test_before_version_3_nobody_says_his_name() -> None:
         (None, -2, Code.INVALID_REQUEST),
     ],
 )
-def test_a_client_that_means_another_broker_is_told_so(cluster_id: str | None, node_id: int, code: Code) -> None:
+def test_client_that_expects_another_broker_receives_rebootstrap_required(
+    cluster_id: str | None, node_id: int, code: Code
+) -> None:
     response = ask(5, cluster_id=cluster_id, node_id=node_id)
     assert response.error_code == code
     assert bool(response.api_keys) is (code is Code.NONE)
@@ -103,7 +105,7 @@ def features(response: ApiVersionsResponse) -> tuple[dict[str, tuple[int, int]],
     )
 
 
-def test_the_features_of_3_9_are_those_recorded() -> None:
+def test_features_of_3_9_match_the_recording() -> None:
     assert features(ask(4, "3.9")) == (
         {"kraft.version": (0, 1), "metadata.version": (1, 21)},
         {"metadata.version": 21},
@@ -111,7 +113,7 @@ def test_the_features_of_3_9_are_those_recorded() -> None:
     )
 
 
-def test_the_features_of_4_4_are_those_recorded() -> None:
+def test_features_of_4_4_match_the_recording() -> None:
     assert features(ask(4, "4.4")) == (
         {
             "group.version": (0, 1),
@@ -134,22 +136,22 @@ def test_the_features_of_4_4_are_those_recorded() -> None:
     )
 
 
-def test_before_version_4_features_that_start_at_0_are_left_out() -> None:
+def test_features_with_minimum_version_0_are_left_out_before_v4() -> None:
     supported, finalized, _ = features(ask(3, "4.4"))
     assert supported == {"metadata.version": (7, 33)}
     assert len(finalized) == 6
 
 
 @pytest.mark.parametrize(("release", "epoch"), [("2.8", 0), ("3.2", 0), ("2.6", -1)])
-def test_clusters_with_zookeeper_have_no_features(release: str, epoch: int) -> None:
+def test_cluster_with_zookeeper_has_no_features(release: str, epoch: int) -> None:
     assert features(ask(3, release)) == ({}, {}, epoch)
 
 
 @pytest.mark.parametrize("release", [release for release in RELEASES if release not in ("0.8.2", "0.9")])
-def test_every_release_can_be_asked(release: str) -> None:
+def test_every_release_answers(release: str) -> None:
     supported, finalized, _ = features(ask(4, release))
     assert all(supported[name][0] <= level <= supported[name][1] for name, level in finalized.items())
 
 
-def test_the_newest_release_has_the_features_of_the_last_one() -> None:
+def test_newest_has_the_features_of_the_last_release() -> None:
     assert features(ask(4, "newest")) == features(ask(4, RELEASES[-2]))

@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.create_partitions`: what the transcripts of Apache Kafka leave open."""
+"""`kafkalet.broker.apis.create_partitions`: cases that the recordings of Apache Kafka do not cover."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def leaders(ask: Asking) -> list[int]:
     return [partition.leader for partition in ask.cluster.server.metadata.topics["t"].partitions]
 
 
-def test_new_partitions_go_on_round_the_brokers() -> None:
+def test_leaders_of_new_partitions_continue_round_robin() -> None:
     with asking(brokers=3) as ask:
         ask.cluster.create_topic("t", 2, 2)
         assert grow(ask, 6)["error_code"] == 0
@@ -32,14 +32,14 @@ def test_new_partitions_go_on_round_the_brokers() -> None:
         assert ask.cluster.log("t", 5).log_end_offset == 0
 
 
-def test_replicas_can_be_assigned() -> None:
+def test_explicit_assignment_is_used() -> None:
     with asking(brokers=3) as ask:
         ask.cluster.create_topic("t", 1, 1)
         assert grow(ask, 3, [3], [2])["error_code"] == 0
         assert leaders(ask) == [1, 3, 2]
 
 
-def test_assigned_replicas_have_to_be_as_many_as_before() -> None:
+def test_assignment_with_another_replication_factor_is_refused() -> None:
     with asking(brokers=3) as ask:
         ask.cluster.create_topic("t", 1, 1)
         refused = grow(ask, 2, [3, 2])
@@ -47,21 +47,21 @@ def test_assigned_replicas_have_to_be_as_many_as_before() -> None:
         assert "2 replica(s), but this is not consistent with previous partitions" in refused["error_message"]
 
 
-def test_validate_only_makes_none() -> None:
+def test_validate_only_creates_no_partitions() -> None:
     with asking() as ask:
         ask.cluster.create_topic("t", 1)
         assert grow(ask, 3, validate_only=True)["error_code"] == 0
         assert len(leaders(ask)) == 1
 
 
-def test_too_many_are_refused() -> None:
+def test_too_many_partitions_are_refused() -> None:
     with asking() as ask:
         ask.cluster.create_topic("t", 1)
         assert grow(ask, 2**31 - 1)["error_code"] == 44
         assert len(leaders(ask)) == 1
 
 
-def test_without_time_nothing_grows() -> None:
+def test_zero_timeout_creates_no_partitions() -> None:
     with asking() as ask:
         ask.cluster.create_topic("t")
         topics = [{"name": name, "count": 2, "assignments": None} for name in ("t", "nope")]

@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.create_topics`: what the transcripts of Apache Kafka leave open."""
+"""`kafkalet.broker.apis.create_topics`: cases that the recordings of Apache Kafka do not cover."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def test_partitions_and_leaders_are_spread_over_the_brokers() -> None:
         assert all(len(partition.replicas) == 2 for partition in partitions)
 
 
-def test_defaults_come_from_the_properties_of_the_brokers() -> None:
+def test_missing_counts_come_from_broker_properties() -> None:
     config = {"num.partitions": "4", "default.replication.factor": "2", "log.retention.hours": "1"}
     with asking(brokers=2, config=config) as ask:
         [made] = create(ask, {"name": "t"})
@@ -36,7 +36,7 @@ def test_defaults_come_from_the_properties_of_the_brokers() -> None:
         assert (retention["value"], retention["config_source"]) == ("3600000", 4)
 
 
-def test_the_answer_has_the_id_of_the_topic() -> None:
+def test_response_contains_the_topic_id() -> None:
     with asking() as ask:
         [made] = create(ask, {"name": "t"})
         assert made["topic_id"] == ask.cluster.server.metadata.topics["t"].topic_id
@@ -44,7 +44,7 @@ def test_the_answer_has_the_id_of_the_topic() -> None:
         assert seen["topic_id"] not in (bytes(16), made["topic_id"])
 
 
-def test_assigned_replicas_are_taken_the_first_leading() -> None:
+def test_explicit_assignment_is_used_with_the_first_replica_as_leader() -> None:
     with asking(brokers=3) as ask:
         assignments = [{"partition_index": 1, "broker_ids": [3, 1]}, {"partition_index": 0, "broker_ids": [2, 3]}]
         [made] = create(ask, {"name": "t", "assignments": assignments})
@@ -53,7 +53,7 @@ def test_assigned_replicas_are_taken_the_first_leading() -> None:
         assert [(partition.leader, partition.replicas) for partition in partitions] == [(2, [2, 3]), (3, [3, 1])]
 
 
-def test_assigned_replicas_have_to_be_as_many_everywhere() -> None:
+def test_assignment_with_different_replication_factors_is_refused() -> None:
     with asking(brokers=3) as ask:
         assignments = [{"partition_index": 0, "broker_ids": [2, 3]}, {"partition_index": 1, "broker_ids": [3]}]
         [made] = create(ask, {"name": "t", "assignments": assignments})
@@ -61,7 +61,7 @@ def test_assigned_replicas_have_to_be_as_many_everywhere() -> None:
         assert "1 replica(s), but this is not consistent with previous partitions" in made["error_message"]
 
 
-def test_too_many_partitions_are_refused_before_anything_is_made() -> None:
+def test_too_many_partitions_are_refused_before_any_topic_is_created() -> None:
     with asking() as ask:
         for count in (10_000, 10_001, 2**31 - 1):
             answers = create(ask, {"name": "t", "num_partitions": count}, {"name": "u"})
@@ -69,20 +69,20 @@ def test_too_many_partitions_are_refused_before_anything_is_made() -> None:
         assert ask.cluster.server.metadata.topics == {}
 
 
-def test_a_refused_topic_leaves_the_others_alone() -> None:
+def test_refused_topic_does_not_affect_other_topics() -> None:
     with asking() as ask:
         answers = create(ask, {"name": "a b"}, {"name": "t"}, {"name": "u", "num_partitions": 0}, {"name": "v"})
         assert [answer["error_code"] for answer in answers] == [17, 0, 37, 0]
         assert list(ask.cluster.server.metadata.topics) == ["t", "v"]
 
 
-def test_versions_before_5_do_not_tell_the_configuration() -> None:
+def test_response_before_v5_has_no_configuration() -> None:
     with asking() as ask:
         [made] = create(ask, {"name": "t"}, version=4)
         assert (made["error_code"], made["num_partitions"], made["configs"]) == (0, -1, [])
 
 
-def test_without_time_nothing_is_created() -> None:
+def test_zero_timeout_creates_no_topics() -> None:
     with asking() as ask:
         topics = [{"name": name, "num_partitions": 1, "replication_factor": 1} for name in ("t", "a b", "u", "u")]
         wanted = [{"assignments": [], "configs": []} | topic for topic in topics]
@@ -102,7 +102,7 @@ def test_number_of_5000_digits_answers_invalid_config(digits: str) -> None:
         assert topic["error_message"].endswith("for configuration retention.ms: Not a number of type LONG")
 
 
-def test_others_may_create_topics_between_the_parts_of_a_long_request() -> None:
+def test_other_requests_create_topics_during_a_long_request() -> None:
     with asking() as ask:
         counts: dict[str, Any] = {"num_partitions": 60, "replication_factor": 1, "assignments": [], "configs": []}
         topics = [{"name": name} | counts for name in "tuv"]

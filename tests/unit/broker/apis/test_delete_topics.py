@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.delete_topics`: what the transcripts of Apache Kafka leave open."""
+"""`kafkalet.broker.apis.delete_topics`: cases that the recordings of Apache Kafka do not cover."""
 
 import os
 
@@ -11,7 +11,7 @@ from tests.wire.brokers import batch
 from .asking import asking
 
 
-def test_logs_of_a_deleted_topic_are_gone_from_every_broker() -> None:
+def test_deleted_topic_has_no_logs_on_any_broker() -> None:
     with asking(brokers=2) as ask:
         ask.cluster.create_topic("t", 2, 2)
         ask.cluster.produce("t", 0, batch(b"a"))
@@ -20,10 +20,12 @@ def test_logs_of_a_deleted_topic_are_gone_from_every_broker() -> None:
         for node in ask.cluster.server.nodes.values():
             assert node.partitions == {}
             left = [name for name in os.listdir(node.directory.path) if name.startswith("t-")]
-            assert [name.endswith("-delete") for name in left] == [True], "they go once nobody reads them"
+            assert [name.endswith("-delete") for name in left] == [True], (
+                "the directory is deleted when the last reader has finished"
+            )
 
 
-def test_deletion_can_be_switched_off() -> None:
+def test_disabled_deletion_refuses_every_topic() -> None:
     with asking(config={"delete.topic.enable": "false"}) as ask:
         ask.cluster.create_topic("t")
         topic_id = ask.cluster.server.metadata.topics["t"].topic_id
@@ -34,7 +36,7 @@ def test_deletion_can_be_switched_off() -> None:
         assert "t" in ask.cluster.server.metadata.topics
 
 
-def test_one_topic_by_name_and_by_id_stays() -> None:
+def test_topic_named_by_name_and_by_id_is_not_deleted() -> None:
     with asking() as ask:
         ask.cluster.create_topic("t")
         topic_id = ask.cluster.server.metadata.topics["t"].topic_id
@@ -44,7 +46,7 @@ def test_one_topic_by_name_and_by_id_stays() -> None:
         assert "t" in ask.cluster.server.metadata.topics
 
 
-def test_without_time_nothing_is_deleted() -> None:
+def test_zero_timeout_deletes_no_topics() -> None:
     with asking() as ask:
         ask.cluster.create_topic("t")
         with pytest.raises(KafkaError) as refused:

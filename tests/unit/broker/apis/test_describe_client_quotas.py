@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.describe_client_quotas`: which quotas a filter lets through."""
+"""`kafkalet.broker.apis.describe_client_quotas`: filters and the entities that match them."""
 
 from typing import Any
 
@@ -48,7 +48,9 @@ def with_quotas(ask: Asking) -> None:
         ([("user", EXACT, "nobody")], False, []),
     ],
 )
-def test_what_fits(components: list[tuple[str, int, str | None]], strict: bool, found: list[int]) -> None:
+def test_filter_returns_matching_entities(
+    components: list[tuple[str, int, str | None]], strict: bool, found: list[int]
+) -> None:
     with asking() as ask:
         with_quotas(ask)
         assert described(ask, *components, strict=strict) == [ENTITIES[n] for n in found]
@@ -66,13 +68,13 @@ def test_what_fits(components: list[tuple[str, int, str | None]], strict: bool, 
         ([("user", EXACT, "u"), ("ip", ANY, None)], Code.INVALID_REQUEST),
     ],
 )
-def test_filters_that_cannot_be_are_refused(components: list[tuple[str, int, str | None]], code: Code) -> None:
+def test_invalid_filter_is_refused(components: list[tuple[str, int, str | None]], code: Code) -> None:
     with asking() as ask, pytest.raises(KafkaError) as refused:
         described(ask, *components)
     assert refused.value.code is code
 
 
-def test_a_refusal_has_no_entries() -> None:
-    nobody: Any = None
-    answer = refuse(nobody, nobody, KafkaError(Code.INVALID_REQUEST, "why"))
+def test_failed_request_returns_null_entries() -> None:
+    unused: Any = None
+    answer = refuse(unused, unused, KafkaError(Code.INVALID_REQUEST, "why"))
     assert (answer.error_code, answer.error_message, answer.entries) == (Code.INVALID_REQUEST, "why", None)

@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.describe_configs`: what the transcripts of Apache Kafka leave open."""
+"""`kafkalet.broker.apis.describe_configs`: cases that the recordings of Apache Kafka do not cover."""
 
 from typing import Any
 
@@ -29,12 +29,12 @@ def synonyms(config: dict[str, Any]) -> list[tuple[str, str | None, int]]:
     return [(synonym["name"], synonym["value"], synonym["source"]) for synonym in config["synonyms"]]
 
 
-def test_a_broker_tells_all_properties_of_its_release() -> None:
+def test_broker_returns_all_properties_of_its_release() -> None:
     with asking(kafka_version="3.9") as ask:
         assert describe(ask, BROKER, "1").keys() == catalog((3, 9)).keys()
 
 
-def test_a_broker_tells_who_and_where_it_is() -> None:
+def test_broker_returns_its_id_listener_and_log_directory() -> None:
     with asking(brokers=2) as ask:
         found = describe(ask, BROKER, "2", "node.id", "listeners", "log.dirs", node=2)
         assert (found["node.id"]["value"], found["node.id"]["config_source"]) == ("2", STATIC)
@@ -43,14 +43,14 @@ def test_a_broker_tells_who_and_where_it_is() -> None:
         assert found["listeners"]["value"] == f"PLAINTEXT://{host}:{port}"
 
 
-def test_each_broker_tells_its_own_id_when_the_first_is_given() -> None:
+def test_each_broker_returns_its_own_id_if_the_first_id_is_set() -> None:
     with asking(brokers=2, config={"node.id": "0"}) as ask:
         for node in (0, 1):
             found = describe(ask, BROKER, str(node), "node.id", "broker.id", node=node)
             assert [config["value"] for config in found.values()] == [str(node), str(node)]
 
 
-def test_a_static_property_comes_before_its_default() -> None:
+def test_static_value_precedes_the_default() -> None:
     with asking(config={"log.segment.bytes": " 2097152 "}) as ask:
         [config] = describe(ask, BROKER, "1", "log.segment.bytes").values()
         assert (config["value"], config["config_source"]) == ("2097152", STATIC)
@@ -60,7 +60,7 @@ def test_a_static_property_comes_before_its_default() -> None:
         ]
 
 
-def test_a_topic_shows_what_its_broker_gives_it() -> None:
+def test_topic_entry_contains_the_default_from_the_broker() -> None:
     with asking(config={"log.retention.ms": "5000", "log.retention.hours": "1"}) as ask:
         ask.cluster.create_topic("t")
         [config] = describe(ask, TOPIC, "t", "retention.ms").values()
@@ -72,22 +72,22 @@ def test_a_topic_shows_what_its_broker_gives_it() -> None:
         ]
 
 
-def test_hours_alone_count_and_are_not_told_as_a_synonym() -> None:
-    """ConfigHelper.configSynonyms begins with the entry of the property's own name."""
+def test_retention_hours_take_effect_but_are_not_a_synonym_of_retention_ms() -> None:
+    """ConfigHelper.configSynonyms starts with the first entry that has the name of the property."""
     with asking(config={"log.retention.hours": "1"}) as ask:
         ask.cluster.create_topic("t")
         [config] = describe(ask, TOPIC, "t", "retention.ms").values()
         assert (config["value"], config["config_source"], config["synonyms"]) == ("3600000", DEFAULT, [])
 
 
-def test_an_unknown_property_that_was_given_is_kept_secret() -> None:
+def test_value_of_an_unknown_property_is_hidden() -> None:
     with asking(config={"my.secret": "x"}) as ask:
         [config] = describe(ask, BROKER, "1", "my.secret").values()
         assert (config["value"], config["is_sensitive"], config["config_type"]) == (None, True, 0)
         assert synonyms(config) == [("my.secret", None, STATIC)]
 
 
-def test_every_property_is_documented_if_asked_for() -> None:
+def test_every_property_has_documentation_if_requested() -> None:
     with asking() as ask:
         ask.cluster.create_topic("t")
         for kind, name in ((TOPIC, "t"), (BROKER, "1")):
@@ -100,7 +100,7 @@ def test_every_property_is_documented_if_asked_for() -> None:
         assert all(config["documentation"] is None for config in describe(ask, TOPIC, "t").values())
 
 
-def test_loggers_are_told_with_their_levels() -> None:
+def test_loggers_are_returned_with_their_levels() -> None:
     with asking() as ask:
         loggers = describe(ask, LOGGER, "1")
         assert {"root", "kafkalet.broker.config.broker_config"} <= loggers.keys()
@@ -108,7 +108,7 @@ def test_loggers_are_told_with_their_levels() -> None:
 
 
 @pytest.mark.parametrize("kind", [BROKER, LOGGER])
-def test_broker_name_of_5000_digits_answers_invalid_request(kind: int) -> None:
+def test_broker_name_of_5000_digits_returns_invalid_request(kind: int) -> None:
     with asking() as ask:
         resource = {"resource_type": kind, "resource_name": "9" * 5000, "configuration_keys": None}
         [result] = ask(Api.DESCRIBE_CONFIGS, 4, resources=[resource])["results"]
@@ -117,6 +117,6 @@ def test_broker_name_of_5000_digits_answers_invalid_request(kind: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["+1", "0" * 5000 + "1", "\u0661"])
-def test_broker_name_is_read_as_java_reads_numbers(name: str) -> None:
+def test_broker_id_is_parsed_like_in_java(name: str) -> None:
     with asking() as ask:
         assert describe(ask, BROKER, name, "num.partitions")

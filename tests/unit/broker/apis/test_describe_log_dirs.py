@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.describe_log_dirs`: sizes of partitions, and of the volume."""
+"""`kafkalet.broker.apis.describe_log_dirs`: the sizes of partitions and of the volume."""
 
 import shutil
 from pathlib import Path
@@ -14,7 +14,7 @@ BATCH = build_batch(numbered([(1_600_000_000_000, None, b"x" * 100, ())]))
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3, 4, 5])
-def test_every_partition_has_the_size_of_its_log(version: int, tmp_path: Path) -> None:
+def test_partition_size_is_the_size_of_its_log(version: int, tmp_path: Path) -> None:
     with asking(data_dir=tmp_path) as ask:
         ask.cluster.create_topic("t", 2)
         ask.cluster.create_topic("u", 1)
@@ -32,7 +32,7 @@ def test_every_partition_has_the_size_of_its_log(version: int, tmp_path: Path) -
             assert directory["total_bytes"] >= directory["usable_bytes"] > 0
 
 
-def test_only_what_is_asked_for_and_here_is_told() -> None:
+def test_response_contains_requested_partitions_of_this_broker_only() -> None:
     with asking(brokers=2) as ask:
         ask.cluster.create_topic("t", 2)
         asked = [{"topic": "t", "partitions": [0, 1, 7]}, {"topic": "none", "partitions": [0]}]
@@ -43,7 +43,7 @@ def test_only_what_is_asked_for_and_here_is_told() -> None:
         assert found == [[("t", [0])], [("t", [1])]]
 
 
-def test_volume_that_the_system_cannot_measure_has_unknown_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unmeasurable_volume_has_unknown_size(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(path: str) -> None:
         raise OSError(5, "Input/output error")
 

@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.describe_quorum`: every broker keeps the metadata, and is as current as the others."""
+"""`kafkalet.broker.apis.describe_quorum`: all brokers are voters that have caught up."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ def describe(ask: Asking, *wanted: tuple[str, int], version: int = 2) -> Any:
     return ask(Api.DESCRIBE_QUORUM, version, topics=topics)
 
 
-def test_all_brokers_vote_and_the_controller_leads() -> None:
+def test_all_brokers_are_voters_and_the_controller_is_the_leader() -> None:
     with asking(brokers=3) as ask:
         answer = describe(ask, ("__cluster_metadata", 0))
         [quorum] = answer["topics"][0]["partitions"]
@@ -33,7 +33,7 @@ def test_all_brokers_vote_and_the_controller_leads() -> None:
 
 
 @pytest.mark.parametrize("wanted", [[("t", 0)], [("__cluster_metadata", 1)], [("__cluster_metadata", 0), ("t", 0)]])
-def test_there_is_no_other_quorum(wanted: list[tuple[str, int]]) -> None:
+def test_other_partitions_are_unknown(wanted: list[tuple[str, int]]) -> None:
     with asking(topics=["t"]) as ask:
         answer = describe(ask, *wanted)
         codes = [partition["error_code"] for topic in answer["topics"] for partition in topic["partitions"]]

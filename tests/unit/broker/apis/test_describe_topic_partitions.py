@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.describe_topic_partitions`: what the transcripts of Apache Kafka leave open."""
+"""`kafkalet.broker.apis.describe_topic_partitions`: cases that the recordings of Apache Kafka do not cover."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from .asking import Asking, asking
 
 
 def pages(ask: Asking, limit: int, *names: str) -> list[tuple[str, int]]:
-    """All partitions, read page by page."""
+    """Return all partitions, read page by page."""
     found: list[tuple[str, int]] = []
     cursor: dict[str, Any] | None = None
     topics = [{"name": name} for name in names]
@@ -26,7 +26,7 @@ def pages(ask: Asking, limit: int, *names: str) -> list[tuple[str, int]]:
             return found
 
 
-def test_page_by_page_every_partition_comes_once() -> None:
+def test_paging_returns_every_partition_once() -> None:
     counts = {"a": 3, "b": 1, "c": 4}
     everything = [(name, index) for name, count in counts.items() for index in range(count)]
     with asking() as ask:
@@ -42,7 +42,7 @@ def test_page_by_page_every_partition_comes_once() -> None:
         check()
 
 
-def test_the_broker_has_a_limit_too() -> None:
+def test_broker_limits_the_page_size() -> None:
     with asking(config={"max.request.partition.size.limit": "2"}) as ask:
         ask.cluster.create_topic("t", 3)
         answer = ask(Api.DESCRIBE_TOPIC_PARTITIONS, 0, topics=[], response_partition_limit=2000, cursor=None)
@@ -51,9 +51,7 @@ def test_the_broker_has_a_limit_too() -> None:
 
 
 @pytest.mark.parametrize(("release", "isr", "eligible"), [("3.9", [2], []), ("4.4", [], [2])])
-def test_a_partition_that_nobody_leads_is_described_without_an_error(
-    release: str, isr: list[int], eligible: list[int]
-) -> None:
+def test_partition_without_leader_has_no_error(release: str, isr: list[int], eligible: list[int]) -> None:
     with asking(brokers=2, kafka_version=release) as ask:
         ask.cluster.create_topic("t", assignments=[[2]])
         ask.cluster.stop_broker(2)

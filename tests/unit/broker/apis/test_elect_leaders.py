@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.elect_leaders`: preferred leaders come back, anybody leads where nobody did."""
+"""`kafkalet.broker.apis.elect_leaders`: preferred and unclean elections."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ BATCH = build_batch(numbered([(1_600_000_000_000, None, b"v", ())]))
 
 
 def elect(ask: Asking, kind: int, *topics: str, node: int = 1) -> dict[str, list[int]]:
-    """The code for each partition 0; without topics for all there are."""
+    """Return the error codes by topic. Without `topics`, elect leaders of all partitions."""
     wanted: Any = [{"topic": name, "partitions": [0]} for name in topics] or None
     answer = ask(Api.ELECT_LEADERS, 2, node=node, election_type=kind, topic_partitions=wanted)
     assert answer["error_code"] == 0
@@ -32,7 +32,7 @@ def leader_of(ask: Asking, topic: str) -> tuple[int, int]:
     return state.leader, state.leader_epoch
 
 
-def test_the_preferred_replica_leads_again_in_a_new_epoch() -> None:
+def test_preferred_election_restores_the_first_replica_in_a_new_epoch() -> None:
     with asking(brokers=2) as ask:
         ask.cluster.create_topic("t", assignments=[[2, 1]])
         ask.cluster.stop_broker(2)
@@ -44,7 +44,7 @@ def test_the_preferred_replica_leads_again_in_a_new_epoch() -> None:
         assert elect(ask, PREFERRED, "t") == {"t": [NOT_NEEDED]}
 
 
-def test_a_preferred_replica_that_is_not_in_sync_does_not_lead() -> None:
+def test_preferred_replica_out_of_sync_is_not_elected() -> None:
     with asking(brokers=2) as ask:
         ask.cluster.create_topic("t", assignments=[[2, 1]])
         ask.cluster.stop_broker(2)
@@ -55,7 +55,7 @@ def test_a_preferred_replica_that_is_not_in_sync_does_not_lead() -> None:
         assert leader_of(ask, "t") == (1, 1)
 
 
-def test_anybody_may_lead_where_nobody_does_which_loses_records() -> None:
+def test_unclean_election_elects_any_replica_and_loses_records() -> None:
     with asking(brokers=3) as ask:
         ask.cluster.create_topic("t", assignments=[[2, 3]], config={"min.insync.replicas": "1"})
         ask.cluster.stop_broker(3)
@@ -71,7 +71,7 @@ def test_anybody_may_lead_where_nobody_does_which_loses_records() -> None:
         assert elect(ask, UNCLEAN, "t") == {"t": [NOT_NEEDED]}
 
 
-def test_of_all_partitions_only_those_are_told_that_needed_it() -> None:
+def test_election_of_all_partitions_returns_only_those_that_needed_one() -> None:
     with asking(brokers=2) as ask:
         ask.cluster.create_topic("t", assignments=[[2, 1]])
         ask.cluster.create_topic("u", assignments=[[1, 2]])
@@ -80,14 +80,14 @@ def test_of_all_partitions_only_those_are_told_that_needed_it() -> None:
         assert leader_of(ask, "t")[0] == 2
 
 
-def test_with_zookeeper_each_partition_is_answered_once_and_topics_without_any_are_left_out() -> None:
+def test_response_with_zookeeper_omits_duplicates_and_empty_topics() -> None:
     with asking(topics=["t"], kafka_version="2.8") as ask:
         assert elect(ask, PREFERRED) == {}
         assert elect(ask, PREFERRED, "t", "t") == {"t": [NOT_NEEDED]}
 
 
 @pytest.mark.parametrize(("kind", "timeout_ms", "code"), [(2, 1000, 42), (-1, 1000, 42), (PREFERRED, 0, 7)])
-def test_what_is_refused_as_a_whole_is_so_for_each_partition(kind: int, timeout_ms: int, code: int) -> None:
+def test_failed_request_returns_the_error_for_every_partition(kind: int, timeout_ms: int, code: int) -> None:
     from kafkalet.broker.apis import elect_leaders
     from kafkalet.protocol.errors import KafkaError
     from kafkalet.protocol.messages.elect_leaders import ElectLeadersRequest
@@ -99,14 +99,14 @@ def test_what_is_refused_as_a_whole_is_so_for_each_partition(kind: int, timeout_
     )
     with asking() as ask, pytest.raises(KafkaError) as refused:
         ask(Api.ELECT_LEADERS, 2, election_type=kind, topic_partitions=[], timeout_ms=timeout_ms)
-    nobody: Any = None
-    answer = elect_leaders.refuse(request, nobody, refused.value)
+    unused: Any = None
+    answer = elect_leaders.refuse(request, unused, refused.value)
     codes = [one.error_code for one in answer.replica_election_results[0].partition_result]
     assert (answer.error_code, codes) == (code, [code, code])
 
 
 @pytest.mark.parametrize(("release", "code"), [("2.8", Code.UNKNOWN_SERVER_ERROR), ("3.9", Code.INVALID_REQUEST)])
-def test_an_election_of_an_unknown_kind_is_refused(release: str, code: Code) -> None:
+def test_unknown_election_type_is_refused(release: str, code: Code) -> None:
     with asking(kafka_version=release) as ask:
         with pytest.raises(KafkaError) as refused:
             ask(Api.ELECT_LEADERS, 2, election_type=7, topic_partitions=None)

@@ -1,6 +1,6 @@
-"""Fetch, stepped by hand: what happens between the turns of a request that takes long.
+"""`kafkalet.broker.apis.fetch`: changes during the pauses of a request that takes long.
 
-Who owns which claim about Fetch says CONTRIBUTING.md; most are in tests/wire.
+Most tests of Fetch are in tests/wire; CONTRIBUTING.md explains which tests cover which claims.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from tests.wire.brokers import batch
 from .asking import Asking, as_told, asking
 
 CONVERTED = 4
-"""A version whose answers may have to be converted, so that its partitions are read in turns."""
+"""A version whose records may be converted, so the handler pauses between partitions."""
 WAIT = {"max_wait_ms": 60_000, "min_bytes": 1}
 
 
@@ -23,7 +23,7 @@ def fetch(*indexes: int) -> dict[str, Any]:
 
 
 def after_one_turn(ask: Asking, change: Any, **fields: Any) -> list[dict[str, Any]]:
-    """The partitions of the answer to a fetch; `change` is called when its first partition has been read."""
+    """Return the partitions of a Fetch response. `change` is called after the first partition has been read."""
 
     def handle() -> Any:
         work = ask.begin(Api.FETCH, CONVERTED, **fields)
@@ -36,7 +36,7 @@ def after_one_turn(ask: Asking, change: Any, **fields: Any) -> list[dict[str, An
     return partitions
 
 
-def test_records_appended_while_a_long_fetch_reads_end_its_wait() -> None:
+def test_records_appended_during_a_long_fetch_complete_it() -> None:
     with asking() as ask:
         ask.cluster.create_topic("t", 2)
         records = batch(b"new")
@@ -46,7 +46,7 @@ def test_records_appended_while_a_long_fetch_reads_end_its_wait() -> None:
         assert (second["error_code"], second["records"]) == (Code.NONE, b"")
 
 
-def test_fetch_of_a_partition_that_another_broker_has_is_refused_in_a_version_that_converts() -> None:
+def test_converting_version_refuses_partition_of_another_broker() -> None:
     with asking(brokers=2) as ask:
         ask.cluster.create_topic("t", assignments=[[1]])
         [topic] = ask(Api.FETCH, CONVERTED, node=2, **fetch(0), **WAIT)["responses"]

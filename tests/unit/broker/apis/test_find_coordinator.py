@@ -1,4 +1,4 @@
-"""FindCoordinator: which broker to ask, for groups and transactional ids, one or many."""
+"""`kafkalet.broker.apis.find_coordinator`: the coordinators of groups and transactional ids."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ def staged(brokers: int, kafka_version: str = "newest", **config: str) -> Iterat
 
 
 @pytest.mark.parametrize("version", range(4))
-def test_one_key_is_found(version: int) -> None:
+def test_single_key_is_found(version: int) -> None:
     with staged(1, "newest", **ONE) as stage:
         endpoint = stage.cluster.server.metadata.endpoints[1]
         for key_type in (GROUP, TRANSACTION) if version else (GROUP,):
@@ -35,7 +35,7 @@ def test_one_key_is_found(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", [4, 5, 6])
-def test_many_keys_are_found_at_once(version: int) -> None:
+def test_several_keys_are_found_in_one_request(version: int) -> None:
     with staged(3, "newest", **ONE) as stage:
         found = stage.ask(Api.FIND_COORDINATOR, version, 2, key_type=GROUP, coordinator_keys=["a", "b", "c", "a"])
         answers = found["coordinators"]
@@ -44,7 +44,7 @@ def test_many_keys_are_found_at_once(version: int) -> None:
         assert answers[0]["node_id"] == answers[3]["node_id"] == stage.coordinator("a", GROUP)
 
 
-def test_the_topic_is_made_for_the_first_who_asks() -> None:
+def test_first_request_creates_the_internal_topic() -> None:
     with staged(2, "newest", **ONE) as stage:
         assert stage.cluster.server.metadata.topics == {}
         stage.ask(Api.FIND_COORDINATOR, 3, 1, key="k", key_type=GROUP)
@@ -53,7 +53,7 @@ def test_the_topic_is_made_for_the_first_who_asks() -> None:
         assert all(sorted(partition.replicas) == [1, 2] for partition in topic.partitions)
 
 
-def test_without_a_leader_there_is_no_coordinator() -> None:
+def test_partition_without_leader_returns_coordinator_not_available() -> None:
     with staged(2, "newest", **ONE, **{"offsets.topic.replication.factor": "1"}) as stage:
         gone = stage.coordinator("k", GROUP)
         stage.stop_broker(gone)
@@ -61,21 +61,21 @@ def test_without_a_leader_there_is_no_coordinator() -> None:
         assert (found["error_code"], found["node_id"], found["port"]) == (Code.COORDINATOR_NOT_AVAILABLE, -1, -1)
 
 
-def test_more_replicas_than_brokers_is_a_topic_that_cannot_be_made() -> None:
+def test_replication_factor_above_broker_count_returns_coordinator_not_available() -> None:
     with staged(1, "newest", **{"offsets.topic.replication.factor": "3"}) as stage:
         found = stage.ask(Api.FIND_COORDINATOR, 3, 1, key="k", key_type=GROUP)
         assert (found["error_code"], found["node_id"]) == (Code.COORDINATOR_NOT_AVAILABLE, -1)
 
 
 @pytest.mark.parametrize("key_type", [SHARE, 9])
-def test_other_kinds_of_keys_are_not_served(key_type: int) -> None:
+def test_unknown_key_type_returns_invalid_request(key_type: int) -> None:
     with staged(1) as stage:
         found = stage.ask(Api.FIND_COORDINATOR, 6, 1, key_type=key_type, coordinator_keys=["k"])
         [answer] = found["coordinators"]
         assert (answer["error_code"], answer["node_id"], answer["host"]) == (Code.INVALID_REQUEST, -1, "")
 
 
-def test_before_4_share_groups_had_nobody() -> None:
+def test_share_group_returns_coordinator_not_available_before_4_0() -> None:
     with staged(1, "3.9") as stage:
         found = stage.ask(Api.FIND_COORDINATOR, 6, 1, key_type=SHARE, coordinator_keys=["k"])
         assert found["coordinators"][0]["error_code"] == Code.COORDINATOR_NOT_AVAILABLE

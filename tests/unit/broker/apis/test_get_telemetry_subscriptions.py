@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.get_telemetry_subscriptions`: ids for new clients; answered, and not advertised."""
+"""`kafkalet.broker.apis.get_telemetry_subscriptions`: the ids of clients."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from kafkalet.protocol.errors import KafkaError
 from .asking import asking
 
 
-def test_a_new_client_gets_an_id() -> None:
+def test_new_client_receives_an_id() -> None:
     with asking() as ask:
         answer = ask(Api.GET_TELEMETRY_SUBSCRIPTIONS, 0, client_instance_id=bytes(16))
         assert answer["client_instance_id"] != bytes(16)
@@ -16,7 +16,7 @@ def test_a_new_client_gets_an_id() -> None:
         assert (answer["requested_metrics"], answer["push_interval_ms"]) == ([], 300_000)
 
 
-def test_a_client_keeps_its_id() -> None:
+def test_client_keeps_its_id() -> None:
     with asking() as ask:
         own = bytes(range(16))
         assert ask(Api.GET_TELEMETRY_SUBSCRIPTIONS, 0, client_instance_id=own)["client_instance_id"] == own
@@ -24,7 +24,7 @@ def test_a_client_keeps_its_id() -> None:
             ask(Api.GET_TELEMETRY_SUBSCRIPTIONS, 0, client_instance_id=own)
 
 
-def test_without_a_receiver_telemetry_is_not_advertised() -> None:
+def test_telemetry_is_not_advertised() -> None:
     with asking() as ask:
         listed = {key["api_key"] for key in ask(Api.API_VERSIONS, 0)["api_keys"]}
         assert not listed & {Api.GET_TELEMETRY_SUBSCRIPTIONS, Api.PUSH_TELEMETRY}

@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.incremental_alter_configs`: changes count at once, on logs and brokers, and stay."""
+"""`kafkalet.broker.apis.incremental_alter_configs`: changes take effect immediately and are durable."""
 
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ def is_refused(ask: Asking, topic: str = "t") -> bool:
     return False
 
 
-def test_a_change_of_a_topic_counts_on_its_logs_at_once() -> None:
+def test_topic_change_takes_effect_on_its_logs_immediately() -> None:
     with asking() as ask:
         ask.cluster.create_topic("t")
         assert not is_refused(ask)
@@ -45,7 +45,7 @@ def test_a_change_of_a_topic_counts_on_its_logs_at_once() -> None:
         assert not is_refused(ask)
 
 
-def test_a_change_of_all_brokers_counts_on_the_logs_of_topics_that_leave_it_to_them() -> None:
+def test_cluster_wide_change_takes_effect_on_topics_that_use_the_default() -> None:
     with asking() as ask:
         ask.cluster.create_topic("t")
         ask.cluster.create_topic("u", config={"max.message.bytes": "5000"})
@@ -55,7 +55,7 @@ def test_a_change_of_all_brokers_counts_on_the_logs_of_topics_that_leave_it_to_t
         assert is_refused(ask, "v"), "and on new ones"
 
 
-def test_a_change_of_one_broker_is_its_own() -> None:
+def test_change_of_one_broker_does_not_affect_others() -> None:
     with asking(brokers=2) as ask:
         assert alter(ask, BROKER, "2", ("max.connections", SET, "7"), node=2)["error_code"] == 0
         assert [node.config.max_connections for node in ask.cluster.server.nodes.values()] == [2**31 - 1, 7]
@@ -67,7 +67,7 @@ def test_a_change_of_one_broker_is_its_own() -> None:
         assert [node.config.max_connections for node in ask.cluster.server.nodes.values()] == [9, 7]
 
 
-def test_a_refused_change_changes_nothing() -> None:
+def test_refused_change_has_no_effect() -> None:
     with asking() as ask:
         ask.cluster.create_topic("t")
         refused = alter(ask, TOPIC, "t", ("max.message.bytes", SET, "100"), ("retention.ms", SET, "soon"))
@@ -79,7 +79,7 @@ def test_a_refused_change_changes_nothing() -> None:
         assert not is_refused(ask)
 
 
-def test_changes_are_there_after_a_restart(tmp_path: Path) -> None:
+def test_changes_survive_a_restart(tmp_path: Path) -> None:
     with asking(data_dir=tmp_path) as ask:
         ask.cluster.create_topic("t")
         alter(ask, TOPIC, "t", ("retention.ms", SET, "1000"))
@@ -101,9 +101,7 @@ WORD = st.sampled_from(["compact", "delete"])
     words=st.lists(WORD, min_size=1, max_size=2, unique=True),
 )
 @settings(max_examples=25, deadline=None)
-def test_lists_are_appended_to_and_subtracted_from_like_sets(
-    before: list[str], operation: int, words: list[str]
-) -> None:
+def test_append_and_subtract_treat_lists_as_sets(before: list[str], operation: int, words: list[str]) -> None:
     with asking() as ask:
         ask.cluster.create_topic("t", config={"cleanup.policy": ",".join(before)})
         assert alter(ask, TOPIC, "t", ("cleanup.policy", operation, ",".join(words)))["error_code"] == 0
@@ -112,7 +110,7 @@ def test_lists_are_appended_to_and_subtracted_from_like_sets(
         assert {word for word in after.split(",") if word} == wanted
 
 
-def test_loggers_cannot_be_changed() -> None:
+def test_change_of_a_logger_is_refused() -> None:
     with asking() as ask:
         assert alter(ask, 8, "1", ("root", SET, "DEBUG"))["error_code"] == 42
 
@@ -126,7 +124,7 @@ def test_loggers_cannot_be_changed() -> None:
         ("log.cleaner.threads", "1000000"),
     ],
 )
-def test_change_that_parts_of_a_broker_refuse_answers_invalid_request(name: str, value: str) -> None:
+def test_change_that_a_broker_component_refuses_returns_invalid_request(name: str, value: str) -> None:
     with asking() as ask:
         for broker in ("", "1"):
             assert alter(ask, BROKER, broker, (name, SET, value))["error_code"] == Code.INVALID_REQUEST
@@ -134,7 +132,7 @@ def test_change_that_parts_of_a_broker_refuse_answers_invalid_request(name: str,
         assert name not in ask.cluster.server.metadata.broker_config.get(None, {})
 
 
-def test_brokers_with_zookeeper_name_the_resource_of_a_bad_value() -> None:
+def test_invalid_value_with_zookeeper_names_the_resource() -> None:
     with asking(kafka_version="2.8") as ask:
         answer = alter(ask, BROKER, "1", ("num.io.threads", SET, "0"))
         prefix = "Invalid config value for resource ConfigResource(type=BROKER, name='1'): "
@@ -143,9 +141,7 @@ def test_brokers_with_zookeeper_name_the_resource_of_a_bad_value() -> None:
 
 
 @pytest.mark.parametrize(("kind", "name", "key"), [(TOPIC, "t", "retention.ms"), (BROKER, "", "num.io.threads")])
-def test_brokers_with_zookeeper_answer_invalid_request_to_appending_to_what_is_no_list(
-    kind: int, name: str, key: str
-) -> None:
+def test_append_to_other_than_a_list_with_zookeeper_returns_invalid_request(kind: int, name: str, key: str) -> None:
     with asking(kafka_version="2.8", topics=["t"]) as ask:
         answer = alter(ask, kind, name, (key, APPEND, "x"))
         message = f"Config value append is not allowed for config key: {key}"
@@ -154,7 +150,7 @@ def test_brokers_with_zookeeper_answer_invalid_request_to_appending_to_what_is_n
         assert alter(ask, kind, name, (key, 7, "x"))["error_code"] == Code.UNKNOWN_SERVER_ERROR
 
 
-def test_brokers_with_zookeeper_look_for_the_topic_before_the_value() -> None:
+def test_missing_topic_is_checked_before_the_value_with_zookeeper() -> None:
     with asking(kafka_version="2.8") as ask:
         answer = alter(ask, TOPIC, "nope", ("retention.ms", SET, "x"))
         assert answer["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION

@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.list_config_resources`: of all types, of some, of none that there is."""
+"""`kafkalet.broker.apis.list_config_resources`: all types, some types and unknown types."""
 
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ def listed(ask: Asking, *types: int, version: int = 1) -> list[tuple[int, str]]:
     return [(resource["resource_type"], resource["resource_name"]) for resource in answer["config_resources"]]
 
 
-def test_resources_that_have_or_could_have_a_configuration() -> None:
+def test_all_resource_types_are_listed() -> None:
     with asking(brokers=2, topics=["t"]) as ask:
         assert alter(ask, GROUP, "g", "consumer.session.timeout.ms", "50000") == 0
         assert alter(ask, METRICS, "m", "interval.ms", "1000") == 0
@@ -39,14 +39,14 @@ def test_resources_that_have_or_could_have_a_configuration() -> None:
         assert listed(ask, version=0) == [(METRICS, "m")]
 
 
-def test_a_group_without_properties_is_none() -> None:
+def test_group_without_properties_is_not_listed() -> None:
     with asking() as ask:
         alter(ask, GROUP, "g", "consumer.session.timeout.ms", "50000")
         alter(ask, GROUP, "g", "consumer.session.timeout.ms", None, DELETE)
         assert listed(ask, GROUP) == []
 
 
-def test_they_are_there_after_a_restart(tmp_path: Path) -> None:
+def test_resources_survive_a_restart(tmp_path: Path) -> None:
     with asking(data_dir=tmp_path) as ask:
         alter(ask, GROUP, "g", "consumer.session.timeout.ms", "50000")
     with asking(data_dir=tmp_path) as ask:
@@ -54,6 +54,6 @@ def test_they_are_there_after_a_restart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [0, 1, 64, 99, -1])
-def test_types_that_are_not_are_refused(kind: int) -> None:
+def test_unknown_resource_type_is_refused(kind: int) -> None:
     with asking() as ask:
         assert ask(Api.LIST_CONFIG_RESOURCES, 1, resource_types=[TOPIC, kind])["error_code"] == 35

@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.list_partition_reassignments`: what moves, of all or of those asked about."""
+"""`kafkalet.broker.apis.list_partition_reassignments`: ongoing reassignments of all or some topics."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ MOVING = [{"partition_index": 1, "replicas": [2, 1], "adding_replicas": [2], "re
         ([], []),
     ],
 )
-def test_only_what_moves_is_listed(asked: Any, found: list[str]) -> None:
+def test_only_ongoing_reassignments_are_listed(asked: Any, found: list[str]) -> None:
     with asking(brokers=2) as ask:
         ask.cluster.create_topic("t", assignments=[[1], [1]])
         ask.cluster.create_topic("u", assignments=[[1]])

@@ -1,4 +1,4 @@
-"""OffsetCommit: who may commit, what is kept of what each version says."""
+"""`kafkalet.broker.apis.offset_commit`: who may commit, and which fields of each version are stored."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def kept(client: Committing, index: int = 0) -> CommittedOffset:
 
 
 @pytest.mark.parametrize("version", range(10))
-def test_every_version_commits_for_a_group_that_has_no_members(version: int) -> None:
+def test_every_version_commits_for_a_group_without_members(version: int) -> None:
     with committing() as client:
         assert client.commit({0: 5, 2: 6}, version=version, metadata="m") == {("t", 0): 0, ("t", 2): 0}
         assert client.fetch(0, 1, 2) == [5, -1, 6]
@@ -27,7 +27,7 @@ def test_every_version_commits_for_a_group_that_has_no_members(version: int) -> 
         assert client.stage.cluster.group("g").state == "Empty"
 
 
-def test_topics_may_be_named_by_id() -> None:
+def test_commit_by_topic_id() -> None:
     with committing() as client:
         topic_id = client.stage.cluster.server.metadata.topics["t"].topic_id
         partitions = [{"partition_index": index, "committed_offset": 5, "committed_metadata": ""} for index in (0, 7)]
@@ -47,7 +47,7 @@ def test_topics_may_be_named_by_id() -> None:
         assert client.fetch(0) == [5]
 
 
-def test_leader_epochs_and_times_are_kept() -> None:
+def test_leader_epoch_and_timestamp_are_stored() -> None:
     with committing() as client:
         partition = {"partition_index": 0, "committed_offset": 5, "committed_metadata": None}
         topics = [{"name": "t", "partitions": [{**partition, "committed_leader_epoch": 7}]}]
@@ -61,14 +61,14 @@ def test_leader_epochs_and_times_are_kept() -> None:
         assert kept(client).expire_timestamp_ms == now_ms + 1000
 
 
-def test_nothing_asked_is_nothing_answered() -> None:
+def test_empty_request_returns_an_empty_response() -> None:
     with committing() as client:
         assert client.commit({}, topics=[]) == {}
         assert client.commit({}) == {}
         assert client.stage.cluster.group("g").state == "Dead"
 
 
-def test_the_empty_name_is_a_group_like_others() -> None:
+def test_empty_group_id_is_valid() -> None:
     with committing() as client:
         nameless = Committing(client.stage, "")
         assert nameless.commit({0: 5}) == {("t", 0): 0}
@@ -83,14 +83,14 @@ def test_the_empty_name_is_a_group_like_others() -> None:
         ("3.9", 9, Code.ILLEGAL_GENERATION),
     ],
 )
-def test_a_generation_of_an_unknown_group(kafka_version: str, version: int, code: int) -> None:
+def test_commit_with_generation_for_an_unknown_group_is_refused(kafka_version: str, version: int, code: int) -> None:
     with committing(kafka_version=kafka_version) as client:
         said: Said = {"generation_id_or_member_epoch": 3, "member_id": "m"}
         assert client.commit({0: 5}, version=version, **said) == {("t", 0): code}
         assert client.stage.cluster.group("g").state == "Dead"
 
 
-def test_only_members_commit_for_a_group_that_has_some() -> None:
+def test_only_members_may_commit_for_a_group_with_members() -> None:
     with committing() as client:
         members = Acting(client.stage)
         generation, [member_id] = members.stable()
@@ -105,7 +105,7 @@ def test_only_members_commit_for_a_group_that_has_some() -> None:
         assert commit(-1, "") == Code.UNKNOWN_MEMBER_ID
 
 
-def test_a_commit_is_a_sign_of_life() -> None:
+def test_commit_extends_the_session_of_the_member() -> None:
     with committing() as client:
         members = Acting(client.stage)
         generation, [member_id] = members.stable()
@@ -117,7 +117,7 @@ def test_a_commit_is_a_sign_of_life() -> None:
         assert members.state == "Empty"
 
 
-def test_other_brokers_commit_nothing() -> None:
+def test_commit_to_another_broker_returns_not_coordinator() -> None:
     with committing(3) as client:
         topics = [
             {"name": "t", "partitions": [{"partition_index": 0, "committed_offset": 5, "committed_metadata": ""}]}
@@ -126,14 +126,14 @@ def test_other_brokers_commit_nothing() -> None:
         assert errors_of(answer) == {("t", 0): Code.NOT_COORDINATOR}
 
 
-def test_version_0_needs_zookeeper() -> None:
+def test_v0_is_refused_without_zookeeper() -> None:
     with committing(kafka_version="3.9") as client:
         assert client.commit({0: 5, 9: 5}, version=0) == {("t", 0): 35, ("t", 9): 35}
         assert client.commit({9: 5}, version=0) == {("t", 9): 3}
         assert client.fetch(0) == [-1]
 
 
-def test_what_zookeeper_keeps_is_kept_apart() -> None:
+def test_offsets_in_zookeeper_are_separate() -> None:
     with committing(kafka_version="2.8", config={"offset.metadata.max.bytes": "4"}) as client:
         assert client.commit({0: 5, 9: 5}, version=0, metadata="lost") == {("t", 9): 3, ("t", 0): 0}
         assert client.commit({1: 5}, version=0, metadata="too long") == {("t", 1): 12}
@@ -147,7 +147,7 @@ def test_what_zookeeper_keeps_is_kept_apart() -> None:
 
 @pytest.mark.parametrize("version", [2, 3, 4])
 @pytest.mark.parametrize("retention_ms", [(1 << 63) - 1, -(1 << 63), 1 << 62, -2])
-def test_time_to_expire_wraps_as_in_java(version: int, retention_ms: int) -> None:
+def test_expiration_time_overflows_as_in_java(version: int, retention_ms: int) -> None:
     with committing() as client:
         assert client.commit({0: 5}, version=version, retention_time_ms=retention_ms) == {("t", 0): 0}
         now_ms = client.stage.clock.now_ms()

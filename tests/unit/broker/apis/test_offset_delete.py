@@ -1,4 +1,4 @@
-"""OffsetDelete: which offsets a group may forget."""
+"""`kafkalet.broker.apis.offset_delete`: which offsets may be deleted."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.unit.broker.groups.acting import Acting, subscription
 from tests.unit.broker.groups.committing import Committing, committing, errors_of
 
 
-def test_offsets_are_gone_also_after_a_restart() -> None:
+def test_deleted_offsets_stay_deleted_after_a_restart() -> None:
     with committing() as client:
         client.commit({0: 5, 1: 6})
         assert errors_of(client.delete(0, 2, 9)) == {("t", 9): 3, ("t", 0): 0, ("t", 2): 0}
@@ -17,7 +17,7 @@ def test_offsets_are_gone_also_after_a_restart() -> None:
         assert Committing(client.stage).fetch(0, 1) == [-1, 6]
 
 
-def test_only_what_was_committed_leaves_a_record() -> None:
+def test_only_committed_offsets_leave_a_tombstone() -> None:
     with committing() as client:
         client.commit({0: 5})
         end_offset = client.shard.log.end_offset
@@ -27,7 +27,7 @@ def test_only_what_was_committed_leaves_a_record() -> None:
         assert client.shard.log.end_offset == end_offset + 1
 
 
-def test_a_pending_offset_is_deleted_too() -> None:
+def test_pending_offset_is_deleted() -> None:
     with committing() as client:
         producer = client.begin_transaction()
         client.commit_in(producer, {0: 50, 1: 51})
@@ -36,14 +36,14 @@ def test_a_pending_offset_is_deleted_too() -> None:
         assert client.fetch(0, 1) == [-1, 51]
 
 
-@pytest.mark.parametrize(("group_id", "code"), [("nobody", Code.GROUP_ID_NOT_FOUND), ("", Code.INVALID_GROUP_ID)])
-def test_groups_that_are_none(group_id: str, code: int) -> None:
+@pytest.mark.parametrize(("group_id", "code"), [("missing", Code.GROUP_ID_NOT_FOUND), ("", Code.INVALID_GROUP_ID)])
+def test_invalid_group_is_refused(group_id: str, code: int) -> None:
     with committing() as client:
         answer = Committing(client.stage, group_id).delete(0)
         assert (answer["error_code"], answer["topics"]) == (code, [])
 
 
-def test_what_members_read_is_kept() -> None:
+def test_offsets_of_subscribed_topics_are_kept() -> None:
     with committing() as client:
         client.stage.cluster.create_topic("u", 1)
         members = Acting(client.stage)
@@ -55,7 +55,7 @@ def test_what_members_read_is_kept() -> None:
         assert (client.fetch(0), client.fetch(0, topic="u")) == ([5], [-1])
 
 
-def test_members_of_whom_it_is_not_known_what_they_read_keep_everything() -> None:
+def test_members_with_unknown_subscriptions_keep_all_offsets() -> None:
     with committing() as client:
         Acting(client.stage).stable(protocol_type="connect")
         answer = client.delete(0)
@@ -63,7 +63,7 @@ def test_members_of_whom_it_is_not_known_what_they_read_keep_everything() -> Non
 
 
 @pytest.mark.parametrize(("kafka_version", "state"), [("newest", "Empty"), ("3.9", "Dead")])
-def test_before_4_a_group_went_with_its_last_offset(kafka_version: str, state: str) -> None:
+def test_group_is_removed_with_its_last_offset_before_4_0(kafka_version: str, state: str) -> None:
     with committing(kafka_version=kafka_version) as client:
         client.commit({0: 5, 1: 6})
         group = client.stage.cluster.group("g")
@@ -74,13 +74,13 @@ def test_before_4_a_group_went_with_its_last_offset(kafka_version: str, state: s
 
 
 @pytest.mark.parametrize(("kafka_version", "answers"), [("newest", 2), ("3.9", 1)])
-def test_before_4_each_partition_was_answered_once(kafka_version: str, answers: int) -> None:
+def test_duplicate_partition_is_returned_once_before_4_0(kafka_version: str, answers: int) -> None:
     with committing(kafka_version=kafka_version) as client:
         client.commit({0: 5})
         assert len(client.delete(0, 0)["topics"][0]["partitions"]) == answers
 
 
-def test_the_answer_waits_for_the_replicas() -> None:
+def test_response_waits_for_the_replicas() -> None:
     with committing(3) as client:
         client.commit({0: 5})
         client.stage.settle()

@@ -1,4 +1,4 @@
-"""OffsetFetch: what was committed, in the form of each version, and to whom it is told."""
+"""`kafkalet.broker.apis.offset_fetch`: committed and pending offsets, in the format of each version."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def of(topic: str, *indexes: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("version", range(8))
-def test_every_old_version_fetches(version: int) -> None:
+def test_every_version_for_a_single_group_returns_offsets(version: int) -> None:
     with committing() as client:
         partition = {
             "partition_index": 0,
@@ -40,16 +40,16 @@ def test_every_old_version_fetches(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", range(2, 8))
-def test_null_asks_for_everything(version: int) -> None:
+def test_null_topics_return_all_offsets(version: int) -> None:
     with committing() as client:
         client.commit({0: 5, 2: 6})
         assert offsets_of(client.begin_fetch(version=version, topics=None).answer()) == [5, 6]
-        nobody = client.begin_fetch(version=version, topics=None, group_id="nobody").answer()
-        assert (nobody["topics"], nobody["error_code"]) == ([], 0)
+        missing = client.begin_fetch(version=version, topics=None, group_id="missing").answer()
+        assert (missing["topics"], missing["error_code"]) == ([], 0)
 
 
 @pytest.mark.parametrize("version", [8, 9])
-def test_many_groups_are_fetched_at_once(version: int) -> None:
+def test_several_groups_are_fetched_in_one_request(version: int) -> None:
     with committing() as client:
         client.commit({0: 5, 1: 6})
         Committing(client.stage, "h").commit({0: 7})
@@ -58,15 +58,15 @@ def test_many_groups_are_fetched_at_once(version: int) -> None:
             version,
             {"group_id": "g", "topics": [of("t", 0, 2)]},
             {"group_id": "h", "topics": None},
-            {"group_id": "nobody", "topics": [of("t", 0)]},
+            {"group_id": "missing", "topics": [of("t", 0)]},
         )
         assert [one["committed_offset"] for one in found["g"][1][0]["partitions"]] == [5, -1]
         assert [(one["partition_index"], one["committed_offset"]) for one in found["h"][1][0]["partitions"]] == [(0, 7)]
-        assert found["nobody"][1][0]["partitions"] == [{"partition_index": 0} | NOTHING]
+        assert found["missing"][1][0]["partitions"] == [{"partition_index": 0} | NOTHING]
         assert fetch_groups(client, version) == {}
 
 
-def test_topics_may_be_named_by_id() -> None:
+def test_fetch_by_topic_id() -> None:
     with committing() as client:
         client.commit({0: 5})
         topic_id = client.stage.cluster.server.metadata.topics["t"].topic_id
@@ -79,7 +79,7 @@ def test_topics_may_be_named_by_id() -> None:
 
 
 @pytest.mark.parametrize(("version", "where"), [(1, "partitions"), (2, "top"), (7, "top"), (8, "group")])
-def test_each_version_has_its_place_for_the_error_of_a_group(version: int, where: str) -> None:
+def test_group_error_is_returned_in_the_field_of_the_version(version: int, where: str) -> None:
     with committing(3) as client:
         other = client.node % 3 + 1
         if where == "group":
@@ -96,7 +96,7 @@ def test_each_version_has_its_place_for_the_error_of_a_group(version: int, where
             assert (answer["error_code"], errors) == (0, [Code.NOT_COORDINATOR] * 2)
 
 
-def test_pending_offsets_are_refused_to_who_wants_stable_ones() -> None:
+def test_require_stable_refuses_pending_offsets() -> None:
     with committing() as client:
         client.commit({0: 5, 1: 6})
         producer = client.begin_transaction()
@@ -110,7 +110,7 @@ def test_pending_offsets_are_refused_to_who_wants_stable_ones() -> None:
         assert client.fetch(0, 1, 2, require_stable=True) == [50, 6, 52]
 
 
-def test_stable_offsets_are_those_that_every_replica_has() -> None:
+def test_require_stable_waits_for_the_replicas() -> None:
     with committing(3) as client:
         client.commit({0: 5})
         client.stage.settle()
@@ -130,7 +130,7 @@ def test_stable_offsets_are_those_that_every_replica_has() -> None:
         assert pending.answer()["error_code"] == Code.NOT_COORDINATOR
 
 
-def test_before_4_nobody_waited_for_replicas() -> None:
+def test_require_stable_does_not_wait_for_replicas_before_4_0() -> None:
     with committing(3, "3.9") as client:
         client.commit({0: 5})
         client.stage.settle()
@@ -140,7 +140,7 @@ def test_before_4_nobody_waited_for_replicas() -> None:
         assert client.fetch(0, 1, require_stable=True) == [-Code.UNSTABLE_OFFSET_COMMIT, -1]
 
 
-def test_before_4_each_partition_was_answered_once() -> None:
+def test_duplicate_partition_is_returned_once_before_4_0() -> None:
     topics = [of("t", 0, 0), of("u"), of("t", 0, 1)]
     with committing(kafka_version="3.9") as client:
         answer = client.begin_fetch(topics=topics).answer()
@@ -154,7 +154,7 @@ def test_before_4_each_partition_was_answered_once() -> None:
         ]
 
 
-def test_version_0_needs_zookeeper() -> None:
+def test_v0_is_refused_without_zookeeper() -> None:
     with committing(kafka_version="3.9") as client:
         answer = client.begin_fetch(0, 0, 9, version=0).answer()
         assert [one["error_code"] for one in answer["topics"][0]["partitions"]] == [35, 35]

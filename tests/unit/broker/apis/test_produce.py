@@ -1,6 +1,6 @@
-"""Produce, without a connection: batches that are validated in a thread.
+"""`kafkalet.broker.apis.produce`: batches that are validated in a thread.
 
-Who owns which claim about Produce says CONTRIBUTING.md; most are in tests/wire.
+Most tests of Produce are in tests/wire; CONTRIBUTING.md explains which tests cover which claims.
 """
 
 from kafkalet.protocol.api import Api

@@ -1,4 +1,4 @@
-"""What a Produce request may carry, and what it is refused for as a whole."""
+"""`kafkalet.broker.apis.produce_rules`: checks of the records in a Produce request."""
 
 import pytest
 
@@ -38,7 +38,7 @@ from tests.unit.storage.producing import message_set, produced
         (produced(0, set={"length": 38})[:50] + bytes(12), 9, Code.CORRUPT_MESSAGE),
     ],
 )
-def test_what_a_request_may_carry(data: bytes, version: int, code: Code | None) -> None:
+def test_records_are_checked_by_version(data: bytes, version: int, code: Code | None) -> None:
     if code is None:
         check_produced(data, version)
     else:
@@ -50,20 +50,20 @@ def test_what_a_request_may_carry(data: bytes, version: int, code: Code | None) 
 @pytest.mark.parametrize(
     ("length", "code"), [(38, Code.UNKNOWN_SERVER_ERROR), (39, Code.CORRUPT_MESSAGE), (48, Code.CORRUPT_MESSAGE)]
 )
-def test_a_batch_too_short_for_its_header_breaks_what_looks_for_its_producer(length: int, code: Code) -> None:
+def test_batch_shorter_than_its_header_is_refused(length: int, code: Code) -> None:
     with pytest.raises(KafkaError) as caught:
         check_first_header(produced(0, set={"length": length})[: length + 12])
     assert (caught.value.code, caught.value.message) == (code, None)
 
 
-def test_the_header_of_a_whole_batch_is_in_order() -> None:
+def test_complete_batch_has_a_valid_header() -> None:
     check_first_header(produced(0))
     check_first_header(message_set(1, 0))
     check_first_header(b"")
 
 
 @pytest.mark.parametrize("field", [{"magic": 3}, {"magic": -1}, {"length": 13}, {"length": -5}], ids=str)
-def test_a_first_batch_that_spoils_the_whole_request(field: dict[str, int]) -> None:
+def test_invalid_first_batch_fails_the_whole_request(field: dict[str, int]) -> None:
     with pytest.raises(KafkaError) as caught:
         is_transactional(produced(0, set=field))
     assert caught.value.code == Code.CORRUPT_MESSAGE
@@ -84,5 +84,5 @@ def test_a_first_batch_that_spoils_the_whole_request(field: dict[str, int]) -> N
         (produced(0, set={"length": 48}, transactional=True), True),
     ],
 )
-def test_the_first_batch_says_whether_a_request_is_transactional(data: bytes, expected: bool) -> None:
+def test_first_batch_determines_whether_a_request_is_transactional(data: bytes, expected: bool) -> None:
     assert is_transactional(data) is expected

@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.push_telemetry`: what is pushed is checked and thrown away."""
+"""`kafkalet.broker.apis.push_telemetry`: pushed metrics are validated and dropped."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from .asking import Asking, asking
 
 
 def push(ask: Asking, client_id: bytes | None = None, **fields: Any) -> int:
-    """The code for the first push of a client that has asked, or of one with that id that has not."""
+    """Return the error code of a first push, by a subscribed client or by an unsubscribed one with `client_id`."""
     asked = {"client_instance_id": client_id, "subscription_id": 0}
     if client_id is None:
         asked = ask(Api.GET_TELEMETRY_SUBSCRIPTIONS, 0, client_instance_id=bytes(16))
@@ -34,7 +34,7 @@ def push(ask: Asking, client_id: bytes | None = None, **fields: Any) -> int:
         ({"metrics": bytes(MAX_BYTES + 1)}, Code.TELEMETRY_TOO_LARGE),
     ],
 )
-def test_what_may_be_pushed(fields: dict[str, Any], code: Code) -> None:
+def test_pushed_metrics_are_validated(fields: dict[str, Any], code: Code) -> None:
     with asking() as ask:
         assert push(ask, **fields) == code
 
@@ -42,8 +42,8 @@ def test_what_may_be_pushed(fields: dict[str, Any], code: Code) -> None:
 @pytest.mark.parametrize(
     ("client_id", "code"), [(bytes(16), Code.INVALID_REQUEST), (bytes(range(16)), Code.UNKNOWN_SUBSCRIPTION_ID)]
 )
-def test_who_may_push(client_id: bytes, code: Code) -> None:
+def test_push_of_unknown_client_is_refused(client_id: bytes, code: Code) -> None:
     with asking() as ask, pytest.raises(KafkaError) as refused:
         push(ask, client_id)
-    nobody: Any = None
-    assert refuse(nobody, nobody, refused.value).error_code == code
+    unused: Any = None
+    assert refuse(unused, unused, refused.value).error_code == code

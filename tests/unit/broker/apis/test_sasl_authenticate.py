@@ -7,6 +7,6 @@ from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 
 
-def test_it_comes_at_the_wrong_time() -> None:
+def test_request_returns_illegal_sasl_state() -> None:
     answer = handle(SaslAuthenticateRequest(auth_bytes=b"\0user\0password"), cast(Any, None))
     assert answer.error_code == Code.ILLEGAL_SASL_STATE

@@ -1,4 +1,4 @@
-"""TxnOffsetCommit: offsets that count when their transaction is committed, and who may send them."""
+"""`kafkalet.broker.apis.txn_offset_commit`: offsets take effect with the transaction; who may commit them."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ Producer = tuple[int, int]
 
 
 def initialized(client: Committing, transactional_id: str = "x") -> Producer:
-    """A producer that has no transaction yet."""
+    """Return a producer without an open transaction."""
     node = client.stage.coordinator(transactional_id, 1)
     given = client.stage.ask(
         Api.INIT_PRODUCER_ID, 3, node, transactional_id=transactional_id, transaction_timeout_ms=60_000
@@ -24,7 +24,7 @@ def initialized(client: Committing, transactional_id: str = "x") -> Producer:
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_offsets_count_when_the_transaction_is_committed(version: int) -> None:
+def test_offsets_take_effect_when_the_transaction_is_committed(version: int) -> None:
     with committing() as client:
         producer = client.begin_transaction()
         assert client.commit_in(producer, {0: 5, 9: 6}, version=version) == {("t", 9): 3, ("t", 0): 0}
@@ -33,7 +33,7 @@ def test_offsets_count_when_the_transaction_is_committed(version: int) -> None:
         assert client.fetch(0) == [5]
 
 
-def test_since_v5_the_transaction_takes_in_the_group_by_itself() -> None:
+def test_group_is_added_to_the_transaction_implicitly_since_v5() -> None:
     with committing() as client:
         producer = initialized(client)
         assert client.commit_in(producer, {0: 5}, version=5) == {("t", 0): 0}
@@ -43,7 +43,7 @@ def test_since_v5_the_transaction_takes_in_the_group_by_itself() -> None:
         assert client.fetch(0, 1) == [5, 6]
 
 
-def test_topics_may_be_named_by_id() -> None:
+def test_commit_by_topic_id() -> None:
     with committing() as client:
         producer = client.begin_transaction()
         topic_id = client.stage.cluster.server.metadata.topics["t"].topic_id
@@ -65,23 +65,23 @@ def test_topics_may_be_named_by_id() -> None:
 @pytest.mark.parametrize(
     ("version", "code"), [(3, Code.INVALID_TXN_STATE), (4, Code.TRANSACTION_ABORTABLE), (5, Code.NONE)]
 )
-def test_the_group_must_belong_to_the_transaction(version: int, code: int) -> None:
+def test_group_outside_the_transaction_is_refused(version: int, code: int) -> None:
     with committing() as client:
         assert client.commit_in(initialized(client), {0: 5}, version=version) == {("t", 0): code}
 
 
 @pytest.mark.parametrize(("kafka_version", "code"), [("3.5", Code.NONE), ("3.6", Code.INVALID_TXN_STATE)])
-def test_before_3_6_nobody_asked_whether_it_does(kafka_version: str, code: int) -> None:
+def test_transaction_is_not_verified_before_3_6(kafka_version: str, code: int) -> None:
     with committing(kafka_version=kafka_version) as client:
         assert client.commit_in(initialized(client), {0: 5}) == {("t", 0): code}
 
 
-def test_nor_where_verification_is_off() -> None:
+def test_transaction_is_not_verified_if_verification_is_disabled() -> None:
     with committing(config={"transaction.partition.verification.enable": "false"}) as client:
         assert client.commit_in(initialized(client), {0: 5}) == {("t", 0): 0}
 
 
-def test_producers_that_are_not_those_of_the_transaction() -> None:
+def test_other_producers_are_refused() -> None:
     with committing() as client:
         producer_id, epoch = initialized(client)
 
@@ -95,7 +95,7 @@ def test_producers_that_are_not_those_of_the_transaction() -> None:
         assert Committing(client.stage, "").commit_in((producer_id, epoch), {0: 5}) == {("t", 0): 24}
 
 
-def test_members_may_say_who_they_are() -> None:
+def test_member_is_checked() -> None:
     with committing() as client:
         members = Acting(client.stage)
         generation, [member_id] = members.stable()
@@ -117,26 +117,26 @@ def test_members_may_say_who_they_are() -> None:
         ("3.9", 3, Code.UNKNOWN_MEMBER_ID),
     ],
 )
-def test_a_generation_of_an_unknown_group(kafka_version: str, version: int, code: int) -> None:
+def test_commit_with_generation_for_an_unknown_group_is_refused(kafka_version: str, version: int, code: int) -> None:
     with committing(kafka_version=kafka_version) as client:
         said: Said = {"generation_id_or_member_epoch": 3, "member_id": "m"}
         assert client.commit_in(client.begin_transaction(), {0: 5}, version=version, **said) == {("t", 0): code}
 
 
-def test_a_group_that_does_not_exist_is_made() -> None:
+def test_missing_group_is_created() -> None:
     with committing() as client:
         client.commit_in(client.begin_transaction(), {0: 5})
         assert client.stage.cluster.group("g").state == "Empty"
 
 
-def test_an_epoch_below_zero_is_none() -> None:
+def test_negative_producer_epoch_is_refused() -> None:
     with committing(kafka_version="3.5") as client:
         producer_id, _ = client.begin_transaction()
         assert client.commit_in((producer_id, -1), {0: 5}) == {("t", 0): Code.UNKNOWN_SERVER_ERROR}
 
 
 @pytest.mark.parametrize(("kafka_version", "stays"), [("newest", True), ("3.9", False)])
-def test_before_4_a_failed_commit_took_earlier_ones_with_it(
+def test_failed_commit_drops_earlier_ones_before_4_0(
     kafka_version: str, stays: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with committing(kafka_version=kafka_version) as client:
@@ -153,6 +153,6 @@ def refuse(*_: object, **__: object) -> int:
     raise KafkaError(Code.NOT_ENOUGH_REPLICAS)
 
 
-def test_nothing_that_exists_is_asked_of_nobody() -> None:
+def test_request_with_unknown_partitions_only_does_not_ask_the_coordinator() -> None:
     with committing() as client:
         assert client.commit_in((7, 0), {9: 5}, "unknown") == {("t", 9): 3}

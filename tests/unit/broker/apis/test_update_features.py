@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.update_features`: changes are seen by clients and coordinators, and outlive a restart."""
+"""`kafkalet.broker.apis.update_features`: changes take effect and survive a restart."""
 
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,14 @@ def finalized(ask: Asking) -> dict[str, int]:
     return {feature["name"]: feature["max_version_level"] for feature in answer["finalized_features"]}
 
 
-def test_a_change_is_seen_by_clients_and_by_the_cluster() -> None:
+def test_change_takes_effect_for_clients_and_the_cluster() -> None:
     with asking() as ask:
         assert update(ask, ("transaction.version", 1, DOWNGRADE))["error_code"] == 0
         assert finalized(ask)["transaction.version"] == 1
         assert ask.cluster.server.nodes[1].feature_level("transaction.version") == 1
 
 
-def test_a_change_is_there_after_a_restart(tmp_path: Path) -> None:
+def test_change_survives_a_restart(tmp_path: Path) -> None:
     with asking(data_dir=tmp_path) as ask:
         update(ask, ("group.version", 0, DOWNGRADE))
     with asking(data_dir=tmp_path) as ask:
@@ -38,13 +38,13 @@ def test_a_change_is_there_after_a_restart(tmp_path: Path) -> None:
         assert "group.version" not in finalized(ask)
 
 
-def test_since_4_0_one_refusal_refuses_all() -> None:
+def test_single_refusal_refuses_all_since_4_0() -> None:
     with asking() as ask:
         assert update(ask, ("transaction.version", 1, DOWNGRADE), ("nope", 1, UPGRADE))["error_code"] == 95
         assert ask.cluster.server.nodes[1].feature_level("transaction.version") == 2
 
 
-def test_before_4_0_each_feature_is_for_itself() -> None:
+def test_features_change_independently_before_4_0() -> None:
     with asking(kafka_version="3.9") as ask:
         answer = update(ask, ("nope", 1, UPGRADE), ("metadata.version", 20, DOWNGRADE), version=1)
         assert [(result["feature"], result["error_code"]) for result in answer["results"]] == [
@@ -54,20 +54,20 @@ def test_before_4_0_each_feature_is_for_itself() -> None:
         assert ask.cluster.server.nodes[1].feature_level("metadata.version") == 20
 
 
-def test_what_is_only_validated_changes_nothing() -> None:
+def test_validate_only_does_not_change_the_level() -> None:
     with asking() as ask:
         assert update(ask, ("transaction.version", 1, DOWNGRADE), validate_only=True)["error_code"] == 0
         assert ask.cluster.server.nodes[1].feature_level("transaction.version") == 2
 
 
 @pytest.mark.parametrize(("name", "level"), [("nope", 1), ("nope", 0), ("", 1)])
-def test_with_zookeeper_there_are_no_features(name: str, level: int) -> None:
+def test_every_change_fails_with_zookeeper(name: str, level: int) -> None:
     with asking(kafka_version="2.8") as ask:
         [result] = update(ask, (name, level, UPGRADE), version=0)["results"]
         assert (result["feature"], result["error_code"]) == (name, 42)
 
 
-def test_a_change_that_is_only_validated_is_not_made() -> None:
+def test_validate_only_does_not_change_finalized_features() -> None:
     with asking() as ask:
         assert update(ask, ("transaction.version", 1, DOWNGRADE), validate_only=True)["error_code"] == 0
         assert finalized(ask)["transaction.version"] == 2
@@ -80,7 +80,7 @@ def test_a_change_that_is_only_validated_is_not_made() -> None:
         (0, True, "Can not delete non-existing finalized feature."),
     ],
 )
-def test_brokers_with_zookeeper_refuse_every_change(level: int, allow_downgrade: bool, message: str) -> None:
+def test_refusal_with_zookeeper_explains_the_change(level: int, allow_downgrade: bool, message: str) -> None:
     with asking(kafka_version="2.8") as ask:
         wanted = {"feature": "f", "max_version_level": level, "allow_downgrade": allow_downgrade}
         [result] = ask(Api.UPDATE_FEATURES, 0, feature_updates=[wanted])["results"]
