@@ -1,4 +1,4 @@
-"""Which value of a property counts, what topics get, and what is said of the others."""
+"""`kafkalet.broker.config.broker_config`: effective values, defaults for topics, and unknown properties."""
 
 import logging
 
@@ -11,7 +11,7 @@ from kafkalet.properties import InvalidProperty
 HOUR_MS = 3_600_000
 
 
-def test_what_is_not_given_has_kafkas_default() -> None:
+def test_unset_property_has_the_default_of_kafka() -> None:
     config = BrokerConfig()
     assert config.auto_create_topics_enable is True
     assert config.num_partitions == 1
@@ -19,13 +19,13 @@ def test_what_is_not_given_has_kafkas_default() -> None:
     assert config.replica_selector_class is None
 
 
-def test_static_properties_count() -> None:
+def test_static_properties_take_effect() -> None:
     config = BrokerConfig({"num.partitions": "3", "auto.create.topics.enable": "false"})
     assert config.num_partitions == 3
     assert config.auto_create_topics_enable is False
 
 
-def test_a_changed_property_counts_at_once_per_broker_before_cluster_wide_before_static() -> None:
+def test_per_broker_value_precedes_cluster_wide_and_static_values() -> None:
     config = BrokerConfig({"max.connections": "10"})
     config.reconfigure({"max.connections": "20"}, {"max.connections": "30"})
     assert config.max_connections == 30
@@ -35,7 +35,7 @@ def test_a_changed_property_counts_at_once_per_broker_before_cluster_wide_before
     assert config.max_connections == 10
 
 
-def test_a_change_that_is_refused_changes_nothing() -> None:
+def test_refused_change_has_no_effect() -> None:
     config = BrokerConfig()
     config.reconfigure({"max.connections": "20"}, {})
     with pytest.raises(InvalidProperty, match=r"^Invalid value -1 for configuration max\.connections"):
@@ -44,7 +44,7 @@ def test_a_change_that_is_refused_changes_nothing() -> None:
     assert config.given() == {"max.connections": "20"}
 
 
-def test_brokers_are_changed_each_on_its_own() -> None:
+def test_reconfigured_copy_does_not_affect_other_brokers() -> None:
     one = BrokerConfig({"num.partitions": "3"})
     other = one.for_broker()
     other.reconfigure({}, {"max.connections": "5"})
@@ -73,11 +73,11 @@ def test_brokers_are_changed_each_on_its_own() -> None:
         ({"num.partitions": "3"}, {}),
     ],
 )
-def test_broker_properties_give_topics_their_defaults(given: dict[str, str], topic: dict[str, str]) -> None:
+def test_broker_property_sets_the_topic_default(given: dict[str, str], topic: dict[str, str]) -> None:
     assert BrokerConfig(given).topic_defaults() == topic
 
 
-def test_what_is_set_on_a_topic_comes_before_the_brokers_default() -> None:
+def test_topic_property_precedes_the_default_of_the_broker() -> None:
     config = BrokerConfig({"log.retention.ms": "5", "log.segment.bytes": "2000000"})
     log = config.log_config({"retention.ms": "6"})
     assert (log.retention_ms, log.segment_bytes) == (6, 2000000)
@@ -109,17 +109,17 @@ def test_what_is_set_on_a_topic_comes_before_the_brokers_default() -> None:
         ),
     ],
 )
-def test_a_bad_value_is_refused_by_name_value_and_what_is_allowed(given: dict[str, str], message: str) -> None:
+def test_invalid_value_is_refused_with_its_name_and_the_allowed_values(given: dict[str, str], message: str) -> None:
     with pytest.raises(InvalidProperty) as refused:
         BrokerConfig(given)
     assert str(refused.value) == message
 
 
-def test_bounds_are_those_of_the_release() -> None:
+def test_bounds_depend_on_the_release() -> None:
     assert BrokerConfig({"log.segment.bytes": "100"}, Release.of("3.9")).log_config({}).segment_bytes == 100
 
 
-def test_an_unknown_property_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_unknown_property_logs_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     config = BrokerConfig({"num.partitionz": "3"})
     assert config.unknown == ["num.partitionz"]
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
@@ -132,7 +132,7 @@ def test_bounds_of_consumer_groups_are_not_reported_as_without_effect() -> None:
     assert (config.without_effect, config.unknown) == ([], [])
 
 
-def test_a_property_of_kafka_without_effect_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_property_without_effect_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     config = BrokerConfig({"num.io.threads": "3", "listener.name.inside.ssl.keystore.type": "PEM"})
     assert config.without_effect == ["num.io.threads", "listener.name.inside.ssl.keystore.type"]
@@ -156,7 +156,7 @@ def test_properties_of_another_release_are_unknown() -> None:
         ({"node.id": "2147483647"}, 2147483647),
     ],
 )
-def test_first_node_id_is_that_of_the_property(given: dict[str, str], first: int) -> None:
+def test_first_node_id_comes_from_node_id_or_broker_id(given: dict[str, str], first: int) -> None:
     assert BrokerConfig(given).first_node_id() == first
 
 
@@ -173,7 +173,7 @@ def test_node_id_out_of_bounds_is_refused(name: str, brokers: int, text: str) ->
         BrokerConfig({name: text}).first_node_id(brokers)
 
 
-def test_ids_of_several_brokers_end_at_the_largest_number() -> None:
+def test_last_broker_may_have_the_largest_id() -> None:
     assert BrokerConfig({"node.id": "2147483645"}).first_node_id(3) == 2147483645
     with pytest.raises(InvalidProperty, match="3 brokers"):
         BrokerConfig({"node.id": "2147483646"}).first_node_id(3)

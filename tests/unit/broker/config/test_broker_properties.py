@@ -1,4 +1,4 @@
-"""The table of a broker's properties: no row is without documentation, and what it affects is read somewhere."""
+"""The table of broker properties: every property is documented and read by the code."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_attribute_has_the_name_of_its_property() -> None:
     assert [row for row in BROKER_PROPERTIES.values() if row.affects != row.name.replace(".", "_")] == []
 
 
-def test_attribute_of_property_not_given_has_the_declared_default() -> None:
+def test_attribute_of_unset_property_has_the_declared_default() -> None:
     config = BrokerConfig()
     for row in BROKER_PROPERTIES.values():
         assert getattr(config, row.affects) == row.declared.default_value(), row.name
@@ -32,17 +32,17 @@ def test_attribute_of_every_declared_property_is_read() -> None:
 
 
 @pytest.mark.slow
-def test_property_read_as_given_is_named_where_it_is_read() -> None:
+def test_every_property_read_as_given_is_read_by_name() -> None:
     bounds = {name for known in GROUP_PROPERTIES for name in (known.least, known.most)}
     assert [row.name for row in READ_AS_GIVEN.values() if row.name not in names_in_code() | bounds] == []
     assert [row.name for row in READ_AS_GIVEN.values() if not hasattr(BrokerConfig, row.affects)] == []
 
 
-def test_default_of_topics_exists_in_some_release() -> None:
+def test_topic_default_exists_in_some_release() -> None:
     assert set(TOPIC_DEFAULTS) == {name for version in ((2, 8), (3, 9), (4, 4)) for name in topic_defaults_of(version)}
 
 
-def test_property_is_documented_by_a_sentence() -> None:
+def test_documentation_is_a_sentence() -> None:
     for row in ROWS:
         assert row.documentation[0].isupper(), row.name
         assert row.documentation.endswith("."), row.name

@@ -1,4 +1,4 @@
-"""`kafkalet.broker.config.catalog`: all the properties a broker of a release describes."""
+"""`kafkalet.broker.config.catalog`: the properties that a broker of each release describes."""
 
 import subprocess
 import sys
@@ -14,11 +14,11 @@ from kafkalet.properties import Type
 @pytest.mark.parametrize(
     ("version", "count"), [((2, 8), 218), ((3, 9), 315), ((4, 0), 289), ((4, 3), 340), ((4, 4), 350)]
 )
-def test_a_release_has_as_many_properties_as_it_described(version: tuple[int, ...], count: int) -> None:
+def test_catalog_has_as_many_properties_as_the_release(version: tuple[int, ...], count: int) -> None:
     assert len(catalog(version)) == count
 
 
-def test_every_default_is_a_value_of_its_type() -> None:
+def test_every_default_can_be_parsed() -> None:
     for version in ((2, 8), (3, 9), (4, 4)):
         for known in catalog(version).values():
             known.declared.default_value()
@@ -38,26 +38,26 @@ def test_every_default_is_a_value_of_its_type() -> None:
         ("kafka.metrics.reporters", (4, 4), Type.LIST, "", False),
     ],
 )
-def test_a_property_is_as_kafka_describes_it(
+def test_property_matches_the_description_of_kafka(
     name: str, version: tuple[int, ...], type_: Type, default: str | None, dynamic: bool
 ) -> None:
     known = catalog(version)[name]
     assert (known.declared.type, known.declared.default, known.is_dynamic) == (type_, default, dynamic)
 
 
-def test_a_release_lacks_what_came_later_and_what_was_gone() -> None:
+def test_catalog_lacks_later_and_removed_properties() -> None:
     assert "zookeeper.connect" in catalog((3, 9))
     assert "zookeeper.connect" not in catalog((4, 0))
     assert "max.decompressed.message.bytes" not in catalog((4, 3))
     assert "max.request.partition.size.limit" not in catalog((2, 8))
 
 
-def test_a_password_is_sensitive() -> None:
+def test_password_is_sensitive() -> None:
     assert catalog((4, 4))["ssl.key.password"].is_sensitive
     assert not catalog((4, 4))["ssl.keystore.type"].is_sensitive
 
 
-def test_what_belongs_to_one_broker_is_not_for_all_at_once() -> None:
+def test_per_broker_property_cannot_change_cluster_wide() -> None:
     assert catalog((4, 4))["ssl.keystore.type"].is_per_broker
     assert not catalog((4, 4))["max.connections"].is_per_broker
     assert not catalog((4, 4))["sasl.oauthbearer.scope.claim.name"].is_per_broker
@@ -71,11 +71,11 @@ def test_what_belongs_to_one_broker_is_not_for_all_at_once() -> None:
         ("listener.name.inside.max.connections", "max.connections"),
     ],
 )
-def test_a_property_of_one_listener_is_known_by_its_base(name: str, base: str) -> None:
+def test_property_with_listener_prefix_is_known(name: str, base: str) -> None:
     assert known_property(name, (4, 4)) == catalog((4, 4))[base]
 
 
-def test_other_names_are_not_known() -> None:
+def test_unknown_names_are_not_found() -> None:
     assert known_property("no.such.property", (4, 4)) is None
     assert known_property("listener.name.inside.no.such", (4, 4)) is None
 

@@ -1,4 +1,4 @@
-"""Subscriptions to metrics of clients: how often, which, of whom."""
+"""`kafkalet.broker.config.client_metrics`: properties of client metrics subscriptions."""
 
 import pytest
 
@@ -40,18 +40,18 @@ def code_of(texts: dict[str, str], release: Release = NOW) -> Code:
         ("nope", "", Code.INVALID_REQUEST),
     ],
 )
-def test_what_may_be(name: str, value: str, code: Code) -> None:
+def test_properties_of_a_subscription_are_validated(name: str, value: str, code: Code) -> None:
     assert code_of({name: value}) is code
 
 
-def test_before_4_0_they_were_texts() -> None:
+def test_properties_are_plain_text_before_4_0() -> None:
     assert code_of({"interval.ms": "often"}, BEFORE) is Code.UNKNOWN_SERVER_ERROR
     assert code_of({"match": ""}, BEFORE) is Code.INVALID_CONFIG
     assert code_of({"match": ""}) is Code.NONE
     assert [entry.name for entry in client_metrics_entries({"metrics": "a"}, BEFORE)] == ["metrics"]
 
 
-def test_who_is_meant() -> None:
+def test_match_is_parsed_by_client_attribute() -> None:
     found = patterns(" client_id = a.* , client_software_name = librdkafka", NOW)
     assert {name: pattern.expression for name, pattern in found.items()} == {
         "client_id": "a.*",
@@ -60,18 +60,18 @@ def test_who_is_meant() -> None:
     assert not patterns("", NOW)
 
 
-def test_a_pattern_that_only_other_engines_read_is_refused_with_the_reason() -> None:
+def test_pattern_that_needs_backtracking_is_refused_with_the_reason() -> None:
     with pytest.raises(KafkaError, match="not a valid RE2 expression: invalid escape sequence"):
         patterns(r"client_id=(a)\1", NOW)
 
 
-def test_a_pattern_that_makes_others_go_back_is_matched_at_once() -> None:
+def test_pattern_with_exponential_backtracking_matches_in_linear_time() -> None:
     [pattern] = patterns("client_id=(a+)+b", NOW).values()
     assert executed_lines(lambda: pattern.matches("a" * 200)) < 20_000
     assert pattern.matches("aaab")
 
 
-def test_all_properties_are_told_with_where_they_are_from() -> None:
+def test_all_properties_are_returned_with_their_source() -> None:
     told = {entry.name: (entry.value, entry.source) for entry in client_metrics_entries({"interval.ms": "500"}, NOW)}
     assert told == {
         "interval.ms": ("500", Source.CLIENT_METRICS),
@@ -81,5 +81,5 @@ def test_all_properties_are_told_with_where_they_are_from() -> None:
 
 
 @pytest.mark.slow
-def test_property_is_named_where_it_is_read() -> None:
+def test_every_property_is_read_by_name() -> None:
     assert [name for name in PROPERTIES if name not in names_in_code()] == []

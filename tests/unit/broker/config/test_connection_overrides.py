@@ -1,4 +1,4 @@
-"""`kafkalet.broker.config.connection_overrides`: how limits of connections for single hosts are read and refused."""
+"""`kafkalet.broker.config.connection_overrides`: valid and invalid overrides."""
 
 import pytest
 
@@ -33,13 +33,13 @@ def test_overrides_are_pairs_of_host_and_number(text: str, overrides: dict[str, 
         ("a b:3", "max.connections.per.ip.overrides contains invalid addresses : a b"),
     ],
 )
-def test_text_that_is_no_list_of_overrides_is_refused(text: str, message: str) -> None:
+def test_invalid_overrides_are_refused(text: str, message: str) -> None:
     with pytest.raises(InvalidProperty) as refused:
         check_overrides(OVERRIDES, text)
     assert message in str(refused.value)
 
 
-def test_limit_of_zero_needs_overrides() -> None:
+def test_limit_of_zero_requires_overrides() -> None:
     with pytest.raises(InvalidProperty) as refused:
         BrokerConfig({LIMIT: "0"})
     assert str(refused.value) == f"requirement failed: {LIMIT} can be set to zero only if {OVERRIDES} property is set."

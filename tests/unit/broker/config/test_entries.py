@@ -1,4 +1,4 @@
-"""`kafkalet.broker.config.entries`: which of the values of a property counts, and which are told beside it."""
+"""`kafkalet.broker.config.entries`: values, sources and synonyms."""
 
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.config.entries import (
@@ -27,7 +27,7 @@ def changed(static: dict[str, str], cluster_wide: dict[str, str], per_broker: di
     return config
 
 
-def test_the_nearest_value_counts_and_all_are_told() -> None:
+def test_most_specific_value_wins_and_all_values_are_synonyms() -> None:
     config = changed({"message.max.bytes": "1"}, {"message.max.bytes": "2"}, {"message.max.bytes": "3"})
     entry = of_topic("max.message.bytes", {"max.message.bytes": "4"}, config)
     assert (entry.value, entry.source) == ("4", Source.TOPIC)
@@ -42,15 +42,15 @@ def test_the_nearest_value_counts_and_all_are_told() -> None:
     assert of_broker("message.max.bytes", config)[1:3] == ("3", Source.PER_BROKER)
 
 
-def test_values_are_shown_as_they_are_understood() -> None:
+def test_values_are_shown_in_the_notation_of_kafka() -> None:
     topic = {"retention.ms": " 5 ", "preallocate": "TRUE", "cleanup.policy": "compact , delete"}
     shown = {entry.name: entry.value for entry in topic_entries(topic, BrokerConfig())}
     assert (shown["retention.ms"], shown["preallocate"], shown["cleanup.policy"]) == ("5", "true", "compact,delete")
     given = {entry.name: entry.value for entry in new_topic_entries(topic, BrokerConfig())}
-    assert given["retention.ms"] == " 5 ", "CreateTopics tells texts as they came"
+    assert given["retention.ms"] == " 5 ", "CreateTopics returns the text of the request"
 
 
-def test_doubles_are_written_as_java_writes_them() -> None:
+def test_doubles_are_formatted_like_in_java() -> None:
     assert of_topic("min.cleanable.dirty.ratio", {"min.cleanable.dirty.ratio": ".5"}, BrokerConfig()).value == "0.5"
     assert (
         of_topic("min.cleanable.dirty.ratio", {"min.cleanable.dirty.ratio": "1e-4"}, BrokerConfig()).value == "1.0E-4"
@@ -59,7 +59,7 @@ def test_doubles_are_written_as_java_writes_them() -> None:
     assert entry.value == "1.7976931348623157E308"
 
 
-def test_new_topics_are_told_in_the_order_of_names() -> None:
+def test_entries_of_a_new_topic_are_sorted_by_name() -> None:
     names = [entry.name for entry in new_topic_entries({}, BrokerConfig())]
     assert names == sorted(names)
     assert "internal.segment.bytes" not in names
@@ -68,7 +68,7 @@ def test_new_topics_are_told_in_the_order_of_names() -> None:
     ]
 
 
-def test_a_property_with_several_names_begins_with_its_own() -> None:
+def test_synonyms_begin_with_the_name_of_the_property() -> None:
     config = changed({"log.retention.minutes": "1"}, {}, {})
     assert of_broker("log.retention.ms", config).synonyms == []
     assert of_broker("log.retention.minutes", config).synonyms == [
@@ -77,18 +77,18 @@ def test_a_property_with_several_names_begins_with_its_own() -> None:
     ]
 
 
-def test_secrets_are_not_told() -> None:
+def test_sensitive_values_are_hidden() -> None:
     entry = of_broker("ssl.key.password", BrokerConfig({"ssl.key.password": "secret"}))
     assert (entry.value, entry.is_sensitive) == (None, True)
     assert entry.synonyms == [SynonymEntry("ssl.key.password", None, Source.STATIC)]
 
 
-def test_facts_are_static_values_that_nobody_gave() -> None:
+def test_facts_have_the_source_static() -> None:
     entry = of_broker("broker.id", BrokerConfig(), {"broker.id": "3"})
     assert (entry.value, entry.source, entry.read_only) == ("3", Source.STATIC, True)
 
 
-def test_cluster_wide_properties_are_told_alone() -> None:
+def test_cluster_entries_contain_cluster_wide_properties_only() -> None:
     config = changed({"message.max.bytes": "1"}, {"message.max.bytes": "2"}, {})
     assert [(entry.name, entry.value, entry.synonyms) for entry in cluster_entries(config)] == [
         ("message.max.bytes", "2", [SynonymEntry("message.max.bytes", "2", Source.CLUSTER_WIDE)])

@@ -1,4 +1,4 @@
-"""Features of releases: levels that fit, off where the release leaves them off, changed one way or both."""
+"""`kafkalet.broker.config.features`: the features of releases and changes of their levels."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def features_of(release: str, metadata: MetadataImage | None = None) -> Features
     return Features(Release.of(release), metadata or MetadataImage(""))
 
 
-def test_what_is_finalized_is_supported() -> None:
+def test_finalized_levels_are_supported() -> None:
     finalized = set()
     for name in RELEASES:
         features = features_of(name)
@@ -25,7 +25,7 @@ def test_what_is_finalized_is_supported() -> None:
     assert {"metadata.version", "group.version", TRANSACTION} <= finalized
 
 
-def test_levels_of_the_metadata_never_go_down() -> None:
+def test_metadata_version_never_decreases_between_releases() -> None:
     levels = [
         supported["metadata.version"].highest
         for supported in (features_of(name).supported for name in RELEASES)
@@ -35,34 +35,34 @@ def test_levels_of_the_metadata_never_go_down() -> None:
     assert levels == sorted(levels)
 
 
-def test_what_is_off_is_not_finalized() -> None:
+def test_disabled_feature_is_not_finalized() -> None:
     assert {name for name, _ in features_of("4.0").finalized()} == {"group.version", TRANSACTION, "metadata.version"}
 
 
 @pytest.mark.parametrize(("name", "epoch"), [("2.6", -1), ("2.7", 0), ("3.2", 0), ("3.9", 8), ("4.4", 14)])
-def test_the_epoch_says_whether_anybody_knew_of_features(name: str, epoch: int) -> None:
+def test_epoch_depends_on_the_support_of_features(name: str, epoch: int) -> None:
     assert features_of(name).epoch == epoch
 
 
 @pytest.mark.parametrize(("release", "level"), [("3.9", 0), ("4.0", 2), ("4.4", 2), ("newest", 2), ("2.8", 0)])
-def test_a_new_cluster_runs_at_the_levels_of_its_release(release: str, level: int) -> None:
+def test_new_cluster_has_the_levels_of_its_release(release: str, level: int) -> None:
     assert features_of(release).level(TRANSACTION) == level
 
 
-def test_a_change_is_remembered_by_the_metadata() -> None:
+def test_change_is_stored_in_the_metadata() -> None:
     metadata = MetadataImage("")
     features_of("4.4", metadata).change(TRANSACTION, 1)
     assert features_of("4.4", metadata).level(TRANSACTION) == 1
     assert features_of("4.4", metadata).epoch == 15
 
 
-def test_a_feature_that_was_switched_off_is_not_listed() -> None:
+def test_feature_that_has_been_disabled_is_not_listed() -> None:
     metadata = MetadataImage("")
     features_of("4.4", metadata).change("streams.version", 0)
     assert "streams.version" not in dict(features_of("4.4", metadata).finalized())
 
 
-def test_a_level_of_a_later_release_is_cut_to_what_is_supported() -> None:
+def test_level_of_a_later_release_is_capped_at_the_supported_maximum() -> None:
     metadata = MetadataImage("")
     metadata.feature_levels["share.version"] = 2
     assert features_of("4.2", metadata).level("share.version") == 1
@@ -84,7 +84,7 @@ def test_a_level_of_a_later_release_is_cut_to_what_is_supported() -> None:
         ("nope", 1, UpgradeType.UPGRADE),
     ],
 )
-def test_what_cannot_be_is_refused(name: str, level: int, upgrade_type: int) -> None:
+def test_invalid_change_is_refused(name: str, level: int, upgrade_type: int) -> None:
     with pytest.raises(KafkaError) as refused:
         features_of("4.4").check(name, level, upgrade_type, 1)
     assert refused.value.code is Code.INVALID_UPDATE_VERSION
@@ -100,12 +100,12 @@ def test_what_cannot_be_is_refused(name: str, level: int, upgrade_type: int) -> 
         ("kraft.version", 1, UpgradeType.UPGRADE),
     ],
 )
-def test_what_can_be_is_let_through(name: str, level: int, upgrade_type: int) -> None:
+def test_valid_change_is_accepted(name: str, level: int, upgrade_type: int) -> None:
     features_of("4.4").check(name, level, upgrade_type, 1)
 
 
 @pytest.mark.parametrize(("level", "is_allowed"), [(20, True), (17, True), (16, False), (3, False)])
-def test_the_metadata_goes_back_as_far_as_it_did_not_change(level: int, is_allowed: bool) -> None:
+def test_metadata_version_cannot_be_downgraded_below_a_metadata_change(level: int, is_allowed: bool) -> None:
     features = features_of("3.9")
     if is_allowed:
         features.check("metadata.version", level, UpgradeType.SAFE_DOWNGRADE, 1)

@@ -1,4 +1,4 @@
-"""Properties of groups: their own, or the broker's, within the broker's bounds."""
+"""`kafkalet.broker.config.group_properties`: defaults, bounds and entries of group properties."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def config(release: str = "4.4", **static: str) -> BrokerConfig:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_defaults_may_be_set(release: str) -> None:
+def test_defaults_are_valid_values(release: str) -> None:
     known = properties_of_groups(Release.of(release).version)
     check({name: property_.declared.default or "" for name, property_ in known.items()}, config(release))
 
@@ -43,24 +43,24 @@ def test_defaults_may_be_set(release: str) -> None:
         ("retention.ms", "1"),
     ],
 )
-def test_what_cannot_be_is_refused(name: str, value: str) -> None:
+def test_invalid_value_is_refused(name: str, value: str) -> None:
     with pytest.raises(KafkaError, match=name) as refused:
         check({name: value}, config())
     assert refused.value.code is Code.INVALID_CONFIG
 
 
 @pytest.mark.parametrize("reset", ["earliest", "latest", "by_duration:PT1H", "by_duration:P1DT0.5S"])
-def test_shares_begin_where_they_are_told(reset: str) -> None:
+def test_share_auto_offset_reset_accepts_positions_and_durations(reset: str) -> None:
     check({"share.auto.offset.reset": reset}, config())
 
 
-def test_brokers_give_the_bounds() -> None:
+def test_broker_properties_set_the_bounds() -> None:
     check({SESSION: "6000"}, config(group_consumer_min_session_timeout_ms="6000"))
     with pytest.raises(KafkaError, match="in the range 6000 to 60000"):
         check({SESSION: "5999"}, config(group_consumer_min_session_timeout_ms="6000"))
 
 
-def test_what_is_told_says_where_it_is_from() -> None:
+def test_entries_have_sources_and_synonyms() -> None:
     brokers = config(group_consumer_heartbeat_interval_ms="6000")
     told = {entry.name: entry for entry in group_entries({SESSION: "50000"}, brokers)}
     assert (told[SESSION].value, told[SESSION].source) == ("50000", Source.GROUP)
@@ -68,18 +68,18 @@ def test_what_is_told_says_where_it_is_from() -> None:
     assert (told[HEARTBEAT].value, told[HEARTBEAT].source) == ("6000", Source.STATIC)
 
 
-def test_earlier_releases_know_fewer() -> None:
+def test_earlier_releases_have_fewer_properties() -> None:
     assert not properties_of_groups(Release.of("3.9").version)
     assert set(properties_of_groups((4, 0))) < set(properties_of_groups((4, 4)))
 
 
-def test_property_with_an_effect_stands_before_one_of_the_broker() -> None:
+def test_property_with_an_effect_corresponds_to_a_broker_property_with_an_effect() -> None:
     rows = [known.row for known in GROUP_PROPERTIES if known.row.affects]
     assert rows
     assert {row.affects for row in rows} <= {row.affects for row in BROKER_PROPERTIES.values()}
 
 
 @pytest.mark.slow
-def test_property_with_an_effect_is_named_where_it_is_read() -> None:
+def test_every_property_with_an_effect_is_read_by_name() -> None:
     rows = [known.row for known in GROUP_PROPERTIES if known.row.affects]
     assert [row.name for row in rows if row.name not in names_in_code()] == []

@@ -1,4 +1,4 @@
-"""`kafkalet.broker.config.group_rules`: rules of releases that are about groups."""
+"""`kafkalet.broker.config.group_rules`: the rules of releases that concern groups."""
 
 import itertools
 
@@ -12,7 +12,7 @@ RULES = [name for name, rule in vars(GroupRules).items() if isinstance(rule, pro
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_rule_changes_with_some_releases_and_stays_between_them(rule: str) -> None:
+def test_rule_differs_between_releases(rule: str) -> None:
     said = [getattr(Release.of(name), rule) for name in RELEASES]
     changes = sum(before != after for before, after in itertools.pairwise(said))
     assert 0 < changes < 5, said

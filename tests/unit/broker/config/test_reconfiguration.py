@@ -1,4 +1,4 @@
-"""`kafkalet.broker.config.reconfiguration`: what may be changed while brokers run, and in which order it is refused."""
+"""`kafkalet.broker.config.reconfiguration`: changes at runtime and the order of the checks."""
 
 from collections.abc import Iterator
 
@@ -31,7 +31,7 @@ def refused(ask: Asking, kind: int, name: str, texts: dict[str, str]) -> tuple[C
     return error.value.code, error.value.message or ""
 
 
-def test_a_topic_is_changed(ask: Asking) -> None:
+def test_topic_configuration_is_changed(ask: Asking) -> None:
     put(ask, TOPIC, "t", {"retention.ms": "7"})
     assert ask.cluster.server.metadata.topics["t"].config == {"retention.ms": "7"}
     assert ask.cluster.server.nodes[1].partitions["t", 0].log.config.retention_ms == 7
@@ -44,42 +44,42 @@ def test_validate_only_changes_nothing(ask: Asking) -> None:
     assert ask.cluster.server.nodes[1].config.max_connections == 2**31 - 1
 
 
-def test_values_are_looked_at_before_it_is_asked_whether_the_topic_exists(ask: Asking) -> None:
+def test_values_are_validated_before_the_topic_is_looked_up(ask: Asking) -> None:
     assert refused(ask, TOPIC, "none", {"retention.ms": "soon"})[0] is Code.INVALID_CONFIG
     assert refused(ask, TOPIC, "none", {"retention.ms": "5"})[0] is Code.UNKNOWN_TOPIC_OR_PARTITION
     assert refused(ask, TOPIC, "a b", {"retention.ms": "soon"})[0] is Code.INVALID_TOPIC_EXCEPTION
 
 
-def test_what_is_read_only_is_refused_by_name(ask: Asking) -> None:
+def test_read_only_property_is_refused_by_name(ask: Asking) -> None:
     code, message = refused(ask, BROKER, "", {"num.partitions": "5", "max.connections": "5"})
     assert code is Code.INVALID_REQUEST
     assert message == "Cannot update these configs dynamically: Set(num.partitions)"
 
 
-def test_what_belongs_to_one_broker_needs_its_id(ask: Asking) -> None:
+def test_per_broker_property_requires_a_broker_id(ask: Asking) -> None:
     texts = {"listener.name.plaintext.ssl.keystore.type": "PEM"}
     assert "broker id must be specified" in refused(ask, BROKER, "", texts)[1]
     put(ask, BROKER, "1", texts)
     assert "only per-listener" in refused(ask, BROKER, "1", {"ssl.keystore.type": "PEM"})[1]
 
 
-def test_properties_that_are_good_each_but_not_together_are_refused(ask: Asking) -> None:
+def test_invalid_combination_of_valid_properties_is_refused(ask: Asking) -> None:
     texts = {"log.cleaner.min.compaction.lag.ms": "9", "log.cleaner.max.compaction.lag.ms": "8"}
     assert refused(ask, BROKER, "", texts)[0] is Code.INVALID_REQUEST
     assert ask.cluster.server.metadata.broker_config.get(None, {}) == {}
 
 
-def test_a_property_that_nobody_knows_is_kept(ask: Asking) -> None:
+def test_unknown_broker_property_is_stored(ask: Asking) -> None:
     put(ask, BROKER, "1", {"my.own": "x"})
     assert ask.cluster.server.metadata.broker_config[1] == {"my.own": "x"}
 
 
 @pytest.mark.parametrize("name", ["2", "-1", "one", "1.0", " 1"])
-def test_only_the_asked_broker_can_be_changed(ask: Asking, name: str) -> None:
+def test_broker_refuses_changes_of_other_brokers(ask: Asking, name: str) -> None:
     assert refused(ask, BROKER, name, {})[0] is Code.INVALID_REQUEST
 
 
-def test_with_zookeeper_a_bad_value_of_a_topic_was_an_invalid_request() -> None:
+def test_invalid_topic_value_with_zookeeper_returns_invalid_request() -> None:
     with asking(kafka_version="2.8") as ask:
         ask.cluster.create_topic("t")
         assert refused(ask, TOPIC, "t", {"retention.ms": "soon"}) == (

@@ -1,4 +1,4 @@
-"""`kafkalet.broker.config.release`: names of releases, and what follows from them."""
+"""`kafkalet.broker.config.release`: the names of releases and their rules."""
 
 import pytest
 
@@ -11,23 +11,23 @@ def test_every_named_release_can_be_emulated(name: str) -> None:
     assert Release.of(name).name == name
 
 
-def test_the_default_is_newest_which_behaves_like_the_last_release() -> None:
+def test_default_is_newest_and_behaves_like_the_last_release() -> None:
     assert Release.of() == Release.of(NEWEST)
     assert Release.of().version == Release.of(RELEASES[-2]).version
 
 
 @pytest.mark.parametrize(("patch", "name"), [("3.9.2", "3.9"), ("0.8.2.2", "0.8.2"), ("0.10.2.1", "0.10.2")])
-def test_a_patch_release_is_its_line(patch: str, name: str) -> None:
+def test_patch_release_behaves_like_its_minor_release(patch: str, name: str) -> None:
     assert Release.of(patch) == Release.of(name)
 
 
 @pytest.mark.parametrize("name", ["", "3", "3.10", "5.0", "3.9.x", "latest", "0.10"])
-def test_another_name_is_refused_with_the_names_there_are(name: str) -> None:
+def test_unknown_release_is_refused_with_the_known_names(name: str) -> None:
     with pytest.raises(UnknownRelease, match=r"0\.8\.2, .*3\.9, .*newest"):
         Release.of(name)
 
 
-def test_rules_follow_the_release() -> None:
+def test_rules_depend_on_the_release() -> None:
     assert Release.of("3.9").answers_every_duplicate
     assert not Release.of("4.4").answers_every_duplicate
     assert Release.of("3.9").log_rules.lifts_unstable_to_log_start

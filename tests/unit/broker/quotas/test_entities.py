@@ -1,4 +1,4 @@
-"""Whom quotas are for: what may be set, and which one counts."""
+"""`kafkalet.broker.quotas.entities`: valid entities and values, and the quota of a client."""
 
 import pytest
 
@@ -36,23 +36,23 @@ def entity(**parts: str | None) -> QuotaEntity:
 
 
 @pytest.mark.parametrize("first", range(len(IN_ORDER)))
-def test_the_most_particular_quota_counts(first: int) -> None:
+def test_most_specific_quota_applies(first: int) -> None:
     quotas = {frozenset(parts.items()): {PRODUCE: float(n)} for n, parts in enumerate(IN_ORDER) if n >= first}
     assert quota_of(quotas, PRODUCE, "u", "c") == (float(first), *TOGETHER[first])
 
 
-def test_a_quota_of_something_else_does_not_hide_one() -> None:
+def test_quota_of_another_key_does_not_hide_a_less_specific_quota() -> None:
     quotas = {entity(user="u"): {REQUEST: 5.0}, entity(client_id="c"): {PRODUCE: 7.0}}
     assert quota_of(quotas, PRODUCE, "u", "c") == (7.0, "", "c")
     assert quota_of(quotas, MUTATE, "u", "c") is None
 
 
-def test_others_have_no_quota() -> None:
+def test_other_clients_have_no_quota() -> None:
     quotas = {entity(user="u"): {PRODUCE: 5.0}, entity(client_id="c"): {PRODUCE: 7.0}}
     assert quota_of(quotas, PRODUCE, "v", "d") is None
 
 
-def test_who_gives_no_client_id_has_no_quota_of_clients() -> None:
+def test_client_without_client_id_has_no_client_quota() -> None:
     quotas = {entity(client_id=None): {PRODUCE: 5.0}, entity(user=None, client_id=None): {PRODUCE: 6.0}}
     assert quota_of(quotas, PRODUCE, "u", "") is None
 
@@ -61,14 +61,14 @@ def test_who_gives_no_client_id_has_no_quota_of_clients() -> None:
     "parts",
     [{}, {"group": "g"}, {USER: ""}, {USER: "u", IP: "::1"}, {IP: "10.0.0.300"}, {IP: "10.0.0.0/8"}],
 )
-def test_entities_that_cannot_be_are_refused(parts: dict[str, str | None]) -> None:
+def test_invalid_entity_is_refused(parts: dict[str, str | None]) -> None:
     with pytest.raises(KafkaError) as refused:
         check_entity(parts)
     assert refused.value.code is Code.INVALID_REQUEST
 
 
 @pytest.mark.parametrize("parts", [*IN_ORDER, {IP: None}, {IP: "::1"}, {IP: "127.0.0.1"}])
-def test_entities_that_can_be_are_let_through(parts: dict[str, str | None]) -> None:
+def test_valid_entity_is_accepted(parts: dict[str, str | None]) -> None:
     check_entity(parts)
 
 
@@ -87,14 +87,14 @@ def test_entities_that_can_be_are_let_through(parts: dict[str, str | None]) -> N
         (IP, CONNECT, 3e9),
     ],
 )
-def test_values_that_cannot_be_are_refused(kind: str, key: str, value: float) -> None:
+def test_invalid_value_is_refused(kind: str, key: str, value: float) -> None:
     with pytest.raises(KafkaError) as refused:
         check_value([kind], key, value)
     assert refused.value.code is Code.INVALID_REQUEST
 
 
 @pytest.mark.parametrize(("kind", "key", "value"), [(USER, PRODUCE, 1.0), (CLIENT, REQUEST, 0.1), (IP, CONNECT, 5.0)])
-def test_values_that_can_be_are_let_through(kind: str, key: str, value: float) -> None:
+def test_valid_value_is_accepted(kind: str, key: str, value: float) -> None:
     check_value([kind], key, value)
 
 
@@ -112,7 +112,7 @@ def test_connections_of_a_host_are_limited_by_its_address() -> None:
     assert quotas_of_addresses(quotas, {"known.example": "10.0.0.1", "unknown.example": None}) == {"10.0.0.1": 5.0}
 
 
-def test_a_host_is_let_through_if_it_has_an_address() -> None:
+def test_host_is_accepted_if_it_has_an_address() -> None:
     check_entity({IP: "known.example"}, {"known.example": "10.0.0.1"})
     with pytest.raises(KafkaError, match=r"unknown\.example is not a valid IP or resolvable host\."):
         check_entity({IP: "unknown.example"}, {"unknown.example": None})

@@ -1,4 +1,4 @@
-"""Meters: rates over windows, buckets of tokens, and how long to rest."""
+"""`kafkalet.broker.quotas.meters`: rates over windows, token buckets and throttle times."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +8,7 @@ from kafkalet.broker.quotas.meters import SampledRate, TokenBucket
 T0 = 1_600_000_000_000
 
 
-def test_who_was_idle_may_use_ten_windows_at_once() -> None:
+def test_idle_client_may_use_the_quota_of_ten_windows_in_a_burst() -> None:
     rate = SampledRate(11, 1000)
     rate.record(100_000, T0)
     assert rate.throttle_ms(10_000, T0) == 0
@@ -16,13 +16,13 @@ def test_who_was_idle_may_use_ten_windows_at_once() -> None:
     assert rate.throttle_ms(10_000, T0) == 100
 
 
-def test_one_rests_until_the_rate_over_all_windows_is_down() -> None:
+def test_throttle_time_ends_when_the_rate_is_down_to_the_quota() -> None:
     rate = SampledRate(11, 1000)
     rate.record(120_000, T0)
     assert rate.throttle_ms(10_000, T0) == 2000, "12,000 a second over 10 seconds is 2,000 too much"
 
 
-def test_time_brings_the_rate_down() -> None:
+def test_rate_decreases_over_time() -> None:
     rate = SampledRate(11, 1000)
     rate.record(120_000, T0)
     assert rate.throttle_ms(10_000, T0 + 500) == 1500
@@ -30,7 +30,7 @@ def test_time_brings_the_rate_down() -> None:
     assert rate.throttle_ms(10_000, T0 + 11_000) == 0, "and what is older than all windows is forgotten"
 
 
-def test_what_was_counted_can_be_taken_back() -> None:
+def test_negative_value_reverts_a_record() -> None:
     rate = SampledRate(11, 1000)
     rate.record(120_000, T0)
     rate.record(-120_000, T0)
@@ -38,7 +38,7 @@ def test_what_was_counted_can_be_taken_back() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 5000), st.integers(0, 200_000)), min_size=1, max_size=60))
-def test_after_the_rest_and_all_windows_nobody_rests_again(uses: list[tuple[int, int]]) -> None:
+def test_throttle_time_is_zero_after_the_throttle_time_and_all_windows(uses: list[tuple[int, int]]) -> None:
     rate = SampledRate(11, 1000)
     now_ms = T0
     for pause_ms, value in uses:
@@ -48,7 +48,7 @@ def test_after_the_rest_and_all_windows_nobody_rests_again(uses: list[tuple[int,
     assert rate.throttle_ms(10_000, now_ms + 11_000) == 0
 
 
-def test_a_bucket_is_full_at_first() -> None:
+def test_bucket_is_full_at_first() -> None:
     bucket = TokenBucket(11)
     bucket.take(22, 2, T0)
     assert bucket.throttle_ms(2, T0) == 0
@@ -56,7 +56,7 @@ def test_a_bucket_is_full_at_first() -> None:
     assert bucket.throttle_ms(2, T0) == 1500
 
 
-def test_tokens_come_back_by_the_quotas_rate() -> None:
+def test_bucket_is_refilled_at_the_rate_of_the_quota() -> None:
     bucket = TokenBucket(11)
     bucket.take(25, 2, T0)
     assert bucket.throttle_ms(2, T0 + 1000) == 500

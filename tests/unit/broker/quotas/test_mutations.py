@@ -1,4 +1,4 @@
-"""`kafkalet.broker.quotas.mutations`: CreateTopics, DeleteTopics and CreatePartitions within a quota."""
+"""`kafkalet.broker.quotas.mutations`: CreateTopics, DeleteTopics and CreatePartitions with a quota."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def grow(ask: Asking, version: int, name: str, count: int) -> int:
     return code
 
 
-def test_newer_versions_are_refused_while_something_is_owed() -> None:
+def test_newer_versions_over_quota_are_refused() -> None:
     with asking(clock=ManualClock()) as ask:
         with_quota(ask, 2.0)
         assert create(ask, a=10, b=15, c=5) == [0, 0, QUOTA_EXCEEDED]
@@ -53,7 +53,7 @@ def test_newer_versions_are_refused_while_something_is_owed() -> None:
         assert grow(ask, 3, "a", 11) == QUOTA_EXCEEDED
 
 
-def test_earlier_versions_are_only_slowed_down() -> None:
+def test_earlier_versions_over_quota_are_only_throttled() -> None:
     with asking(clock=ManualClock()) as ask:
         with_quota(ask, 2.0)
         assert create(ask, version=5, a=10, b=15, c=5) == [0, 0, 0]
@@ -61,7 +61,7 @@ def test_earlier_versions_are_only_slowed_down() -> None:
         assert delete(ask, 4, "a") == 0
 
 
-def test_what_is_refused_for_another_reason_is_not_counted() -> None:
+def test_request_refused_for_another_reason_is_not_counted() -> None:
     with asking(clock=ManualClock()) as ask:
         with_quota(ask, 2.0)
         assert create(ask, **{"a" * 250: 30}) == [17]
@@ -70,7 +70,7 @@ def test_what_is_refused_for_another_reason_is_not_counted() -> None:
         assert create(ask, c=1) == [QUOTA_EXCEEDED]
 
 
-def test_the_controller_counts_for_all_brokers() -> None:
+def test_controller_counts_the_mutations_of_all_brokers() -> None:
     with asking(brokers=2, clock=ManualClock()) as ask:
         with_quota(ask, 2.0)
         assert create(ask, a=30) == [0]

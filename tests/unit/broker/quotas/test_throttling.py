@@ -1,4 +1,4 @@
-"""Throttling: what is counted, who rests, for how long. Times and amounts are those that Apache Kafka showed."""
+"""`kafkalet.broker.quotas.throttling`: measured usage and throttle times. The values were observed with Kafka."""
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -23,7 +23,7 @@ ANY_ADDRESS: QuotaEntity = frozenset({("ip", None)})
 
 
 class Client:
-    """A connection that remembers how long it was muted."""
+    """A connection that records for how long it was muted."""
 
     is_closed = False
 
@@ -37,8 +37,8 @@ class Client:
         self.muted_ms.append(ms)
 
 
-class Kitchen:
-    """A throttling with quotas, a clock, and a client."""
+class Bench:
+    """A Throttling with quotas, a clock and a client."""
 
     def __init__(self, entity: QuotaEntity, **quotas: float) -> None:
         self.clock = ManualClock()
@@ -52,7 +52,7 @@ class Kitchen:
         self.context.client_id = "c"
 
     def look_up(self, host: str) -> Delayed[str | None]:
-        """Looks a host up until the test completes it."""
+        """Start a lookup that the test completes."""
         lookup: Delayed[str | None] = Delayed()
         self.lookups[host] = lookup
         return lookup
@@ -68,49 +68,49 @@ class Kitchen:
         return self.ask(Api.PRODUCE, ProduceResponse(responses=[]), request_bytes)
 
 
-def test_a_producer_rests_that_sends_too_much() -> None:
-    kitchen = Kitchen(USER, **{PRODUCE: 10_000.0})
-    assert [kitchen.produce(20_000) for _ in range(7)] == [0, 0, 0, 0, 0, 2000, 4000]
-    assert kitchen.client.muted_ms == [2000, 4000]
-    kitchen.clock.advance(11_000)
-    assert kitchen.produce(20_000) == 0
+def test_producer_over_quota_is_muted() -> None:
+    bench = Bench(USER, **{PRODUCE: 10_000.0})
+    assert [bench.produce(20_000) for _ in range(7)] == [0, 0, 0, 0, 0, 2000, 4000]
+    assert bench.client.muted_ms == [2000, 4000]
+    bench.clock.advance(11_000)
+    assert bench.produce(20_000) == 0
 
 
-def test_a_producer_that_expects_no_answer_rests_too() -> None:
-    kitchen = Kitchen(USER, **{PRODUCE: 10_000.0})
-    kitchen.ask(Api.PRODUCE, None, 130_000)
-    assert kitchen.client.muted_ms == [3000]
+def test_producer_without_response_is_muted() -> None:
+    bench = Bench(USER, **{PRODUCE: 10_000.0})
+    bench.ask(Api.PRODUCE, None, 130_000)
+    assert bench.client.muted_ms == [3000]
 
 
 def test_only_produce_requests_count_as_produced_bytes() -> None:
-    kitchen = Kitchen(USER, **{PRODUCE: 10_000.0})
-    assert kitchen.ask(Api.LIST_OFFSETS, ListOffsetsResponse(topics=[]), 500_000) == 0
+    bench = Bench(USER, **{PRODUCE: 10_000.0})
+    assert bench.ask(Api.LIST_OFFSETS, ListOffsetsResponse(topics=[]), 500_000) == 0
 
 
-def test_time_spent_is_counted_and_no_rest_is_longer_than_a_window() -> None:
-    kitchen = Kitchen(USER, **{REQUEST: 1.0})
+def test_processing_time_is_counted_and_throttle_time_is_at_most_one_window() -> None:
+    bench = Bench(USER, **{REQUEST: 1.0})
     list_offsets = ListOffsetsResponse(topics=[])
-    assert kitchen.ask(Api.LIST_OFFSETS, list_offsets, spent_s=0.1) == 0, "a hundredth of ten seconds"
-    assert kitchen.ask(Api.LIST_OFFSETS, list_offsets, spent_s=0.005) == 500
-    assert kitchen.ask(Api.LIST_OFFSETS, list_offsets, spent_s=5) == 1000
+    assert bench.ask(Api.LIST_OFFSETS, list_offsets, spent_s=0.1) == 0, "a hundredth of ten seconds"
+    assert bench.ask(Api.LIST_OFFSETS, list_offsets, spent_s=0.005) == 500
+    assert bench.ask(Api.LIST_OFFSETS, list_offsets, spent_s=5) == 1000
 
 
-def test_time_in_which_a_request_waits_is_not_spent_on_it() -> None:
-    kitchen = Kitchen(USER, **{REQUEST: 1.0})
-    kitchen.context.api = Api.LIST_OFFSETS
-    kitchen.throttling.begin(kitchen.context, 100)
-    kitchen.spent_s += 0.05
-    kitchen.throttling.pause(kitchen.context)
-    kitchen.spent_s += 1000
+def test_waiting_time_is_not_processing_time() -> None:
+    bench = Bench(USER, **{REQUEST: 1.0})
+    bench.context.api = Api.LIST_OFFSETS
+    bench.throttling.begin(bench.context, 100)
+    bench.spent_s += 0.05
+    bench.throttling.pause(bench.context)
+    bench.spent_s += 1000
     answer = ListOffsetsResponse(topics=[])
-    kitchen.throttling.end(answer, kitchen.context)
+    bench.throttling.end(answer, bench.context)
     assert answer.throttle_time_ms == 0
-    assert kitchen.ask(Api.LIST_OFFSETS, answer, spent_s=0.055) == 500
+    assert bench.ask(Api.LIST_OFFSETS, answer, spent_s=0.055) == 500
 
 
-def test_an_answer_that_is_too_much_is_not_counted() -> None:
-    kitchen = Kitchen(USER, **{CONSUME: 10_000.0})
-    context, throttling = kitchen.context, kitchen.throttling
+def test_refused_fetch_response_is_not_counted() -> None:
+    bench = Bench(USER, **{CONSUME: 10_000.0})
+    context, throttling = bench.context, bench.throttling
     context.api = Api.FETCH
     throttling.begin(context, 100)
     assert not throttling.refuses_fetch(90_000, context)
@@ -119,133 +119,133 @@ def test_an_answer_that_is_too_much_is_not_counted() -> None:
     assert not throttling.refuses_fetch(10_000, context)
 
 
-def test_more_than_fits_into_all_windows_is_never_read() -> None:
-    kitchen = Kitchen(USER, **{CONSUME: 10_000.0})
-    assert kitchen.throttling.most_fetch_bytes(kitchen.context) == 100_000
-    kitchen.throttling.obey({}, {})
-    assert kitchen.throttling.most_fetch_bytes(kitchen.context) == float("inf")
+def test_fetch_size_is_limited_to_the_quota_of_all_windows() -> None:
+    bench = Bench(USER, **{CONSUME: 10_000.0})
+    assert bench.throttling.most_fetch_bytes(bench.context) == 100_000
+    bench.throttling.obey({}, {})
+    assert bench.throttling.most_fetch_bytes(bench.context) == float("inf")
 
 
-def test_strict_mutations_are_refused_while_something_is_owed() -> None:
-    kitchen = Kitchen(USER, **{MUTATE: 2.0})
-    context, throttling = kitchen.context, kitchen.throttling
+def test_strict_mutations_over_quota_are_refused() -> None:
+    bench = Bench(USER, **{MUTATE: 2.0})
+    context, throttling = bench.context, bench.throttling
     throttling.mutate(10, True, context)
     throttling.mutate(15, True, context)
     with pytest.raises(KafkaError) as refused:
         throttling.mutate(5, True, context)
     assert refused.value.code is Code.THROTTLING_QUOTA_EXCEEDED
     assert context.throttle_ms == 1500
-    kitchen.clock.advance(1500)
+    bench.clock.advance(1500)
     throttling.mutate(5, True, context)
 
 
-def test_other_mutations_are_only_slowed_down() -> None:
-    kitchen = Kitchen(USER, **{MUTATE: 2.0})
-    kitchen.throttling.mutate(25, False, kitchen.context)
-    assert kitchen.context.throttle_ms == 1500
-    kitchen.throttling.mutate(5, False, kitchen.context)
-    assert kitchen.context.throttle_ms == 4000
+def test_other_mutations_over_quota_are_only_throttled() -> None:
+    bench = Bench(USER, **{MUTATE: 2.0})
+    bench.throttling.mutate(25, False, bench.context)
+    assert bench.context.throttle_ms == 1500
+    bench.throttling.mutate(5, False, bench.context)
+    assert bench.context.throttle_ms == 4000
 
 
-def test_connections_beyond_the_quota_rest_and_are_not_counted() -> None:
-    kitchen = Kitchen(ANY_ADDRESS, **{CONNECT: 2.0})
-    connect = kitchen.throttling.connect
+def test_connections_over_quota_are_delayed_and_not_counted() -> None:
+    bench = Bench(ANY_ADDRESS, **{CONNECT: 2.0})
+    connect = bench.throttling.connect
     assert [connect("127.0.0.1") for _ in range(20)] == [0] * 20
     assert connect("127.0.0.1") == 500
     assert connect("127.0.0.1") == 500
     assert connect("10.0.0.1") == 0, "each address counts for itself"
-    kitchen.clock.advance(500)
+    bench.clock.advance(500)
     assert connect("127.0.0.1") == 0
 
 
-def test_clients_count_for_themselves_where_the_quota_is_of_clients() -> None:
-    kitchen = Kitchen(ANY_CLIENT, **{PRODUCE: 10_000.0})
-    assert kitchen.produce(120_000) == 2000
-    kitchen.context.client_id = "d"
-    assert kitchen.produce(20_000) == 0
+def test_clients_are_measured_separately_under_a_client_quota() -> None:
+    bench = Bench(ANY_CLIENT, **{PRODUCE: 10_000.0})
+    assert bench.produce(120_000) == 2000
+    bench.context.client_id = "d"
+    assert bench.produce(20_000) == 0
 
 
-def test_a_new_quota_counts_at_once_and_what_was_counted_stays() -> None:
-    kitchen = Kitchen(USER, **{PRODUCE: 100_000.0})
-    assert kitchen.produce(110_000) == 0
-    kitchen.throttling.obey({USER: {PRODUCE: 10_000.0}}, {})
-    assert kitchen.produce(10_000) == 2000
+def test_new_quota_applies_immediately_to_the_usage_so_far() -> None:
+    bench = Bench(USER, **{PRODUCE: 100_000.0})
+    assert bench.produce(110_000) == 0
+    bench.throttling.obey({USER: {PRODUCE: 10_000.0}}, {})
+    assert bench.produce(10_000) == 2000
 
 
-def test_a_request_from_before_there_were_quotas_is_let_be() -> None:
-    kitchen = Kitchen(USER, **{PRODUCE: 1.0})
-    kitchen.context.api = Api.PRODUCE
-    kitchen.throttling.end(ProduceResponse(responses=[]), kitchen.context)
-    assert kitchen.client.muted_ms == []
+def test_request_from_before_the_first_quota_is_not_measured() -> None:
+    bench = Bench(USER, **{PRODUCE: 1.0})
+    bench.context.api = Api.PRODUCE
+    bench.throttling.end(ProduceResponse(responses=[]), bench.context)
+    assert bench.client.muted_ms == []
 
 
-def test_an_answer_without_a_place_for_it_names_no_time() -> None:
-    kitchen = Kitchen(USER, **{PRODUCE: 10_000.0})
-    kitchen.context.api = Api.PRODUCE
-    kitchen.throttling.begin(kitchen.context, 120_000)
-    kitchen.throttling.end(cast(Any, object()), kitchen.context)
-    assert kitchen.client.muted_ms == [2000]
+def test_response_without_throttle_time_field_is_left_unchanged() -> None:
+    bench = Bench(USER, **{PRODUCE: 10_000.0})
+    bench.context.api = Api.PRODUCE
+    bench.throttling.begin(bench.context, 120_000)
+    bench.throttling.end(cast(Any, object()), bench.context)
+    assert bench.client.muted_ms == [2000]
 
 
-def test_meters_that_nobody_uses_any_more_are_dropped() -> None:
-    kitchen = Kitchen(ANY_CLIENT, **{PRODUCE: 10_000.0})
+def test_unused_meters_are_dropped() -> None:
+    bench = Bench(ANY_CLIENT, **{PRODUCE: 10_000.0})
     for number in range(MANY_METERS):
-        kitchen.context.client_id = f"c{number}"
-        kitchen.produce(1)
-    kitchen.clock.advance(FORGET_MS + 1)
-    kitchen.context.client_id = "another"
-    kitchen.produce(1)
-    assert len(kitchen.throttling._meters) == 1
+        bench.context.client_id = f"c{number}"
+        bench.produce(1)
+    bench.clock.advance(FORGET_MS + 1)
+    bench.context.client_id = "another"
+    bench.produce(1)
+    assert len(bench.throttling._meters) == 1
 
 
-def test_buckets_of_clients_that_mutate_no_more_are_dropped() -> None:
-    kitchen = Kitchen(ANY_CLIENT, **{MUTATE: 10_000.0})
+def test_unused_buckets_are_dropped() -> None:
+    bench = Bench(ANY_CLIENT, **{MUTATE: 10_000.0})
     for number in range(MANY_METERS):
-        kitchen.context.client_id = f"c{number}"
-        kitchen.throttling.mutate(1, True, kitchen.context)
-    kitchen.clock.advance(FORGET_MS + 1)
-    kitchen.context.client_id = "another"
-    kitchen.throttling.mutate(1, True, kitchen.context)
-    assert len(kitchen.throttling._buckets) == 1
+        bench.context.client_id = f"c{number}"
+        bench.throttling.mutate(1, True, bench.context)
+    bench.clock.advance(FORGET_MS + 1)
+    bench.context.client_id = "another"
+    bench.throttling.mutate(1, True, bench.context)
+    assert len(bench.throttling._buckets) == 1
 
 
 HOST = frozenset({("ip", "host.example")})
 
 
-def test_a_host_has_a_quota_once_its_address_is_known() -> None:
-    kitchen = Kitchen(HOST, **{CONNECT: 1.0})
-    assert kitchen.throttling.limits_connections
-    assert [kitchen.throttling.connect("10.0.0.1") for _ in range(50)] == [0] * 50
-    kitchen.lookups["host.example"].complete("10.0.0.1")
-    assert any(kitchen.throttling.connect("10.0.0.1") for _ in range(50))
+def test_host_has_a_quota_once_its_name_is_resolved() -> None:
+    bench = Bench(HOST, **{CONNECT: 1.0})
+    assert bench.throttling.limits_connections
+    assert [bench.throttling.connect("10.0.0.1") for _ in range(50)] == [0] * 50
+    bench.lookups["host.example"].complete("10.0.0.1")
+    assert any(bench.throttling.connect("10.0.0.1") for _ in range(50))
 
 
-def test_a_host_whose_address_comes_along_is_not_looked_up() -> None:
-    kitchen = Kitchen(frozenset({("ip", None)}), **{CONNECT: 1000.0})
-    kitchen.throttling.obey({HOST: {CONNECT: 1.0}}, {"host.example": "10.0.0.1"})
-    assert not kitchen.lookups
-    assert any(kitchen.throttling.connect("10.0.0.1") for _ in range(50))
+def test_host_with_a_given_address_is_not_resolved() -> None:
+    bench = Bench(frozenset({("ip", None)}), **{CONNECT: 1000.0})
+    bench.throttling.obey({HOST: {CONNECT: 1.0}}, {"host.example": "10.0.0.1"})
+    assert not bench.lookups
+    assert any(bench.throttling.connect("10.0.0.1") for _ in range(50))
 
 
-def test_a_host_is_looked_up_once() -> None:
-    kitchen = Kitchen(HOST, **{CONNECT: 1.0})
-    [first] = kitchen.lookups.values()
-    kitchen.throttling.obey({HOST: {CONNECT: 2.0}}, {})
-    assert kitchen.lookups["host.example"] is first
+def test_host_is_resolved_once() -> None:
+    bench = Bench(HOST, **{CONNECT: 1.0})
+    [first] = bench.lookups.values()
+    bench.throttling.obey({HOST: {CONNECT: 2.0}}, {})
+    assert bench.lookups["host.example"] is first
     first.complete("10.0.0.1")
-    kitchen.throttling.obey({HOST: {CONNECT: 3.0}}, {})
-    assert kitchen.lookups["host.example"] is first
+    bench.throttling.obey({HOST: {CONNECT: 3.0}}, {})
+    assert bench.lookups["host.example"] is first
 
 
-def test_a_host_without_an_address_has_no_quota(caplog: pytest.LogCaptureFixture) -> None:
-    kitchen = Kitchen(HOST, **{CONNECT: 1.0})
-    kitchen.lookups["host.example"].complete(None)
-    assert [kitchen.throttling.connect("10.0.0.1") for _ in range(50)] == [0] * 50
+def test_host_that_cannot_be_resolved_has_no_quota(caplog: pytest.LogCaptureFixture) -> None:
+    bench = Bench(HOST, **{CONNECT: 1.0})
+    bench.lookups["host.example"].complete(None)
+    assert [bench.throttling.connect("10.0.0.1") for _ in range(50)] == [0] * 50
     assert "ignoring the quota of host 'host.example'" in caplog.text
 
 
-def test_an_address_that_comes_after_its_quota_has_gone_is_dropped() -> None:
-    kitchen = Kitchen(HOST, **{CONNECT: 1.0})
-    kitchen.throttling.obey({}, {})
-    kitchen.lookups["host.example"].complete("10.0.0.1")
-    assert [kitchen.throttling.connect("10.0.0.1") for _ in range(50)] == [0] * 50
+def test_address_that_arrives_after_its_quota_was_removed_is_dropped() -> None:
+    bench = Bench(HOST, **{CONNECT: 1.0})
+    bench.throttling.obey({}, {})
+    bench.lookups["host.example"].complete("10.0.0.1")
+    assert [bench.throttling.connect("10.0.0.1") for _ in range(50)] == [0] * 50
