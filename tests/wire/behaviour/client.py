@@ -1,10 +1,10 @@
-"""A client for tests: requests in a line, answers as plain data.
+"""A client for tests, with one-line requests and responses as plain data.
 
     t = broker.topic()
     broker.produce(t, batch(10, 20, 30))
     assert broker.offset(t, 25 + T0).offset == 2
 
-Times in `batch` are counted from T0. What is asked of one partition is answered as that partition's part of the answer.
+Timestamps in `batch` are relative to T0. A request for one partition returns that partition of the response.
 """
 
 import itertools
@@ -31,7 +31,7 @@ _run = os.urandom(3).hex()
 
 
 class Found(NamedTuple):
-    """What ListOffsets said of a partition."""
+    """The result of ListOffsets for a partition."""
 
     error_code: int
     offset: int
@@ -69,7 +69,7 @@ class Client:
         return self.connection(connection).ask(api, version, body)
 
     def until(self, api: str, version: int, body: Step, good: Any) -> Step:
-        """Ask until the answer is good."""
+        """Repeat a request until the response is acceptable."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             answer = self.ask(api, version, body)
@@ -79,7 +79,7 @@ class Client:
             time.sleep(0.01)
 
     def topic(self, partitions: int = 1, **configs: Any) -> str:
-        """Create a topic and wait for its leaders; `max_message_bytes=1000` is max.message.bytes."""
+        """Create a topic and wait for its leaders. The keyword `max_message_bytes` sets max.message.bytes."""
         name = f"b{_run}-{next(_numbers)}"
         given = NO_RETENTION | {key.replace("_", "."): str(value) for key, value in configs.items()}
         made = {"name": name, "num_partitions": partitions, "replication_factor": 1}
@@ -95,7 +95,7 @@ class Client:
     def produce(
         self, topic: str, *batches: Step, partition: int = 0, version: int = 9, connection: str = "main", **body: Any
     ) -> Step:
-        """Produce, and return what was said of the partition."""
+        """Produce, and return the partition of the response."""
         content = {"transactional_id": None, "acks": -1, "timeout_ms": 10000} | body
         content["topics"] = [{"name": topic, "partitions": [{"index": partition, "records": list(batches)}]}]
         answer = self.ask("Produce", version, content, connection)
@@ -103,7 +103,7 @@ class Client:
         return found
 
     def produced(self, topic: str, *batches: Step, partition: int = 0, **more: Any) -> None:
-        """Produce each batch in a request of its own, which has to succeed."""
+        """Produce each batch in a separate request, which has to succeed."""
         for each in batches:
             answer = self.produce(topic, each, partition=partition, **more)
             assert answer["error_code"] == 0, answer
@@ -119,7 +119,7 @@ class Client:
         return Found(said["error_code"], said["offset"], said["timestamp"], said.get("leader_epoch", -1))
 
     def old_offsets(self, topic: str, timestamp: int, limit: int = 10, partition: int = 0) -> list[int]:
-        """What ListOffsets v0 lists."""
+        """Return the offsets of ListOffsets v0."""
         body = self.listing(topic, timestamp, partition, max_num_offsets=limit)
         [said] = self.ask("ListOffsets", 0, body)["topics"][0]["partitions"]
         assert said["error_code"] == 0, said
@@ -127,21 +127,21 @@ class Client:
         return offsets
 
     def fetch(self, *wanted: Step, version: int = 12, connection: str = "main", **body: Any) -> Step:
-        """Fetch what `at` made, and return the whole answer."""
+        """Fetch partitions made by `at`, and return the whole response."""
         return self.ask("Fetch", version, self.fetching(*wanted, **body), connection)
 
     def fetching(self, *wanted: Step, **body: Any) -> Step:
         return {"max_wait_ms": 0, "min_bytes": 0, "topics": merged(wanted)} | body
 
     def fetched(self, *wanted: Step, **more: Any) -> Step:
-        """What a fetch of one partition said of it."""
+        """Fetch one partition, and return that partition of the response."""
         [topic] = self.fetch(*wanted, **more)["responses"]
         [said] = topic["partitions"]
         found: Step = said
         return found
 
     def values(self, *wanted: Step, **more: Any) -> list[Any]:
-        """The values of all records that a fetch of one partition brought, control records left out."""
+        """Fetch one partition, and return the values of its records without control records."""
         return values(self.fetched(*wanted, **more))
 
     def delete_records(self, topic: str, offset: int, partition: int = 0) -> Step:
@@ -158,7 +158,7 @@ class Client:
         return number
 
     def timed(self, *wanted: Step, **more: Any) -> tuple[float, Step]:
-        """How many milliseconds a fetch took, and its answer."""
+        """Return the duration of a fetch in milliseconds, and its response."""
         began = time.monotonic()
         answer = self.fetch(*wanted, **more)
         return (time.monotonic() - began) * 1000, answer
@@ -170,11 +170,11 @@ def values(partition: Step) -> list[Any]:
 
 
 def partitions(answer: Step) -> list[tuple[str, int]]:
-    """The partitions of a fetch answer, in its order."""
+    """Return the partitions of a Fetch response, in order."""
     return [(t["topic"], p["partition_index"]) for t in answer["responses"] for p in t["partitions"]]
 
 
 def codes(answer: Step) -> Sequence[int]:
-    """The error codes of the partitions of an answer."""
+    """Return the error codes of the partitions of a response."""
     topics = answer["responses"] if "responses" in answer else answer["topics"]
     return [p["error_code"] for t in topics for p in t["partitions"]]

@@ -1,4 +1,4 @@
-"""DeleteRecords: the log start moves, forward only."""
+"""DeleteRecords: the log start offset advances and never decreases."""
 
 import pytest
 
@@ -14,23 +14,23 @@ def topic(broker: Client) -> str:
     return name
 
 
-def test_the_answer_is_the_new_log_start(broker: Client, topic: str) -> None:
+def test_response_contains_the_new_log_start_offset(broker: Client, topic: str) -> None:
     assert broker.delete_records(topic, 3)["low_watermark"] == 3
     assert broker.offset(topic, EARLIEST).offset == 3
 
 
-def test_minus_one_means_everything(broker: Client, topic: str) -> None:
+def test_minus_one_deletes_up_to_the_high_watermark(broker: Client, topic: str) -> None:
     """DR-01, Partition.deleteRecordsOnLeader."""
     assert broker.delete_records(topic, -1)["low_watermark"] == 4
 
 
-def test_the_log_start_never_goes_back(broker: Client, topic: str) -> None:
+def test_log_start_offset_never_decreases(broker: Client, topic: str) -> None:
     broker.delete_records(topic, 3)
     assert broker.delete_records(topic, 1) == {"partition_index": 0, "low_watermark": 3, "error_code": 0}
 
 
 @pytest.mark.parametrize("offset", [5, 2**63 - 1, -2])
-def test_offsets_beyond_the_high_watermark_or_below_minus_one_are_out_of_range(
+def test_offset_above_high_watermark_or_below_minus_one_is_out_of_range(
     broker: Client, topic: str, offset: int
 ) -> None:
     """DR-01."""
@@ -39,13 +39,13 @@ def test_offsets_beyond_the_high_watermark_or_below_minus_one_are_out_of_range(
     assert broker.offset(topic, EARLIEST).offset == 0
 
 
-def test_a_topic_that_is_only_compacted_is_not_cut(broker: Client) -> None:
+def test_compacted_topic_is_refused(broker: Client) -> None:
     """DR-01."""
     topic = broker.topic(cleanup_policy="compact")
     broker.produced(topic, batch(record(10, "v", "k")))
     assert broker.delete_records(topic, 1)["error_code"] == Code.POLICY_VIOLATION
 
 
-def test_offsets_go_on_where_they_were(broker: Client, topic: str) -> None:
+def test_offsets_continue_after_all_records_are_deleted(broker: Client, topic: str) -> None:
     broker.delete_records(topic, -1)
     assert broker.produce(topic, batch(50))["base_offset"] == 4

@@ -1,4 +1,4 @@
-"""Fetch: what is read, how much of it, and when the answer comes."""
+"""Fetch: the returned records, the limits of their size, and the time of the response."""
 
 import pytest
 
@@ -7,19 +7,19 @@ from kafkalet.protocol.errors import Code
 from .client import Client, at, batch, codes, filled, partitions, values
 
 WAIT_MS = 200
-TICK_MS = 2  # Kafka's timer (SystemTimer) and ours count in milliseconds: a wait may end one early
-FOREVER_MS = 600_000  # longer than a client of these tests waits for an answer
+TICK_MS = 2  # timers have a resolution of milliseconds (as SystemTimer in Kafka), so a wait may end one early
+FOREVER_MS = 600_000  # longer than the timeout of the test client
 BATCH = 90  # bytes of a batch of one record with a value of 22
 
 
 @pytest.mark.parametrize("version", [4, 7, 11, 12])
-def test_a_fetch_brings_all_batches_from_its_offset_on(broker: Client, version: int) -> None:
+def test_fetch_returns_all_batches_from_the_fetch_offset(broker: Client, version: int) -> None:
     topic = broker.topic()
     broker.produced(topic, batch(10, value="a"), batch(20, value="b"), batch(30, value="c"))
     assert broker.values(at(topic, 1), version=version) == ["b", "c"]
 
 
-def test_since_v13_topics_go_by_their_id(broker: Client) -> None:
+def test_fetch_by_topic_id_since_v13(broker: Client) -> None:
     """KIP-516."""
     topic = broker.topic()
     broker.produced(topic, batch(10, value="a"))
@@ -29,7 +29,7 @@ def test_since_v13_topics_go_by_their_id(broker: Client) -> None:
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
-def test_an_offset_inside_a_batch_brings_the_whole_batch(broker: Client, codec: str) -> None:
+def test_fetch_offset_inside_a_batch_returns_the_whole_batch(broker: Client, codec: str) -> None:
     """FE-11, LogSegment.read; dekaf#2074, rskafka#99."""
     topic = broker.topic()
     broker.produced(topic, batch(10, 20, 30, codec=codec))
@@ -37,7 +37,7 @@ def test_an_offset_inside_a_batch_brings_the_whole_batch(broker: Client, codec: 
     assert (entry["base_offset"], entry["count"], entry["codec"]) == (0, 3, codec)
 
 
-def test_at_the_end_there_is_nothing_and_no_error(broker: Client) -> None:
+def test_fetch_at_the_end_returns_no_records_and_no_error(broker: Client) -> None:
     """FE-12, FE-14: the records are empty, not null; KAFKA-18646."""
     topic = broker.topic()
     broker.produced(topic, batch(10, 20))
@@ -46,7 +46,7 @@ def test_at_the_end_there_is_nothing_and_no_error(broker: Client) -> None:
 
 
 @pytest.mark.parametrize("offset", [-1, 0, 3])
-def test_an_offset_outside_the_log_is_out_of_range_and_tells_no_offsets(broker: Client, offset: int) -> None:
+def test_offset_outside_the_log_is_out_of_range_without_offsets(broker: Client, offset: int) -> None:
     """FE-13, LocalLog.read; KAFKA-725."""
     topic = broker.topic()
     broker.produced(topic, batch(10, 20))
@@ -57,7 +57,7 @@ def test_an_offset_outside_the_log_is_out_of_range_and_tells_no_offsets(broker: 
     assert (said["records"], said["aborted_transactions"]) == ([], None)
 
 
-def test_high_watermark_stable_offset_and_log_start_are_told(broker: Client) -> None:
+def test_fetch_returns_high_watermark_last_stable_and_log_start_offset(broker: Client) -> None:
     """FE-38; redpanda#990, kop#1512."""
     topic = broker.topic()
     broker.produced(topic, batch(10, 20, 30))
@@ -66,14 +66,14 @@ def test_high_watermark_stable_offset_and_log_start_are_told(broker: Client) -> 
     assert (said["high_watermark"], said["last_stable_offset"], said["log_start_offset"]) == (3, 3, 1)
 
 
-def test_read_uncommitted_has_no_list_of_aborted_transactions(broker: Client) -> None:
+def test_read_uncommitted_returns_null_aborted_transactions(broker: Client) -> None:
     """FE-15."""
     topic = broker.topic()
     broker.produced(topic, batch(10))
     assert broker.fetched(at(topic))["aborted_transactions"] is None
 
 
-def test_read_committed_has_a_list_of_aborted_transactions_even_if_it_is_empty(broker: Client) -> None:
+def test_read_committed_returns_an_empty_list_without_aborted_transactions(broker: Client) -> None:
     """FE-16."""
     topic = broker.topic()
     broker.produced(topic, batch(10))
@@ -81,7 +81,7 @@ def test_read_committed_has_a_list_of_aborted_transactions_even_if_it_is_empty(b
 
 
 @pytest.mark.parametrize("limit", [0, 1, BATCH - 1, BATCH])
-def test_the_first_batch_comes_whole_however_small_the_limits(broker: Client, limit: int) -> None:
+def test_first_batch_is_complete_even_above_the_limit(broker: Client, limit: int) -> None:
     """FE-08, KIP-74; sarama#3538, redpanda#1532."""
     topic = broker.topic()
     broker.produced(topic, filled(1, 22), filled(2, 22))
@@ -99,39 +99,39 @@ def test_only_the_first_partition_with_records_may_exceed_the_limits(broker: Cli
     assert [p["high_watermark"] for p in answer["responses"][0]["partitions"]] == [0, 1, 1]
 
 
-def test_behind_the_first_batch_records_are_cut_where_the_limit_falls(broker: Client) -> None:
+def test_records_after_the_first_batch_are_cut_at_the_limit(broker: Client) -> None:
     topic = broker.topic()
     broker.produced(topic, filled(1, 22), filled(2, 22))
     [_, tail] = broker.fetched(at(topic, 0, 0, BATCH + 40))["records"]
     assert tail["partial_bytes"] == 40
 
 
-def test_partitions_are_answered_in_the_order_asked(broker: Client) -> None:
+def test_partitions_are_returned_in_the_order_of_the_request(broker: Client) -> None:
     """FE-09, FetchRequestTest."""
     one, two = broker.topic(2), broker.topic()
     wanted = [at(two), at(one, 0, 1), at(one)]
     assert partitions(broker.fetch(*wanted)) == [(two, 0), (one, 1), (one, 0)]
 
 
-def test_fetch_with_max_wait_of_zero_is_answered_without_records(broker: Client) -> None:
+def test_fetch_with_max_wait_of_zero_returns_immediately(broker: Client) -> None:
     """FE-01."""
     said = broker.fetched(at(broker.topic()), max_wait_ms=0, min_bytes=1)
     assert (said["error_code"], said["records"]) == (0, [])
 
 
-def test_with_nothing_to_read_the_wait_is_waited_out(broker: Client) -> None:
+def test_fetch_without_records_waits_for_max_wait_ms(broker: Client) -> None:
     """FE-01."""
     elapsed_ms, answer = broker.timed(at(broker.topic()), max_wait_ms=WAIT_MS, min_bytes=1)
     assert codes(answer) == [0]
     assert elapsed_ms > WAIT_MS - TICK_MS
 
 
-def test_min_bytes_of_none_does_not_wait(broker: Client) -> None:
+def test_fetch_with_min_bytes_of_zero_returns_immediately(broker: Client) -> None:
     said = broker.fetched(at(broker.topic()), max_wait_ms=FOREVER_MS, min_bytes=0)
     assert (said["error_code"], said["records"]) == (0, [])
 
 
-def test_a_waiting_fetch_is_woken_by_a_produce(broker: Client) -> None:
+def test_produce_completes_a_waiting_fetch(broker: Client) -> None:
     """FE-02, DelayedFetch case G; emqx#16961."""
     topic = broker.topic()
     connection = broker.connection("waiting")
@@ -142,7 +142,7 @@ def test_a_waiting_fetch_is_woken_by_a_produce(broker: Client) -> None:
     assert values(answer["responses"][0]["partitions"][0]) == ["now"]
 
 
-def test_a_waiting_fetch_is_not_woken_by_too_little(broker: Client) -> None:
+def test_waiting_fetch_needs_min_bytes(broker: Client) -> None:
     """FE-05: bytes are counted over all partitions."""
     topic = broker.topic(2)
     connection = broker.connection("waiting")
@@ -155,41 +155,41 @@ def test_a_waiting_fetch_is_not_woken_by_too_little(broker: Client) -> None:
 
 
 @pytest.mark.parametrize("offset", [-1, 9])
-def test_an_error_in_a_partition_ends_the_wait(broker: Client, offset: int) -> None:
+def test_partition_error_completes_the_fetch(broker: Client, offset: int) -> None:
     """FE-01, ReplicaManager.fetchMessages."""
     topic = broker.topic(2)
     answer = broker.fetch(at(topic, 0, 1), at(topic, offset), max_wait_ms=FOREVER_MS, min_bytes=1)
     assert codes(answer) == [0, Code.OFFSET_OUT_OF_RANGE]
 
 
-def test_an_unknown_topic_beside_an_idle_partition_does_not_end_the_wait(broker: Client) -> None:
-    """FE-40, KafkaApis.handleFetchRequest: it was sorted out before anything is read."""
+def test_unknown_topic_does_not_complete_the_fetch_of_an_idle_partition(broker: Client) -> None:
+    """FE-40, KafkaApis.handleFetchRequest sets it aside before it reads anything."""
     wanted = [at("there-is-no-such-topic"), at(broker.topic())]
     elapsed_ms, answer = broker.timed(*wanted, max_wait_ms=WAIT_MS, min_bytes=1)
     assert elapsed_ms > WAIT_MS - TICK_MS
     assert sorted(codes(answer)) == [0, Code.UNKNOWN_TOPIC_OR_PARTITION]
 
 
-def test_only_unknown_topics_are_answered_at_once(broker: Client) -> None:
+def test_fetch_of_only_unknown_topics_returns_immediately(broker: Client) -> None:
     """FE-41."""
     answer = broker.fetch(at("there-is-no-such-topic"), max_wait_ms=FOREVER_MS, min_bytes=1)
     assert codes(answer) == [Code.UNKNOWN_TOPIC_OR_PARTITION]
 
 
-def test_fetch_of_only_unknown_partition_is_answered_at_once(broker: Client) -> None:
+def test_fetch_of_only_an_unknown_partition_returns_immediately(broker: Client) -> None:
     """FE-41."""
     answer = broker.fetch(at(broker.topic(), 0, 77), max_wait_ms=FOREVER_MS, min_bytes=1)
     assert codes(answer) == [Code.UNKNOWN_TOPIC_OR_PARTITION]
 
 
-def test_fetch_of_only_unknown_topic_id_is_answered_at_once(broker: Client) -> None:
+def test_fetch_of_only_an_unknown_topic_id_returns_immediately(broker: Client) -> None:
     """FE-41, KIP-516."""
     unknown = {"topic_id": "00000000-0000-0000-0000-0000000000ff", "partitions": at("")["partitions"]}
     answer = broker.fetch(unknown, version=13, max_wait_ms=FOREVER_MS, min_bytes=1)
     assert codes(answer) == [Code.UNKNOWN_TOPIC_ID]
 
 
-def test_min_bytes_is_at_most_max_bytes(broker: Client) -> None:
+def test_min_bytes_is_capped_at_max_bytes(broker: Client) -> None:
     """FE-07; apache/kafka#7595."""
     topic = broker.topic()
     broker.produced(topic, filled(1, 22))
@@ -197,7 +197,7 @@ def test_min_bytes_is_at_most_max_bytes(broker: Client) -> None:
     assert len(said["records"]) == 1
 
 
-def test_an_offset_in_an_older_segment_is_answered_at_once(broker: Client) -> None:
+def test_fetch_offset_in_an_older_segment_returns_immediately(broker: Client) -> None:
     """FE-06, DelayedFetch case F."""
     topic = broker.topic(segment_bytes=1 << 20)
     broker.produced(topic, filled(1, 600_000), filled(2, 600_000))
@@ -206,13 +206,13 @@ def test_an_offset_in_an_older_segment_is_answered_at_once(broker: Client) -> No
 
 
 @pytest.mark.parametrize(("epoch", "code"), [(-1, 0), (0, 0), (1, Code.UNKNOWN_LEADER_EPOCH)])
-def test_a_leader_epoch_from_the_future_is_unknown(broker: Client, epoch: int, code: int) -> None:
+def test_future_leader_epoch_is_unknown(broker: Client, epoch: int, code: int) -> None:
     """FE-39, KIP-320."""
     assert broker.fetched(at(broker.topic(), current_leader_epoch=epoch))["error_code"] == code
 
 
-def test_an_epoch_that_ended_earlier_than_the_fetch_offset_diverges(broker: Client) -> None:
-    """FE-32, Partition.readRecords: told at once, with no records."""
+def test_epoch_that_ended_before_the_fetch_offset_diverges(broker: Client) -> None:
+    """FE-32, Partition.readRecords: returned immediately and without records."""
     topic = broker.topic()
     broker.produced(topic, batch(10, 20))
     said = broker.fetched(at(topic, 2, last_fetched_epoch=0))
@@ -220,7 +220,7 @@ def test_an_epoch_that_ended_earlier_than_the_fetch_offset_diverges(broker: Clie
     assert broker.fetched(at(topic, 2, last_fetched_epoch=1))["error_code"] == Code.OFFSET_OUT_OF_RANGE
 
 
-def test_old_clients_get_the_old_format_without_headers(broker: Client) -> None:
+def test_old_versions_receive_the_old_format_without_headers(broker: Client) -> None:
     """Down-conversion, LazyDownConversionRecords."""
     if not broker.serves("Fetch", 2):
         pytest.skip("this release has no Fetch v2 (KIP-896)")
@@ -232,8 +232,8 @@ def test_old_clients_get_the_old_format_without_headers(broker: Client) -> None:
     assert (message["magic"], "ts" in message) == (0, False)
 
 
-def test_zstd_is_not_given_to_clients_before_v10_by_a_topic_of_that_compression(broker: Client) -> None:
-    """FE-37, KafkaApis.maybeConvertFetchedData. Kafka 4 has no clients so old that they could not read it (KIP-896)."""
+def test_zstd_topic_is_refused_before_v10(broker: Client) -> None:
+    """FE-37, KafkaApis.maybeConvertFetchedData. Kafka 4 does not support such old clients any more (KIP-896)."""
     topic = broker.topic(compression_type="zstd")
     broker.produced(topic, batch(10))
     old = Code.UNSUPPORTED_COMPRESSION_TYPE if broker.serves("Fetch", 3) else 0

@@ -1,4 +1,4 @@
-"""Incremental fetch sessions (KIP-227): what is remembered, and what is told again."""
+"""Incremental fetch sessions (KIP-227): which partitions a response contains."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ Step = dict[str, Any]
 
 
 class Session:
-    """A session of one client: counts its epochs."""
+    """A fetch session of a client, which counts its epochs."""
 
     def __init__(self, broker: Client, *wanted: Step, **more: Any) -> None:
         self.broker, self.epoch = broker, 0
@@ -26,7 +26,7 @@ class Session:
         return self.broker.fetch(*wanted, **body | more)
 
 
-def test_a_full_fetch_opens_a_session_and_tells_everything(broker: Client) -> None:
+def test_full_fetch_opens_a_session_and_returns_all_partitions(broker: Client) -> None:
     """FE-23."""
     topic = broker.topic(2)
     session = Session(broker, at(topic), at(topic, 0, 1))
@@ -34,12 +34,12 @@ def test_a_full_fetch_opens_a_session_and_tells_everything(broker: Client) -> No
     assert partitions(session.opened) == [(topic, 0), (topic, 1)]
 
 
-def test_without_a_session_none_is_opened(broker: Client) -> None:
+def test_fetch_without_session_opens_no_session(broker: Client) -> None:
     """FE-23: id 0 and epoch -1."""
     assert broker.fetch(at(broker.topic()), session_id=0, session_epoch=-1)["session_id"] == 0
 
 
-def test_partitions_without_news_are_not_told(broker: Client) -> None:
+def test_unchanged_partition_is_left_out(broker: Client) -> None:
     """FE-25, FetchSession.CachedPartition.maybeUpdateResponseData; redpanda#27749."""
     topic = broker.topic(2)
     session = Session(broker, at(topic), at(topic, 0, 1))
@@ -47,7 +47,7 @@ def test_partitions_without_news_are_not_told(broker: Client) -> None:
     assert partitions(session.fetch()) == [(topic, 1)]
 
 
-def test_records_are_told_until_the_fetch_offset_has_moved_on(broker: Client) -> None:
+def test_records_are_returned_until_the_fetch_offset_advances(broker: Client) -> None:
     topic = broker.topic()
     broker.produced(topic, batch(10))
     session = Session(broker, at(topic))
@@ -55,7 +55,7 @@ def test_records_are_told_until_the_fetch_offset_has_moved_on(broker: Client) ->
     assert partitions(session.fetch(at(topic, 1))) == []
 
 
-def test_a_log_start_that_moved_is_told_once(broker: Client) -> None:
+def test_changed_log_start_offset_is_returned_once(broker: Client) -> None:
     """FE-25."""
     topic = broker.topic()
     broker.produced(topic, batch(10, 20))
@@ -65,7 +65,7 @@ def test_a_log_start_that_moved_is_told_once(broker: Client) -> None:
     assert partitions(session.fetch()) == []
 
 
-def test_an_error_is_told_every_time(broker: Client) -> None:
+def test_partition_error_is_returned_every_time(broker: Client) -> None:
     """FE-26."""
     topic = broker.topic()
     session = Session(broker, at(topic, 9))
@@ -74,15 +74,15 @@ def test_an_error_is_told_every_time(broker: Client) -> None:
         assert said["error_code"] == Code.OFFSET_OUT_OF_RANGE
 
 
-def test_a_partition_that_recovered_is_told_once_more(broker: Client) -> None:
-    """FE-26: the high watermark it was told last is forgotten."""
+def test_recovered_partition_is_returned_once(broker: Client) -> None:
+    """FE-26: the session drops the last high watermark that it returned."""
     topic = broker.topic()
     session = Session(broker, at(topic, 9))
     assert partitions(session.fetch(at(topic, 0))) == [(topic, 0)]
     assert partitions(session.fetch()) == []
 
 
-def test_a_forgotten_partition_is_silent(broker: Client) -> None:
+def test_forgotten_partition_is_left_out(broker: Client) -> None:
     topic = broker.topic(2)
     session = Session(broker, at(topic), at(topic, 0, 1))
     broker.produced(topic, batch(10), partition=0)
@@ -90,13 +90,13 @@ def test_a_forgotten_partition_is_silent(broker: Client) -> None:
     assert partitions(session.fetch(forget=[{"topic": topic, "partitions": [0]}])) == [(topic, 1)]
 
 
-def test_a_partition_may_be_added(broker: Client) -> None:
+def test_partition_can_be_added(broker: Client) -> None:
     topic = broker.topic(2)
     session = Session(broker, at(topic))
     assert partitions(session.fetch(at(topic, 0, 1))) == [(topic, 1)]
 
 
-def test_a_session_of_nothing_is_closed(broker: Client) -> None:
+def test_session_without_partitions_is_closed(broker: Client) -> None:
     """FE-28, FetchSessionTest."""
     topic = broker.topic()
     session = Session(broker, at(topic))
@@ -104,14 +104,14 @@ def test_a_session_of_nothing_is_closed(broker: Client) -> None:
     assert session.fetch()["error_code"] == Code.FETCH_SESSION_ID_NOT_FOUND
 
 
-def test_the_last_epoch_closes_the_session(broker: Client) -> None:
+def test_final_epoch_closes_the_session(broker: Client) -> None:
     session = Session(broker, at(broker.topic()))
     assert broker.fetch(session_id=session.id, session_epoch=-1)["error_code"] == 0
     assert session.fetch()["error_code"] == Code.FETCH_SESSION_ID_NOT_FOUND
 
 
 @pytest.mark.parametrize("epoch", [2, 7, -2])
-def test_another_epoch_than_the_next_is_refused_and_the_session_lives_on(broker: Client, epoch: int) -> None:
+def test_wrong_epoch_is_refused_and_the_session_stays_open(broker: Client, epoch: int) -> None:
     """FE-24; sarama#1644."""
     session = Session(broker, at(broker.topic()))
     refused = broker.fetch(session_id=session.id, session_epoch=epoch)
@@ -121,20 +121,20 @@ def test_another_epoch_than_the_next_is_refused_and_the_session_lives_on(broker:
 
 
 @pytest.mark.parametrize("session_id", [0, 123456789])
-def test_an_unknown_session_is_not_found(broker: Client, session_id: int) -> None:
+def test_unknown_session_id_is_not_found(broker: Client, session_id: int) -> None:
     """FE-24."""
     answer = broker.fetch(session_id=session_id, session_epoch=1)
     assert (answer["error_code"], answer["session_id"]) == (Code.FETCH_SESSION_ID_NOT_FOUND, 0)
 
 
-def test_a_session_by_name_does_not_go_on_by_id(broker: Client) -> None:
-    """FE-24, FetchSessionTest: names and ids do not mix."""
+def test_session_with_topic_names_refuses_topic_ids(broker: Client) -> None:
+    """FE-24, FetchSessionTest: a session cannot mix names and ids."""
     session = Session(broker, at(broker.topic()))
     assert session.fetch(version=13)["error_code"] == Code.FETCH_SESSION_TOPIC_ID_ERROR
 
 
-def test_partitions_that_gave_records_go_to_the_back(broker: Client) -> None:
-    """FE-27, FetchSession.PartitionIterator: from the first incremental answer on."""
+def test_partitions_with_records_move_to_the_end_of_the_session(broker: Client) -> None:
+    """FE-27, FetchSession.PartitionIterator: since the first incremental response."""
     topic = broker.topic(3)
     for partition in range(3):
         broker.produced(topic, filled(1, 22), partition=partition)
@@ -149,12 +149,12 @@ def test_partitions_that_gave_records_go_to_the_back(broker: Client) -> None:
     assert [first(session.fetch(max_bytes=1)) for _ in range(5)] == [0, 1, 2, 0, 1]
 
 
-def test_a_session_is_not_bound_to_a_connection(broker: Client) -> None:
+def test_session_can_be_used_from_another_connection(broker: Client) -> None:
     session = Session(broker, at(broker.topic()))
     assert session.fetch(connection="another")["error_code"] == 0
 
 
-def test_a_session_remembers_the_leader_epoch(broker: Client) -> None:
+def test_session_stores_the_leader_epoch(broker: Client) -> None:
     """FE-30, FetchSessionTest; KAFKA-9338."""
     topic = broker.topic()
     session = Session(broker, at(topic, current_leader_epoch=3))

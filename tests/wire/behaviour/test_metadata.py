@@ -1,4 +1,4 @@
-"""Metadata: who leads what, and topics that come into being because somebody asked."""
+"""Metadata: leaders and replicas of partitions, and automatic topic creation."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from kafkalet.protocol.errors import Code
 
 from .client import LATEST, Client
 
-NOWHERE = "there-is-no-such-topic"
+MISSING = "there-is-no-such-topic"
 
 
 def ask(broker: Client, *topics: str, version: int = 9, create: bool = False) -> list[dict[str, Any]]:
@@ -17,20 +17,20 @@ def ask(broker: Client, *topics: str, version: int = 9, create: bool = False) ->
     return said
 
 
-def test_every_partition_has_its_leader_and_replicas(broker: Client) -> None:
+def test_every_partition_has_a_leader_and_replicas(broker: Client) -> None:
     [said] = ask(broker, broker.topic(3))
     [node] = broker.server.nodes
     told = [(p["partition_index"], p["leader_id"], p["isr_nodes"]) for p in said["partitions"]]
     assert sorted(told) == [(n, node, [node]) for n in range(3)]
 
 
-def test_a_topic_that_may_not_be_created_stays_unknown(broker: Client) -> None:
+def test_topic_that_must_not_be_created_stays_unknown(broker: Client) -> None:
     for _ in range(2):
-        [said] = ask(broker, NOWHERE)
+        [said] = ask(broker, MISSING)
         assert said["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_a_topic_that_is_asked_for_comes_into_being(broker: Client) -> None:
+def test_requested_topic_is_created(broker: Client) -> None:
     name = f"auto-{broker.topic()}"
     ask(broker, name, create=True)
     body = {"topics": [{"name": name}], "allow_auto_topic_creation": False}
@@ -39,19 +39,19 @@ def test_a_topic_that_is_asked_for_comes_into_being(broker: Client) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a b", "x" * 250, ".", ".."])
-def test_names_that_no_topic_may_have(broker: Client, name: str) -> None:
+def test_invalid_topic_name_is_refused(broker: Client, name: str) -> None:
     [said] = ask(broker, name, create=True)
     assert said["error_code"] == Code.INVALID_TOPIC_EXCEPTION
 
 
-def test_an_empty_list_asks_for_no_topic_and_null_for_all(broker: Client) -> None:
+def test_empty_list_requests_no_topics_and_null_requests_all(broker: Client) -> None:
     topic = broker.topic()
     assert ask(broker) == []
     everything = broker.ask("Metadata", 9, {"topics": None, "allow_auto_topic_creation": False})["topics"]
     assert topic in {said["name"] for said in everything}
 
 
-def test_topics_can_be_asked_for_by_id(broker: Client) -> None:
+def test_topics_can_be_requested_by_id(broker: Client) -> None:
     """KIP-516."""
     topic = broker.topic()
     body = {"topics": [{"name": None, "topic_id": broker.topic_ids[topic]}], "allow_auto_topic_creation": False}

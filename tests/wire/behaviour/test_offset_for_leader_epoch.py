@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch (KIP-101, KIP-320): where an epoch ended."""
+"""OffsetForLeaderEpoch (KIP-101, KIP-320): the end offsets of leader epochs."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def ask(broker: Client, topic: str, epoch: int, version: int = 3, current: int =
     return found
 
 
-def test_the_current_epoch_ends_at_the_log_end(broker: Client) -> None:
+def test_current_epoch_ends_at_the_log_end(broker: Client) -> None:
     topic = broker.topic()
     broker.produced(topic, batch(10, 20))
     said = ask(broker, topic, 0)
@@ -25,7 +25,7 @@ def test_the_current_epoch_ends_at_the_log_end(broker: Client) -> None:
 
 
 @pytest.mark.parametrize("epoch", [-1, 1, 99])
-def test_an_epoch_nobody_knows_has_no_end(broker: Client, epoch: int) -> None:
+def test_unknown_epoch_has_no_end_offset(broker: Client, epoch: int) -> None:
     """LeaderEpochFileCache.endOffsetFor."""
     topic = broker.topic()
     broker.produced(topic, batch(10))
@@ -33,9 +33,9 @@ def test_an_epoch_nobody_knows_has_no_end(broker: Client, epoch: int) -> None:
     assert (said["error_code"], said["leader_epoch"], said["end_offset"]) == (0, -1, -1)
 
 
-def test_a_current_epoch_from_the_future_is_unknown(broker: Client) -> None:
+def test_future_current_epoch_is_unknown(broker: Client) -> None:
     assert ask(broker, broker.topic(), 0, current=1)["error_code"] == Code.UNKNOWN_LEADER_EPOCH
 
 
-def test_a_topic_that_is_not_there(broker: Client) -> None:
+def test_missing_topic_is_unknown(broker: Client) -> None:
     assert ask(broker, "there-is-no-such-topic", 0)["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION
