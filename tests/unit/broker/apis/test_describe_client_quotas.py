@@ -45,7 +45,7 @@ def with_quotas(ask: Asking) -> None:
         ([("user", ANY, None), ("client-id", ANY, None)], True, [1, 2]),
         ([("user", EXACT, "u"), ("client-id", DEFAULT, None)], False, [2]),
         ([("client-id", EXACT, "c")], False, [1, 4]),
-        ([("user", EXACT, "nobody")], False, []),
+        ([("user", EXACT, "missing")], False, []),
     ],
 )
 def test_filter_returns_matching_entities(

@@ -45,7 +45,7 @@ default is different in earlier releases, the newest one comes first.
 
 
 def page() -> str:
-    """The text of docs/configuration.md."""
+    """Return the text of docs/configuration.md."""
     broker = [*BROKER_PROPERTIES.values(), *READ_AS_GIVEN.values()]
     effective = [row for row in TOPIC_PROPERTIES.values() if row.affects]
     kept = [row for row in TOPIC_PROPERTIES.values() if not row.affects]
@@ -137,7 +137,7 @@ def _default_of_topics(name: str) -> Declaration:
 
 
 def _merged(rows: Iterable[Declaration]) -> str:
-    """A table with one line for each property; what differs from release to release stands in its cells."""
+    """Build a table with one line per property. Cells list the variants that differ between releases."""
     by_name = groupby(sorted(rows, key=lambda row: row.name), lambda row: row.name)
     lines = []
     for name, variants in ((name, list(group)) for name, group in by_name):

@@ -1,4 +1,4 @@
-"""AddOffsetsToTxn: a transaction reaches a group's partition of __consumer_offsets."""
+"""AddOffsetsToTxn: the group's partition of __consumer_offsets becomes part of a transaction."""
 
 from collections.abc import Iterator
 
@@ -16,13 +16,13 @@ def tx() -> Iterator[Tx]:
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_the_groups_partition_belongs_to_the_transaction(tx: Tx, version: int) -> None:
+def test_partition_of_the_group_is_added_to_the_transaction(tx: Tx, version: int) -> None:
     assert tx.add_offsets("group", version=version) == Code.NONE
     partitions = [partition_of("group", 50)]
     assert tx.describe()["topics"] == [{"topic": "__consumer_offsets", "partitions": partitions}]
 
 
-def test_the_partition_gets_a_marker(tx: Tx) -> None:
+def test_partition_of_the_group_receives_a_marker(tx: Tx) -> None:
     tx.wire.ask("FindCoordinator", 3, {"key": "group", "key_type": 0})
     assert tx.add_offsets("group") == Code.NONE
     assert tx.end() == Code.NONE
@@ -30,19 +30,19 @@ def test_the_partition_gets_a_marker(tx: Tx) -> None:
     assert marker.is_control
 
 
-def test_a_topic_that_does_not_exist_needs_no_marker(tx: Tx) -> None:
+def test_missing_offsets_topic_receives_no_marker(tx: Tx) -> None:
     assert tx.add_offsets("group") == Code.NONE
     assert tx.end() == Code.NONE
     assert tx.describe()["transaction_state"] == "CompleteCommit"
 
 
 @pytest.mark.parametrize(("version", "code"), [(1, Code.INVALID_PRODUCER_EPOCH), (2, Code.PRODUCER_FENCED)])
-def test_another_epoch_is_fenced(tx: Tx, version: int, code: Code) -> None:
+def test_other_epoch_is_fenced(tx: Tx, version: int, code: Code) -> None:
     tx.epoch += 1
     assert tx.add_offsets("group", version=version) == code
 
 
-def test_what_is_not_known(tx: Tx) -> None:
+def test_unknown_producer_is_refused(tx: Tx) -> None:
     tx.transactional_id = "y"
     assert tx.add_offsets("group") == Code.INVALID_PRODUCER_ID_MAPPING
     tx.transactional_id = ""

@@ -1,4 +1,4 @@
-"""AddPartitionsToTxn: a transaction begins, and reaches partitions."""
+"""AddPartitionsToTxn: partitions of one or several transactions are added or verified."""
 
 from collections.abc import Iterator
 
@@ -41,13 +41,13 @@ def wanted(tx: Tx, *partitions: tuple[str, int], verify_only: bool = False) -> P
 
 
 @pytest.mark.parametrize("version", range(4))
-def test_a_transaction_begins(tx: Tx, version: int) -> None:
+def test_added_partition_begins_a_transaction(tx: Tx, version: int) -> None:
     assert add(tx, version, ("t", 0)) == {("t", 0): Code.NONE}
     assert tx.describe()["transaction_state"] == "Ongoing"
     assert add(tx, version, ("t", 0)) == {("t", 0): Code.NONE}
 
 
-def test_all_partitions_or_none(tx: Tx) -> None:
+def test_either_all_partitions_are_added_or_none(tx: Tx) -> None:
     assert add(tx, 3, ("nowhere", 0), ("t", 0), ("t", 8)) == {
         ("nowhere", 0): Code.UNKNOWN_TOPIC_OR_PARTITION,
         ("t", 0): Code.OPERATION_NOT_ATTEMPTED,
@@ -57,23 +57,23 @@ def test_all_partitions_or_none(tx: Tx) -> None:
 
 
 @pytest.mark.parametrize(("version", "code"), [(1, Code.INVALID_PRODUCER_EPOCH), (2, Code.PRODUCER_FENCED)])
-def test_another_epoch_is_fenced(tx: Tx, version: int, code: Code) -> None:
+def test_other_epoch_is_fenced(tx: Tx, version: int, code: Code) -> None:
     tx.epoch += 1
     assert add(tx, version, ("t", 0)) == {("t", 0): code}
 
 
-def test_another_producer_id(tx: Tx) -> None:
+def test_other_producer_id_is_refused(tx: Tx) -> None:
     tx.producer_id += 1
     assert tx.add() == Code.INVALID_PRODUCER_ID_MAPPING
 
 
-def test_the_next_transaction_begins_at_once(tx: Tx) -> None:
+def test_next_transaction_can_begin_immediately(tx: Tx) -> None:
     for _ in range(20):
         tx.commit(b"a")
 
 
 @pytest.mark.parametrize("version", [4, 5])
-def test_brokers_ask_for_many_transactions(tx: Tx, version: int) -> None:
+def test_brokers_add_several_transactions_in_one_request(tx: Tx, version: int) -> None:
     other = Tx(tx.wire, "y")
     assert other.init() == Code.NONE
     stranger = {**wanted(tx), "transactional_id": "z"}
@@ -86,7 +86,7 @@ def test_brokers_ask_for_many_transactions(tx: Tx, version: int) -> None:
     }
 
 
-def test_what_is_asked_twice_is_answered_twice(tx: Tx) -> None:
+def test_duplicate_partition_is_returned_twice(tx: Tx) -> None:
     topics = [{"name": "t", "partitions": [0, 0]}, {"name": "t", "partitions": [0]}]
     answer = tx.wire.ask("AddPartitionsToTxn", 3, {**tx.who, "topics": topics})
     assert [[part["partition_index"] for part in topic["partitions"]] for topic in answer["topics"]] == [[0, 0], [0]]
@@ -98,32 +98,32 @@ def test_what_is_asked_twice_is_answered_twice(tx: Tx) -> None:
     ]
 
 
-def test_before_3_6_it_was_answered_once() -> None:
+def test_duplicate_partition_is_returned_once_before_3_6() -> None:
     with producing(kafka_version="3.5") as tx:
         assert tx.wire.ask("AddPartitionsToTxn", 3, {**tx.who, "topics": [{"name": "t", "partitions": [0, 0]}] * 2})[
             "topics"
         ] == [{"name": "t", "partitions": [{"partition_index": 0, "error_code": Code.NONE}]}]
 
 
-def test_a_broker_of_3_9_may_add_too() -> None:
+def test_broker_of_3_9_can_add_partitions() -> None:
     with producing(kafka_version="3.9") as tx:
         assert add_many(tx, wanted(tx)) == {"x": {("t", 0): Code.NONE}}
 
 
-def test_to_verify_changes_nothing(tx: Tx) -> None:
+def test_verify_only_does_not_add_partitions(tx: Tx) -> None:
     assert add_many(tx, wanted(tx, verify_only=True)) == {"x": {("t", 0): Code.TRANSACTION_ABORTABLE}}
     assert tx.describe()["transaction_state"] == "Empty"
     assert tx.add() == Code.NONE
     assert add_many(tx, wanted(tx, verify_only=True)) == {"x": {("t", 0): Code.NONE}}
 
 
-def test_who_asks_about_nothing_is_not_answered(tx: Tx) -> None:
+def test_request_without_transactions_has_no_response(tx: Tx) -> None:
     connection = tx.wire.connection()
     with pytest.raises(NoAnswer):
         connection.receive(connection.send("AddPartitionsToTxn", 4, {"transactions": []}), 0.05)
 
 
-def test_transaction_of_2000_partitions_is_ended_in_each(tx: Tx) -> None:
+def test_transaction_with_2000_partitions_ends_in_every_partition(tx: Tx) -> None:
     tx.wire.cluster.create_topic("many", 2000)
     topics = [{"name": "many", "partitions": list(range(2000))}]
     answer = tx.wire.ask("AddPartitionsToTxn", 3, {**tx.who, "topics": topics})

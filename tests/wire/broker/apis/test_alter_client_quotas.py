@@ -1,4 +1,4 @@
-"""`kafkalet.broker.apis.alter_client_quotas`: each entity wholly or not at all; quotas count at once and stay."""
+"""`kafkalet.broker.apis.alter_client_quotas`: changes of quotas and their effect on clients."""
 
 import threading
 from pathlib import Path
@@ -31,7 +31,7 @@ def alter(ask: Asking, *entries: dict[str, Any], validate_only: bool = False) ->
     return [entry["error_code"] for entry in answer["entries"]]
 
 
-def test_an_entity_is_changed_wholly_or_not_at_all() -> None:
+def test_entity_is_changed_atomically() -> None:
     with asking() as ask:
         bad = entry({"user": "u"}, **{PRODUCE: 5.0, "nope": 1.0})
         good = entry({"user": "v"}, **{PRODUCE: 5.0})
@@ -39,24 +39,24 @@ def test_an_entity_is_changed_wholly_or_not_at_all() -> None:
         assert ask.cluster.server.metadata.client_quotas == {frozenset({("user", "v")}): {PRODUCE: 5.0}}
 
 
-def test_an_entity_that_is_named_twice_is_refused_once() -> None:
+def test_duplicate_entity_is_refused_once() -> None:
     with asking() as ask:
         assert alter(ask, entry({"user": "u"}, **{PRODUCE: 5.0}), entry({"user": "u"})) == [INVALID_REQUEST]
 
 
-def test_with_zookeeper_the_last_of_two_counts() -> None:
+def test_last_duplicate_entity_wins_with_zookeeper() -> None:
     with asking(kafka_version="2.8") as ask:
         assert alter(ask, entry({"user": "u"}, **{PRODUCE: 5.0}), entry({"user": "u"}, **{PRODUCE: 6.0})) == [0]
         assert ask.cluster.server.metadata.client_quotas == {frozenset({("user", "u")}): {PRODUCE: 6.0}}
 
 
-def test_what_is_only_validated_is_not_kept() -> None:
+def test_validate_only_stores_nothing() -> None:
     with asking() as ask:
         assert alter(ask, entry({"user": "u"}, **{PRODUCE: 5.0}), validate_only=True) == [0]
         assert not ask.cluster.server.metadata.client_quotas
 
 
-def test_an_entity_without_quotas_is_forgotten() -> None:
+def test_entity_without_quotas_is_removed() -> None:
     with asking() as ask:
         alter(ask, entry({"user": "u"}, **{PRODUCE: 5.0, REQUEST: 50.0}))
         alter(ask, entry({"user": "u"}, **{PRODUCE: None}))
@@ -65,7 +65,7 @@ def test_an_entity_without_quotas_is_forgotten() -> None:
         assert not ask.cluster.server.metadata.client_quotas
 
 
-def test_without_a_quota_nothing_is_asked_on_the_way_of_a_request() -> None:
+def test_broker_without_quotas_does_not_measure_requests() -> None:
     with asking() as ask:
         router = ask.cluster.server.brokers[1].router
         assert router.throttle is None
@@ -75,7 +75,7 @@ def test_without_a_quota_nothing_is_asked_on_the_way_of_a_request() -> None:
         assert (router.throttle is None) is True
 
 
-def test_quotas_are_there_after_a_restart(tmp_path: Path) -> None:
+def test_quotas_survive_a_restart(tmp_path: Path) -> None:
     with asking(data_dir=tmp_path) as ask:
         alter(ask, entry({"user": "u", "client-id": None}, **{PRODUCE: 5.0}))
     with asking(data_dir=tmp_path) as ask:
@@ -85,7 +85,7 @@ def test_quotas_are_there_after_a_restart(tmp_path: Path) -> None:
         assert ask.cluster.server.brokers[1].router.throttle is not None
 
 
-def test_a_producer_is_told_how_long_it_rests_and_is_not_served_meanwhile() -> None:
+def test_producer_over_quota_receives_the_throttle_time_and_is_muted() -> None:
     clock = ManualClock()
     batch = build_batch(numbered([(clock.now_ms(), None, b"x" * 120_000, ())]))
     with kafkalet.Broker(clock=clock, topics=["t"]) as broker:
@@ -102,7 +102,7 @@ def test_a_producer_is_told_how_long_it_rests_and_is_not_served_meanwhile() -> N
         connection.close()
 
 
-def test_a_connection_too_many_is_left_waiting_and_cut_off() -> None:
+def test_connection_over_quota_is_delayed_and_closed() -> None:
     clock = ManualClock()
     with kafkalet.Broker(clock=clock) as broker:
         first = Connection("127.0.0.1", broker.port)
@@ -126,8 +126,8 @@ def test_a_connection_too_many_is_left_waiting_and_cut_off() -> None:
             connection.close()
 
 
-def test_a_host_name_is_looked_up_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The broker serves others while a name server is slow."""
+def test_host_name_is_resolved_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The broker serves other requests while the name server is slow."""
     threads = []
 
     def look_up(host: str) -> str | None:
@@ -149,7 +149,7 @@ def test_a_host_name_is_looked_up_in_a_thread(monkeypatch: pytest.MonkeyPatch) -
         }
 
 
-def test_a_stored_host_name_is_looked_up_in_a_thread_at_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stored_host_name_is_resolved_in_a_thread_at_startup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looked_up = threading.Event()
     threads = []
 

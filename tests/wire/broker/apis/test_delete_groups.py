@@ -1,4 +1,4 @@
-"""DeleteGroups over the wire: groups without members go, with their offsets."""
+"""DeleteGroups: empty groups are deleted with their offsets."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def committed(wire: Wire, group_id: str) -> int:
 
 
 @pytest.mark.parametrize("version", range(4))
-def test_each_group_gets_its_own_answer(version: int) -> None:
+def test_each_group_has_a_result(version: int) -> None:
     with on_the_wire() as wire:
         wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})
         wire.ask("JoinGroup", 5, join_body("empty"))
@@ -39,7 +39,7 @@ def test_each_group_gets_its_own_answer(version: int) -> None:
         assert delete(wire, version, "empty") == {"empty": Code.GROUP_ID_NOT_FOUND}
 
 
-def test_its_offsets_go_with_a_group() -> None:
+def test_offsets_are_deleted_with_the_group() -> None:
     with on_the_wire() as wire:
         wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})
         assert wire.ask("OffsetCommit", 7, commit_body("g"))["topics"][0]["partitions"][0]["error_code"] == Code.NONE
@@ -48,13 +48,13 @@ def test_its_offsets_go_with_a_group() -> None:
         assert committed(wire, "g") == -1
 
 
-def test_other_brokers_delete_nothing() -> None:
+def test_request_to_another_broker_returns_not_coordinator() -> None:
     with on_the_wire(3) as wire:
         coordinator = wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})["node_id"]
         assert delete(wire, 2, "g", node=coordinator % 3 + 1) == {"g": Code.NOT_COORDINATOR}
 
 
-def test_the_answer_waits_for_the_replicas() -> None:
+def test_response_waits_for_the_replicas() -> None:
     with on_the_wire(3) as wire:
         node = wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})["node_id"]
         wire.ask("JoinGroup", 5, join_body("g"), node)
@@ -68,7 +68,7 @@ def test_the_answer_waits_for_the_replicas() -> None:
             assert [result["error_code"] for result in receive()["results"]] == [Code.NONE]
 
 
-def test_replicas_that_do_not_follow_in_time_leave_it_open_whether_the_group_is_gone() -> None:
+def test_unreplicated_deletion_returns_coordinator_not_available_after_the_timeout() -> None:
     clock = ManualClock()
     with on_the_wire(3, clock=clock) as wire:
         node = wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})["node_id"]

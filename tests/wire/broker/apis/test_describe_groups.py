@@ -1,4 +1,4 @@
-"""DescribeGroups over the wire: what is told of a group in each state, and of none."""
+"""DescribeGroups: groups in different states, and missing groups."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ def wire() -> Iterator[Wire]:
 
 
 def joined(wire: Wire) -> Wire:
-    """With a stable group, "g"."""
+    """Create a stable group, "g"."""
     wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})
     member = wire.ask("JoinGroup", 3, join_body())["member_id"]
     assignments = [{"member_id": member, "assignment": "a"}]
@@ -35,7 +35,7 @@ def described(wire: Wire, version: int, group_id: str = "g", **more: object) -> 
 
 
 @pytest.mark.parametrize("version", range(7))
-def test_a_stable_group_with_its_member(wire: Wire, version: int) -> None:
+def test_stable_group_is_described_with_its_members(wire: Wire, version: int) -> None:
     group = described(wire, version)
     assert (group["error_code"], group["group_state"]) == (Code.NONE, "Stable")
     assert (group["protocol_type"], group["protocol_data"]) == ("consumer", "range")
@@ -46,26 +46,26 @@ def test_a_stable_group_with_its_member(wire: Wire, version: int) -> None:
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_a_group_that_is_not_there_is_dead(wire: Wire, version: int) -> None:
+def test_missing_group_is_dead(wire: Wire, version: int) -> None:
     group = described(wire, version, "unknown")
     assert (group["error_code"], group["group_state"], group["members"]) == (Code.NONE, "Dead", [])
 
 
-def test_since_v6_it_is_said_to_be_missing(wire: Wire) -> None:
+def test_missing_group_returns_group_id_not_found_since_v6(wire: Wire) -> None:
     group = described(wire, 6, "unknown", include_authorized_operations=True)
     assert (group["error_code"], group["error_message"]) == (Code.GROUP_ID_NOT_FOUND, "Group unknown not found.")
     assert (group["group_state"], group["authorized_operations"]) == ("Dead", NOT_ASKED)
 
 
 @pytest.mark.parametrize(("release", "operations"), [("2.8", 328), ("3.9", 328), ("4.0", 3400), ("newest", 3400)])
-def test_what_may_be_done_with_a_group(release: str, operations: int) -> None:
+def test_authorized_operations_depend_on_the_release(release: str, operations: int) -> None:
     with on_the_wire(kafka_version=release) as wire:
         wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})
         assert described(wire, 3, include_authorized_operations=True)["authorized_operations"] == operations
 
 
 @pytest.mark.parametrize(("release", "shown"), [("3.9", ""), ("4.0", "a")])
-def test_until_3_9_an_unstable_group_hides_its_assignments(release: str, shown: str) -> None:
+def test_unstable_group_hides_assignments_before_4_0(release: str, shown: str) -> None:
     with on_the_wire(kafka_version=release) as wire:
         joined(wire)
         member = described(wire, 5)["members"][0]["member_id"]
@@ -75,7 +75,7 @@ def test_until_3_9_an_unstable_group_hides_its_assignments(release: str, shown: 
         assert [(one["member_metadata"], one["member_assignment"]) for one in group["members"]] == [("", shown)]
 
 
-def test_another_broker_cannot_tell() -> None:
+def test_other_broker_returns_not_coordinator() -> None:
     with on_the_wire(3) as wire:
         coordinator = wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})["node_id"]
         told = wire.ask("DescribeGroups", 5, {"groups": ["g"]}, coordinator % 3 + 1)["groups"][0]

@@ -1,4 +1,4 @@
-"""DescribeProducers: what a partition remembers of those who wrote to it."""
+"""DescribeProducers: the producer state of partitions."""
 
 from collections.abc import Iterator
 
@@ -20,12 +20,12 @@ def ask(wire: Wire, topic: str = "t", index: int = 0, node: int = 1) -> Plain:
     return found
 
 
-def test_who_wrote_without_an_id_is_not_remembered(wire: Wire) -> None:
+def test_producer_without_id_is_not_listed(wire: Wire) -> None:
     wire.produce(batch(b"a"))
     assert ask(wire)["active_producers"] == []
 
 
-def test_the_last_sequence_and_time_of_each_producer(wire: Wire) -> None:
+def test_last_sequence_and_timestamp_of_each_producer_are_returned(wire: Wire) -> None:
     wire.produce(batch(b"a", b"b", time=1000, producer_id=7, producer_epoch=1, base_sequence=0))
     wire.produce(batch(b"c", time=5000, producer_id=7, producer_epoch=1, base_sequence=2))
     wire.produce(batch(b"d", time=9000, producer_id=8, producer_epoch=0, base_sequence=0))
@@ -41,7 +41,7 @@ def test_the_last_sequence_and_time_of_each_producer(wire: Wire) -> None:
     }
 
 
-def test_an_open_transaction_tells_where_it_began() -> None:
+def test_open_transaction_has_a_start_offset() -> None:
     with on_the_wire(kafka_version="3.5") as wire:  # before transactions were verified
         wire.produce(batch(b"a"))
         records = batch(b"b", producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True)
@@ -58,17 +58,17 @@ def test_an_open_transaction_tells_where_it_began() -> None:
         ("not a name", 0, Code.INVALID_TOPIC_EXCEPTION),
     ],
 )
-def test_what_is_not_there(wire: Wire, topic: str, index: int, code: Code) -> None:
+def test_missing_partition_is_refused(wire: Wire, topic: str, index: int, code: Code) -> None:
     found = ask(wire, topic, index)
     assert (found["error_code"], found["active_producers"]) == (code, [])
 
 
-def test_a_follower_answers_too(wire: Wire) -> None:
+def test_follower_answers(wire: Wire) -> None:
     wire.produce(batch(b"a", producer_id=7, producer_epoch=0, base_sequence=0))
     assert ask(wire, node=2) == ask(wire, node=1)
     assert [producer["producer_id"] for producer in ask(wire, node=2)["active_producers"]] == [7]
 
 
-def test_a_broker_that_holds_no_replica_says_so(wire: Wire) -> None:
+def test_broker_without_replica_returns_an_error(wire: Wire) -> None:
     wire.cluster.create_topic("single", assignments=[[1]])
     assert ask(wire, "single", node=2)["error_code"] == Code.NOT_LEADER_OR_FOLLOWER

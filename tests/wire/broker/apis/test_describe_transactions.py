@@ -1,4 +1,4 @@
-"""DescribeTransactions: the state of a transactional id."""
+"""DescribeTransactions: the states of transactional ids."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ def tx() -> Iterator[Tx]:
         yield opened
 
 
-def test_nothing_is_open(tx: Tx) -> None:
+def test_transactional_id_without_transaction_is_empty(tx: Tx) -> None:
     assert tx.describe() == {
         "error_code": Code.NONE,
         "transactional_id": "x",
@@ -27,7 +27,7 @@ def test_nothing_is_open(tx: Tx) -> None:
     }
 
 
-def test_an_open_transaction_tells_its_partitions(tx: Tx) -> None:
+def test_open_transaction_is_described_with_its_partitions(tx: Tx) -> None:
     tx.wire.cluster.create_topic("many", 3)
     before_ms = tx.wire.cluster.server.clock.now_ms()
     assert tx.add(("many", 2), ("t", 0), ("many", 0)) == Code.NONE
@@ -38,7 +38,7 @@ def test_an_open_transaction_tells_its_partitions(tx: Tx) -> None:
 
 
 @pytest.mark.parametrize(("committed", "state"), [(True, "CompleteCommit"), (False, "CompleteAbort")])
-def test_how_it_ended(tx: Tx, committed: bool, state: str) -> None:
+def test_completed_transaction_has_its_final_state(tx: Tx, committed: bool, state: str) -> None:
     assert tx.add() == Code.NONE
     assert tx.end(committed) == Code.NONE
     found = tx.describe()
@@ -46,14 +46,14 @@ def test_how_it_ended(tx: Tx, committed: bool, state: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "code"), [("", Code.INVALID_REQUEST), ("y", Code.TRANSACTIONAL_ID_NOT_FOUND)])
-def test_what_is_not_there(tx: Tx, name: str, code: Code) -> None:
+def test_unknown_transactional_id_is_refused(tx: Tx, name: str, code: Code) -> None:
     tx.transactional_id = name
     found = tx.describe()
     assert found["error_code"] == code
     assert (found["transaction_state"], found["producer_id"], found["topics"]) == ("", 0, [])
 
 
-def test_only_the_coordinator_knows() -> None:
+def test_other_broker_returns_not_coordinator() -> None:
     with producing(2) as tx:
         tx.node = 3 - tx.node
         assert tx.describe()["error_code"] == Code.NOT_COORDINATOR

@@ -1,4 +1,4 @@
-"""EndTxn: a transaction is decided, and its records become visible or never do."""
+"""EndTxn: commits and aborts, their markers and the epochs that follow."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ def stable(tx: Tx) -> int:
 
 @pytest.mark.parametrize("version", range(6))
 @pytest.mark.parametrize("committed", [True, False])
-def test_the_marker_comes_after_the_records(tx: Tx, version: int, committed: bool) -> None:
+def test_marker_follows_the_records(tx: Tx, version: int, committed: bool) -> None:
     assert tx.add() == Code.NONE
     assert tx.send(b"a", b"b")["error_code"] == Code.NONE
     assert stable(tx) == 0
@@ -31,16 +31,16 @@ def test_the_marker_comes_after_the_records(tx: Tx, version: int, committed: boo
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_up_to_v4_the_epoch_stays(tx: Tx, version: int) -> None:
+def test_epoch_stays_the_same_before_v5(tx: Tx, version: int) -> None:
     for value in (b"a", b"b"):
         assert tx.add() == Code.NONE
         assert tx.send(value)["error_code"] == Code.NONE
         assert tx.end(version=version) == Code.NONE
-    assert tx.end(version=version) == Code.NONE  # asked once more
+    assert tx.end(version=version) == Code.NONE  # a retry
     assert tx.end(committed=False, version=version) == Code.INVALID_TXN_STATE
 
 
-def test_from_v5_on_each_transaction_has_its_epoch(tx: Tx) -> None:
+def test_epoch_is_bumped_by_each_transaction_since_v5(tx: Tx) -> None:
     for epoch in range(3):
         assert tx.epoch == epoch
         assert tx.send(b"a", version=12)["error_code"] == Code.NONE
@@ -48,7 +48,7 @@ def test_from_v5_on_each_transaction_has_its_epoch(tx: Tx) -> None:
     assert stable(tx) == 6
 
 
-def test_from_v5_on_who_asks_again_comes_with_the_epoch_before(tx: Tx) -> None:
+def test_retry_with_the_previous_epoch_succeeds_since_v5(tx: Tx) -> None:
     assert tx.send(b"a", version=12)["error_code"] == Code.NONE
     assert tx.end(version=5) == Code.NONE
     tx.epoch -= 1
@@ -57,14 +57,14 @@ def test_from_v5_on_who_asks_again_comes_with_the_epoch_before(tx: Tx) -> None:
     assert tx.epoch == 1
 
 
-def test_from_v5_on_nothing_may_be_aborted_but_not_committed(tx: Tx) -> None:
+def test_empty_transaction_may_be_aborted_but_not_committed_since_v5(tx: Tx) -> None:
     assert tx.end(version=5) == Code.INVALID_TXN_STATE
     assert tx.end(committed=False, version=5) == Code.NONE
     assert tx.epoch == 1
 
 
 @pytest.mark.parametrize(("version", "code"), [(0, Code.INVALID_PRODUCER_EPOCH), (2, Code.PRODUCER_FENCED)])
-def test_another_epoch_is_fenced(tx: Tx, version: int, code: Code) -> None:
+def test_other_epoch_is_fenced(tx: Tx, version: int, code: Code) -> None:
     assert tx.add() == Code.NONE
     tx.epoch += 1
     assert tx.end(version=version) == code
@@ -72,7 +72,7 @@ def test_another_epoch_is_fenced(tx: Tx, version: int, code: Code) -> None:
     assert tx.end(version=version) == code
 
 
-def test_what_is_not_known(tx: Tx) -> None:
+def test_unknown_producer_is_refused(tx: Tx) -> None:
     tx.transactional_id = "y"
     assert tx.end() == Code.INVALID_PRODUCER_ID_MAPPING
     tx.transactional_id = ""

@@ -1,7 +1,8 @@
-"""Fetch: what ends a wait, sessions whose requests wait, fetches of replicas, and how releases differ.
+"""Fetch: waiting requests, sessions, replicas and differences between releases.
 
-These tests look into the broker (its purgatory, its clock, its log) or need several brokers. What one request to one
-broker shows is tested in tests/wire/behaviour, which also asks Apache Kafka; what a log returns in tests/unit/storage.
+These tests access internals of the broker (its purgatory, clock and logs) or need several brokers. Single requests to
+one broker are tested in tests/wire/behaviour, which also runs against Apache Kafka, and reads of a log in
+tests/unit/storage.
 """
 
 from collections.abc import Iterator
@@ -32,14 +33,14 @@ def wire(shared: Wire) -> Wire:
 
 @pytest.fixture
 def still() -> Iterator[Wire]:
-    """One broker on a clock that stands still."""
+    """One broker with a manual clock."""
     with on_the_wire(clock=ManualClock()) as wire:
         yield wire
 
 
 @pytest.fixture
 def three() -> Iterator[Wire]:
-    """Three brokers with a topic "t" that 1 leads."""
+    """Three brokers with a topic "t" that broker 1 leads."""
     with on_the_wire(3) as wire:
         yield wire
 
@@ -51,7 +52,7 @@ def advance(wire: Wire, ms: int) -> None:
 
 
 def waits(wire: Wire, node: int = 1) -> bool:
-    """Whether a request waits, once everything that was set off has happened."""
+    """Return True if a request waits after all scheduled callbacks have run."""
     return wire.cluster.server.call(lambda: len(wire.cluster.server.nodes[node].purgatory)) == 1
 
 
@@ -60,7 +61,7 @@ def values(answer: Plain) -> list[str]:
 
 
 def several(wire: Wire, offsets: dict[int, int], **more: int) -> Plain:
-    """A request for partitions of "t", in this order, from these offsets on."""
+    """Return a request for partitions of "t", in this order, with these fetch offsets."""
     body = wire.fetch_body(**more)
     [first] = body["topics"][0]["partitions"]
     body["topics"][0]["partitions"] = [
@@ -69,10 +70,10 @@ def several(wire: Wire, offsets: dict[int, int], **more: int) -> Plain:
     return body
 
 
-# What ends a wait
+# Completion of waiting requests
 
 
-def test_too_few_bytes_do_not_end_a_wait(still: Wire) -> None:
+def test_waiting_fetch_needs_min_bytes(still: Wire) -> None:
     records = batch(b"a")
     with still.waiting("Fetch", 12, still.fetch_body(wait_ms=5000, min_bytes=2 * len(records))) as receive:
         still.produce(records)
@@ -81,7 +82,7 @@ def test_too_few_bytes_do_not_end_a_wait(still: Wire) -> None:
         assert values(fetched(receive())) == ["a", "a"]
 
 
-def test_when_the_time_is_up_there_is_what_there_is(still: Wire) -> None:
+def test_fetch_returns_available_records_after_max_wait_ms(still: Wire) -> None:
     with still.waiting("Fetch", 12, still.fetch_body(wait_ms=5000, min_bytes=1000)) as receive:
         still.produce(batch(b"a"))
         advance(still, 4999)
@@ -90,17 +91,17 @@ def test_when_the_time_is_up_there_is_what_there_is(still: Wire) -> None:
         assert values(fetched(receive())) == ["a"]
 
 
-def test_a_partition_counts_no_more_than_it_may_give(still: Wire) -> None:
+def test_partition_counts_up_to_its_max_bytes(still: Wire) -> None:
     records = batch(b"a" * 500)
     body = still.fetch_body(wait_ms=5000, min_bytes=300, partition_max_bytes=200)
     with still.waiting("Fetch", 12, body) as receive:
         still.produce(records)
         assert waits(still)
         advance(still, 5000)
-        assert values(fetched(receive()))  # the first batch comes whole all the same
+        assert values(fetched(receive()))  # the first batch is complete nevertheless
 
 
-def test_another_partition_does_not_end_a_wait(wire: Wire) -> None:
+def test_produce_to_another_partition_does_not_complete_a_fetch(wire: Wire) -> None:
     with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000)) as receive:
         wire.produce(batch(b"elsewhere"), index=1)
         assert waits(wire)
@@ -108,7 +109,7 @@ def test_another_partition_does_not_end_a_wait(wire: Wire) -> None:
         assert values(fetched(receive())) == ["here"]
 
 
-def test_a_new_segment_ends_a_wait(wire: Wire) -> None:
+def test_new_segment_completes_a_fetch(wire: Wire) -> None:
     wire.produce(batch(b"a"))
     with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000, min_bytes=100_000)) as receive:
         wire.cluster.server.call(wire.log().roll)
@@ -117,7 +118,7 @@ def test_a_new_segment_ends_a_wait(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("version", [12, 13])
-def test_a_topic_that_is_deleted_ends_a_wait(wire: Wire, version: int) -> None:
+def test_topic_deletion_completes_a_fetch(wire: Wire, version: int) -> None:
     named = {"topic_id": wire.cluster.server.metadata.topics["t"].topic_id.hex()} if version >= 13 else {}
     with wire.waiting("Fetch", version, wire.fetch_body(version=version, wait_ms=60_000, **named)) as receive:
         wire.cluster.delete_topic("t")
@@ -126,7 +127,7 @@ def test_a_topic_that_is_deleted_ends_a_wait(wire: Wire, version: int) -> None:
     assert {name: answer[name] for name in NOTHING} == NOTHING
 
 
-def test_deleted_records_below_a_fetch_do_not_end_its_wait(still: Wire) -> None:
+def test_deletion_of_earlier_records_does_not_complete_a_fetch(still: Wire) -> None:
     still.produce(batch(b"a", b"b"))
     with still.waiting("Fetch", 12, still.fetch_body(offset=2, wait_ms=5000)) as receive:
         still.cluster.server.call(lambda: still.cluster.server.leadership.leader_of("t", 0).delete_records(1))
@@ -135,13 +136,13 @@ def test_deleted_records_below_a_fetch_do_not_end_its_wait(still: Wire) -> None:
         assert fetched(receive())["log_start_offset"] == 1
 
 
-def test_a_client_that_goes_away_is_forgotten(wire: Wire) -> None:
+def test_disconnected_client_leaves_no_waiting_fetch(wire: Wire) -> None:
     with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000)):
         wire.connections.pop((1, "waiting")).close()
         wire.until(lambda: len(wire.cluster.server.nodes[1].purgatory) == 0)
 
 
-def test_requests_behind_a_fetch_that_waits_are_served_after_it(wire: Wire) -> None:
+def test_requests_after_a_waiting_fetch_are_served_after_it(wire: Wire) -> None:
     with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000)) as receive:
         connection = wire.connection(1, "waiting")
         behind = connection.send("ApiVersions", 0, {})
@@ -152,7 +153,7 @@ def test_requests_behind_a_fetch_that_waits_are_served_after_it(wire: Wire) -> N
         assert connection.receive(behind)["error_code"] == Code.NONE
 
 
-def test_two_that_wait_for_the_same_are_both_answered(wire: Wire) -> None:
+def test_two_fetches_that_wait_for_the_same_partition_both_complete(wire: Wire) -> None:
     sent = [
         (wire.connection(1, name), wire.connection(1, name).send("Fetch", 12, wire.fetch_body(wait_ms=60_000)))
         for name in ("one", "two")
@@ -162,10 +163,10 @@ def test_two_that_wait_for_the_same_are_both_answered(wire: Wire) -> None:
     assert [values(fetched(connection.receive(number))) for connection, number in sent] == [["a"], ["a"]]
 
 
-# What is answered at once
+# Immediate responses
 
 
-def test_an_unknown_partition_comes_last_and_does_not_end_a_wait(wire: Wire) -> None:
+def test_unknown_partition_comes_last_and_does_not_complete_a_fetch(wire: Wire) -> None:
     with wire.waiting("Fetch", 12, several(wire, {77: 0, 0: 0}, wait_ms=60_000)) as receive:
         wire.produce(batch(b"a"))
         [topic] = receive()["responses"]
@@ -173,11 +174,11 @@ def test_an_unknown_partition_comes_last_and_does_not_end_a_wait(wire: Wire) -> 
     assert topic["partitions"][1]["aborted_transactions"] == []
 
 
-def test_no_partition_at_all_is_answered_at_once(wire: Wire) -> None:
+def test_fetch_without_partitions_returns_immediately(wire: Wire) -> None:
     assert wire.ask("Fetch", 12, {"max_wait_ms": 60_000, "min_bytes": 1, "session_epoch": -1})["responses"] == []
 
 
-def test_a_diverged_reader_is_told_at_once(wire: Wire) -> None:
+def test_diverging_fetch_returns_immediately(wire: Wire) -> None:
     wire.produce(batch(b"a"))
     answer = wire.fetch(offset=40, last_fetched_epoch=0, wait_ms=60_000)
     assert (answer["error_code"], answer["diverging_epoch"]) == (Code.NONE, {"epoch": 0, "end_offset": 1})
@@ -187,12 +188,12 @@ def test_a_diverged_reader_is_told_at_once(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("limit", [{"partition_max_bytes": -1}, {"max_bytes": -1}], ids=["partition", "request"])
-def test_a_negative_limit_is_an_error(wire: Wire, limit: dict[str, int]) -> None:
+def test_negative_limit_is_refused(wire: Wire, limit: dict[str, int]) -> None:
     wire.produce(batch(b"a"))
     assert wire.fetch(**limit)["error_code"] == Code.UNKNOWN_SERVER_ERROR
 
 
-def test_the_broker_has_a_limit_too() -> None:
+def test_broker_limits_the_response_size() -> None:
     with on_the_wire(config={"fetch.max.bytes": "1024"}) as wire:
         for _ in range(5):
             wire.produce(batch(b"x" * 400))
@@ -204,7 +205,7 @@ def test_the_broker_has_a_limit_too() -> None:
 
 
 def session(wire: Wire, number: int, epoch: int, *offsets: int, version: int = 12, **more: Plain) -> Plain:
-    """A request of a session: partitions 0, 1, ... of "t" from these offsets on."""
+    """Send a request of a session for partitions 0, 1, ... of "t" with these fetch offsets."""
     body = several(wire, dict(enumerate(offsets)))
     return wire.ask("Fetch", version, {**body, "session_id": number, "session_epoch": epoch, **more})
 
@@ -213,7 +214,7 @@ def told(answer: Plain) -> list[int]:
     return [partition["partition_index"] for topic in answer["responses"] for partition in topic["partitions"]]
 
 
-def test_a_waiting_session_is_woken_by_any_of_its_partitions(wire: Wire) -> None:
+def test_any_partition_of_a_session_completes_its_fetch(wire: Wire) -> None:
     number = session(wire, 0, 0, 0, 0, 0)["session_id"]
     body = {"max_wait_ms": 60_000, "min_bytes": 1, "session_id": number, "session_epoch": 1}
     with wire.waiting("Fetch", 12, body) as receive:
@@ -222,7 +223,7 @@ def test_a_waiting_session_is_woken_by_any_of_its_partitions(wire: Wire) -> None
     assert (answer["session_id"], told(answer)) == (number, [2])
 
 
-def test_what_is_forgotten_does_not_wake_a_session(wire: Wire) -> None:
+def test_forgotten_partition_does_not_complete_a_session_fetch(wire: Wire) -> None:
     number = session(wire, 0, 0, 0, 0)["session_id"]
     forgotten = [{"topic": "t", "partitions": [1]}]
     body = {"max_wait_ms": 60_000, "min_bytes": 1, "session_id": number, "session_epoch": 1}
@@ -233,7 +234,7 @@ def test_what_is_forgotten_does_not_wake_a_session(wire: Wire) -> None:
         assert told(receive()) == [0]
 
 
-def test_a_topic_deleted_in_a_session_is_told_as_an_error_each_time(wire: Wire) -> None:
+def test_deleted_topic_of_a_session_returns_an_error_every_time(wire: Wire) -> None:
     number = session(wire, 0, 0, 0)["session_id"]
     wire.cluster.delete_topic("t")
     for epoch in (1, 2):
@@ -243,8 +244,8 @@ def test_a_topic_deleted_in_a_session_is_told_as_an_error_each_time(wire: Wire) 
     assert fetched(session(wire, number, 3))["error_code"] == Code.NONE
 
 
-def test_session_of_a_topic_that_was_created_anew_is_told_that_its_id_is_inconsistent(wire: Wire) -> None:
-    """The session remembers the name by its id (ReplicaManager.readFromLog, KIP-516)."""
+def test_session_with_a_recreated_topic_returns_inconsistent_topic_id(wire: Wire) -> None:
+    """The session keeps the name for the topic id (ReplicaManager.readFromLog, KIP-516)."""
     body = wire.fetch_body(version=13, topic_id=topic_id_of(wire), session_epoch=0)
     number = wire.ask("Fetch", 13, body)["session_id"]
     wire.cluster.delete_topic("t")
@@ -255,7 +256,7 @@ def test_session_of_a_topic_that_was_created_anew_is_told_that_its_id_is_inconsi
     assert {name: answer[name] for name in NOTHING} == NOTHING
 
 
-def test_sessions_have_a_limit() -> None:
+def test_number_of_sessions_is_limited() -> None:
     with on_the_wire(config={"max.incremental.fetch.session.cache.slots": "1"}) as wire:
         assert session(wire, 0, 0, 0)["session_id"] > 0
         assert session(wire, 0, 0, 0)["session_id"] == 0
@@ -265,7 +266,7 @@ def test_sessions_have_a_limit() -> None:
 
 
 @pytest.mark.parametrize(("release", "records"), [("3.9", None), ("4.4", [])])
-def test_an_unknown_isolation_level_fails_the_whole_request(release: str, records: list[Plain] | None) -> None:
+def test_unknown_isolation_level_fails_the_whole_request(release: str, records: list[Plain] | None) -> None:
     with on_the_wire(kafka_version=release) as wire:
         answer = wire.ask("Fetch", 12, wire.fetch_body(isolation_level=7))
         assert answer["error_code"] == Code.UNKNOWN_SERVER_ERROR
@@ -279,7 +280,7 @@ def test_an_unknown_isolation_level_fails_the_whole_request(release: str, record
 # Replicas
 
 
-def test_consumers_do_not_see_what_followers_lack(three: Wire) -> None:
+def test_consumer_does_not_see_unreplicated_records(three: Wire) -> None:
     three.cluster.hold_replication(2)
     three.produce(batch(b"a"))
     with three.waiting("Fetch", 12, three.fetch_body(wait_ms=60_000)) as receive:
@@ -287,26 +288,26 @@ def test_consumers_do_not_see_what_followers_lack(three: Wire) -> None:
         assert values(fetched(receive())) == ["a"]
 
 
-def test_a_debugging_reader_sees_no_more_than_a_consumer(three: Wire) -> None:
+def test_debugging_client_sees_no_more_than_a_consumer(three: Wire) -> None:
     three.cluster.hold_replication(2)
     three.produce(batch(b"a"))
     assert values(three.fetch(replica_id=-2)) == []
     assert values(three.fetch(replica_id=-3)) == ["a"]
 
 
-def test_a_consumer_may_wait_at_a_follower(three: Wire) -> None:
+def test_consumer_may_wait_at_a_follower(three: Wire) -> None:
     with three.waiting("Fetch", 12, three.fetch_body(wait_ms=60_000), node=2) as receive:
         three.produce(batch(b"a"))
         assert values(fetched(receive())) == ["a"]
 
 
-def test_a_new_leader_ends_the_wait_of_those_who_need_one(three: Wire) -> None:
+def test_leader_change_completes_a_fetch_from_the_leader(three: Wire) -> None:
     with three.waiting("Fetch", 10, three.fetch_body(version=10, wait_ms=60_000)) as receive:
         three.cluster.elect_leader("t", 0, 2)
         assert fetched(receive())["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
 
 
-def test_a_new_epoch_ends_the_wait_of_those_who_gave_one(three: Wire) -> None:
+def test_new_leader_epoch_completes_a_fetch_with_an_epoch(three: Wire) -> None:
     body = three.fetch_body(version=16, wait_ms=60_000, current_leader_epoch=0, topic_id=topic_id_of(three))
     with three.waiting("Fetch", 16, body) as receive:
         three.cluster.elect_leader("t", 0, 2)
@@ -320,7 +321,7 @@ def topic_id_of(wire: Wire) -> str:
 
 
 @pytest.mark.parametrize(("release", "endpoints"), [("3.9", [2]), ("4.4", [])])
-def test_followers_are_told_where_leaders_are_before_4_0(release: str, endpoints: list[int]) -> None:
+def test_follower_receives_node_endpoints_before_4_0(release: str, endpoints: list[int]) -> None:
     with on_the_wire(3, kafka_version=release) as wire:
         wire.cluster.elect_leader("t", 0, 2)
         state = {"replica_state": {"replica_id": 3, "replica_epoch": -1}}
@@ -330,12 +331,12 @@ def test_followers_are_told_where_leaders_are_before_4_0(release: str, endpoints
         assert [node["node_id"] for node in answer.get("node_endpoints", [])] == endpoints
 
 
-def test_fetch_with_an_epoch_of_a_broker_that_is_no_replica_is_of_an_unknown_epoch(three: Wire) -> None:
-    """Partition.followerReplicaOrThrow: the leader may not have heard yet that it is one."""
+def test_fetch_with_epoch_of_a_broker_without_replica_returns_unknown_leader_epoch(three: Wire) -> None:
+    """Partition.followerReplicaOrThrow: the leader may not know yet that the broker is a replica."""
     assert three.fetch(replica_id=77, current_leader_epoch=0)["error_code"] == Code.UNKNOWN_LEADER_EPOCH
 
 
-def test_a_fetch_of_a_follower_says_how_far_it_is(three: Wire) -> None:
+def test_fetch_of_a_follower_reports_its_progress(three: Wire) -> None:
     three.cluster.hold_replication(2)
     three.produce(batch(b"a", b"b", b"c"))
     for offset in (1, 3):
@@ -343,14 +344,14 @@ def test_a_fetch_of_a_follower_says_how_far_it_is(three: Wire) -> None:
         assert three.cluster.log("t").high_watermark == offset
 
 
-def test_a_follower_that_is_far_behind_reads_its_segment_at_once(three: Wire) -> None:
+def test_lagging_follower_reads_its_segment_immediately(three: Wire) -> None:
     three.produce(batch(b"a"))
     three.cluster.server.call(three.log().roll)
     three.produce(batch(b"b"))
     assert values(three.fetch(replica_id=2, wait_ms=60_000, min_bytes=100_000)) == ["a"]
 
 
-def test_a_consumer_is_sent_to_the_replica_of_its_rack() -> None:
+def test_consumer_is_redirected_to_the_replica_in_its_rack() -> None:
     selector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
     with on_the_wire(3, config={"replica.selector.class": selector}) as wire:
         for node, rack in ((1, "a"), (2, "b"), (3, "c")):
@@ -364,10 +365,10 @@ def test_a_consumer_is_sent_to_the_replica_of_its_rack() -> None:
         assert values(wire.fetch(version=12, rack_id="b", node=2)) == ["a"]
 
 
-# A broker that stops
+# Shutdown of a broker
 
 
-def test_a_fetch_that_waits_when_its_broker_stops_loses_its_connection() -> None:
+def test_broker_stop_closes_the_connection_of_a_waiting_fetch() -> None:
     with on_the_wire(2) as wire:
         connection = wire.connection(1)
         sent = connection.send("Fetch", 12, wire.fetch_body(wait_ms=60_000))

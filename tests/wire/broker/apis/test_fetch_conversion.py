@@ -1,4 +1,4 @@
-"""Down-conversion: which clients get which format, and who is refused."""
+"""Down-conversion: the message format that each version receives, and refused requests."""
 
 from collections.abc import Iterator
 
@@ -34,7 +34,7 @@ def test_uncompressed_records_below_the_offset_are_left_out(wire: Wire) -> None:
     assert [entry["offset"] for entry in wire.fetch(version=3, offset=1)["records"]] == [1, 2]
 
 
-def test_a_compressed_batch_becomes_a_wrapper_with_all_its_records(wire: Wire) -> None:
+def test_compressed_batch_is_converted_to_a_wrapper_message_with_all_records(wire: Wire) -> None:
     wire.produce(batch(b"a", b"b", b"c", codec=Codec.GZIP))
     [wrapper] = wire.fetch(version=3, offset=1)["records"]
     assert (wrapper["offset"], wrapper["codec"]) == (2, "gzip")
@@ -48,18 +48,18 @@ def test_zstd_cannot_be_converted(wire: Wire, version: int) -> None:
     assert (answer["error_code"], answer["records"]) == (Code.UNSUPPORTED_COMPRESSION_TYPE, None)
 
 
-def test_zstd_of_a_producers_choice_goes_to_v4_as_it_is(wire: Wire) -> None:
+def test_zstd_batch_of_a_producer_is_returned_unconverted_to_v4(wire: Wire) -> None:
     wire.produce(batch(b"a", codec=Codec.ZSTD))
     assert [entry["codec"] for entry in wire.fetch(version=4)["records"]] == ["zstd"]
 
 
 @pytest.mark.parametrize(("version", "code"), [(9, Code.UNSUPPORTED_COMPRESSION_TYPE), (10, Code.NONE)])
-def test_a_zstd_topic_is_refused_below_v10_even_when_it_is_empty(wire: Wire, version: int, code: Code) -> None:
+def test_zstd_topic_is_refused_before_v10_even_if_empty(wire: Wire, version: int, code: Code) -> None:
     with_config(wire, compression_type="zstd")
     assert wire.fetch(version=version)["error_code"] == code
 
 
-def test_4_0_gives_zstd_topics_to_all() -> None:
+def test_zstd_topic_is_returned_to_all_versions_since_4_0() -> None:
     with on_the_wire(kafka_version="4.4", topic_config={"compression.type": "zstd"}) as wire:
         wire.produce(batch(b"a"))
         assert [entry["codec"] for entry in wire.fetch(version=4)["records"]] == ["zstd"]
@@ -67,7 +67,7 @@ def test_4_0_gives_zstd_topics_to_all() -> None:
 
 @pytest.mark.parametrize("offset", [0, 99], ids=["readable", "out of range"])
 @pytest.mark.parametrize(("version", "refused"), [(0, True), (3, True), (4, False)])
-def test_where_conversion_is_switched_off_old_versions_are_refused_whatever_they_ask(
+def test_disabled_conversion_refuses_old_versions_for_any_offset(
     wire: Wire, version: int, refused: bool, offset: int
 ) -> None:
     with_config(wire, message_downconversion_enable="false")
@@ -77,7 +77,7 @@ def test_where_conversion_is_switched_off_old_versions_are_refused_whatever_they
     assert answer["error_code"] == expected
 
 
-def test_one_partition_that_cannot_be_converted_does_not_spoil_its_neighbours(wire: Wire) -> None:
+def test_partition_that_cannot_be_converted_does_not_affect_others(wire: Wire) -> None:
     wire.cluster.create_topic("other", 1)
     wire.produce(batch(b"a", codec=Codec.ZSTD))
     wire.produce(batch(b"b"), topic="other")
@@ -93,7 +93,7 @@ def test_one_partition_that_cannot_be_converted_does_not_spoil_its_neighbours(wi
 # Topics in old formats
 
 
-def test_what_is_old_already_is_not_converted() -> None:
+def test_records_in_the_old_format_are_not_converted() -> None:
     with on_the_wire(kafka_version="2.8", topic_config={"message.format.version": "0.10.2"}) as wire:
         wire.produce(build_message_set(1, numbered([(1000, None, b"a", ())])), version=2)
         for version in (2, 4, 11):
@@ -101,7 +101,7 @@ def test_what_is_old_already_is_not_converted() -> None:
         assert [entry["magic"] for entry in wire.fetch(version=1)["records"]] == [0]
 
 
-def test_conversion_may_be_off_where_there_is_nothing_to_convert() -> None:
+def test_disabled_conversion_allows_records_in_the_old_format() -> None:
     config = {"message.format.version": "0.9.0", "message.downconversion.enable": "false"}
     with on_the_wire(kafka_version="2.8", topic_config=config) as wire:
         wire.produce(build_message_set(0, numbered([(-1, None, b"a", ())])), version=0)
@@ -111,7 +111,7 @@ def test_conversion_may_be_off_where_there_is_nothing_to_convert() -> None:
 # Waiting
 
 
-def test_what_a_wait_brings_is_converted_too(wire: Wire) -> None:
+def test_records_of_a_waiting_fetch_are_converted(wire: Wire) -> None:
     body = wire.fetch_body(version=2, wait_ms=60_000)
     del body["session_epoch"]
     with wire.waiting("Fetch", 2, body) as receive:

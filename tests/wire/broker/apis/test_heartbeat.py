@@ -1,4 +1,4 @@
-"""Heartbeat over the wire, in every version."""
+"""Heartbeat in every version."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ def wire() -> Iterator[Wire]:
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_a_member_is_alive_in_its_generation(wire: Wire, version: int) -> None:
+def test_heartbeat_of_a_member_succeeds_in_its_generation(wire: Wire, version: int) -> None:
     group_id = f"v{version}"
     member = wire.ask("JoinGroup", 3, join_body(group_id))["member_id"]
     for generation, code in ((1, Code.NONE), (0, Code.ILLEGAL_GENERATION), (2, Code.ILLEGAL_GENERATION)):
@@ -27,7 +27,7 @@ def test_a_member_is_alive_in_its_generation(wire: Wire, version: int) -> None:
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_nobody_is_alive_in_a_group_that_is_not_there(wire: Wire, version: int) -> None:
+def test_heartbeat_to_a_missing_group_returns_unknown_member_id(wire: Wire, version: int) -> None:
     for group_id, code in (("", Code.INVALID_GROUP_ID), ("unknown", Code.UNKNOWN_MEMBER_ID)):
         asked = {"group_id": group_id, "generation_id": 1, "member_id": "m"}
         assert wire.ask("Heartbeat", version, asked)["error_code"] == code

@@ -1,4 +1,4 @@
-"""InitProducerId: without a transactional id every request gets a new id, with one the next epoch."""
+"""InitProducerId: new ids for idempotent producers, and the next epoch for transactional producers."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,17 +22,17 @@ def ask(wire: Wire, version: int = 4, node: int = 1, **more: object) -> Plain:
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_each_request_gets_an_id_of_its_own_at_epoch_0(wire: Wire, version: int) -> None:
+def test_each_request_returns_a_new_id_with_epoch_0(wire: Wire, version: int) -> None:
     answers = [ask(wire, version) for _ in range(3)]
     assert {(answer["error_code"], answer["producer_epoch"]) for answer in answers} == {(Code.NONE, 0)}
     assert len({answer["producer_id"] for answer in answers}) == 3
 
 
-def test_brokers_do_not_give_the_same_id(wire: Wire) -> None:
+def test_brokers_allocate_different_ids(wire: Wire) -> None:
     assert ask(wire, node=1)["producer_id"] != ask(wire, node=2)["producer_id"]
 
 
-def test_the_id_that_a_producer_has_changes_nothing(wire: Wire) -> None:
+def test_current_id_without_transactional_id_is_ignored(wire: Wire) -> None:
     first = ask(wire)["producer_id"]
     answer = ask(wire, producer_id=first, producer_epoch=5)
     assert (answer["error_code"], answer["producer_epoch"]) == (Code.NONE, 0)
@@ -40,38 +40,38 @@ def test_the_id_that_a_producer_has_changes_nothing(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize(("producer_id", "epoch"), [(-1, 5), (5, -1)])
-def test_an_id_without_an_epoch_is_invalid_and_the_other_way_round(wire: Wire, producer_id: int, epoch: int) -> None:
+def test_id_without_epoch_and_epoch_without_id_are_invalid(wire: Wire, producer_id: int, epoch: int) -> None:
     answer = ask(wire, producer_id=producer_id, producer_epoch=epoch)
     assert (answer["error_code"], answer["producer_id"]) == (Code.INVALID_REQUEST, -1)
 
 
-def test_an_empty_transactional_id_is_invalid(wire: Wire) -> None:
+def test_empty_transactional_id_is_invalid(wire: Wire) -> None:
     answer = ask(wire, transactional_id="")
     assert (answer["error_code"], answer["producer_id"], answer["producer_epoch"]) == (Code.INVALID_REQUEST, -1, -1)
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_a_transactional_id_keeps_its_producer_id(version: int) -> None:
+def test_transactional_id_keeps_its_producer_id(version: int) -> None:
     with producing() as tx:
         first = tx.producer_id
         assert tx.init(version=version) == Code.NONE
         assert (tx.producer_id, tx.epoch) == (first, 1)
 
 
-def test_only_the_coordinator_gives_ids_to_transactional_producers() -> None:
+def test_other_broker_returns_not_coordinator() -> None:
     with producing(2) as tx:
         tx.node = 3 - tx.node
         assert tx.init() == Code.NOT_COORDINATOR
 
 
-def test_an_id_can_be_produced_with_at_once(wire: Wire) -> None:
+def test_new_id_can_be_used_immediately(wire: Wire) -> None:
     number = ask(wire)["producer_id"]
     leader = wire.cluster.server.metadata.topics["t"].partitions[0].leader
     records = batch(b"a", producer_id=number, producer_epoch=0, base_sequence=0)
     assert wire.produce(records, node=leader)["error_code"] == Code.NONE
 
 
-def test_ids_of_before_a_restart_are_not_given_again(tmp_path: Path) -> None:
+def test_ids_are_not_reused_after_a_restart(tmp_path: Path) -> None:
     given: list[int] = []
     for _ in range(3):
         with kafkalet.Broker(data_dir=tmp_path) as broker:

@@ -1,4 +1,4 @@
-"""JoinGroup over the wire: what its versions carry, and what is refused before a group is looked at."""
+"""JoinGroup: differences between versions, and requests that are refused before the group is looked up."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,7 @@ def wire() -> Iterator[Wire]:
 
 
 @pytest.mark.parametrize("version", range(10))
-def test_a_member_alone_leads_its_group(wire: Wire, version: int) -> None:
+def test_single_member_is_the_leader(wire: Wire, version: int) -> None:
     group_id = f"v{version}"
     answer = wire.ask("JoinGroup", version, body(group_id))
     if version >= 4:
@@ -37,28 +37,28 @@ def test_a_member_alone_leads_its_group(wire: Wire, version: int) -> None:
 
 
 @pytest.mark.parametrize(("version", "nothing"), [(0, ""), (6, ""), (7, None), (9, None)])
-def test_without_a_protocol_its_name_is_empty_or_null(wire: Wire, version: int, nothing: str | None) -> None:
+def test_missing_protocol_is_empty_or_null_by_version(wire: Wire, version: int, nothing: str | None) -> None:
     answer = wire.ask("JoinGroup", version, body("", "m"))
     assert (answer["error_code"], answer["member_id"]) == (Code.INVALID_GROUP_ID, "m")
     assert (answer["protocol_name"], answer["leader"], answer["generation_id"]) == (nothing, "", -1)
-    answer = wire.ask("JoinGroup", version, body("g", "nobody"))
-    assert (answer["error_code"], answer["member_id"]) == (Code.UNKNOWN_MEMBER_ID, "nobody")
+    answer = wire.ask("JoinGroup", version, body("g", "unknown"))
+    assert (answer["error_code"], answer["member_id"]) == (Code.UNKNOWN_MEMBER_ID, "unknown")
     assert answer["protocol_name"] == nothing
 
 
 @pytest.mark.parametrize("session_timeout_ms", [-1, 0, 5999, 1_800_001])
-def test_a_session_timeout_out_of_bounds_is_refused(wire: Wire, session_timeout_ms: int) -> None:
+def test_session_timeout_out_of_bounds_is_refused(wire: Wire, session_timeout_ms: int) -> None:
     answer = wire.ask("JoinGroup", 5, body(session_timeout_ms=session_timeout_ms))
     assert answer["error_code"] == Code.INVALID_SESSION_TIMEOUT
 
 
 @pytest.mark.parametrize("session_timeout_ms", [6000, 1_800_000])
-def test_the_bounds_themselves_are_allowed(wire: Wire, session_timeout_ms: int) -> None:
+def test_session_timeout_at_its_bounds_is_accepted(wire: Wire, session_timeout_ms: int) -> None:
     answer = wire.ask("JoinGroup", 5, body(session_timeout_ms=session_timeout_ms))
     assert answer["error_code"] == Code.MEMBER_ID_REQUIRED
 
 
-def test_the_bounds_can_be_set() -> None:
+def test_bounds_of_the_session_timeout_can_be_configured() -> None:
     bounds = {"group.min.session.timeout.ms": "10", "group.max.session.timeout.ms": "20"}
     with on_the_wire(config=bounds) as wire:
         wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})
@@ -67,12 +67,12 @@ def test_the_bounds_can_be_set() -> None:
     assert told == [bad, fine, fine, bad]
 
 
-def test_before_anybody_asked_for_a_coordinator_there_is_none() -> None:
+def test_join_before_find_coordinator_returns_not_coordinator() -> None:
     with on_the_wire() as wire:
         assert wire.ask("JoinGroup", 5, body())["error_code"] == Code.NOT_COORDINATOR
 
 
-def test_only_the_coordinator_takes_members() -> None:
+def test_other_broker_returns_not_coordinator() -> None:
     with on_the_wire(3) as wire:
         coordinator = wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})["node_id"]
         told = {node: wire.ask("JoinGroup", 5, body(), node)["error_code"] for node in (1, 2, 3)}
@@ -81,7 +81,7 @@ def test_only_the_coordinator_takes_members() -> None:
     }
 
 
-def test_a_client_that_goes_away_while_it_waits_stays_a_member_until_its_session_ends(wire: Wire) -> None:
+def test_client_that_disconnects_while_joining_stays_a_member_until_its_session_expires(wire: Wire) -> None:
     leader = wire.ask("JoinGroup", 3, body("gone"))["member_id"]
     connection = wire.connection(name="gone")
     connection.send("JoinGroup", 3, body("gone"))
@@ -92,6 +92,6 @@ def test_a_client_that_goes_away_while_it_waits_stays_a_member_until_its_session
 
 
 def described(wire: Wire, group_id: str) -> list[str]:
-    """The members that the coordinator has; in its loop."""
+    """Return the members of a group from the coordinator. Must be called in its event loop."""
     members = wire.cluster.server.brokers[1].coordinators.groups.shard_of(group_id).groups[group_id].members
     return [member.member_id for member in members]

@@ -1,4 +1,4 @@
-"""LeaveGroup over the wire: one member below v3, many since."""
+"""LeaveGroup: one member before v3, several members since."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ def wire() -> Iterator[Wire]:
 
 
 @pytest.mark.parametrize("version", range(3))
-def test_before_v3_the_error_of_the_member_is_that_of_the_answer(wire: Wire, version: int) -> None:
+def test_error_of_the_member_is_the_top_level_error_before_v3(wire: Wire, version: int) -> None:
     group_id = f"v{version}"
     member = wire.ask("JoinGroup", 3, join_body(group_id))["member_id"]
     asked = {"group_id": group_id, "member_id": member}
@@ -29,7 +29,7 @@ def test_before_v3_the_error_of_the_member_is_that_of_the_answer(wire: Wire, ver
 
 
 @pytest.mark.parametrize("version", range(3, 6))
-def test_since_v3_each_member_has_its_own(wire: Wire, version: int) -> None:
+def test_each_member_has_an_error_since_v3(wire: Wire, version: int) -> None:
     group_id = f"v{version}"
     member = wire.ask("JoinGroup", 3, join_body(group_id))["member_id"]
     static = {"member_id": "", "group_instance_id": "i"}
@@ -43,7 +43,7 @@ def test_since_v3_each_member_has_its_own(wire: Wire, version: int) -> None:
 
 
 @pytest.mark.parametrize("version", range(3, 6))
-def test_from_a_group_that_is_not_there_nobody_can_go(wire: Wire, version: int) -> None:
+def test_leaving_a_missing_group_returns_unknown_member_id(wire: Wire, version: int) -> None:
     answer = wire.ask("LeaveGroup", version, {"group_id": "unknown", "members": [{"member_id": "m"}]})
     assert answer["error_code"] == Code.NONE
     assert [left["error_code"] for left in answer["members"]] == [Code.UNKNOWN_MEMBER_ID]

@@ -1,4 +1,4 @@
-"""ListGroups over the wire: all groups, those in some states, those of some types."""
+"""ListGroups: all groups, and filters by state and type."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from .test_join_group import body as join_body
 
 
 def with_groups(wire: Wire) -> Wire:
-    """With a stable group "g" and an empty one, "e"."""
+    """Create a stable group "g" and an empty group "e"."""
     joined(wire)
     wire.ask("JoinGroup", 5, join_body("e"))
     return wire
@@ -35,7 +35,7 @@ def names(groups: list[Plain]) -> str:
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_all_groups(wire: Wire, version: int) -> None:
+def test_request_without_filter_lists_all_groups(wire: Wire, version: int) -> None:
     empty, stable = listed(wire, version)
     assert (empty["group_id"], empty["protocol_type"]) == ("e", "")
     assert (stable["group_id"], stable["protocol_type"]) == ("g", "consumer")
@@ -56,7 +56,7 @@ def test_all_groups(wire: Wire, version: int) -> None:
         (["nonsense"], ""),
     ],
 )
-def test_groups_in_some_states(wire: Wire, states: list[str], found: str) -> None:
+def test_state_filter_selects_groups(wire: Wire, states: list[str], found: str) -> None:
     assert names(listed(wire, 4, states_filter=states)) == found
 
 
@@ -64,19 +64,19 @@ def test_groups_in_some_states(wire: Wire, states: list[str], found: str) -> Non
     ("types", "found"),
     [([], "eg"), (["classic"], "eg"), (["Classic"], "eg"), (["consumer"], ""), (["nonsense"], "")],
 )
-def test_groups_of_some_types(wire: Wire, types: list[str], found: str) -> None:
+def test_type_filter_selects_groups(wire: Wire, types: list[str], found: str) -> None:
     assert names(listed(wire, 5, types_filter=types)) == found
 
 
 @pytest.mark.parametrize(("release", "found"), [("2.8", ["e", "", ""]), ("3.9", ["e", "e", ""]), ("4.0", ["e"] * 3)])
-def test_states_are_compared_as_each_release_does(release: str, found: list[str]) -> None:
+def test_comparison_of_states_depends_on_the_release(release: str, found: list[str]) -> None:
     with on_the_wire(kafka_version=release) as wire:
         with_groups(wire)
         spelt = ("Empty", "empty", " Empty")
         assert [names(listed(wire, 4, states_filter=[state])) for state in spelt] == found
 
 
-def test_each_broker_lists_what_it_coordinates() -> None:
+def test_each_broker_lists_the_groups_it_coordinates() -> None:
     with on_the_wire(3) as wire:
         coordinators = {}
         for group_id in "abcdef":

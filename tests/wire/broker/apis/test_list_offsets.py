@@ -1,7 +1,7 @@
-"""ListOffsets: the order of its checks, who sees how far, and how releases differ.
+"""ListOffsets: the order of the checks, visibility, and differences between releases.
 
-What one request to one broker shows is tested in tests/wire/behaviour, which also asks Apache Kafka; which offset is
-found for a time in tests/unit/storage/test_lookup.py; what a partition hides from consumers in
+Single requests to one broker are tested in tests/wire/behaviour, which also runs against Apache Kafka. Lookups by
+timestamp are tested in tests/unit/storage/test_lookup.py, and the visibility of offsets for consumers in
 tests/unit/broker/cluster/test_partition.py.
 """
 
@@ -25,7 +25,7 @@ def wire() -> Iterator[Wire]:
 
 @pytest.fixture
 def three() -> Iterator[Wire]:
-    """Three brokers with a topic "t" that 1 leads."""
+    """Three brokers with a topic "t" that broker 1 leads."""
     with on_the_wire(3) as wire:
         yield wire
 
@@ -35,7 +35,7 @@ def partition(timestamp: int, index: int = 0, **more: int) -> Plain:
 
 
 def listed(answer: Plain) -> list[tuple[str, list[int]]]:
-    """The partitions of each topic of the answer."""
+    """Return the topics of a response with their partitions."""
     return [(topic["name"], [found["partition_index"] for found in topic["partitions"]]) for topic in answer["topics"]]
 
 
@@ -44,22 +44,22 @@ def error(wire: Wire, version: int, *partitions: Plain, topic: str = "t") -> lis
     return [found["error_code"] for found in answer["topics"][0]["partitions"]]
 
 
-# The order of the checks: twice, time, partition, epoch, lookup
+# The order of the checks: duplicate, timestamp, partition, leader epoch, lookup
 
 
-def test_named_twice_comes_before_a_time_that_nobody_knows(wire: Wire) -> None:
+def test_duplicate_partition_is_checked_before_the_timestamp(wire: Wire) -> None:
     assert set(error(wire, 7, partition(UNKNOWN_TIME), partition(UNKNOWN_TIME))) == {Code.INVALID_REQUEST}
 
 
-def test_named_twice_comes_before_an_unknown_topic(wire: Wire) -> None:
+def test_duplicate_partition_is_checked_before_the_topic(wire: Wire) -> None:
     assert set(error(wire, 7, partition(-1), partition(-1), topic="unknown")) == {Code.INVALID_REQUEST}
 
 
-def test_an_unknown_topic_comes_before_the_epoch(wire: Wire) -> None:
+def test_topic_is_checked_before_the_leader_epoch(wire: Wire) -> None:
     assert error(wire, 7, partition(-1, current_leader_epoch=9), topic="unknown") == [Code.UNKNOWN_TOPIC_OR_PARTITION]
 
 
-def test_the_epoch_comes_before_who_leads(three: Wire) -> None:
+def test_leader_epoch_is_checked_before_the_leader(three: Wire) -> None:
     assert three.list_offset(-1, node=2, current_leader_epoch=9)["error_code"] == Code.UNKNOWN_LEADER_EPOCH
     assert three.list_offset(-1, node=2, current_leader_epoch=0)["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
 
@@ -72,7 +72,7 @@ def test_negative_leader_epoch_other_than_minus_one_is_fenced(wire: Wire, epoch:
 # Epochs
 
 
-def test_the_epoch_is_that_of_the_record_found(three: Wire) -> None:
+def test_response_contains_the_leader_epoch_of_the_record(three: Wire) -> None:
     three.produce(timed(1000), acks=-1)
     three.cluster.elect_leader("t", 0, 2)
     three.produce(timed(2000), acks=-1, node=2)
@@ -81,10 +81,10 @@ def test_the_epoch_is_that_of_the_record_found(three: Wire) -> None:
     assert epochs == {EARLIEST: 0, 1000: 0, 2000: 1, MAX_TIMESTAMP: 1, LATEST: 2}
 
 
-# Who sees how far
+# Visibility for consumers and replicas
 
 
-def test_consumers_see_up_to_the_high_watermark_and_others_the_end(three: Wire) -> None:
+def test_consumer_sees_the_high_watermark_and_replica_the_log_end(three: Wire) -> None:
     three.cluster.hold_replication(2)
     three.produce(timed(1000, 2000))
     assert three.list_offset(LATEST)["offset"] == 0
@@ -92,13 +92,13 @@ def test_consumers_see_up_to_the_high_watermark_and_others_the_end(three: Wire) 
         assert three.list_offset(LATEST, replica_id=replica_id)["offset"] == 2
 
 
-def test_a_debugging_client_may_ask_a_follower(three: Wire) -> None:
+def test_follower_answers_a_debugging_client(three: Wire) -> None:
     three.produce(timed(1000), acks=-1)
     assert three.list_offset(LATEST, node=2, replica_id=-2)["offset"] == 1
     assert three.list_offset(LATEST, node=2, replica_id=3)["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
 
 
-def test_new_leader_that_lags_answers_the_retriable_code_of_the_version(three: Wire) -> None:
+def test_lagging_new_leader_returns_the_retriable_error_of_the_version(three: Wire) -> None:
     three.produce(timed(1000), acks=-1)
     three.cluster.hold_replication(3)
     three.produce(timed(2000))
@@ -114,7 +114,7 @@ def test_new_leader_that_lags_answers_the_retriable_code_of_the_version(three: W
 # Version 0
 
 
-def test_v0_caps_at_the_high_watermark_for_consumers_alone(three: Wire) -> None:
+def test_v0_caps_offsets_at_the_high_watermark_for_consumers_only(three: Wire) -> None:
     three.produce(timed(1000), acks=-1)
     three.cluster.hold_replication(2)
     three.produce(timed(2000))
@@ -122,12 +122,12 @@ def test_v0_caps_at_the_high_watermark_for_consumers_alone(three: Wire) -> None:
     assert three.list_offset(-1, version=0, max_num_offsets=5, replica_id=-2)["old_style_offsets"] == [2, 0]
 
 
-def test_v0_answers_what_is_named_twice_twice(wire: Wire) -> None:
+def test_v0_returns_a_duplicate_partition_twice(wire: Wire) -> None:
     entry = partition(-1, max_num_offsets=1)
     assert error(wire, 0, entry, entry) == [Code.NONE, Code.NONE]
 
 
-def test_v0_knows_no_other_special_times(wire: Wire) -> None:
+def test_v0_refuses_other_special_timestamps(wire: Wire) -> None:
     assert error(wire, 0, partition(-3, max_num_offsets=1)) == [Code.UNSUPPORTED_VERSION]
 
 
@@ -135,13 +135,13 @@ def test_v0_knows_no_other_special_times(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize(("release", "times"), [("3.9", 2), ("4.4", 1)])
-def test_what_is_named_twice_is_answered_once_since_4_0(release: str, times: int) -> None:
+def test_duplicate_partition_is_returned_once_since_4_0(release: str, times: int) -> None:
     with on_the_wire(kafka_version=release) as wire:
         assert error(wire, 7, partition(-1), partition(-1)) == [Code.INVALID_REQUEST] * times
 
 
 @pytest.mark.parametrize(("release", "topics"), [("3.9", [("t", []), ("t", [0])]), ("4.4", [("t", [0])])])
-def test_topics_without_partitions_vanish_since_4_0(release: str, topics: list[tuple[str, list[int]]]) -> None:
+def test_topics_without_partitions_are_left_out_since_4_0(release: str, topics: list[tuple[str, list[int]]]) -> None:
     with on_the_wire(kafka_version=release) as wire:
         asked = [{"name": "t", "partitions": []}, {"name": "t", "partitions": [partition(-1)]}]
         assert listed(wire.ask("ListOffsets", 7, {"topics": asked})) == topics
@@ -156,25 +156,25 @@ def test_topics_without_partitions_vanish_since_4_0(release: str, topics: list[t
         ("4.4", -2, Code.UNKNOWN_SERVER_ERROR),
     ],
 )
-def test_an_unknown_isolation_level(release: str, replica_id: int, code: Code) -> None:
+def test_unknown_isolation_level_is_refused(release: str, replica_id: int, code: Code) -> None:
     with on_the_wire(kafka_version=release) as wire:
         assert wire.list_offset(-1, isolation_level=5, replica_id=replica_id)["error_code"] == code
 
 
-def test_an_unknown_isolation_level_of_3_9_comes_after_bad_times_and_duplicates() -> None:
+def test_unknown_isolation_level_is_checked_after_timestamps_and_duplicates_in_3_9() -> None:
     with on_the_wire(kafka_version="3.9") as wire:
         assert wire.list_offset(UNKNOWN_TIME, isolation_level=5)["error_code"] == Code.UNSUPPORTED_VERSION
 
 
 @pytest.mark.parametrize("timestamp", [0, 1500, UNKNOWN_TIME, MAX_TIMESTAMP])
-def test_topics_without_timestamps_have_no_lookup_by_time(timestamp: int) -> None:
+def test_timestamp_lookup_is_refused_in_topics_without_timestamps(timestamp: int) -> None:
     with on_the_wire(kafka_version="2.8", topic_config={"message.format.version": "0.9.0"}) as wire:
         assert wire.list_offset(timestamp, version=6)["error_code"] == Code.UNSUPPORTED_FOR_MESSAGE_FORMAT
         for special in (LATEST, EARLIEST):
             assert wire.list_offset(special, version=6)["offset"] == 0
 
 
-def test_in_old_formats_the_beginning_has_no_epoch() -> None:
+def test_earliest_has_no_leader_epoch_in_old_formats() -> None:
     with on_the_wire(kafka_version="2.8", topic_config={"message.format.version": "0.10.2"}) as wire:
         wire.produce(batch(b"a"))
         assert wire.list_offset(EARLIEST, version=6)["leader_epoch"] == -1

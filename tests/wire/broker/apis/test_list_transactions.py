@@ -1,4 +1,4 @@
-"""ListTransactions: what a broker coordinates, filtered."""
+"""ListTransactions: the transactional ids of a coordinator, and filters."""
 
 from collections.abc import Iterator
 
@@ -27,14 +27,14 @@ def named(answer: Plain) -> set[str]:
 
 
 def two(wire: Wire) -> tuple[Tx, Tx]:
-    """One that is idle, one with an open transaction."""
+    """Return an idle producer and one with an open transaction."""
     idle, busy = Tx(wire, "idle"), Tx(wire, "busy")
     assert idle.init() == busy.init() == busy.add() == Code.NONE
     return idle, busy
 
 
 @pytest.mark.parametrize("version", range(3))
-def test_without_filters_all_are_listed(wire: Wire, version: int) -> None:
+def test_request_without_filter_lists_all_transactional_ids(wire: Wire, version: int) -> None:
     idle, busy = two(wire)
     assert sorted(ask(wire, version)["transaction_states"], key=lambda each: each["transactional_id"]) == [
         {"transactional_id": "busy", "producer_id": busy.producer_id, "transaction_state": "Ongoing"},
@@ -42,7 +42,7 @@ def test_without_filters_all_are_listed(wire: Wire, version: int) -> None:
     ]
 
 
-def test_by_state_and_unknown_states_are_named(wire: Wire) -> None:
+def test_state_filter_returns_unknown_states(wire: Wire) -> None:
     two(wire)
     answer = ask(wire, state_filters=["Ongoing", "Dead", "Lost", "Lost", "ongoing"])
     assert named(answer) == {"busy"}
@@ -50,13 +50,13 @@ def test_by_state_and_unknown_states_are_named(wire: Wire) -> None:
     assert named(ask(wire, state_filters=["Lost"])) == set()
 
 
-def test_by_producer(wire: Wire) -> None:
+def test_producer_filter_selects_transactional_ids(wire: Wire) -> None:
     _, busy = two(wire)
     assert named(ask(wire, producer_id_filters=[busy.producer_id, 999])) == {"busy"}
     assert named(ask(wire, producer_id_filters=[busy.producer_id], state_filters=["Empty"])) == set()
 
 
-def test_by_duration(wire: Wire) -> None:
+def test_duration_filter_selects_long_transactions(wire: Wire) -> None:
     two(wire)
     assert named(ask(wire, duration_filter=1000, state_filters=["Ongoing"])) == set()
     clock = wire.cluster.server.clock
@@ -77,12 +77,12 @@ def test_by_duration(wire: Wire) -> None:
         (".*[yz]|idle", {"busy", "idle"}),
     ],
 )
-def test_by_pattern(wire: Wire, pattern: str | None, found: set[str]) -> None:
+def test_pattern_selects_matching_transactional_ids(wire: Wire, pattern: str | None, found: set[str]) -> None:
     two(wire)
     assert named(ask(wire, transactional_id_pattern=pattern)) == found
 
 
-def test_a_pattern_may_meet_letters_of_all_the_world(wire: Wire) -> None:
+def test_pattern_matches_non_ascii_transactional_ids(wire: Wire) -> None:
     assert Tx(wire, "größe").init() == Code.NONE
     assert named(ask(wire, transactional_id_pattern="gr..e")) == {"größe"}
     assert named(ask(wire, transactional_id_pattern="gr.e")) == set()
@@ -90,13 +90,13 @@ def test_a_pattern_may_meet_letters_of_all_the_world(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(", "*", "(?=b)busy", r"(b)\1"])
-def test_what_is_no_pattern(wire: Wire, pattern: str) -> None:
+def test_invalid_pattern_is_refused(wire: Wire, pattern: str) -> None:
     answer = ask(wire, transactional_id_pattern=pattern, state_filters=["Lost"])
     assert answer["error_code"] == Code.INVALID_REGULAR_EXPRESSION
     assert answer["transaction_states"] == answer["unknown_state_filters"] == []
 
 
-def test_each_broker_lists_its_own() -> None:
+def test_each_broker_lists_its_own_transactional_ids() -> None:
     with on_the_wire(2) as wire:
         producers = [Tx(wire, f"id-{number}") for number in range(8)]
         for producer in producers:

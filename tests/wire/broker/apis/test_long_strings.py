@@ -1,6 +1,6 @@
-"""The longest strings that a request can carry, in every field of every API: each is answered.
+"""Requests with the longest possible strings in every field of every API.
 
-Error messages repeat what the client sent, and then do not fit: Kafka answers such a request UNKNOWN_SERVER_ERROR.
+An error message that quotes such a string may be too long for the response; Kafka then returns UNKNOWN_SERVER_ERROR.
 """
 
 import struct
@@ -21,12 +21,12 @@ from tests.wire.brokers import Wire, on_the_wire
 LONGEST = "x" * MAX_STRING_BYTES
 ZEROS = {"bool": False, "float64": 0.0, "uuid": bytes(16), "bytes": b"", "records": b"", "string": LONGEST}
 TOPIC, BROKER, GROUP = 2, 4, 32
-# The quota APIs belong to the controller in Kafka and are not part of this.
+# The quota APIs are left out, because the controller handles them in Kafka.
 ASKED = sorted(set(SERVED) - {Api.ALTER_CLIENT_QUOTAS})
 
 
 def filled(cls: Any) -> Any:
-    """A struct with the longest string in every string, and one element in every array."""
+    """Return a struct with the longest possible strings and one element in every array."""
     return cls(**{field.name: value(field) for field in cls.FIELDS})
 
 
@@ -36,7 +36,7 @@ def value(field: Any) -> Any:
 
 
 def ask(wire: Wire, api: Api, version: int, request: Any, client_id: str = "c") -> Any:
-    """The decoded answer; raises Closed if the broker closes the connection instead."""
+    """Send a request and return the decoded response. Raises Closed if the broker closes the connection."""
     endpoint = wire.cluster.server.metadata.endpoints[1]
     connection = Connection(endpoint.host, endpoint.port)
     try:
@@ -56,7 +56,7 @@ def wire() -> Iterator[Wire]:
 
 
 @pytest.mark.parametrize("api", ASKED, ids=str)
-def test_longest_strings_are_answered(wire: Wire, api: Api) -> None:
+def test_requests_with_the_longest_strings_are_answered(wire: Wire, api: Api) -> None:
     low, high = wire.cluster.server.call(lambda: wire.cluster.server.brokers[1].api_versions[api])
     for version in {low, high}:
         assert ask(wire, api, version, filled(request_type(api)), LONGEST)
@@ -72,7 +72,7 @@ def test_resource_of_any_type_with_longest_strings_is_answered(
     assert ask(wire, api, api.versions.high, request)
 
 
-def test_create_topics_whose_error_does_not_fit_answers_unknown_server_error(wire: Wire) -> None:
+def test_create_topics_with_too_long_error_message_returns_unknown_server_error(wire: Wire) -> None:
     for version in (1, 7):
         answer = wire.ask("CreateTopics", version, {"topics": [{"name": LONGEST}]})
         [topic] = answer["topics"]
@@ -83,7 +83,7 @@ def test_create_topics_whose_error_does_not_fit_answers_unknown_server_error(wir
         )
 
 
-def test_describe_configs_whose_error_does_not_fit_answers_unknown_server_error(wire: Wire) -> None:
+def test_describe_configs_with_too_long_error_message_returns_unknown_server_error(wire: Wire) -> None:
     asked = {"resource_type": BROKER, "resource_name": LONGEST, "configuration_keys": None}
     [result] = wire.ask("DescribeConfigs", 4, {"resources": [asked]})["results"]
     text = "The server experienced an unexpected error when processing the request."
@@ -91,7 +91,7 @@ def test_describe_configs_whose_error_does_not_fit_answers_unknown_server_error(
 
 
 @pytest.mark.parametrize("version", [0, 3, 4, 9])
-def test_join_group_whose_member_id_does_not_fit_leaves_no_member(wire: Wire, version: int) -> None:
+def test_join_group_with_too_long_member_id_adds_no_member(wire: Wire, version: int) -> None:
     group_id = f"long-{version}"
     request = request_type(Api.JOIN_GROUP)(
         **{
@@ -107,7 +107,7 @@ def test_join_group_whose_member_id_does_not_fit_leaves_no_member(wire: Wire, ve
     assert wire.cluster.group(group_id).members == []
 
 
-def test_static_member_whose_member_id_does_not_fit_leaves_no_member(wire: Wire) -> None:
+def test_static_join_with_too_long_member_id_adds_no_member(wire: Wire) -> None:
     request = filled(request_type(Api.JOIN_GROUP))
     request.group_id, request.session_timeout_ms, request.member_id = "long-static", 10_000, ""
     answer = ask(wire, Api.JOIN_GROUP, 9, request)
@@ -115,7 +115,7 @@ def test_static_member_whose_member_id_does_not_fit_leaves_no_member(wire: Wire)
     assert wire.cluster.group("long-static").members == []
 
 
-def test_transactional_id_of_32767_bytes_is_kept(wire: Wire) -> None:
+def test_transactional_id_of_32767_bytes_is_accepted(wire: Wire) -> None:
     wire.ask("FindCoordinator", 1, {"key": LONGEST, "key_type": 1})  # creates the internal topic
     answer = wire.ask(
         "InitProducerId",

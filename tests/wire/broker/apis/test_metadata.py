@@ -1,4 +1,4 @@
-"""Metadata: which topics are told and made, and what is said of brokers that are gone."""
+"""Metadata: the topics in a response, automatic creation, and offline brokers."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from kafkalet.protocol.errors import Code
 from tests.recorded.wire import Connection
 from tests.wire.brokers import Plain, Wire, on_the_wire
 
-NOWHERE = "00000000-0000-0000-0000-0000000000ff"
+MISSING = "00000000-0000-0000-0000-0000000000ff"
 NOT_ASKED = -(1 << 31)
 A_B = NewTopic("a_b", 1, {}, 1)
 
@@ -23,7 +23,7 @@ def wire() -> Iterator[Wire]:
 
 @pytest.fixture
 def three() -> Iterator[Wire]:
-    """Three brokers with a topic "t" that 1 leads."""
+    """Three brokers with a topic "t" that broker 1 leads."""
     with on_the_wire(3) as opened:
         yield opened
 
@@ -37,7 +37,7 @@ def named(*names: str) -> list[Plain]:
 
 
 def told(answer: Plain) -> dict[str, int]:
-    """Error codes by topic."""
+    """Return the error codes by topic."""
     return {topic["name"]: topic["error_code"] for topic in answer["topics"]}
 
 
@@ -45,22 +45,22 @@ def no_creation(version: int) -> dict[str, bool]:
     return {"allow_auto_topic_creation": False} if version >= 4 else {}
 
 
-# Which topics
+# Requested topics
 
 
-def test_v0_asks_for_all_with_an_empty_list(wire: Wire) -> None:
+def test_empty_list_requests_all_topics_in_v0(wire: Wire) -> None:
     assert {"t", "u"} <= told(ask(wire, 0, [])).keys()
 
 
 @pytest.mark.parametrize("version", [1, 4, 9, 12, 13])
-def test_since_v1_null_asks_for_all_and_an_empty_list_for_none(wire: Wire, version: int) -> None:
+def test_null_requests_all_topics_and_empty_list_none_since_v1(wire: Wire, version: int) -> None:
     assert {"t", "u"} <= told(ask(wire, version, None)).keys()
     answer = ask(wire, version, [])
     assert answer["topics"] == []
     assert [broker["node_id"] for broker in answer["brokers"]] == [1]
 
 
-def test_a_topic_that_is_named_twice_is_told_once(wire: Wire) -> None:
+def test_duplicate_topic_is_returned_once(wire: Wire) -> None:
     assert [topic["name"] for topic in ask(wire, 9, named("t", "t"))["topics"]] == ["t"]
 
 
@@ -68,18 +68,18 @@ def topic_ids(wire: Wire) -> dict[str, str]:
     return {topic["name"]: topic["topic_id"] for topic in ask(wire, 12, None)["topics"]}
 
 
-def test_existing_topics_are_answered_before_unknown_ones_in_the_order_of_the_request(wire: Wire) -> None:
+def test_existing_topics_precede_unknown_ones_in_request_order(wire: Wire) -> None:
     answer = ask(wire, 9, named("missing", "u", "gone", "t"), allow_auto_topic_creation=False)
     assert list(told(answer)) == ["u", "t", "missing", "gone"]
 
 
-def test_illegal_names_are_answered_before_topics_that_are_created(wire: Wire) -> None:
+def test_invalid_names_precede_created_topics(wire: Wire) -> None:
     answer = ask(wire, 9, named("first", "t", "a b"), allow_auto_topic_creation=True)
     assert told(answer) == {"t": 0, "a b": Code.INVALID_TOPIC_EXCEPTION, "first": Code.UNKNOWN_TOPIC_OR_PARTITION}
     assert list(told(answer)) == ["t", "a b", "first"]
 
 
-def test_unknown_ids_are_answered_before_known_ones_in_the_order_of_the_request(wire: Wire) -> None:
+def test_unknown_ids_precede_known_ids_in_request_order(wire: Wire) -> None:
     ids, unknown = topic_ids(wire), [f"00000000-0000-0000-0000-00000000ff{number:02}" for number in range(9)]
     for known in (["u", "t"], ["t", "u"]):
         asked = [ids[known[0]], *unknown[::2], ids[known[1]], *unknown[1::2]]
@@ -93,7 +93,7 @@ def test_unknown_ids_are_answered_before_known_ones_in_the_order_of_the_request(
 
 
 @pytest.mark.parametrize(("release", "created"), [("3.9", 3), ("4.4", 3), ("2.8", Code.LEADER_NOT_AVAILABLE)])
-def test_first_answer_for_a_created_topic_has_no_partitions(release: str, created: int) -> None:
+def test_first_response_for_a_created_topic_has_no_partitions(release: str, created: int) -> None:
     with on_the_wire(kafka_version=release) as wire:
         assert told(ask(wire, 9, named("new"), allow_auto_topic_creation=True)) == {"new": created}
         assert told(ask(wire, 9, named("new"), allow_auto_topic_creation=True)) == {"new": 0}
@@ -103,7 +103,7 @@ def test_first_answer_for_a_created_topic_has_no_partitions(release: str, create
     ("release", "collision", "replicas"),
     [("3.9", 3, 3), ("4.4", 3, 3), ("2.8", Code.INVALID_TOPIC_EXCEPTION, Code.INVALID_REPLICATION_FACTOR)],
 )
-def test_refusal_of_the_controller_is_told_only_with_zookeeper(release: str, collision: int, replicas: int) -> None:
+def test_error_of_the_controller_is_returned_only_with_zookeeper(release: str, collision: int, replicas: int) -> None:
     with on_the_wire(kafka_version=release, config={"default.replication.factor": "3"}, topics=[A_B]) as wire:
         assert told(ask(wire, 9, named("a.b"), allow_auto_topic_creation=True)) == {"a.b": collision}
         assert told(ask(wire, 9, named("new"), allow_auto_topic_creation=True)) == {"new": replicas}
@@ -143,74 +143,74 @@ def test_groups_work_on_an_automatically_created_offsets_topic() -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a b", "ä", "x" * 250])
 @pytest.mark.parametrize("creation", [True, False])
-def test_a_name_that_no_topic_may_have(wire: Wire, name: str, creation: bool) -> None:
+def test_invalid_topic_name_is_refused(wire: Wire, name: str, creation: bool) -> None:
     assert told(ask(wire, 9, named(name), allow_auto_topic_creation=creation)) == {name: Code.INVALID_TOPIC_EXCEPTION}
 
 
-# Topics that are made because somebody asks
+# Settings of automatic creation
 
 
-def test_a_new_topic_is_unknown_this_once(wire: Wire) -> None:
+def test_new_topic_is_unknown_in_the_first_response(wire: Wire) -> None:
     assert told(ask(wire, 9, named("made"), allow_auto_topic_creation=True)) == {"made": 3}
     assert told(ask(wire, 9, named("made"), allow_auto_topic_creation=True)) == {"made": 0}
 
 
 @pytest.mark.parametrize("version", [0, 3])
-def test_before_v4_every_request_may_make_topics(wire: Wire, version: int) -> None:
+def test_every_request_may_create_topics_before_v4(wire: Wire, version: int) -> None:
     ask(wire, version, named(f"made-{version}"))
     assert f"made-{version}" in wire.cluster.server.metadata.topics
 
 
-def test_since_v4_a_request_may_forbid_it(wire: Wire) -> None:
+def test_request_may_forbid_topic_creation_since_v4(wire: Wire) -> None:
     assert told(ask(wire, 4, named("forbidden"), allow_auto_topic_creation=False)) == {"forbidden": 3}
     assert "forbidden" not in wire.cluster.server.metadata.topics
 
 
-def test_a_topic_is_made_with_the_brokers_defaults() -> None:
+def test_topic_is_created_with_the_defaults_of_the_broker() -> None:
     with on_the_wire(3, config={"num.partitions": "4", "default.replication.factor": "2"}) as wire:
         ask(wire, 9, named("made"), allow_auto_topic_creation=True)
         partitions = wire.cluster.server.metadata.topics["made"].partitions
         assert [len(partition.replicas) for partition in partitions] == [2, 2, 2, 2]
 
 
-def test_a_broker_may_forbid_it() -> None:
+def test_broker_may_forbid_topic_creation() -> None:
     with on_the_wire(config={"auto.create.topics.enable": "false"}) as wire:
         assert told(ask(wire, 9, named("made"), allow_auto_topic_creation=True)) == {"made": 3}
         assert "made" not in wire.cluster.server.metadata.topics
 
 
-# By id
+# Topic ids
 
 
-def test_since_v12_a_topic_is_found_by_its_id(wire: Wire) -> None:
+def test_topic_is_found_by_id_since_v12(wire: Wire) -> None:
     topic_id = wire.cluster.server.metadata.topics["t"].topic_id.hex()
     [topic] = ask(wire, 12, [{"name": None, "topic_id": topic_id}])["topics"]
     assert (topic["error_code"], topic["name"]) == (Code.NONE, "t")
 
 
-def test_an_id_that_nobody_has_is_unknown_and_nameless(wire: Wire) -> None:
-    [topic] = ask(wire, 12, [{"name": None, "topic_id": NOWHERE}])["topics"]
-    assert (topic["error_code"], topic["name"], topic["topic_id"]) == (Code.UNKNOWN_TOPIC_ID, None, NOWHERE)
+def test_unknown_topic_id_is_returned_without_a_name(wire: Wire) -> None:
+    [topic] = ask(wire, 12, [{"name": None, "topic_id": MISSING}])["topics"]
+    assert (topic["error_code"], topic["name"], topic["topic_id"]) == (Code.UNKNOWN_TOPIC_ID, None, MISSING)
 
 
 @pytest.mark.parametrize("version", [10, 11])
-def test_before_v12_an_id_is_an_invalid_request(wire: Wire, version: int) -> None:
+def test_topic_id_is_refused_before_v12(wire: Wire, version: int) -> None:
     answer = ask(wire, version, [{"name": "t", "topic_id": wire.cluster.server.metadata.topics["t"].topic_id.hex()}])
     assert [topic["error_code"] for topic in answer["topics"]] == [Code.INVALID_REQUEST]
     assert answer["brokers"] == []
 
 
-def test_since_v10_answers_carry_the_id(wire: Wire) -> None:
+def test_response_contains_topic_ids_since_v10(wire: Wire) -> None:
     for version in (9, 10):
         [topic] = ask(wire, version, named("t"))["topics"]
         assert ("topic_id" in topic) == (version >= 10)
 
 
-# Operations
+# Authorized operations
 
 
 @pytest.mark.parametrize("asked", [True, False])
-def test_operations_are_told_when_they_are_asked_for(wire: Wire, asked: bool) -> None:
+def test_authorized_operations_are_returned_if_requested(wire: Wire, asked: bool) -> None:
     more = {"include_topic_authorized_operations": asked, "include_cluster_authorized_operations": asked}
     answer = ask(wire, 8, named("t"), **more)
     operations = (answer["topics"][0]["topic_authorized_operations"], answer["cluster_authorized_operations"])
@@ -220,7 +220,7 @@ def test_operations_are_told_when_they_are_asked_for(wire: Wire, asked: bool) ->
 # Brokers
 
 
-def test_every_broker_tells_of_all(three: Wire) -> None:
+def test_every_broker_returns_all_brokers(three: Wire) -> None:
     endpoints = [(node, endpoint.port) for node, endpoint in three.cluster.server.metadata.endpoints.items()]
     for node in (1, 2, 3):
         answer = ask(three, 9, named("t"), node)
@@ -228,7 +228,7 @@ def test_every_broker_tells_of_all(three: Wire) -> None:
         assert answer["controller_id"] == 1
 
 
-def test_a_broker_that_is_gone_leaves_replicas_offline(three: Wire) -> None:
+def test_stopped_broker_has_offline_replicas(three: Wire) -> None:
     three.cluster.stop_broker(1)
     answer = ask(three, 9, named("t"), node=2)
     [partition] = answer["topics"][0]["partitions"]
@@ -238,7 +238,7 @@ def test_a_broker_that_is_gone_leaves_replicas_offline(three: Wire) -> None:
     assert partition["offline_replicas"] == [1]
 
 
-def test_v0_leaves_out_replicas_that_are_gone_and_says_so(three: Wire) -> None:
+def test_v0_leaves_out_offline_replicas_with_an_error(three: Wire) -> None:
     three.cluster.stop_broker(3)
     [topic] = ask(three, 0, named("t"))["topics"]
     [partition] = topic["partitions"]
@@ -246,7 +246,7 @@ def test_v0_leaves_out_replicas_that_are_gone_and_says_so(three: Wire) -> None:
     assert (partition["replica_nodes"], partition["isr_nodes"]) == ([1, 2], [1, 2])
 
 
-def test_a_partition_that_nobody_leads_says_so(three: Wire) -> None:
+def test_partition_without_leader_returns_leader_not_available(three: Wire) -> None:
     three.cluster.create_topic("single", assignments=[[3]])
     three.cluster.stop_broker(3)
     [topic] = ask(three, 9, named("single"))["topics"]
@@ -256,15 +256,17 @@ def test_a_partition_that_nobody_leads_says_so(three: Wire) -> None:
     assert (partition["isr_nodes"], partition["offline_replicas"]) == ([], [3])
 
 
-def test_the_advertised_address_is_told() -> None:
+def test_advertised_address_is_returned() -> None:
     with on_the_wire(advertise=("kafka.example", 19092)) as wire:
-        wire.connections[1, ""] = Connection("127.0.0.1", wire.cluster.server._addresses.ports[1])  # where it listens
+        wire.connections[1, ""] = Connection(
+            "127.0.0.1", wire.cluster.server._addresses.ports[1]
+        )  # the address of the listener
         [broker] = ask(wire, 9, [])["brokers"]
         assert (broker["host"], broker["port"]) == ("kafka.example", 19092)
 
 
 @pytest.mark.parametrize("version", range(14))
-def test_every_version_tells_who_leads(wire: Wire, version: int) -> None:
+def test_every_version_returns_the_leader(wire: Wire, version: int) -> None:
     [topic] = ask(wire, version, named("t"), **no_creation(version))["topics"]
     [partition] = topic["partitions"]
     assert (partition["leader_id"], partition["replica_nodes"], partition["isr_nodes"]) == (1, [1], [1])

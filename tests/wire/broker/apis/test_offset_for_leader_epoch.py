@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch: where epochs end in a log that has had several leaders."""
+"""OffsetForLeaderEpoch: the end offsets of epochs in a log that has had several leaders."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from tests.wire.brokers import Plain, Wire, batch, on_the_wire
 
 @pytest.fixture(scope="module")
 def wire() -> Iterator[Wire]:
-    """Three brokers; epoch 0 wrote two records, 1 none, 2 three, 3 one. Broker 2 leads in epoch 3."""
+    """Three brokers and a log with two records in epoch 0, none in 1, three in 2, and one in 3, led by broker 2."""
     with on_the_wire(3) as opened:
         cluster = opened.cluster
         cluster.produce("t", 0, batch(b"a", b"b"))
@@ -33,18 +33,18 @@ def end(wire: Wire, epoch: int, *, version: int = 4, node: int = 2, topic: str =
     ("epoch", "known", "offset"),
     [(0, 0, 2), (2, 2, 5), (3, 3, 6), (4, -1, -1), (99, -1, -1), (-1, -1, -1)],
 )
-def test_an_epoch_ends_where_the_next_begins(wire: Wire, epoch: int, known: int, offset: int) -> None:
+def test_epoch_ends_where_the_next_begins(wire: Wire, epoch: int, known: int, offset: int) -> None:
     found = end(wire, epoch)
     assert (found["error_code"], found["leader_epoch"], found["end_offset"]) == (Code.NONE, known, offset)
 
 
-def test_an_epoch_without_records_is_answered_by_the_one_before(wire: Wire) -> None:
-    """Epoch 1 began where epoch 2 did, so the log does not remember it."""
+def test_epoch_without_records_returns_the_previous_epoch(wire: Wire) -> None:
+    """Epoch 1 began at the same offset as epoch 2, so the log does not keep it."""
     found = end(wire, 1)
     assert (found["leader_epoch"], found["end_offset"]) == (0, 2)
 
 
-def test_an_epoch_before_the_first_ends_where_the_log_starts() -> None:
+def test_epoch_before_the_first_ends_at_the_log_start() -> None:
     with on_the_wire(3) as wire:
         wire.cluster.elect_leader("t", 0, 2)
         wire.cluster.produce("t", 0, batch(b"a", b"b"))
@@ -63,7 +63,7 @@ def test_an_epoch_before_the_first_ends_where_the_log_starts() -> None:
         (4, Code.UNKNOWN_LEADER_EPOCH),
     ],
 )
-def test_the_current_epoch_is_checked(wire: Wire, current: int, code: Code) -> None:
+def test_current_leader_epoch_is_checked(wire: Wire, current: int, code: Code) -> None:
     found = end(wire, 0, current_leader_epoch=current)
     assert found["error_code"] == code
     if code:
@@ -74,12 +74,12 @@ def test_only_the_leader_answers(wire: Wire) -> None:
     assert end(wire, 0, node=1)["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
 
 
-def test_an_unknown_topic(wire: Wire) -> None:
+def test_unknown_topic_is_refused(wire: Wire) -> None:
     assert end(wire, 0, topic="unknown")["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_every_version_tells_the_end(wire: Wire, version: int) -> None:
+def test_every_version_returns_the_end_offset(wire: Wire, version: int) -> None:
     found = end(wire, 2, version=version)
     assert (found["error_code"], found["end_offset"]) == (Code.NONE, 5)
     assert found.get("leader_epoch") == (2 if version >= 1 else None)

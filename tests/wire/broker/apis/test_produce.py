@@ -1,4 +1,4 @@
-"""Produce: the order of its checks, who waits for whom, and what each version and release tells."""
+"""Produce: the order of the checks, acks, and differences between versions and releases."""
 
 from collections.abc import Iterator
 
@@ -28,7 +28,7 @@ def wire(shared: Wire) -> Wire:
 
 @pytest.fixture
 def three() -> Iterator[Wire]:
-    """Three brokers with a topic "t" that 1 leads, on a clock that stands still."""
+    """Three brokers with a topic "t" that broker 1 leads, and a manual clock."""
     with on_the_wire(3, clock=ManualClock(), topic_config={"min.insync.replicas": "2"}) as wire:
         wire.cluster.elect_leader("t", 0, 1) if wire.cluster.server.metadata.topics["t"].partitions[
             0
@@ -37,7 +37,7 @@ def three() -> Iterator[Wire]:
 
 
 def held_back(wire: Wire) -> list[int]:
-    """The followers of t-0, which no longer follow."""
+    """Stop the replication of t-0, and return its followers."""
     for node in (2, 3):
         wire.cluster.hold_replication(node)
     return [2, 3]
@@ -57,7 +57,7 @@ def produced(answer: Plain) -> Plain:
 # The order of the checks
 
 
-def test_transactional_records_without_an_id_refuse_every_partition(wire: Wire) -> None:
+def test_transactional_records_without_transactional_id_fail_every_partition(wire: Wire) -> None:
     transactional = batch(b"a", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
     topics = [
         {"name": "t", "partitions": [{"index": 0, "records": [{"raw": bytes(batch(b"good")).hex()}]}]},
@@ -70,26 +70,26 @@ def test_transactional_records_without_an_id_refuse_every_partition(wire: Wire) 
     assert wire.cluster.log("t").log_end_offset == 0
 
 
-def test_an_unknown_partition_comes_before_bad_records(wire: Wire) -> None:
+def test_partition_is_checked_before_the_records(wire: Wire) -> None:
     assert wire.produce(b"", index=5)["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_bad_records_come_before_bad_acks(wire: Wire) -> None:
+def test_records_are_checked_before_acks(wire: Wire) -> None:
     assert wire.produce(b"", acks=7)["error_code"] == Code.INVALID_RECORD
 
 
-def test_bad_acks_append_nothing(wire: Wire) -> None:
+def test_invalid_acks_append_nothing(wire: Wire) -> None:
     refused = wire.produce(batch(b"a"), acks=2)
     assert (refused["error_code"], refused["log_start_offset"]) == (Code.INVALID_REQUIRED_ACKS, -1)
     assert wire.cluster.log("t").log_end_offset == 0
 
 
-def test_bad_acks_come_before_who_leads(three: Wire) -> None:
+def test_acks_are_checked_before_the_leader(three: Wire) -> None:
     assert three.produce(batch(b"a"), node=2, acks=2)["error_code"] == Code.INVALID_REQUIRED_ACKS
     assert three.produce(batch(b"a"), node=2, acks=-1)["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
 
 
-def test_who_leads_comes_before_too_few_in_sync(three: Wire) -> None:
+def test_leader_is_checked_before_the_in_sync_replicas(three: Wire) -> None:
     three.cluster.stop_broker(3)
     three.cluster.create_topic("strict", 1, config={"min.insync.replicas": "2"}, assignments=[[1, 2]])
     three.cluster.hold_replication(2)
@@ -102,21 +102,21 @@ def test_who_leads_comes_before_too_few_in_sync(three: Wire) -> None:
     assert three.produce(batch(b"a"), topic="strict", acks=1)["error_code"] == Code.NONE
 
 
-def test_a_partition_named_twice_counts_once_with_its_last_records(wire: Wire) -> None:
+def test_last_records_of_a_duplicate_partition_are_appended(wire: Wire) -> None:
     partitions = [{"index": 0, "records": [{"raw": bytes(batch(*values)).hex()}]} for values in ([b"a"], [b"b", b"c"])]
     answer = wire.ask("Produce", 9, {"acks": 1, "topics": [{"name": "t", "partitions": partitions}]})
     assert len(answer["responses"][0]["partitions"]) == 1
     assert wire.cluster.log("t").log_end_offset == 2
 
 
-def test_a_partition_that_is_refused_does_not_spoil_its_neighbours(wire: Wire) -> None:
+def test_refused_partition_does_not_affect_others(wire: Wire) -> None:
     partitions = [{"index": index, "records": [{"raw": bytes(batch(b"a")).hex()}]} for index in (9, 0)]
     answer = wire.ask("Produce", 9, {"acks": 1, "topics": [{"name": "t", "partitions": partitions}]})
     found = answer["responses"][0]["partitions"]
     assert [(partition["index"], partition["error_code"]) for partition in found] == [(0, 0), (9, 3)]
 
 
-def test_of_a_partition_named_twice_the_sound_records_are_kept_and_the_refusal_is_told(wire: Wire) -> None:
+def test_duplicate_partition_appends_valid_records_and_returns_the_error(wire: Wire) -> None:
     whole, cut = bytes(batch(b"a")).hex(), bytes(batch(b"a"))[:50].hex()
     partitions = [{"index": 0, "records": [{"raw": digits}]} for digits in (whole, cut)]
     answer = wire.ask("Produce", 9, {"acks": 1, "topics": [{"name": "t", "partitions": partitions}]})
@@ -124,7 +124,7 @@ def test_of_a_partition_named_twice_the_sound_records_are_kept_and_the_refusal_i
     assert produced(wire.ask("Produce", 9, wire.produce_body(batch(b"b"), acks=1)))["base_offset"] == 1
 
 
-def test_topics_of_the_brokers_are_closed_to_clients(wire: Wire) -> None:
+def test_internal_topic_is_refused(wire: Wire) -> None:
     wire.cluster.create_topic("__consumer_offsets", 1)
     refused = wire.produce(batch(b"a"), topic="__consumer_offsets")
     assert (refused["error_code"], refused["log_start_offset"]) == (Code.INVALID_TOPIC_EXCEPTION, -1)
@@ -134,7 +134,7 @@ def test_topics_of_the_brokers_are_closed_to_clients(wire: Wire) -> None:
 # acks=0
 
 
-def test_acks_0_is_not_answered(wire: Wire) -> None:
+def test_acks_0_has_no_response(wire: Wire) -> None:
     connection = wire.connection()
     unanswered = connection.send("Produce", 9, wire.produce_body(batch(b"a"), acks=0))
     answered = connection.send("Produce", 9, wire.produce_body(batch(b"b"), acks=1))
@@ -151,7 +151,7 @@ def test_acks_0_with_an_error_closes_the_connection(wire: Wire, body: Plain) -> 
     wire.connections.pop((1, "doomed")).close()
 
 
-def test_acks_0_with_one_error_keeps_what_was_good(wire: Wire) -> None:
+def test_acks_0_with_an_error_appends_the_other_partitions(wire: Wire) -> None:
     connection = wire.connection(name="doomed")
     partitions = [{"index": index, "records": [{"raw": bytes(batch(b"a")).hex()}]} for index in (0, 9)]
     connection.send("Produce", 9, {"acks": 0, "topics": [{"name": "t", "partitions": partitions}]})
@@ -164,7 +164,7 @@ def test_acks_0_with_one_error_keeps_what_was_good(wire: Wire) -> None:
 # acks=all
 
 
-def test_acks_all_is_answered_when_the_last_follower_has_it(three: Wire) -> None:
+def test_acks_all_responds_when_the_last_follower_has_the_records(three: Wire) -> None:
     held = held_back(three)
     with three.waiting("Produce", 9, three.produce_body(batch(b"a"), acks=-1, timeout_ms=60_000)) as receive:
         three.cluster.release_replication(held[0])
@@ -187,13 +187,13 @@ def test_acks_all_times_out_and_the_records_stay(three: Wire) -> None:
 
 
 @pytest.mark.parametrize("timeout_ms", [0, -5])
-def test_no_time_to_wait_is_a_timeout_at_once(three: Wire, timeout_ms: int) -> None:
+def test_acks_all_with_zero_timeout_times_out_immediately(three: Wire, timeout_ms: int) -> None:
     held_back(three)
     answer = three.produce(batch(b"a"), acks=-1, timeout_ms=timeout_ms)
     assert answer["error_code"] == Code.REQUEST_TIMED_OUT
 
 
-def test_when_the_followers_fall_out_of_sync_the_records_are_called_unsafe(three: Wire) -> None:
+def test_shrunk_isr_returns_not_enough_replicas_after_append(three: Wire) -> None:
     held_back(three)
     body = three.produce_body(batch(b"a"), acks=-1, timeout_ms=3_600_000)
     with three.waiting("Produce", 9, body) as receive:
@@ -208,7 +208,7 @@ def test_when_the_followers_fall_out_of_sync_the_records_are_called_unsafe(three
     assert answer["error_code"] == Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 
 
-def test_a_leader_that_changes_while_a_producer_waits_says_so(three: Wire) -> None:
+def test_leader_change_completes_a_waiting_produce_with_an_error(three: Wire) -> None:
     held_back(three)
     with three.waiting("Produce", 10, three.produce_body(batch(b"a"), acks=-1, timeout_ms=60_000)) as receive:
         three.cluster.elect_leader("t", 0, 2)
@@ -218,7 +218,7 @@ def test_a_leader_that_changes_while_a_producer_waits_says_so(three: Wire) -> No
     assert [node["node_id"] for node in answer["node_endpoints"]] == [2]
 
 
-def test_a_topic_that_is_deleted_while_a_producer_waits_is_unknown(three: Wire) -> None:
+def test_topic_deletion_completes_a_waiting_produce_with_an_error(three: Wire) -> None:
     held_back(three)
     with three.waiting("Produce", 9, three.produce_body(batch(b"a"), acks=-1, timeout_ms=60_000)) as receive:
         three.cluster.delete_topic("t")
@@ -226,14 +226,14 @@ def test_a_topic_that_is_deleted_while_a_producer_waits_is_unknown(three: Wire) 
     assert answer["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_a_producer_that_goes_away_is_forgotten(three: Wire) -> None:
+def test_disconnected_producer_leaves_no_waiting_request(three: Wire) -> None:
     held_back(three)
     with three.waiting("Produce", 9, three.produce_body(batch(b"a"), acks=-1, timeout_ms=60_000)):
         three.connections.pop((1, "waiting")).close()
         three.until(lambda: len(three.cluster.server.nodes[1].purgatory) == 0)
 
 
-def test_requests_behind_one_that_waits_are_served_after_it(three: Wire) -> None:
+def test_requests_after_a_waiting_produce_are_served_after_it(three: Wire) -> None:
     held = held_back(three)
     body = three.produce_body(batch(b"a"), acks=-1, timeout_ms=60_000)
     with three.waiting("Produce", 9, body) as receive:
@@ -248,7 +248,7 @@ def test_requests_behind_one_that_waits_are_served_after_it(three: Wire) -> None
         assert produced(connection.receive(behind))["base_offset"] == 1
 
 
-def test_a_duplicate_waits_for_the_followers_too(three: Wire) -> None:
+def test_duplicate_batch_waits_for_the_followers(three: Wire) -> None:
     held = held_back(three)
     numbered_batch = batch(b"a", producer_id=7, producer_epoch=0, base_sequence=0)
     assert three.produce(numbered_batch, acks=1)["error_code"] == Code.NONE
@@ -263,7 +263,7 @@ def test_a_duplicate_waits_for_the_followers_too(three: Wire) -> None:
 
 
 @pytest.mark.parametrize("version", range(14))
-def test_every_version_tells_the_first_offset(wire: Wire, version: int) -> None:
+def test_every_version_returns_the_base_offset(wire: Wire, version: int) -> None:
     records: bytes | bytearray = batch(b"a", b"b")
     if version < 3:
         rows = numbered((1000, None, value, ()) for value in (b"a", b"b"))
@@ -274,14 +274,14 @@ def test_every_version_tells_the_first_offset(wire: Wire, version: int) -> None:
         assert (answer["error_code"], answer["base_offset"]) == (Code.NONE, first)
 
 
-def test_since_v5_the_log_start_is_told(wire: Wire) -> None:
+def test_log_start_offset_is_returned_since_v5(wire: Wire) -> None:
     wire.produce(batch(b"a", b"b"))
     wire.cluster.server.call(lambda: wire.cluster.server.leadership.leader_of("t", 0).delete_records(1))
     assert wire.produce(batch(b"c"), version=5)["log_start_offset"] == 1
     assert "log_start_offset" not in wire.produce(batch(b"d"), version=4)
 
 
-def test_since_v8_refused_records_are_named(wire: Wire) -> None:
+def test_record_errors_are_returned_since_v8(wire: Wire) -> None:
     wire.cluster.create_topic("compacted", 1, config={"cleanup.policy": "compact"})
     refused = wire.produce(batch(b"no key", b"neither"), version=8, topic="compacted")
     assert refused["error_code"] == Code.INVALID_RECORD
@@ -290,7 +290,7 @@ def test_since_v8_refused_records_are_named(wire: Wire) -> None:
     wire.cluster.delete_topic("compacted")
 
 
-def test_since_v10_a_refusal_names_the_leader(three: Wire) -> None:
+def test_current_leader_is_returned_since_v10(three: Wire) -> None:
     assert "current_leader" not in three.produce(batch(b"a"), version=9, node=2)
     answer = three.ask("Produce", 10, three.produce_body(batch(b"a"), version=10), node=2)
     assert produced(answer)["current_leader"]["leader_id"] == 1
@@ -300,7 +300,7 @@ def test_since_v10_a_refusal_names_the_leader(three: Wire) -> None:
     ]
 
 
-def test_since_v13_a_topic_is_known_by_its_id(wire: Wire) -> None:
+def test_topic_id_is_used_since_v13(wire: Wire) -> None:
     refused = wire.produce(batch(b"a"), version=13, topic_id=NOWHERE)
     assert refused["error_code"] == Code.UNKNOWN_TOPIC_ID
 
@@ -308,7 +308,7 @@ def test_since_v13_a_topic_is_known_by_its_id(wire: Wire) -> None:
 # Releases
 
 
-def test_null_records_stop_a_connection_of_3_9() -> None:
+def test_null_records_hang_the_connection_in_3_9() -> None:
     with on_the_wire(kafka_version="3.9") as wire:
         connection = wire.connection()
         connection.send("Produce", 9, wire.produce_body(None))
@@ -318,7 +318,7 @@ def test_null_records_stop_a_connection_of_3_9() -> None:
 
 
 @pytest.mark.parametrize(("release", "served"), [("2.8", True), ("3.9", True), ("4.4", False), ("newest", True)])
-def test_message_sets_are_served_before_4_0(release: str, served: bool) -> None:
+def test_message_sets_are_supported_before_4_0(release: str, served: bool) -> None:
     with on_the_wire(kafka_version=release) as wire:
         records = build_message_set(1, numbered([(1000, None, b"a", ())]))
         if served:
@@ -329,13 +329,13 @@ def test_message_sets_are_served_before_4_0(release: str, served: bool) -> None:
 
 
 @pytest.mark.parametrize(("release", "code"), [("3.5", Code.NONE), ("3.9", Code.NOT_ENOUGH_REPLICAS)])
-def test_since_3_6_transactions_are_verified(release: str, code: Code) -> None:
+def test_transactions_are_verified_since_3_6(release: str, code: Code) -> None:
     records = batch(b"a", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
     with on_the_wire(kafka_version=release) as wire:
-        assert wire.produce(records, transactional_id="nobody vouches")["error_code"] == code
+        assert wire.produce(records, transactional_id="unverified")["error_code"] == code
 
 
 @pytest.mark.parametrize(("release", "code"), [("3.6", Code.NOT_ENOUGH_REPLICAS), ("3.7", Code.NONE)])
-def test_since_3_7_a_topic_asks_for_no_more_in_sync_replicas_than_it_has(release: str, code: Code) -> None:
+def test_min_insync_replicas_is_capped_at_the_replication_factor_since_3_7(release: str, code: Code) -> None:
     with on_the_wire(kafka_version=release, topic_config={"min.insync.replicas": "3"}) as wire:
         assert wire.produce(batch(b"a"), acks=-1)["error_code"] == code

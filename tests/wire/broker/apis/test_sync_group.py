@@ -1,4 +1,4 @@
-"""SyncGroup over the wire: what its versions carry, and what is refused before a group is looked at."""
+"""SyncGroup: differences between versions, and requests that are refused before the group is looked up."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ def wire() -> Iterator[Wire]:
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_a_leader_brings_its_own_assignment(wire: Wire, version: int) -> None:
+def test_leader_receives_its_own_assignment(wire: Wire, version: int) -> None:
     group_id = f"v{version}"
     member = wire.ask("JoinGroup", 3, join_body(group_id))["member_id"]
     assignments = [{"member_id": member, "assignment": "mine"}]
@@ -34,19 +34,19 @@ def test_a_leader_brings_its_own_assignment(wire: Wire, version: int) -> None:
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_refusals_have_no_assignment(wire: Wire, version: int) -> None:
+def test_error_has_no_assignment(wire: Wire, version: int) -> None:
     for group_id, code in (("", Code.INVALID_GROUP_ID), ("unknown", Code.UNKNOWN_MEMBER_ID)):
         answer = wire.ask("SyncGroup", version, body(group_id, version))
         assert (answer["error_code"], answer["assignment"]) == (code, "")
 
 
 @pytest.mark.parametrize("field", ["protocol_type", "protocol_name"])
-def test_since_v5_a_member_says_which_protocol_it_means(wire: Wire, field: str) -> None:
+def test_protocol_is_required_since_v5(wire: Wire, field: str) -> None:
     answer = wire.ask("SyncGroup", 5, body("", 5) | {field: None})
     assert answer["error_code"] == Code.INCONSISTENT_GROUP_PROTOCOL
 
 
-def test_the_same_member_is_assigned_what_is_said_last(wire: Wire) -> None:
+def test_last_assignment_of_a_duplicate_member_counts(wire: Wire) -> None:
     member = wire.ask("JoinGroup", 3, join_body("twice"))["member_id"]
     assignments = [{"member_id": member, "assignment": given} for given in ("first", "last")]
     answer = wire.ask("SyncGroup", 3, body("twice", 3, member_id=member, assignments=assignments))

@@ -1,4 +1,4 @@
-"""WriteTxnMarkers: markers that somebody else has decided."""
+"""WriteTxnMarkers: markers from other coordinators and tools."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +12,7 @@ from tests.wire.brokers import Plain
 
 @pytest.fixture
 def tx() -> Iterator[Tx]:
-    """Inside a transaction."""
+    """A producer with an open transaction."""
     with producing() as opened:
         assert opened.init() == opened.add() == Code.NONE
         assert opened.send(b"a")["error_code"] == Code.NONE
@@ -41,7 +41,7 @@ def write(tx: Tx, *markers: Plain, version: int = 1) -> dict[tuple[int, str, int
 
 
 @pytest.mark.parametrize("version", range(3))
-def test_a_marker_ends_a_transaction(tx: Tx, version: int) -> None:
+def test_marker_ends_a_transaction(tx: Tx, version: int) -> None:
     more = {"producer_epoch": tx.epoch + 1, "transaction_version": 2} if version == 2 else {}
     assert write(tx, marker(tx, **more), version=version) == {(tx.producer_id, "t", 0): Code.NONE}
     log = tx.wire.cluster.log("t")
@@ -49,18 +49,18 @@ def test_a_marker_ends_a_transaction(tx: Tx, version: int) -> None:
     assert log.batches[-1].is_control
 
 
-def test_without_markers_there_is_nothing_to_answer(tx: Tx) -> None:
+def test_request_without_markers_returns_an_empty_response(tx: Tx) -> None:
     for markers in ([], [marker(tx, topics=[])]):
         assert tx.wire.ask("WriteTxnMarkers", 1, {"markers": markers}) == {"markers": []}
 
 
-def test_several_markers_of_one_producer_are_answered_as_one(tx: Tx) -> None:
+def test_markers_of_one_producer_have_one_result(tx: Tx) -> None:
     answer = tx.wire.ask("WriteTxnMarkers", 1, {"markers": [marker(tx, ("nowhere", 0)), marker(tx)]})
     [of_producer] = answer["markers"]
     assert {topic["name"] for topic in of_producer["topics"]} == {"nowhere", "t"}
 
 
-def test_what_is_refused(tx: Tx) -> None:
+def test_invalid_marker_is_refused(tx: Tx) -> None:
     refused = {
         ("nowhere", 0): Code.UNKNOWN_TOPIC_OR_PARTITION,
         ("t", 5): Code.UNKNOWN_TOPIC_OR_PARTITION,
@@ -73,23 +73,23 @@ def test_what_is_refused(tx: Tx) -> None:
     assert write(tx, marker(tx, coordinator_epoch=4)) == {(tx.producer_id, "t", 0): Code.TRANSACTION_COORDINATOR_FENCED}
 
 
-@pytest.mark.parametrize("nobody", [{"producer_id": -1}, {"producer_epoch": -1}])
-def test_a_marker_of_nobody_fails_the_whole_request(tx: Tx, nobody: dict[str, int]) -> None:
-    wrong = marker(tx, ("t", 0), ("nowhere", 0), **nobody)
+@pytest.mark.parametrize("missing", [{"producer_id": -1}, {"producer_epoch": -1}])
+def test_marker_without_producer_fails_the_whole_request(tx: Tx, missing: dict[str, int]) -> None:
+    wrong = marker(tx, ("t", 0), ("nowhere", 0), **missing)
     codes = write(tx, marker(tx, ("nowhere", 1), producer_id=99), wrong)
     assert set(codes.values()) == {Code.UNKNOWN_SERVER_ERROR}
     assert len(codes) == 3
     assert tx.wire.cluster.log("t").log_end_offset == 1
-    codes = write(tx, marker(tx, ("nowhere", 0), **nobody))
+    codes = write(tx, marker(tx, ("nowhere", 0), **missing))
     assert set(codes.values()) == {Code.UNKNOWN_TOPIC_OR_PARTITION}
 
 
-def test_transaction_version_2_wants_an_epoch_for_each_marker(tx: Tx) -> None:
+def test_transaction_version_2_requires_a_new_epoch_for_each_marker(tx: Tx) -> None:
     strict = marker(tx, transaction_version=2)
     assert write(tx, strict, version=2) == {(tx.producer_id, "t", 0): Code.INVALID_PRODUCER_EPOCH}
 
 
-def test_only_the_leader_writes() -> None:
+def test_other_broker_refuses_the_marker() -> None:
     with producing(2) as tx:
         leader = tx.wire.cluster.server.metadata.topics["t"].partitions[0].leader
         answer = tx.wire.ask("WriteTxnMarkers", 1, {"markers": [marker(tx)]}, 3 - leader)
@@ -97,7 +97,7 @@ def test_only_the_leader_writes() -> None:
         assert partition["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
 
 
-def test_the_answer_waits_for_the_replicas() -> None:
+def test_response_waits_for_the_replicas() -> None:
     with producing(2) as tx:
         cluster = tx.wire.cluster
         leader = cluster.server.metadata.topics["t"].partitions[0].leader
