@@ -4,7 +4,7 @@ v3  may return TOPIC_DELETION_DISABLED (KIP-322)
 v5  adds error messages; may return THROTTLING_QUOTA_EXCEEDED (KIP-599)
 v6  accepts topic ids (KIP-516)
 
-A topic that occurs twice, be it by name, by id or by both, is refused and not deleted.
+A topic that occurs twice, by name, by id or by both, is refused and not deleted.
 
 Source: kafka.server.ControllerApis.deleteTopics.
 """

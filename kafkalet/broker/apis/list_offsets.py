@@ -182,7 +182,7 @@ def _refuse_all(request: ListOffsetsRequest, code: Code) -> ListOffsetsResponse:
 
 
 async def _list_all_segments(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse:
-    """Answer a request of version 0, which allows duplicate partitions."""
+    """Handle version 0, which allows duplicate partitions."""
     topics = []
     for topic in request.topics:
         answers: list[Answer] = []

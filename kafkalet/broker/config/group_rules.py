@@ -4,7 +4,7 @@
 class GroupRules:
     """Differences between releases that concern groups.
 
-    A docstring describes the releases in which the rule is true.
+    A rule is true in the releases that its docstring names.
     """
 
     __slots__ = ()
@@ -15,17 +15,17 @@ class GroupRules:
 
     @property
     def writes_new_groups(self) -> bool:
-        """A group is written to the log as soon as a client tries to join, even without members (KIP-848, 4.0)."""
+        """Since 4.0, a group is written to the log when the first client tries to join, before it has members."""
         return self.version >= (4, 0)
 
     @property
     def delays_every_initial_rebalance(self) -> bool:
-        """New members prolong the initial delay of any empty group; before 4.0, only that of a new group."""
+        """Since 4.0, new members prolong the initial rebalance delay of any empty group, not only of a new group."""
         return self.version >= (4, 0)
 
     @property
     def spares_tombstones_of_simple_groups(self) -> bool:
-        """A deleted group without a generation leaves no tombstone, because it was never written (before 4.0)."""
+        """Before 4.0, a deleted group without a generation leaves no tombstone, because it was never written."""
         return self.version < (4, 0)
 
     @property
@@ -40,54 +40,54 @@ class GroupRules:
 
     @property
     def takes_heartbeats_before_assignments(self) -> bool:
-        """Members may send heartbeats while the leader computes the assignment; before 2.7, they had to rejoin."""
+        """Since 2.7, heartbeats succeed while the leader computes the assignment; before, members had to rejoin."""
         return self.version >= (2, 7)
 
     @property
     def takes_new_timeouts(self) -> bool:
-        """A member that rejoins may change its timeouts; before 3.4, it kept those of its first join."""
+        """Since 3.4, a member that rejoins may change its timeouts."""
         return self.version >= (3, 4)
 
     @property
     def misses_expected_members(self) -> bool:
-        """All members have to rejoin after a LeaveGroup for a member id that was assigned but never used (4.0)."""
+        """Since 4.0, all members have to rejoin after a LeaveGroup for a member id that was assigned but never used."""
         return self.version >= (4, 0)
 
     @property
     def looks_for_instance_ids(self) -> bool:
-        """A member with an unknown instance id is refused by every request; before 3.0, only by JoinGroup."""
+        """Since 3.0, every request with an unknown instance id is refused, not only JoinGroup."""
         return self.version >= (3, 0)
 
     @property
     def keeps_groups_in_java(self) -> bool:
-        """A tie between protocols is decided by the order of a Java hash table; before 4.0, by that of a Scala one."""
+        """Since 4.0, a tie between protocols is decided by the order of a Java hash table instead of a Scala one."""
         return self.version >= (4, 0)
 
     @property
     def hides_assignments_of_rebalances(self) -> bool:
-        """DescribeGroups returns assignments of stable groups only (before 4.0); later, always the last assignment."""
+        """Before 4.0, DescribeGroups returns assignments of stable groups only, later always the last assignment."""
         return self.version < (4, 0)
 
     @property
     def trims_group_states(self) -> bool:
-        """ListGroups strips spaces around the states in its filter (4.0)."""
+        """Since 4.0, ListGroups strips spaces around the states in its filter."""
         return self.version >= (4, 0)
 
     @property
     def ignores_case_of_group_states(self) -> bool:
-        """The filter by state of ListGroups is case-insensitive (3.8)."""
+        """Since 3.8, the filter by state of ListGroups is case-insensitive."""
         return self.version >= (3, 8)
 
     # Groups of the consumer protocol
 
     @property
     def runs_consumer_groups(self) -> bool:
-        """The consumer protocol (KIP-848) is enabled by default (4.0); releases 3.7 to 3.9 have it disabled."""
+        """Since 4.0, the consumer protocol (KIP-848) is enabled by default; in 3.7 to 3.9, it is disabled."""
         return self.version >= (4, 0)
 
     @property
     def knows_regular_expressions(self) -> bool:
-        """Members may subscribe by regular expression (ConsumerGroupHeartbeat v1, 4.0)."""
+        """Since 4.0, members may subscribe by regular expression (ConsumerGroupHeartbeat v1)."""
         return self.version >= (4, 0)
 
     @property
@@ -97,22 +97,22 @@ class GroupRules:
 
     @property
     def keeps_hash_of_topics(self) -> bool:
-        """The metadata of a group's topics are stored as a hash; before 4.1, as a record with all topics."""
+        """Since 4.1, the metadata of a group's topics is stored as a hash instead of a record with all topics."""
         return self.version >= (4, 1)
 
     @property
     def looks_at_subscriptions_within_epochs(self) -> bool:
-        """A member immediately revokes partitions it is no longer subscribed to, and may rejoin in any epoch (4.2)."""
+        """Since 4.2, a member immediately revokes partitions of unsubscribed topics, and may rejoin in any epoch."""
         return self.version >= (4, 2)
 
     @property
     def notices_expressions_given_up(self) -> bool:
-        """A member that drops its regular expression triggers a new assignment (4.3); before, a later event did."""
+        """Since 4.3, a member that drops its regular expression immediately triggers a new assignment."""
         return self.version >= (4, 3)
 
     @property
     def keeps_assignment_epochs(self) -> bool:
-        """Partitions keep the epoch of their assignment, so that members may commit offsets late (KIP-1251, 4.3).
+        """Since 4.3, partitions keep the epoch of their assignment, so that members may commit late (KIP-1251).
 
         `group.consumer.assignment.interval.ms` takes effect in the same release.
         """
@@ -120,12 +120,12 @@ class GroupRules:
 
     @property
     def settles_empty_groups(self) -> bool:
-        """The assignment epoch catches up with the group epoch when the last member leaves (4.4)."""
+        """Since 4.4, the assignment epoch catches up with the group epoch when the last member leaves."""
         return self.version >= (4, 4)
 
     @property
     def rebalances_for_another_assignor(self) -> bool:
-        """The group is reassigned when most members prefer another assignor (4.4); before, a later event did it.
+        """Since 4.4, the group is immediately reassigned when most members prefer another assignor.
 
         In the same releases, a static member may rejoin a full group.
         """
