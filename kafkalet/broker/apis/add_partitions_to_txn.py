@@ -86,15 +86,15 @@ def _add(wanted: Wanted, context: Context, then: Callable[[list[TopicResult]], N
 
     def added(code: Code) -> None:
         code = for_version(code, version, PRODUCER_FENCED_SINCE)
-        repeats = context.release.repeats_added_partitions
-        then(_as_asked(wanted, code) if repeats else _by_topic(dict.fromkeys(partitions, code)))
+        returns_duplicates = context.release.returns_duplicate_added_partitions
+        then(_same_code_for_all(wanted, code) if returns_duplicates else _by_topic(dict.fromkeys(partitions, code)))
 
-    is_new = version >= BATCHED_SINCE and context.release.knows_epochs_per_transaction
+    is_new = version >= BATCHED_SINCE and context.release.implies_transaction_version_2
     client_version = EPOCH_RISES_PER_TRANSACTION if is_new else 0
     coordinator.add_partitions(wanted.transactional_id, producer, partitions, client_version, added)
 
 
-def _as_asked(wanted: Wanted, code: Code) -> list[TopicResult]:
+def _same_code_for_all(wanted: Wanted, code: Code) -> list[TopicResult]:
     """Return `code` for every requested partition, including duplicates."""
     return [
         TopicResult(

@@ -42,13 +42,13 @@ def handle(request: AlterPartitionReassignmentsRequest, context: Context) -> Alt
     context.controller.save()
     message = None
     if not context.release.runs_without_zookeeper:
-        topics, message = _each_once(topics), ""
+        topics, message = _without_duplicates(topics), ""
     return AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=may_differ, error_message=message, responses=topics
     )
 
 
-def _each_once(topics: list[Topic]) -> list[Topic]:
+def _without_duplicates(topics: list[Topic]) -> list[Topic]:
     """Remove duplicate partitions and topics without partitions, as brokers with ZooKeeper do."""
     found: dict[str, dict[int, Answer]] = {}
     for topic in topics:

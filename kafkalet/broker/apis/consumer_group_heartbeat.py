@@ -98,7 +98,7 @@ def _check(request: Request, context: Context) -> None:
 
 def _subscribes(request: Request, context: Context) -> tuple[bool, str]:
     by_name, by_regex = request.subscribed_topic_names is not None, request.subscribed_topic_regex is not None
-    if context.release.knows_regular_expressions:
+    if context.release.supports_regular_expressions:
         return (
             by_name or by_regex,
             "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.",

@@ -36,19 +36,19 @@ def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopicsRespon
     if (names or ids) and request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
         raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller processes the request
     by_id = _ids(ids, context, answers)
-    doomed = dict(by_id)
+    to_delete = dict(by_id)
     for name in names:
         topic = context.metadata.topics.get(name)
         if topic is None:
             answers.append(_refused(Code.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_NAME, name))
         elif topic.topic_id in ids:
-            doomed.pop(topic.topic_id, None)
+            to_delete.pop(topic.topic_id, None)
             message = "The provided topic name maps to an ID that was already supplied."
             answers.append(_refused(Code.INVALID_REQUEST, message, name, topic.topic_id))
         else:
-            doomed[topic.topic_id] = name
+            to_delete[topic.topic_id] = name
     with context.controller.changes.begin():
-        for topic_id, name in doomed.items():
+        for topic_id, name in to_delete.items():
             answers.append(_delete(name, topic_id, context))
     return DeleteTopicsResponse(responses=answers)
 

@@ -34,7 +34,7 @@ def handle(request: DescribeClientQuotasRequest, context: Context) -> DescribeCl
             values=[Entry.Value(key=key, value=value) for key, value in values.items()],
         )
         for entity, values in context.metadata.client_quotas.items()
-        if _fits(entity, request.components, request.strict)
+        if _matches(entity, request.components, request.strict)
     ]
     return DescribeClientQuotasResponse(entries=entries)
 
@@ -77,7 +77,7 @@ def _invalid(message: str) -> KafkaError:
     return KafkaError(Code.INVALID_REQUEST, message)
 
 
-def _fits(entity: QuotaEntity, components: Sequence[Component], strict: bool) -> bool:
+def _matches(entity: QuotaEntity, components: Sequence[Component], strict: bool) -> bool:
     names = dict(entity)
     if strict and len(names) != len(components):
         return False

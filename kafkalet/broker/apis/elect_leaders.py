@@ -45,11 +45,11 @@ def handle(request: ElectLeadersRequest, context: Context) -> ElectLeadersRespon
             topic.partition_result = [one for one in results if one.error_code != Code.ELECTION_NOT_NEEDED]
     context.controller.save()
     if not context.release.runs_without_zookeeper:
-        topics = _each_once(topics)
+        topics = _without_duplicates(topics)
     return ElectLeadersResponse(replica_election_results=topics)
 
 
-def _each_once(topics: list[Topic]) -> list[Topic]:
+def _without_duplicates(topics: list[Topic]) -> list[Topic]:
     """Remove duplicate partitions and topics without partitions, as brokers with ZooKeeper do."""
     found: dict[str, dict[int, Answer]] = {}
     for topic in topics:

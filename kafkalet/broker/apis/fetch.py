@@ -99,8 +99,8 @@ class _Fetch:
         self.session: FetchContext = context.broker.fetch_sessions.context(
             request.session_id,
             request.session_epoch,
-            self._asked(),
-            self._forgotten(),
+            self._requested_partitions(),
+            self._forgotten_partitions(),
             uses_topic_ids=self.by_id,
             from_follower=self.replica_id >= 0,
             name_of=self._name_of,
@@ -139,15 +139,15 @@ class _Fetch:
             found = await self._read_in_turns(limits, first_time=False)
         answers = self._answers(found)
         if self._is_refused(answers):
-            return self._empty()
+            return self._empty_response()
         settled = self._settle(answers)
         if self.context.version < UNCONVERTED_SINCE:
             await self._convert(answers)
-        return self._tell(answers, *settled)
+        return self._build_response(answers, *settled)
 
     # Reading the request
 
-    def _asked(self) -> list[tuple[Key, RequestedPartition]]:
+    def _requested_partitions(self) -> list[tuple[Key, RequestedPartition]]:
         """Return the requested partitions. A duplicate keeps its first position and its last parameters."""
         asked: dict[Key, RequestedPartition] = {}
         for topic in self.request.topics:
@@ -163,7 +163,7 @@ class _Fetch:
                 )
         return list(asked.items())
 
-    def _forgotten(self) -> list[Key]:
+    def _forgotten_partitions(self) -> list[Key]:
         return [
             (self._name_of(topic.topic_id), topic.topic_id, index) if self.by_id else (topic.topic, None, index)
             for topic in self.request.forgotten_topics_data
@@ -367,7 +367,11 @@ class _Fetch:
 
     def _respond(self, found: dict[Key, Found]) -> FetchResponse:
         answers = self._answers(found)
-        return self._empty() if self._is_refused(answers) else self._tell(answers, *self._settle(answers))
+        return (
+            self._empty_response()
+            if self._is_refused(answers)
+            else self._build_response(answers, *self._settle(answers))
+        )
 
     def _answers(self, found: dict[Key, Found]) -> dict[Key, Answer]:
         answers = {key: one.answer for key, one in found.items()}
@@ -379,7 +383,7 @@ class _Fetch:
         """Return True if the response exceeds the client's quota. The client is then muted and has to retry."""
         return self.replica_id < 0 and refuses(answers, self.context)
 
-    def _empty(self) -> FetchResponse:
+    def _empty_response(self) -> FetchResponse:
         return FetchResponse(session_id=self.session.kept_id, responses=[])
 
     async def _convert(self, answers: dict[Key, Answer]) -> None:
@@ -390,7 +394,9 @@ class _Fetch:
                 answers[key], key[0], asked.fetch_offset, self.context, from_follower=from_follower
             )
 
-    def _tell(self, answers: dict[Key, Answer], error: Code, session_id: int, keys: Collection[Key]) -> FetchResponse:
+    def _build_response(
+        self, answers: dict[Key, Answer], error: Code, session_id: int, keys: Collection[Key]
+    ) -> FetchResponse:
         """Build the response from the partitions in `keys`, grouped by topic."""
         topics: list[AnswerTopic] = []
         last: tuple[str, bytes | None] | None = None
@@ -429,7 +435,7 @@ class _Fetch:
         """Return the endpoints of the current leaders in the response (KIP-951)."""
         if self.context.version < 16:
             return []
-        if self.replica_id >= 0 and not self.context.release.tells_followers_where_leaders_are:
+        if self.replica_id >= 0 and not self.context.release.returns_endpoints_to_followers:
             return []
         leaders = {answer.current_leader.leader_id for answer in answers.values() if answer.current_leader is not None}
         return [
@@ -441,7 +447,7 @@ class _Fetch:
         """Fail the whole request. Versions without topic ids also return the error for every partition."""
         topics: list[AnswerTopic] = []
         if not self.by_id:
-            records = None if self.context.release.nulls_records_of_failed_fetches else b""
+            records = None if self.context.release.returns_null_records_on_fetch_errors else b""
             topics = [
                 AnswerTopic(
                     topic=topic.topic,

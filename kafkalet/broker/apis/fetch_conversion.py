@@ -59,7 +59,7 @@ async def convert(answer: Answer, topic: str, fetch_offset: int, context: Contex
     if to_format is None:
         return answer
     data = await _bytes(answer)
-    if release.converts_only_what_is_newer and all(batch.magic <= to_format for batch in batches(data)):
+    if release.converts_newer_formats_only and all(batch.magic <= to_format for batch in batches(data)):
         return answer
     if not config.message_downconversion_enable and not from_follower:
         return _not_converted(answer, Code.UNSUPPORTED_VERSION, release)
@@ -75,7 +75,7 @@ async def convert(answer: Answer, topic: str, fetch_offset: int, context: Contex
 
 
 def _not_converted(answer: Answer, code: Code, release: Release) -> Answer:
-    if not release.converts_only_what_is_newer:
+    if not release.converts_newer_formats_only:
         return refused(answer.partition_index, code, None)
     refusal = refused(answer.partition_index, code)
     refusal.aborted_transactions = None

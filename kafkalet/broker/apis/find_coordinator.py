@@ -33,7 +33,7 @@ async def handle(request: FindCoordinatorRequest, context: Context) -> FindCoord
     endpoint, error = _find(request.key, request.key_type, context)
     return FindCoordinatorResponse(
         error_code=Code.NONE if error is None else error.code,
-        error_message=_words(error),
+        error_message=_message(error),
         node_id=endpoint.node_id,
         host=endpoint.host,
         port=endpoint.port,
@@ -73,5 +73,5 @@ def _answer(key: str, endpoint: Endpoint, error: KafkaError | None) -> FindCoord
     )
 
 
-def _words(error: KafkaError | None) -> str | None:
+def _message(error: KafkaError | None) -> str | None:
     return Code.NONE.name if error is None else error.message

@@ -136,7 +136,7 @@ class _Broker(_Topic):
         except ValueError:
             raise KafkaError(Code.INVALID_REQUEST, f"Unknown operations type {config.config_operation}") from None
         if known is None:
-            if self.release.names_unknown_lists:
+            if self.release.refuses_appending_to_unknown_properties:
                 raise KafkaError(Code.INVALID_CONFIG, f"Unknown config name: {config.name}")
             raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
         if known.declared.type is not Type.LIST:

@@ -56,26 +56,26 @@ def handle(
     isolation = ISOLATION_LEVELS.get(request.isolation_level)
     if isolation is None and not context.release.ignores_isolation_of_replicas:
         return _refuse_all(request, Code.UNKNOWN_SERVER_ERROR)
-    twice = _named_twice(request)
+    duplicates = _duplicate_partitions(request)
     left = PARTITIONS_WITHOUT_PAUSE
     topics = []
     try:
         for topic in request.topics:
             left -= len(topic.partitions)
             if left < 0:
-                return _list_in_turns(request, twice, isolation, context)
+                return _list_in_turns(request, duplicates, isolation, context)
             answers = [
-                _list_partition(topic.name, asked, twice, isolation, request.replica_id, context, {})
+                _list_partition(topic.name, asked, duplicates, isolation, request.replica_id, context, {})
                 for asked in topic.partitions
             ]
             topics.append(AnswerTopic(name=topic.name, partitions=answers))
     except LongSearch:
-        return _list_in_turns(request, twice, isolation, context)
-    return _answer(topics, twice, context)
+        return _list_in_turns(request, duplicates, isolation, context)
+    return _answer(topics, duplicates, context)
 
 
 async def _list_in_turns(
-    request: ListOffsetsRequest, twice: set[tuple[str, int]], isolation: Isolation | None, context: Context
+    request: ListOffsetsRequest, duplicates: set[tuple[str, int]], isolation: Isolation | None, context: Context
 ) -> ListOffsetsResponse:
     topics = []
     for topic in request.topics:
@@ -86,26 +86,28 @@ async def _list_in_turns(
             answer = None
             while answer is None:
                 try:
-                    answer = _list_partition(topic.name, asked, twice, isolation, request.replica_id, context, known)
+                    answer = _list_partition(
+                        topic.name, asked, duplicates, isolation, request.replica_id, context, known
+                    )
                 except LongSearch as search:
                     known[search.key] = await in_thread(search.call)
             answers.append(answer)
         topics.append(AnswerTopic(name=topic.name, partitions=answers))
-    return _answer(topics, twice, context)
+    return _answer(topics, duplicates, context)
 
 
-def _answer(topics: list[AnswerTopic], twice: set[tuple[str, int]], context: Context) -> ListOffsetsResponse:
-    if not context.release.answers_every_duplicate and (
-        twice or len(topics) > 1 or not all(topic.partitions for topic in topics)
+def _answer(topics: list[AnswerTopic], duplicates: set[tuple[str, int]], context: Context) -> ListOffsetsResponse:
+    if not context.release.returns_duplicate_partitions and (
+        duplicates or len(topics) > 1 or not all(topic.partitions for topic in topics)
     ):
-        topics = _one_answer_each(topics)
+        topics = _without_duplicates(topics)
     return ListOffsetsResponse(topics=topics)
 
 
 def _list_partition(
     topic: str,
     asked: Asked,
-    twice: set[tuple[str, int]],
+    duplicates: set[tuple[str, int]],
     isolation: Isolation | None,
     replica_id: int,
     context: Context,
@@ -114,7 +116,7 @@ def _list_partition(
     """Look up an offset in one partition. Raises LongSearch for a search that belongs in a thread (lookup.py)."""
     index = asked.partition_index
     timestamp = asked.timestamp
-    if twice and (topic, index) in twice:
+    if duplicates and (topic, index) in duplicates:
         return Answer(partition_index=index, error_code=Code.INVALID_REQUEST)
     release = context.release
     if timestamp < 0 and not release.searches_unknown_timestamps and SINCE.get(timestamp, NEVER) > context.version:
@@ -144,20 +146,20 @@ def _list_partition(
     )
 
 
-def _named_twice(request: ListOffsetsRequest) -> set[tuple[str, int]]:
+def _duplicate_partitions(request: ListOffsetsRequest) -> set[tuple[str, int]]:
     """Return the partitions that occur more than once in the request."""
     if len(request.topics) == 1 and len(request.topics[0].partitions) == 1:
         return set()
     seen: set[tuple[str, int]] = set()
-    twice: set[tuple[str, int]] = set()
+    duplicates: set[tuple[str, int]] = set()
     for topic in request.topics:
         for asked in topic.partitions:
             key = (topic.name, asked.partition_index)
-            (twice if key in seen else seen).add(key)
-    return twice
+            (duplicates if key in seen else seen).add(key)
+    return duplicates
 
 
-def _one_answer_each(topics: list[AnswerTopic]) -> list[AnswerTopic]:
+def _without_duplicates(topics: list[AnswerTopic]) -> list[AnswerTopic]:
     """Merge duplicate topics and partitions, as Kafka does when it groups a map of partitions by topic."""
     merged: dict[str, dict[int, Answer]] = {}
     for topic in topics:

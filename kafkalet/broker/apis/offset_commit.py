@@ -62,7 +62,7 @@ def _check(request: OffsetCommitRequest, asked: list[Asked], shard: Shard, conte
     """Raise KafkaError unless the client may commit to the group."""
     epoch = request.generation_id_or_member_epoch
     if epoch >= 0 and request.group_id not in shard.groups:
-        tells = context.version >= 9 and context.release.tells_commits_of_unknown_groups
+        tells = context.version >= 9 and context.release.reports_unknown_groups_to_commits
         raise KafkaError(Code.GROUP_ID_NOT_FOUND if tells else Code.ILLEGAL_GENERATION)
     group = classic_group(shard, request.group_id)
     check = group.check_commit(

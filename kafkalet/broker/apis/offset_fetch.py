@@ -83,8 +83,11 @@ class _Reader:
         committed = shard.offsets.committed(asked.group_id, newest=newest)
         if asked.topics is None:
             return self._all_topics(shard, committed)
-        once = self.context.release.answers_fetched_offsets_once
-        return [self._topic(shard, topic, committed) for topic in (_once(asked.topics) if once else asked.topics)]
+        once = self.context.release.deduplicates_fetched_offsets
+        return [
+            self._topic(shard, topic, committed)
+            for topic in (_without_duplicates(asked.topics) if once else asked.topics)
+        ]
 
     def _all_topics(self, shard: Shard, committed: Mapping[str, Mapping[int, CommittedOffset]]) -> list[Topic]:
         found = []
@@ -138,7 +141,7 @@ class _Reader:
         return self.shard is None or self.shard.log.is_replicated(self.last_offset)
 
 
-def _once(asked: Iterable[AskedTopic | OffsetFetchRequest.Topic]) -> list[AskedTopic]:
+def _without_duplicates(asked: Iterable[AskedTopic | OffsetFetchRequest.Topic]) -> list[AskedTopic]:
     """Remove duplicate topics and partitions, and topics without partitions."""
     topics: dict[str, dict[int, None]] = {}
     for topic in asked:
@@ -216,7 +219,7 @@ def _each(request: OffsetFetchRequest, answer: Callable[[str, int], OldTopic.Par
     """Build a result for each partition of a request before v8."""
     return [
         OldTopic(name=topic.name, partitions=[answer(topic.name, index) for index in topic.partition_indexes])
-        for topic in _once(request.topics or ())
+        for topic in _without_duplicates(request.topics or ())
     ]
 
 

@@ -68,7 +68,7 @@ def handle(request: ProduceRequest, context: Context) -> Answered | Coroutine[An
         )
     if any(chunk is None and metadata.partition(key[0], key[2]) for key, chunk in given):
         return Delayed()  # null records crash Kafka's handler: the request and the rest of the connection hang
-    sound, refused = _sift(given, context)
+    sound, refused = _split_by_validity(given, context)
     is_verified = request.transactional_id is not None and context.release.verifies_transactions
     if is_verified or len(sound) > PARTITIONS_WITHOUT_PAUSE or any(map(takes_long, sound.values())):
         return _append_in_turns(sound, refused, request, context)
@@ -148,7 +148,9 @@ def _records(request: ProduceRequest, context: Context) -> Iterator[tuple[Key, B
             yield (name, topic.topic_id, partition.index), partition.records
 
 
-def _sift(given: list[tuple[Key, Buffer | None]], context: Context) -> tuple[dict[Key, Buffer], dict[Key, Answer]]:
+def _split_by_validity(
+    given: list[tuple[Key, Buffer | None]], context: Context
+) -> tuple[dict[Key, Buffer], dict[Key, Answer]]:
     """Split the entries into those to append and those that are refused before they reach a log.
 
     Raises KafkaError (UNKNOWN_SERVER_ERROR) for records that make Kafka fail the whole request.

@@ -40,7 +40,7 @@ def handle(request: TxnOffsetCommitRequest, context: Context) -> Answer:
         return TxnOffsetCommitResponse(topics=answer.topics)
     try:
         shard = context.broker.coordinators.groups.shard_of(request.group_id)
-        if context.release.makes_groups_for_transactions:
+        if context.release.creates_groups_for_transactions:
             classic_group(shard, request.group_id)
         guard = _start_verification(request, shard, context)
     except KafkaError as error:
@@ -138,8 +138,8 @@ def _check(request: TxnOffsetCommitRequest, asked: Sequence[Asked], shard: Shard
 def _refused(
     answer: CommitAnswer[TxnOffsetCommitResponse.Topic], asked: Sequence[Asked], code: Code, context: Context
 ) -> TxnOffsetCommitResponse:
-    told = commit_code(code, context.release)
-    if told is Code.COORDINATOR_LOAD_IN_PROGRESS and context.version < LOAD_IN_PROGRESS_SINCE:
-        told = Code.COORDINATOR_NOT_AVAILABLE
-    answer.add_all(asked, told)
+    returned = commit_code(code, context.release)
+    if returned is Code.COORDINATOR_LOAD_IN_PROGRESS and context.version < LOAD_IN_PROGRESS_SINCE:
+        returned = Code.COORDINATOR_NOT_AVAILABLE
+    answer.add_all(asked, returned)
     return TxnOffsetCommitResponse(topics=answer.topics)

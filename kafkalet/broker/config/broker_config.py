@@ -98,7 +98,7 @@ class BrokerConfig(BrokerProperties):
 
     def cluster_wide_at_first(self) -> dict[str, str]:
         """Return the cluster-wide properties of a new cluster."""
-        if not self.release.keeps_min_isr_in_cluster:
+        if not self.release.sets_min_isr_cluster_wide:
             return {}
         return {"min.insync.replicas": self.static.get("min.insync.replicas", "1")}
 

@@ -67,7 +67,7 @@ def check_change(texts: Mapping[str, str], *, cluster_wide: bool, config: Broker
         after.log_config({})
     except InvalidProperty as error:
         raise _refused(str(error)) from error
-    if requirement := next(_unmet(_Values(after), log_dir), None):
+    if requirement := next(_violations(_Values(after), log_dir), None):
         raise _refused(requirement)
     if refusal := next(_refusals(_Values(config), _Values(after)), None):
         exception = "org.apache.kafka.common.config.ConfigException"
@@ -142,7 +142,7 @@ def _check_listeners(name: str, text: str) -> None:
                 raise InvalidProperty(name, text, "", f"Invalid security protocol `{protocol}` defined in {name}")
 
 
-def _unmet(after: _Values, log_dir: str) -> Iterator[str]:
+def _violations(after: _Values, log_dir: str) -> Iterator[str]:
     """Yield a message for each combination of properties that KafkaConfig does not allow."""
     threads, buffer_bytes = after.number("log.cleaner.threads"), after.number("log.cleaner.dedupe.buffer.size")
     if threads == 0:

@@ -86,7 +86,7 @@ class GroupRules:
         return self.version >= (4, 0)
 
     @property
-    def knows_regular_expressions(self) -> bool:
+    def supports_regular_expressions(self) -> bool:
         """Since 4.0, members may subscribe by regular expression (ConsumerGroupHeartbeat v1)."""
         return self.version >= (4, 0)
 

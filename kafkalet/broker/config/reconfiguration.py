@@ -132,7 +132,7 @@ def _change_client_metrics(context: Context, name: str, edit: Edit, validate_onl
     if not name:
         raise _invalid("Subscription name can't be empty")
     check_client_metrics(texts, context.release)
-    _keep(name, texts, kept, context, validate_only)
+    _store(name, texts, kept, context, validate_only)
 
 
 def _change_group(context: Context, name: str, edit: Edit, validate_only: bool) -> None:
@@ -143,10 +143,10 @@ def _change_group(context: Context, name: str, edit: Edit, validate_only: bool) 
     if not name:
         raise _invalid("Default group resources are not allowed.")
     check_group(texts, context.node.config)
-    _keep(name, texts, kept, context, validate_only)
+    _store(name, texts, kept, context, validate_only)
 
 
-def _keep(
+def _store(
     name: str, texts: dict[str, str], kept: dict[str, dict[str, str]], context: Context, validate_only: bool
 ) -> None:
     """Store the properties of a resource, or remove the resource if no property is left."""

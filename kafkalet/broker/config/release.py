@@ -55,7 +55,7 @@ class Release(_Named, GroupRules):
     # ListOffsets
 
     @property
-    def answers_every_duplicate(self) -> bool:
+    def returns_duplicate_partitions(self) -> bool:
         """Before 4.0, ListOffsets returns duplicate partitions and topics without partitions."""
         return self.version < (4, 0)
 
@@ -87,7 +87,7 @@ class Release(_Named, GroupRules):
         return self.version >= (4, 3)
 
     @property
-    def converts_only_what_is_newer(self) -> bool:
+    def converts_newer_formats_only(self) -> bool:
         """Before 3.0, records are down-converted, or refused, only if the client cannot read them.
 
         In these releases, a refusal looks like a failed read: empty records and no list of aborted transactions.
@@ -95,12 +95,12 @@ class Release(_Named, GroupRules):
         return self.version < (3, 0)
 
     @property
-    def nulls_records_of_failed_fetches(self) -> bool:
+    def returns_null_records_on_fetch_errors(self) -> bool:
         """Before 4.0, a top-level error of Fetch returns null records instead of empty records."""
         return self.version < (4, 0)
 
     @property
-    def tells_followers_where_leaders_are(self) -> bool:
+    def returns_endpoints_to_followers(self) -> bool:
         """Before 4.0, Fetch v16 returns the endpoints of leaders to followers, too."""
         return self.version < (4, 0)
 
@@ -134,7 +134,7 @@ class Release(_Named, GroupRules):
         return self.version < (4, 0)
 
     @property
-    def tells_commits_of_unknown_groups(self) -> bool:
+    def reports_unknown_groups_to_commits(self) -> bool:
         """Since 4.0, OffsetCommit v9 of a group member returns GROUP_ID_NOT_FOUND if the group does not exist."""
         return self.version >= (4, 0)
 
@@ -146,7 +146,7 @@ class Release(_Named, GroupRules):
         return self.version >= (4, 0)
 
     @property
-    def knows_epochs_per_transaction(self) -> bool:
+    def implies_transaction_version_2(self) -> bool:
         """Since 4.0, a partition that a broker adds to a transaction implies transaction version 2 (KIP-890)."""
         return self.version >= (4, 0)
 
@@ -159,7 +159,7 @@ class Release(_Named, GroupRules):
         return self.version < (4, 0)
 
     @property
-    def repeats_added_partitions(self) -> bool:
+    def returns_duplicate_added_partitions(self) -> bool:
         """Since 3.6, AddPartitionsToTxn returns a result for every duplicate partition (KIP-890)."""
         return self.version >= (3, 6)
 
@@ -191,7 +191,7 @@ class Release(_Named, GroupRules):
         return self.version >= (3, 7)
 
     @property
-    def answers_fetched_offsets_once(self) -> bool:
+    def deduplicates_fetched_offsets(self) -> bool:
         """Before 4.0, OffsetFetch leaves out duplicate partitions and topics without partitions."""
         return self.version < (4, 0)
 
@@ -204,7 +204,7 @@ class Release(_Named, GroupRules):
         return self.version < (4, 0)
 
     @property
-    def makes_groups_for_transactions(self) -> bool:
+    def creates_groups_for_transactions(self) -> bool:
         """Before 4.0, TxnOffsetCommit always creates a missing group, later only for requests without a generation."""
         return self.version < (4, 0)
 
@@ -288,7 +288,7 @@ class Release(_Named, GroupRules):
     # Configuration
 
     @property
-    def keeps_min_isr_in_cluster(self) -> bool:
+    def sets_min_isr_cluster_wide(self) -> bool:
         """Since 4.1, a new cluster sets min.insync.replicas cluster-wide, for eligible leader replicas (KIP-966)."""
         return self.version >= (4, 1)
 
@@ -318,7 +318,7 @@ class Release(_Named, GroupRules):
         return self.version >= (4, 0)
 
     @property
-    def names_unknown_lists(self) -> bool:
+    def refuses_appending_to_unknown_properties(self) -> bool:
         """Since 4.0, appending to an unknown property returns INVALID_CONFIG instead of UNKNOWN_SERVER_ERROR."""
         return self.version >= (4, 0)
 

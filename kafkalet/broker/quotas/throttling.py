@@ -44,7 +44,7 @@ MANY_METERS = 1000
 """The number of meters above which unused meters are dropped."""
 
 
-class Asked(Protocol):
+class MeasuredRequest(Protocol):
     """The request that is measured, and its client (a Context)."""
 
     api: Api
@@ -58,7 +58,7 @@ class Asked(Protocol):
     client: Client
 
 
-class _Kept(Generic[T]):
+class _Meters(Generic[T]):
     """The meters of clients by key. Meters that have not been used for FORGET_MS are dropped."""
 
     def __init__(self, make: Callable[[], T]) -> None:
@@ -103,9 +103,9 @@ class Throttling:
         self._look_up = look_up
         self._spent_s = spent_s
         self._window_ms = config.quota_window_size_seconds * MS_PER_SECOND
-        self._meters = _Kept(lambda: SampledRate(config.quota_window_num, self._window_ms))
+        self._meters = _Meters(lambda: SampledRate(config.quota_window_num, self._window_ms))
         burst_seconds = config.controller_quota_window_num * config.controller_quota_window_size_seconds
-        self._buckets = _Kept(lambda: TokenBucket(burst_seconds))
+        self._buckets = _Meters(lambda: TokenBucket(burst_seconds))
         self._fetch_windows = config.quota_window_num - 1
         self._quotas: Quotas = {}
         self._by_address: dict[str | None, float] = {}
@@ -143,19 +143,19 @@ class Throttling:
 
     # Called by the router
 
-    def begin(self, context: Asked, request_bytes: int) -> None:
+    def begin(self, context: MeasuredRequest, request_bytes: int) -> None:
         """Start the measurement of a request of `request_bytes`."""
         context.request_bytes = request_bytes
         context.throttle_ms = 0
         context.spent_s = 0.0
         context.began_s = self._spent_s()
 
-    def pause(self, context: Asked) -> None:
+    def pause(self, context: MeasuredRequest) -> None:
         """Stop the clock while the request waits, because waiting is not processing time."""
         context.spent_s = self._time_of(context)
         context.began_s = None
 
-    def end(self, answer: Any, context: Asked) -> None:
+    def end(self, answer: Any, context: MeasuredRequest) -> None:
         """Finish the measurement, and mute the client if it is over quota. `answer` is None without a response."""
         if not context.request_bytes:
             return  # the request arrived before the broker had quotas
@@ -170,17 +170,17 @@ class Throttling:
                 answer.throttle_time_ms = throttle_ms
             context.client.mute(throttle_ms)
 
-    def _time_of(self, context: Asked) -> float:
+    def _time_of(self, context: MeasuredRequest) -> float:
         now_s = self._spent_s()
         return context.spent_s + (now_s - context.began_s if context.began_s is not None else 0.0)
 
-    def _record_time(self, context: Asked) -> int:
+    def _record_time(self, context: MeasuredRequest) -> int:
         """Record the processing time of the request so far, and return the throttle time."""
         throttle_ms = self._record(REQUEST, self._time_of(context) * PERCENT, context)
         context.spent_s, context.began_s = 0.0, None
         return min(throttle_ms, self._window_ms)
 
-    def _record(self, key: str, value: float, context: Asked) -> int:
+    def _record(self, key: str, value: float, context: MeasuredRequest) -> int:
         found = self._quota_of(key, context)
         if found is None:
             return 0
@@ -190,7 +190,7 @@ class Throttling:
         meter.record(value, now_ms)
         return meter.throttle_ms(quota, now_ms)
 
-    def _quota_of(self, key: str, context: Asked) -> tuple[float, str, str] | None:
+    def _quota_of(self, key: str, context: MeasuredRequest) -> tuple[float, str, str] | None:
         """Return the cached result of `quota_of`."""
         who = key, context.principal, context.client_id
         if who not in self._found:
@@ -202,13 +202,13 @@ class Throttling:
 
     # Called by request handlers
 
-    def most_fetch_bytes(self, context: Asked) -> float:
+    def most_fetch_bytes(self, context: MeasuredRequest) -> float:
         """Return the size in bytes above which a response to Fetch would always exceed the quota."""
         found = self._quota_of(CONSUME, context)
         window_seconds = self._window_ms // MS_PER_SECOND
         return float("inf") if found is None else found[0] * self._fetch_windows * window_seconds
 
-    def refuses_fetch(self, answer_bytes: int, context: Asked) -> bool:
+    def refuses_fetch(self, answer_bytes: int, context: MeasuredRequest) -> bool:
         """Return True if a Fetch response of this size exceeds the quota. Otherwise record its size."""
         throttle_ms = self._record(CONSUME, answer_bytes, context)
         throttle_ms = max(throttle_ms, self._record_time(context))
@@ -217,7 +217,7 @@ class Throttling:
             context.throttle_ms = throttle_ms
         return throttle_ms > 0
 
-    def mutate(self, partitions: int, strict: bool, context: Asked) -> None:
+    def mutate(self, partitions: int, strict: bool, context: MeasuredRequest) -> None:
         """Count partitions that are about to be created or deleted.
 
         If the client is over quota and `strict` is true, raises KafkaError (THROTTLING_QUOTA_EXCEEDED) and counts

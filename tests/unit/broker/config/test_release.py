@@ -28,8 +28,8 @@ def test_unknown_release_is_refused_with_the_known_names(name: str) -> None:
 
 
 def test_rules_depend_on_the_release() -> None:
-    assert Release.of("3.9").answers_every_duplicate
-    assert not Release.of("4.4").answers_every_duplicate
+    assert Release.of("3.9").returns_duplicate_partitions
+    assert not Release.of("4.4").returns_duplicate_partitions
     assert Release.of("3.9").log_rules.lifts_unstable_to_log_start
     assert not Release.of("4.4").log_rules.lifts_unstable_to_log_start
     assert Release.of("2.8").log_rules.honours_message_format
