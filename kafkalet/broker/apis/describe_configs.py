@@ -3,8 +3,8 @@
 v1  adds the source of each value and optionally its synonyms (KIP-226)
 v3  adds the type and optionally the documentation of each property (KIP-569)
 
-A broker returns only its own configuration and, for an empty broker name, the cluster-wide defaults. Unknown
-properties are left out without an error.
+A broker returns only its own configuration and, for an empty broker name, the properties that are set cluster-wide.
+Unknown property names in the request are ignored.
 
 Source: kafka.server.ConfigHelper.
 """

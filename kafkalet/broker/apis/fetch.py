@@ -13,7 +13,7 @@ v16 adds the current leader and its endpoint to NOT_LEADER_OR_FOLLOWER and FENCE
 
 Partitions of unknown topics or topic ids are set aside first. They come last in the response and do not complete a
 waiting request. The handler responds immediately if max_wait_ms is 0, no partition can be read, min_bytes are
-available, a read failed, or the log of a follower has diverged. Otherwise the request waits until enough records have
+available, a read failed, or a reader has diverged from the log. Otherwise the request waits until enough records have
 arrived or max_wait_ms has passed, and then reads all partitions again.
 
 Source: kafka.server.KafkaApis.handleFetchRequest, ReplicaManager.fetchMessages and readFromLog, DelayedFetch.

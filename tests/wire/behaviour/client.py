@@ -75,7 +75,7 @@ class Client:
             answer = self.ask(api, version, body)
             if good(answer):
                 return answer
-            assert time.monotonic() < deadline, f"{api} still answers {answer}"
+            assert time.monotonic() < deadline, f"{api} still returns {answer}"
             time.sleep(0.01)
 
     def topic(self, partitions: int = 1, **configs: Any) -> str:

@@ -36,7 +36,7 @@ def test_paging_returns_every_partition_once() -> None:
         @given(limit=st.integers(1, 10), some=st.sets(st.sampled_from("abc"), min_size=1))
         @settings(max_examples=30, deadline=None)
         def check(limit: int, some: set[str]) -> None:
-            assert pages(ask, limit) == everything, "no names are all names"
+            assert pages(ask, limit) == everything, "a request without names returns all topics"
             assert pages(ask, limit, *some) == [pair for pair in everything if pair[0] in some]
 
         check()

@@ -52,7 +52,7 @@ def test_cluster_wide_change_takes_effect_on_topics_that_use_the_default() -> No
         assert alter(ask, BROKER, "", ("message.max.bytes", SET, "100"))["error_code"] == 0
         assert (is_refused(ask, "t"), is_refused(ask, "u")) == (True, False)
         ask.cluster.create_topic("v")
-        assert is_refused(ask, "v"), "and on new ones"
+        assert is_refused(ask, "v"), "the change also applies to new topics"
 
 
 def test_change_of_one_broker_does_not_affect_others() -> None:

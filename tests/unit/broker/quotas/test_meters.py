@@ -19,15 +19,15 @@ def test_idle_client_may_use_the_quota_of_ten_windows_in_a_burst() -> None:
 def test_throttle_time_ends_when_the_rate_is_down_to_the_quota() -> None:
     rate = SampledRate(11, 1000)
     rate.record(120_000, T0)
-    assert rate.throttle_ms(10_000, T0) == 2000, "12,000 a second over 10 seconds is 2,000 too much"
+    assert rate.throttle_ms(10_000, T0) == 2000, "12,000 per second over 10 seconds exceed the quota by 2,000"
 
 
 def test_rate_decreases_over_time() -> None:
     rate = SampledRate(11, 1000)
     rate.record(120_000, T0)
     assert rate.throttle_ms(10_000, T0 + 500) == 1500
-    assert rate.throttle_ms(10_000, T0 + 2000) == 2000, "only the window that runs counts beside ten"
-    assert rate.throttle_ms(10_000, T0 + 11_000) == 0, "and what is older than all windows is forgotten"
+    assert rate.throttle_ms(10_000, T0 + 2000) == 2000, "the current window and ten full windows count"
+    assert rate.throttle_ms(10_000, T0 + 11_000) == 0, "usage older than all windows does not count"
 
 
 def test_negative_value_reverts_a_record() -> None:
@@ -62,6 +62,6 @@ def test_bucket_is_refilled_at_the_rate_of_the_quota() -> None:
     assert bucket.throttle_ms(2, T0 + 1000) == 500
     assert bucket.throttle_ms(2, T0 + 1500) == 0
     bucket.take(22, 2, T0 + 60_000)
-    assert bucket.throttle_ms(2, T0 + 60_000) == 0, "full again, and not more than that"
+    assert bucket.throttle_ms(2, T0 + 60_000) == 0, "the bucket does not exceed its capacity"
     bucket.take(1, 2, T0 + 60_000)
     assert bucket.throttle_ms(2, T0 + 60_000) == 500

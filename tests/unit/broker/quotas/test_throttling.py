@@ -90,7 +90,7 @@ def test_only_produce_requests_count_as_produced_bytes() -> None:
 def test_processing_time_is_counted_and_throttle_time_is_at_most_one_window() -> None:
     bench = Bench(USER, **{REQUEST: 1.0})
     list_offsets = ListOffsetsResponse(topics=[])
-    assert bench.ask(Api.LIST_OFFSETS, list_offsets, spent_s=0.1) == 0, "a hundredth of ten seconds"
+    assert bench.ask(Api.LIST_OFFSETS, list_offsets, spent_s=0.1) == 0, "one percent of ten seconds"
     assert bench.ask(Api.LIST_OFFSETS, list_offsets, spent_s=0.005) == 500
     assert bench.ask(Api.LIST_OFFSETS, list_offsets, spent_s=5) == 1000
 
@@ -153,7 +153,7 @@ def test_connections_over_quota_are_delayed_and_not_counted() -> None:
     assert [connect("127.0.0.1") for _ in range(20)] == [0] * 20
     assert connect("127.0.0.1") == 500
     assert connect("127.0.0.1") == 500
-    assert connect("10.0.0.1") == 0, "each address counts for itself"
+    assert connect("10.0.0.1") == 0, "each address is measured separately"
     bench.clock.advance(500)
     assert connect("127.0.0.1") == 0
 
