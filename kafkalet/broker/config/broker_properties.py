@@ -153,7 +153,7 @@ class BrokerProperties:
     transaction_max_timeout_ms = integer("transaction.max.timeout.ms", 900_000,
         "Longest transaction timeout that a producer may request.", least=1)
     transaction_partition_verification_enable = boolean("transaction.partition.verification.enable", True,
-        "Verifies each transaction with its coordinator before the first batch is appended to a partition.",
+        "Verifies a transaction with its coordinator before its first batch is appended to a partition.",
         update=Update.CLUSTER_WIDE, since=(3, 0))
     transaction_abort_timed_out_transaction_cleanup_interval_ms = integer(
         "transaction.abort.timed.out.transaction.cleanup.interval.ms", 10_000,
@@ -195,7 +195,7 @@ class BrokerProperties:
 
     # producers
     producer_id_expiration_ms = integer("producer.id.expiration.ms", DAY_MS,
-        "Time after its last batch when a partition forgets a producer.", least=1, update=Update.CLUSTER_WIDE,
+        "Time after the last batch of a producer before its state expires.", least=1, update=Update.CLUSTER_WIDE,
         since=(3, 0))
     # fmt: on
 
@@ -321,7 +321,7 @@ _TOPIC_DEFAULTS = (
         "flush.ms",
         least=0,
         update=Update.READ_ONLY,
-        documentation="Interval at which logs that flush.ms applies to are flushed to disk. If unset, or with a "
+        documentation="Interval at which the broker flushes logs whose flush.ms has passed. If unset, or with a "
         "temporary data directory, logs are not flushed by time. Also the default of the topic property flush.ms.",
     ),
     TopicDefault("log.cleaner.max.compaction.lag.ms", "max.compaction.lag.ms"),
