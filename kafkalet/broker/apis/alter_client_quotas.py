@@ -82,7 +82,7 @@ def _change(
     entity: QuotaEntity, named: list[Entry], addresses: Addresses, validate_only: bool, context: Context
 ) -> None:
     ops = named[0].ops
-    if not context.release.runs_without_zookeeper:  # the last entry and the last value of a quota count
+    if not context.release.runs_without_zookeeper:  # duplicates are allowed, and the last one counts
         ops = list({op.key: op for op in named[-1].ops}.values())
     elif len(named) > 1 or len({op.key for op in ops}) < len(ops):
         parts = ", ".join(f"{kind}={name}" for kind, name in sorted(entity))

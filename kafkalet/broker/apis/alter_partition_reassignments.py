@@ -27,7 +27,7 @@ def handle(request: AlterPartitionReassignmentsRequest, context: Context) -> Alt
     if not request.topics:
         return AlterPartitionReassignmentsResponse(allow_replication_factor_change=may_differ, responses=[])
     if request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
-        raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller processes the request
+        raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout first
     topics = []
     for topic in request.topics:
         answers = []

@@ -26,7 +26,7 @@ MAX_RECORDS = 10_000
 def handle(request: CreatePartitionsRequest, context: Context) -> CreatePartitionsResponse:
     times = Counter(topic.name for topic in request.topics)
     if 1 in times.values() and request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
-        raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller processes the request
+        raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout first
     answers = [
         Answer(name=name, error_code=Code.INVALID_REQUEST, error_message="Duplicate topic name.")
         for name, count in times.items()

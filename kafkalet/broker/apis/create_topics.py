@@ -46,7 +46,7 @@ def handle(
     times = Counter(topic.name for topic in request.topics)
     allowed = [topic for topic in request.topics if times[topic.name] == 1 and topic.name != CLUSTER_METADATA]
     if allowed and request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
-        raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller processes the request
+        raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout first
     answers = _too_many(allowed)
     if answers or len(parts := list(_in_parts(allowed, context))) <= 1:
         return _answer(answers or _create_all(allowed, request, context), times)

@@ -34,7 +34,7 @@ def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopicsRespon
     answers: list[Answer] = []
     names, ids = _unique_names_and_ids(request, answers)
     if (names or ids) and request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
-        raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller processes the request
+        raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout first
     by_id = _ids(ids, context, answers)
     to_delete = dict(by_id)
     for name in names:

@@ -34,7 +34,7 @@ def handle(request: ElectLeadersRequest, context: Context) -> ElectLeadersRespon
             raise KafkaError(Code.UNKNOWN_SERVER_ERROR) from None
         raise KafkaError(Code.INVALID_REQUEST, f"Unknown election type {request.election_type}") from None
     if request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
-        raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller processes the request
+        raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout first
     topics = [
         Topic(topic=name, partition_result=list(_elect_each(name, partitions, kind, context)))
         for name, partitions in _wanted(request, context)

@@ -136,7 +136,7 @@ def _list_partition(
         )
     except KafkaError as error:
         code = error.code
-        if code == Code.OFFSET_NOT_AVAILABLE and context.version < 5:  # introduced by KIP-207
+        if code == Code.OFFSET_NOT_AVAILABLE and context.version < 5:  # clients before KIP-207 do not know it
             code = Code.LEADER_NOT_AVAILABLE
         return Answer(partition_index=index, error_code=code)
     if found is None:

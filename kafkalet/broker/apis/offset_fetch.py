@@ -8,8 +8,8 @@ v9  adds the member id and the member epoch, for fencing (KIP-848)
 v10 replaces topic names with topic ids (KIP-848)
 
 A partition without a committed offset returns -1 and empty metadata, even if its topic or the group does not exist. The
-response contains offsets that all in-sync replicas have. With require_stable, it contains the newest offsets and waits
-until all in-sync replicas have them.
+response contains offsets that all in-sync replicas have. With require_stable, it contains the newest offsets and, since
+Kafka 4.0, waits until all in-sync replicas have them.
 
 Source: kafka.server.KafkaApis.handleOffsetFetchRequest, OffsetMetadataManager.fetchOffsets, OffsetFetchResponse.
 """
@@ -95,7 +95,7 @@ class _Reader:
             topic_id = ZERO_UUID
             if self.context.version >= 10:
                 state = self.context.node.metadata.topics.get(name)
-                if state is None:  # deleted, so its topic id is unknown
+                if state is None:  # the topic id of a deleted topic is unknown
                     continue
                 topic_id = state.topic_id
             partitions = self._partitions(shard, name, by_partition, by_partition)
@@ -180,7 +180,7 @@ def _as_one_group(group: Group, request: OffsetFetchRequest, version: int) -> Of
         return OffsetFetchResponse(
             groups=[Group(group_id=g.group_id, topics=[], error_code=code) for g in request.groups]
         )
-    if code is not Code.NONE and version < 2:  # without a top-level error code
+    if code is not Code.NONE and version < 2:  # v0 and v1 have no top-level error code
         return OffsetFetchResponse(topics=_each(request, lambda topic, index: _old(index, -1, code)))
     return OffsetFetchResponse(error_code=code, topics=[_as_old(topic) for topic in group.topics])
 

@@ -131,7 +131,7 @@ def _check(request: TxnOffsetCommitRequest, asked: Sequence[Asked], shard: Shard
         if error.code == Code.STALE_MEMBER_EPOCH and context.version < TOPIC_IDS_SINCE:
             raise KafkaError(Code.ILLEGAL_GENERATION, error.message) from error
         raise
-    if request.producer_epoch < 0:  # Kafka's MemoryRecordsBuilder throws
+    if request.producer_epoch < 0:  # MemoryRecordsBuilder of Kafka throws an exception
         raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"Invalid negative producer epoch {request.producer_epoch}")
 
 

@@ -32,8 +32,8 @@ def check_overrides(name: str, value: Value) -> None:
     try:
         parse_overrides(str(value))
     except ValueError as error:
-        is_kafkas = str(error).startswith(name)
-        raise InvalidProperty(name, str(value), str(error), str(error) if is_kafkas else None) from error
+        is_message_of_kafka = str(error).startswith(name)
+        raise InvalidProperty(name, str(value), str(error), str(error) if is_message_of_kafka else None) from error
 
 
 def check_together(values: Mapping[str, Value]) -> None:

@@ -56,7 +56,7 @@ def topic_entries(topic: Mapping[str, str], config: BrokerConfig) -> Iterator[En
     for property_ in topic_properties(config.release.version):
         name = property_.name
         if property_.default is None and name not in topic:
-            continue  # hidden
+            continue  # Kafka does not describe hidden properties
         text = topic.get(name, defaults.get(name, property_.default))
         value = None if text is None else normal(property_, text)
         names = [synonym.name for synonym in SYNONYMS.get(name, ())]
@@ -124,7 +124,7 @@ def normal(property_: Property, text: str) -> str:
     """Return a value in Kafka's notation: without surrounding spaces, and with `true` for `TRUE`."""
     try:
         return as_text(property_.type.parse(property_.name, text))
-    except InvalidProperty:  # possible for a property without effect
+    except InvalidProperty:  # return an invalid value unchanged
         return text
 
 

@@ -105,7 +105,7 @@ class Features:
         if feature is None:
             return 0
         changed = self.metadata.feature_levels.get(name, feature.finalized)
-        return max(feature.lowest, min(changed, feature.highest))  # may come from another release
+        return max(feature.lowest, min(changed, feature.highest))  # it may have been set in another release
 
     def finalized(self) -> list[tuple[str, int]]:
         """Return the enabled features with their levels, in the order in which Kafka returns them."""
