@@ -1,1 +1,1 @@
-"""Speed figures, side by side with Apache Kafka in the same run: `python -m benchmarks`."""
+"""Performance measurements of kafkalet and Apache Kafka in the same run: `python -m benchmarks`."""

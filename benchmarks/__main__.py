@@ -1,9 +1,10 @@
-"""`make bench`: kafkalet beside Apache Kafka 3.9, in one run, medians of five.
+"""`make bench`: compare kafkalet with Apache Kafka 3.9 in one run; each figure is the median of five.
 
     python -m benchmarks [ROW ...] [--runs 5] [--seconds 1] [--alone] [--gib 0.25]
 
-Apache Kafka comes from the script that the behaviour tests use (`make oracle`: Java, Maven); without it, or with
---alone, only kafkalet is measured and the table says so. Brokers and load share this machine, so look at the ratios.
+Apache Kafka is started as in the oracle tests (`make oracle`; needs Java and Maven). If it is not available, or with
+--alone, only kafkalet is measured and the table says so. Brokers and load generators share this machine, so compare the
+ratios rather than the absolute figures.
 """
 
 import argparse
@@ -19,7 +20,7 @@ ROWS = {**load.ROWS, **coordination.ROWS}
 
 @contextmanager
 def running(alone: bool) -> Iterator[dict[str, brokers.Running]]:
-    """The brokers to measure, by name."""
+    """Start the brokers to measure and yield them by name."""
     started: dict[str, brokers.Running] = {}
     try:
         started["kafkalet"] = brokers.start_kafkalet()
@@ -38,11 +39,11 @@ def show(row: str, unit: str, figures: dict[str, float]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
-    parser.add_argument("rows", nargs="*", help="only rows with this in their names")
+    parser.add_argument("rows", nargs="*", help="only rows whose name contains this text")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0)
-    parser.add_argument("--alone", action="store_true", help="without Apache Kafka")
-    parser.add_argument("--gib", type=float, default=0.25, help="the size of each log that Spark reads and loads")
+    parser.add_argument("--alone", action="store_true", help="do not measure Apache Kafka")
+    parser.add_argument("--gib", type=float, default=0.25, help="size of each log that Spark reads and loads")
     options = parser.parse_args()
     wanted = [row for row in ROWS if not options.rows or any(part in row for part in options.rows)]
     with running(options.alone) as started:
@@ -52,7 +53,7 @@ def main() -> None:
             show("memory, idle", "MiB", {name: broker.memory_mib() for name, broker in started.items()})
         for broker in started.values():
             brokers.make_topics(broker)
-            brokers.fill(broker, 64 << 20)  # also what warms a JVM up
+            brokers.fill(broker, 64 << 20)  # also warms up the JVM
         for row in wanted:
             figures = {name: [] for name in started}  # type: dict[str, list[float]]
             for _ in range(options.runs):

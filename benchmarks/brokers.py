@@ -1,4 +1,4 @@
-"""The brokers under test, each in a process of its own: started, filled, weighed and stopped."""
+"""Start, fill and stop the brokers under test, each in a separate process, and measure their memory."""
 
 import signal
 import socket
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class Running(NamedTuple):
-    """A broker that serves at `address`."""
+    """A running broker that listens on `address`."""
 
     address: str
     pid: int
@@ -27,7 +27,7 @@ class Running(NamedTuple):
     stop: Callable[[], None]
 
     def memory_mib(self) -> float:
-        """What it holds in memory (resident)."""
+        """Return the resident memory of the process in MiB."""
         for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
             if line.startswith("VmRSS"):
                 return int(line.split()[1]) / 1024
@@ -60,9 +60,11 @@ def start_kafkalet() -> Running:
 
 
 def start_kafka() -> Running | None:
-    """Apache Kafka 3.9, or None, with the reason, where it cannot be started (see tests/oracle/apache_kafka.py)."""
+    """Start Apache Kafka 3.9; print the reason and return None if it is not available (see
+    tests/oracle/apache_kafka.py).
+    """
     if lacking := missing("3.9"):
-        print(f"without Apache Kafka: {lacking}", file=sys.stderr)
+        print(f"Apache Kafka is not measured: {lacking}", file=sys.stderr)
         return None
     kafka = ApacheKafka("3.9")
     kafka.__enter__()
@@ -75,14 +77,14 @@ def start_kafka() -> Running | None:
 
 
 def make_topics(broker: Running) -> None:
-    """Let the broker make the topics of the benchmarks, and wait until they are there."""
+    """Let the broker create the topics of the benchmarks, and wait until they exist."""
     metadata = request_type(Api.METADATA)
     topics = [metadata.Topic(name=name) for name in (TOPIC, SMALL_TOPIC)]  # type: ignore[attr-defined]
     deadline = time.monotonic() + 30
     with broker.connect() as sock:
         while any(topic.error_code for topic in ask(sock, metadata(topics=topics), Api.METADATA, 4).topics):
             if time.monotonic() > deadline:
-                raise SystemExit(f"{broker.address} does not make the topics")
+                raise SystemExit(f"{broker.address} did not create the topics")
         _produce(sock, produce_request(1024, SMALL_TOPIC))
 
 

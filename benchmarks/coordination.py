@@ -1,8 +1,8 @@
-"""Groups, commits and transactions: rows of `make bench` in which a coordinator works.
+"""Benchmarks of the coordinators: groups, offset commits and transactions.
 
-Commits and transactions come as raw requests, as in load.py. Groups are made of real clients (confluent-kafka), because
-what counts is how long a test waits for its first assignment: from the first poll of the last member that joins until
-every member has been told what it has.
+Commits and transactions are raw requests, as in load.py. Groups consist of real clients (confluent-kafka), because the
+figure of interest is how long a test waits for its first assignment: from the first poll of the last member that joins
+until every member has its assignment.
 """
 
 import socket
@@ -35,7 +35,7 @@ _unique = int(time.time())
 
 
 def prepare(address: Address) -> None:
-    """Make the topics, the broker's own ones too, and wait until they are there."""
+    """Create the topics, including the internal ones, and wait until they exist."""
     create = request_type(Api.CREATE_TOPICS)
     topic = create.Topic(  # type: ignore[attr-defined]
         name=WIDE_TOPIC, num_partitions=WIDE, replication_factor=1, assignments=[], configs=[]
@@ -47,7 +47,7 @@ def prepare(address: Address) -> None:
 
 
 def _until(error_code: Callable[[], int], sock: socket.socket, group: str = "", transactional_id: str = "") -> None:
-    """Repeat a request while its coordinator is still on the way."""
+    """Repeat a request until its coordinator is available."""
     find = request_type(Api.FIND_COORDINATOR)(key=group or transactional_id, key_type=0 if group else 1)
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
@@ -57,7 +57,7 @@ def _until(error_code: Callable[[], int], sock: socket.socket, group: str = "", 
                 assert code == 0, Code(code).name
                 return
         time.sleep(0.02)
-    raise SystemExit("there is no coordinator")
+    raise SystemExit("the coordinator did not become available")
 
 
 # Commits
@@ -85,7 +85,7 @@ def commits(partitions: int, connections: int, in_flight: int) -> Measure:
 
 
 class Transactor:
-    """A transactional producer that sends one record in each transaction, in versions that 3.9 serves."""
+    """A transactional producer that sends one record per transaction, with request versions that Kafka 3.9 supports."""
 
     def __init__(self, address: Address, name: str) -> None:
         self.sock = socket.create_connection(address)
@@ -118,9 +118,9 @@ class Transactor:
         )
 
     def run(self) -> None:
-        """One transaction."""
+        """Run one transaction."""
         code: int = Code.CONCURRENT_TRANSACTIONS
-        while code == Code.CONCURRENT_TRANSACTIONS:  # the markers of the one before are on their way
+        while code == Code.CONCURRENT_TRANSACTIONS:  # the previous transaction's markers are being written
             added = ask(self.sock, self.add, Api.ADD_PARTITIONS_TO_TXN, 3)
             code = added.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code
         assert code == 0, Code(code).name
@@ -142,7 +142,7 @@ class Transactor:
 
 
 def transactions(producers: int) -> Measure:
-    """One after the other, by each producer."""
+    """Measure transactions per second; each producer runs one transaction after another."""
 
     def measure(address: Address, seconds: float) -> float:
         prepare(address)
@@ -173,7 +173,7 @@ def transactions(producers: int) -> Measure:
 
 
 def first_assignment(members: int, protocol: str = "classic") -> Measure:
-    """Milliseconds until each of so many consumers, which all begin to poll at once, has its share."""
+    """Measure the milliseconds until each of `members` consumers that start polling together has an assignment."""
 
     def measure(address: Address, seconds: float) -> float:
         import confluent_kafka
@@ -188,7 +188,7 @@ def first_assignment(members: int, protocol: str = "classic") -> Measure:
                     "group.id": group,
                     "group.protocol": protocol,
                     "auto.offset.reset": "earliest",
-                    "reconnect.backoff.ms": 2,  # by default the client takes a breath of 50 ms, whoever answers
+                    "reconnect.backoff.ms": 2,  # the default delays even the first connection by 50 ms
                     "log_level": 0,
                 }
             )
@@ -206,7 +206,7 @@ def first_assignment(members: int, protocol: str = "classic") -> Measure:
             consumer.subscribe([WIDE_TOPIC], on_assign=partial(assigned, number), on_revoke=partial(revoked, number))
         while sum(shares.values()) != WIDE or len(shares) < members:
             if time.perf_counter() - begun > PATIENCE_S:
-                raise SystemExit(f"{members} members were not all assigned to in {PATIENCE_S} s: {shares}")
+                raise SystemExit(f"not all of {members} members got partitions within {PATIENCE_S} s: {shares}")
             for consumer in consumers:
                 consumer.poll(0)
             time.sleep(0.0005)

@@ -1,9 +1,11 @@
-"""How long a client waits because of others: `python -m benchmarks.fairness [SCENARIO ...] [--address HOST:PORT]`.
+"""Measure how long one client waits because of others.
 
-For each scenario a process of its own sends expensive requests on one or many connections. Meanwhile a probe asks for
-a small answer every few milliseconds, in turn on a connection that is open and on one that it opens for that. The table
-shows how long the load took and how long the probe waited, in milliseconds. Every scenario is something that one client
-of Kafka may do. With --address a running broker is measured, such as Apache Kafka.
+In each scenario a separate process sends expensive requests over one or many connections. Meanwhile a probe sends a
+small request every few milliseconds, alternately on an open connection and on a new one. The table shows how long the
+load took, in seconds, and how long the probe waited, in milliseconds. Every scenario uses only requests that a single
+Kafka client may send. With --address a running broker is measured, for example Apache Kafka.
+
+`python -m benchmarks.fairness [SCENARIO ...] [--address HOST:PORT]`
 """
 
 import argparse
@@ -35,7 +37,7 @@ MIB = 1 << 20
 
 
 class Load(NamedTuple):
-    """What goes over each connection: frames, and how many answers are expected."""
+    """The requests to send over each connection, and the number of responses expected on it."""
 
     connections: list[tuple[bytes, int]]
 
@@ -72,7 +74,7 @@ def _produce(topic: str, batches: list[bytes], version: int = 7, acks: int = 1) 
 
 
 def _records(count: int, value_bytes: int) -> bytes:
-    """The payload of `count` records that differ only in their offset deltas."""
+    """Return the payload of `count` records that differ only in their offset deltas."""
     return build_batch([Record(index, 0, None, bytes(value_bytes), ()) for index in range(count)])[61:]
 
 
@@ -94,7 +96,7 @@ def _gzip_batch(payload: bytes, count: int) -> bytes:
 
 
 def describe_configs(address: Address) -> Load:
-    """30 connections with 50 pipelined DescribeConfigs of 200 resources each."""
+    """30 connections, each with 50 pipelined DescribeConfigs requests for 200 resources."""
     _create(address, "fair-config")
     types = _types(Api.DESCRIBE_CONFIGS)
     resources = [types.Resource(resource_type=2, resource_name="fair-config", configuration_keys=None)] * 200
@@ -103,21 +105,21 @@ def describe_configs(address: Address) -> Load:
 
 
 def large_gzip(address: Address) -> Load:
-    """One Produce with 30 gzip batches that hold 200 MiB each."""
+    """One Produce request with 30 gzip batches of 200 MiB (uncompressed) each."""
     _create(address, "fair-gzip", partitions=30)
     payload = _records(200, MIB)
     return Load([(_produce("fair-gzip", [_gzip_batch(payload, 200)] * 30), 1)])
 
 
 def many_equal_records(address: Address) -> Load:
-    """30 Produce of a gzip batch of a million empty records: 10 kB each."""
+    """30 Produce requests, each with a 10 kB gzip batch of a million empty records."""
     _create(address, "fair-many")
     payload = _records(1, 0) * 1_000_000
     return Load([(_produce("fair-many", [_gzip_batch(payload, 1_000_000)]) * 3, 3)] * 10)
 
 
 def small_records(address: Address) -> Load:
-    """Three connections that produce batches of 1 MB with the smallest records, 20 each."""
+    """Three connections, each with 20 Produce requests of a 1 MB batch of minimal records."""
     _create(address, "fair-small")
     count = 100_000
     now_ms = _now_ms()
@@ -126,7 +128,7 @@ def small_records(address: Address) -> Load:
 
 
 def down_conversion(address: Address) -> Load:
-    """Three Fetch v3 of a batch of 100 MiB."""
+    """Three Fetch v3 requests for a 100 MiB batch, which the broker has to down-convert."""
     _create(address, "fair-down", max_message_bytes=str(200 * MIB))
     now_ms = _now_ms()
     batch = build_batch([Record(index, now_ms, None, bytes(1000), ()) for index in range(98_000)])
@@ -141,7 +143,7 @@ def down_conversion(address: Address) -> Load:
 
 
 def lookups(address: Address) -> Load:
-    """50 ListOffsets by time that end at the last record of a compressed batch of a million."""
+    """50 ListOffsets requests whose timestamp is that of the last record in a compressed batch of a million records."""
     _create(address, "fair-lookup", max_message_bytes=str(16 * MIB))
     now_ms = _now_ms()
     rows = [Record(index, now_ms + index // 1000, None, None, ()) for index in range(1_000_000)]
@@ -156,7 +158,7 @@ def lookups(address: Address) -> Load:
 
 
 def metadata(address: Address) -> Load:
-    """10 connections with 20 pipelined Metadata of 2,000 topics with 5 partitions each."""
+    """10 connections, each with 20 pipelined Metadata requests for 2,000 topics with 5 partitions each."""
     names = [f"fair-meta-{number}" for number in range(2000)]
     for at in range(0, 2000, 500):
         _create(address, *names[at : at + 500], partitions=5)
@@ -165,14 +167,14 @@ def metadata(address: Address) -> Load:
 
 
 def unknown_topics(address: Address) -> Load:
-    """A Metadata request of 20 MB that asks for 2 million topics."""
+    """A 20 MB Metadata request for 2 million unknown topics."""
     types = _types(Api.METADATA)
     topics = [types.Topic(name=f"no{number:06}") for number in range(2_000_000)]
     return Load([(frame(types(topics=topics, allow_auto_topic_creation=False), Api.METADATA, 5), 1)])
 
 
 def create_topics(address: Address) -> Load:
-    """5 connections that create 10 times 50 topics of 10 partitions."""
+    """5 connections, each with 10 CreateTopics requests for 50 topics of 10 partitions."""
     create = _types(Api.CREATE_TOPICS)
     loads = []
     unique = _now_ms()
@@ -195,7 +197,7 @@ def create_topics(address: Address) -> Load:
 
 
 def wide_fetch(address: Address) -> Load:
-    """10 connections with 20 pipelined Fetch of 5,000 partitions."""
+    """10 connections, each with 20 pipelined Fetch requests for 5,000 partitions."""
     _create(address, "fair-wide", partitions=5000)
     fetch = _types(Api.FETCH)
     partitions = [
@@ -207,7 +209,7 @@ def wide_fetch(address: Address) -> Load:
 
 
 def wide_commits(address: Address) -> Load:
-    """10 connections with 20 pipelined OffsetCommit of 5,000 partitions."""
+    """10 connections, each with 20 pipelined OffsetCommit requests for 5,000 partitions."""
     _create(address, "fair-wide", partitions=5000)
     types = _types(Api.OFFSET_COMMIT)
     each = [
@@ -223,7 +225,7 @@ def wide_commits(address: Address) -> Load:
 
 
 def small_requests(address: Address) -> Load:
-    """300 connections with 1,000 pipelined ApiVersions each."""
+    """300 connections, each with 1,000 pipelined ApiVersions requests."""
     return Load([(frame(_types(Api.API_VERSIONS)(), Api.API_VERSIONS, 0) * 1000, 1000)] * 300)
 
 
@@ -247,7 +249,7 @@ SCENARIOS: dict[str, Callable[[Address], Load]] = {
 
 
 def put_on(load: Load, address: Address, started: Any) -> None:
-    """Send everything at once and read all answers. Runs in a process of its own."""
+    """Send all requests without waiting for responses, then read the responses. Runs in a separate process."""
     waiting = selectors.DefaultSelector()
     for content, answers in load.connections:
         sock = socket.create_connection(address)
@@ -264,7 +266,7 @@ def put_on(load: Load, address: Address, started: Any) -> None:
             if not data or state[0] <= 0:
                 waiting.unregister(sock)
                 if state[0] > 0:
-                    print(f"the broker closed a connection that waits for {state[0]} answers")
+                    print(f"the broker closed a connection with {state[0]} responses outstanding")
 
 
 def _send(sock: socket.socket, content: bytes) -> None:
@@ -285,7 +287,7 @@ def _whole_frames(kept: bytearray, data: bytes) -> int:
 
 
 def probe(address: Address, until: Callable[[], bool]) -> Iterator[float]:
-    """Ask for ApiVersions until told to stop; give the milliseconds that each answer took."""
+    """Send ApiVersions requests until `until()` is true; yield the latency of each in milliseconds."""
     request = frame(_types(Api.API_VERSIONS)(), Api.API_VERSIONS, 0)
     with socket.create_connection(address) as steady:
         fresh = False
@@ -308,7 +310,7 @@ def _round_trip(sock: socket.socket, request: bytes) -> None:
 
 
 def measure(scenario: Callable[[Address], Load], address: Address) -> tuple[float, list[float]]:
-    _create(address, "fair-warm")  # the first request of an API takes longer: its module is imported
+    _create(address, "fair-warm")  # imports the API's module, which would slow down its first request
     load = scenario(address)
     processes = multiprocessing.get_context("spawn")
     started = processes.Event()
@@ -323,8 +325,8 @@ def measure(scenario: Callable[[Address], Load], address: Address) -> tuple[floa
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fairness", description=__doc__.splitlines()[0])
-    parser.add_argument("scenarios", nargs="*", help=f"of {', '.join(SCENARIOS)}")
-    parser.add_argument("--address", help="measure this broker instead of a new kafkalet")
+    parser.add_argument("scenarios", nargs="*", help=f"names of scenarios to run, out of: {', '.join(SCENARIOS)}")
+    parser.add_argument("--address", help="measure this broker instead of starting kafkalet")
     options = parser.parse_args()
     print(f"{'':<20}{'load, s':>10}{'probes':>10}{'median':>10}{'99 %':>10}{'longest':>10}")
     for name, scenario in SCENARIOS.items():

@@ -1,14 +1,14 @@
-"""Many consumers that start together: how long until each has its first record, and where the time goes.
+"""Measure how long many consumers that start together take to get their first record, and where the time is spent.
 
     python -m benchmarks.group_start [--client confluent] [--groups 20] [--members 10] [--brokers 3] [--processes 1]
     python -m benchmarks.group_start --bootstrap HOST:PORT,... --broker-pids PID,...     any other cluster
 
-Each group reads a topic with one record in each of as many partitions as the group has members, so every member gets a
-record once the group is complete; nothing is committed. All members begin at the same moment. Measured is, for each
-member, the time until its first assignment, until its last one, and until its first record; and the processor time of
-clients and brokers, for they share this machine. A client that needs all processors shows its own speed.
-
-For Apache Kafka, start its brokers, and give their addresses and process ids.
+Each group reads a topic with as many partitions as the group has members and one record per partition, so every member
+gets a record once the group is complete. Nothing is committed. All members start at the same moment. For each member
+the benchmark measures the time to its first assignment, to its last assignment and to its first record. It also
+measures the processor time of the clients and the brokers, because they share this machine: a client that uses all
+processors limits the result itself. To measure Apache Kafka, start its brokers and pass their addresses and process
+ids.
 """
 
 import argparse
@@ -32,7 +32,7 @@ TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 class Started(NamedTuple):
-    """When a member got what, in seconds since all began."""
+    """The times at which a member got its assignments and its first record, in seconds since the start."""
 
     first_assigned_s: float
     last_assigned_s: float
@@ -41,12 +41,12 @@ class Started(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What one process has to start."""
+    """The members that one process starts."""
 
     bootstrap: str
     run: str
     members: Sequence[int]
-    """The group of each."""
+    """The group number of each member."""
 
     def topic(self, group: int) -> str:
         return f"group-start-{self.run}-{group}"
@@ -56,7 +56,7 @@ class Plan(NamedTuple):
 
 
 class Watch:
-    """What happens to one member."""
+    """Records when a member gets its assignments."""
 
     def __init__(self, begun_s: float) -> None:
         self.begun_s = begun_s
@@ -72,7 +72,7 @@ class Watch:
 
 
 class Together:
-    """Lets the members of one process stay in their groups until all of them have their record."""
+    """Keeps the members of a process in their groups until all of them have their first record."""
 
     def __init__(self, members: int) -> None:
         self._left = members
@@ -89,7 +89,7 @@ class Together:
 
 
 def in_threads(plan: Plan, start: Barrier, member: Callable[[Plan, int, Watch, Together], Started]) -> list[Started]:
-    """Run one thread for each member."""
+    """Run each member in a thread."""
     found: list[Started] = []
     together = Together(len(plan.members))
     start.wait()
@@ -138,7 +138,7 @@ def kafka_python_member(plan: Plan, group: int, watch: Watch, together: Together
 def _until_all_are_done(
     poll: Callable[[], object], close: Callable[[], object], watch: Watch, together: Together
 ) -> Started:
-    """Poll for the first record, and on, so that the group stays complete while others wait for theirs."""
+    """Poll for the first record, then keep polling so that the group stays complete while other members wait."""
     deadline = time.monotonic() + PATIENCE_S
     while not poll() and time.monotonic() < deadline:
         pass
@@ -215,7 +215,7 @@ def start_kafkalet(brokers: int) -> subprocess.Popen[str]:
 
 
 def cpu_s(pids: Sequence[int]) -> float:
-    """The processor time that these processes have taken so far."""
+    """Return the processor time that the processes have used so far, in seconds."""
     ticks = 0
     for pid in pids:
         with open(f"/proc/{pid}/stat") as stat:
@@ -225,7 +225,7 @@ def cpu_s(pids: Sequence[int]) -> float:
 
 
 def prepare(plan: Plan, groups: int, members: int) -> None:
-    """Make the topics, fill them, and wait until a group has got through: then the coordinators are there."""
+    """Create and fill the topics; wait until a group has consumed a record, so that the coordinator is available."""
     import confluent_kafka
     from confluent_kafka.admin import AdminClient, NewTopic
 
@@ -279,12 +279,12 @@ def main() -> None:
     parser = argparse.ArgumentParser("python -m benchmarks.group_start", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--client", choices=CLIENTS, default="confluent")
     parser.add_argument("--groups", type=int, default=20)
-    parser.add_argument("--members", type=int, default=10, help="of each group")
+    parser.add_argument("--members", type=int, default=10, help="number of members in each group")
     parser.add_argument("--brokers", type=int, default=3)
-    parser.add_argument("--processes", type=int, default=1, help="of clients")
+    parser.add_argument("--processes", type=int, default=1, help="number of client processes")
     parser.add_argument("--runs", type=int, default=1)
-    parser.add_argument("--bootstrap", help="a cluster that runs already, instead of kafkalet")
-    parser.add_argument("--broker-pids", default="", help="its processes, with commas")
+    parser.add_argument("--bootstrap", help="a running cluster to measure instead of kafkalet")
+    parser.add_argument("--broker-pids", default="", help="process ids of its brokers, separated by commas")
     options = parser.parse_args()
     bootstrap, pids = options.bootstrap, [int(pid) for pid in options.broker_pids.split(",") if pid]
     own = None

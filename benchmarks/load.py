@@ -1,7 +1,7 @@
-"""The load of the benchmarks: raw requests over sockets, built once and sent again and again.
+"""The load of the benchmarks: raw requests that are encoded once and sent repeatedly over sockets.
 
-A client library would measure itself. Here a request is a frame that is ready before the clock starts, and an answer is
-counted by its size (pump.py). Only `consume` looks into what it gets, because its next request depends on it.
+A client library would measure its own speed. Here a request is encoded before the clock starts, and responses are only
+counted (pump.py). Only `consume` decodes its responses, because its next request depends on them.
 """
 
 import socket
@@ -18,17 +18,17 @@ from kafkalet.protocol.records.build import build_batch
 from .pump import pump
 
 Measure = Callable[[tuple[str, int], float], float]
-"""Puts a load on the broker at an address for some seconds, and gives the figure."""
+"""Puts a load on the broker at an address for a number of seconds, and returns the figure."""
 
 MB = 1_000_000
 TOPIC = "bench"
-SMALL_TOPIC = "bench-small"  # batches of one record: the first batch of an answer comes whole, however large
+SMALL_TOPIC = "bench-small"  # one record per batch: a Fetch returns its first batch whole, even if too large
 RECORD_BYTES = 1024
 RECEIVE_BYTES = 1 << 20
 
 
 def frame(request: Any, api: Api, version: int) -> bytes:
-    """A request ready to be sent."""
+    """Encode a request as a frame with its header and size."""
     head = pack(">hhih", api, version, 7, 5) + b"bench"
     if version in api.flexible:
         head += b"\0"
@@ -37,7 +37,7 @@ def frame(request: Any, api: Api, version: int) -> bytes:
 
 
 def ask(sock: socket.socket, request: Any, api: Api, version: int) -> Any:
-    """Send one request and read its answer."""
+    """Send one request and return the decoded response."""
     sock.sendall(frame(request, api, version))
     data = bytearray()
     while len(data) < 4 or len(data) < 4 + unpack_from(">i", data)[0]:
@@ -49,7 +49,7 @@ def ask(sock: socket.socket, request: Any, api: Api, version: int) -> Any:
     return response_type(api).decode(bytes(data[4:]), version, 5 if flexible else 4)
 
 
-# Requests, in versions that Apache Kafka 3.9 and kafkalet both serve
+# Requests, in versions that both Apache Kafka 3.9 and kafkalet support
 
 
 def list_offsets() -> bytes:
@@ -67,7 +67,7 @@ def fetch_request(offset: int, max_bytes: int, name: str = TOPIC) -> Any:
 
 
 def produce_request(batch_bytes: int, name: str = TOPIC) -> bytes:
-    now_ms = time.time_ns() // 1_000_000  # older ones would fall to retention in the middle of a run
+    now_ms = time.time_ns() // 1_000_000  # retention would delete older records during a run
     records = [
         Record(index, now_ms, None, bytes([65 + index % 26]) * (RECORD_BYTES - 8), ())
         for index in range(max(batch_bytes // RECORD_BYTES, 1))
@@ -79,7 +79,7 @@ def produce_request(batch_bytes: int, name: str = TOPIC) -> bytes:
 
 
 def consume(address: tuple[str, int], seconds: float) -> float:
-    """Read the log from its start, a fetch of 1 MiB after the other, going on at the offset after the last batch."""
+    """Measure MB/s of a consumer that reads the log from its start, 1 MiB per Fetch, one request at a time."""
     with socket.create_connection(address) as sock:
         offset, received = 0, 0
         begun = now = time.perf_counter()

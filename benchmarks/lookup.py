@@ -1,4 +1,4 @@
-"""Timestamp lookup in a log of a thousand batches and in one of a million: only a logarithm may grow with the log."""
+"""Timestamp lookup in logs of a thousand and of a million batches: the time should grow logarithmically at most."""
 
 import time
 
@@ -12,7 +12,7 @@ SEARCHES = 2000
 
 
 def lookup_us(batches: int) -> float:
-    """Microseconds for a lookup, over timestamps all along a log of so many one-record batches."""
+    """Return the microseconds per lookup, for timestamps spread over a log of `batches` one-record batches."""
     with kafkalet.Broker(config={"log.retention.ms": "-1"}, topics=["t"]) as broker:
         log = broker.log("t")._log
         at = 0

@@ -1,7 +1,7 @@
-"""A load that costs little: so many requests in flight on so many connections, and what comes back per second.
+"""A cheap load generator: keep a number of requests in flight on each connection and count the responses per second.
 
-The load comes from another process: a small C program (pump.c), compiled when it is first needed, or where there is no
-compiler the same in Python below, which says less about a fast broker.
+The load comes from a separate process: a small C program (pump.c) that is compiled on first use. Without a C compiler
+the Python code below does the same, but may be slower than the broker.
 """
 
 import os
@@ -19,7 +19,7 @@ SOURCE = os.path.join(os.path.dirname(__file__), "pump.c")
 
 
 class Load(NamedTuple):
-    """What a broker answered in some seconds."""
+    """The number and size of a broker's responses, and the time they took."""
 
     answers: int
     bytes: float
@@ -31,13 +31,13 @@ class Load(NamedTuple):
 
     @property
     def megabytes_per_second(self) -> float:
-        """In units of 1,000,000 bytes."""
+        """Throughput in units of 1,000,000 bytes."""
         return self.bytes / self.seconds / 1e6
 
 
 @cache
 def _program() -> list[str]:
-    """How the load generator is called."""
+    """Return the command that starts the load generator."""
     compiler = shutil.which(os.environ.get("CC", "cc"))
     if compiler is None or not sys.platform.startswith("linux"):
         return [sys.executable, "-m", "benchmarks.pump"]
@@ -51,7 +51,7 @@ def is_compiled() -> bool:
 
 
 def pump(address: tuple[str, int], request: bytes, connections: int, in_flight: int, seconds: float) -> Load:
-    """Send `request` (with its size before it) again and again; `address` is an IPv4 address and a port."""
+    """Send `request`, a frame that starts with its size, repeatedly; `address` is an IPv4 address and a port."""
     command = [*_program(), address[0], *map(str, (address[1], connections, in_flight, seconds))]
     done = subprocess.run(command, input=request, stdout=subprocess.PIPE, check=True, timeout=seconds + 60)
     answers, received, took = done.stdout.split()
@@ -59,7 +59,7 @@ def pump(address: tuple[str, int], request: bytes, connections: int, in_flight: 
 
 
 class _Connection:
-    """A connection of the load generator in Python."""
+    """A connection of the load generator written in Python."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         self.socket = socket.create_connection(address)
@@ -68,7 +68,7 @@ class _Connection:
         self.head = b""
 
     def count(self, data: memoryview) -> int:
-        """How many answers end in these bytes."""
+        """Return the number of responses that end in these bytes."""
         answers = at = 0
         while at < len(data):
             if self.left:
@@ -86,7 +86,7 @@ class _Connection:
 
 
 def main(host: str, port: int, connections: int, in_flight: int, seconds: float) -> None:
-    """What pump.c does, for machines without a compiler."""
+    """Do the same as pump.c, on machines without a C compiler."""
     request = sys.stdin.buffer.read()
     buffer = memoryview(bytearray(1 << 20))
     answers = received = 0

@@ -1,9 +1,9 @@
-"""Records: decode, walk, encode and checksum, beside aiokafka and kafka-python in the same run.
+"""Compare decoding, walking, encoding and checksums of records with aiokafka and kafka-python in the same run.
 
     python -m benchmarks.records [--seconds 0.3] [--json]
 
-Each figure is the best of several rounds. aiokafka's readers and writers are C, its own Python ones are in brackets;
-kafka-python's are Python. What others have no counterpart for is left empty.
+Each figure is the best of several rounds. aiokafka decodes and encodes in C; figures for its Python fallback are
+labelled "(Python)". kafka-python is pure Python. Operations that a library does not have are left empty.
 """
 
 import argparse
@@ -24,7 +24,7 @@ NOW = 1_600_000_000_000
 
 
 def best(work: Callable[[], object], seconds: float) -> float:
-    """The shortest of the runs that fit into `seconds`, in seconds."""
+    """Run `work` repeatedly for `seconds` and return the shortest time of a run, in seconds."""
     fastest, end = 1e9, time.perf_counter() + seconds
     while time.perf_counter() < end:
         start = time.perf_counter()
@@ -70,7 +70,7 @@ def builder(kind: type, records: list[Record]) -> Callable[[], object]:
 
 
 def others() -> dict[str, tuple[type, type]]:
-    """Readers and writers of batches, by name; none where they are not installed."""
+    """Return the batch readers and builders of the installed client libraries, by name."""
     found: dict[str, tuple[type, type]] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -92,7 +92,7 @@ def walk_batch(batch: Batch) -> WalkResult:
 
 
 def measure_records(seconds: float) -> list[dict[str, Any]]:
-    """ns a record, for each kind of batch."""
+    """Measure nanoseconds per record for each kind of batch."""
     rows = []
     for name, records in batches().items():
         data = build_batch(records)
@@ -116,7 +116,7 @@ def measure_records(seconds: float) -> list[dict[str, Any]]:
 
 
 def measure_checksums(seconds: float) -> list[dict[str, Any]]:
-    """MB/s, and what a change of the timestamps costs in microseconds, for each size."""
+    """Measure checksums in MB/s, and the time to change a batch's timestamps in microseconds, by size."""
     rows = []
     for size in (100, 1024, 16 << 10, 64 << 10, 1 << 20, 8 << 20):
         data = random.Random(size).randbytes(size)
@@ -151,8 +151,8 @@ def show(rows: list[dict[str, Any]]) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--seconds", type=float, default=0.3, help="for each figure")
-    parser.add_argument("--json", action="store_true", help="one object a line")
+    parser.add_argument("--seconds", type=float, default=0.3, help="seconds to spend on each figure")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
     options = parser.parse_args(arguments)
     for title, measured in (
         ("Records, ns each", measure_records(options.seconds)),

@@ -1,7 +1,8 @@
-"""How many requests a broker answers when the load costs next to nothing: `python -m benchmarks.requests`.
+"""Measure how many requests per second a broker answers when generating the load costs next to nothing.
 
-The rows of `make bench` whose load in Python may be the slower side, asked by a C program instead (pump.c), and the
-server's own processor time per answer, which does not depend on what else the machine does.
+`python -m benchmarks.requests` repeats those rows of `make bench` where a Python load generator may be slower than the
+broker, with a C program (pump.c) instead. It also reports the server's processor time per response, which does not
+depend on other load on the machine.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from .pump import is_compiled, pump
 
 
 class Case(NamedTuple):
-    """What is asked, and by how many at once."""
+    """A request to repeat, the number of connections, and the number of requests in flight on each."""
 
     name: str
     request: Callable[[], bytes]
@@ -38,7 +39,7 @@ CASES = (
 
 
 def processor_seconds(pid: int) -> float:
-    """What a process has used of the processor so far, in the kernel too; 0 where that is not known."""
+    """Return the processor time of a process so far, in seconds and including kernel time; 0 if unknown."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -56,18 +57,20 @@ def measure(broker: brokers.Running, case: Case, seconds: float, rounds: int) ->
     answers = statistics.median(result.answers_per_second for result in results)
     megabytes = statistics.median(result.megabytes_per_second for result in results)
     each = used / sum(result.answers for result in results) * 1e6
-    return f"{case.name:<36}{answers:>10,.0f} /s{megabytes:>10,.0f} MB/s{each:>10,.1f} us of processor each"
+    return f"{case.name:<36}{answers:>10,.0f} /s{megabytes:>10,.0f} MB/s{each:>10,.1f} us of processor time each"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.requests", description=__doc__.splitlines()[0])
-    parser.add_argument("rows", nargs="*", help="only rows with this in their names")
-    parser.add_argument("--kafka", action="store_true", help="Apache Kafka 3.9 instead")
-    parser.add_argument("--seconds", type=float, default=1.0, help="of each round (default: %(default)s)")
-    parser.add_argument("--runs", type=int, default=5, help="of which the median counts (default: %(default)s)")
+    parser.add_argument("rows", nargs="*", help="only rows whose name contains this text")
+    parser.add_argument("--kafka", action="store_true", help="measure Apache Kafka 3.9 instead of kafkalet")
+    parser.add_argument("--seconds", type=float, default=1.0, help="seconds per round (default: %(default)s)")
+    parser.add_argument(
+        "--runs", type=int, default=5, help="number of rounds; the median is reported (default: %(default)s)"
+    )
     options = parser.parse_args()
     if not is_compiled():
-        print("no C compiler: the load comes from Python, and is part of what is measured", file=sys.stderr)
+        print("no C compiler: the Python load generator will limit the results", file=sys.stderr)
     broker = brokers.start_kafka() if options.kafka else brokers.start_kafkalet()
     if broker is None:
         sys.exit(1)

@@ -1,4 +1,4 @@
-"""How long a broker takes to start and stop: inside a process, and as a process."""
+"""Measure how long a broker takes to start, inside the process and as a separate process."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from statistics import median
 
 
 def in_process(runs: int) -> float:
-    """Milliseconds from `Broker()` to the first connection that is let in, kafkalet being imported already."""
+    """Return the milliseconds from `Broker()` to the first accepted connection, with kafkalet already imported."""
     script = """
 import socket, time, kafkalet
 with kafkalet.Broker():
@@ -21,7 +21,7 @@ with kafkalet.Broker() as broker:
 
 
 def as_process(runs: int) -> float:
-    """Milliseconds from the start of the process to its ready line."""
+    """Return the milliseconds from starting the process to its ready line."""
     times = []
     for _ in range(runs):
         begun = time.perf_counter()

@@ -1,9 +1,10 @@
-"""Validation: what a produced batch costs before it is written, with and without the crc32c package.
+"""Measure the cost of validating a produced batch before it is written, with and without the crc32c package.
 
     python -m benchmarks.validation [--seconds 0.3]
 
-Each row is one batch in a frame, as a produce request brings it: check, walk, offsets, and the state of its producer.
-MB/s and microseconds are of the best round. A compressed batch counts with its compressed bytes.
+Each row is one batch in a request frame, as in a Produce request, and covers the checks, the walk over its records, the
+assignment of offsets and the update of the producer state. MB/s and microseconds are those of the best round. For
+compressed batches, MB/s counts compressed bytes.
 """
 
 import argparse
@@ -62,7 +63,7 @@ BATCHES = {
 
 
 def append(data: bytes, config: LogConfig, states: ProducerStates) -> Callable[[], None]:
-    """One append of `data`, which can be repeated."""
+    """Return a function that validates and appends `data`; it can be called repeatedly."""
     frame = bytearray(bytes(40) + data)
     head = bytes(frame[40:101])
 
@@ -92,7 +93,7 @@ def pure_crc() -> Iterator[None]:
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.validation", description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=0.3, help="for each figure")
+    parser.add_argument("--seconds", type=float, default=0.3, help="seconds to spend on each figure")
     options = parser.parse_args(arguments)
     config = LogConfig(max_message_bytes=2 << 20)
     print(f"{'':<32}{BACKEND + ' crc':>24}{'pure crc':>24}{'LogAppendTime':>24}")

@@ -1,1 +1,1 @@
-"""What the pipeline takes and how fast it is: one script for each part of it."""
+"""Benchmarks of the pipeline's speed and memory use, one script per part."""

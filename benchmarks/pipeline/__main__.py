@@ -1,10 +1,11 @@
-"""The pipeline on Spark beside Spark's own Kafka connector, in one run on local[2].
+"""Compare the pipeline on Spark with Spark's own Kafka connector, in one run on local[2].
 
     python -m benchmarks.pipeline [reading] [loading] [memory] [--gib 0.25] [--value-bytes 100 1024] [...]
 
-The logs are made by the pipeline itself, in a directory that goes with the run (--directory says where: two times
---gib are needed). Apache Kafka comes from the script that the behaviour tests use, the connector by Maven; what is
-missing is said and left out. Brokers, Spark and its workers share this machine: look at the ratios.
+The pipeline itself writes the logs, into a temporary directory that is deleted after the run (--directory sets its
+parent; it needs twice the space of --gib). Apache Kafka is started as in the oracle tests; Maven downloads the
+connector. A missing part is reported and skipped. Brokers, Spark and its workers share this machine, so compare the
+ratios rather than the absolute figures.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def wanted(told: argparse.Namespace, part: str) -> bool:
 
 
 def warm_up(spark: SparkSession, root: Path, told: argparse.Namespace) -> None:
-    """Let Java and the workers see each reader and writer, on a little."""
+    """Run each reader and writer on a small log, to warm up the JVM and the Python workers."""
     if wanted(told, "loading"):
         bench = loading.Bench(spark, root, WARM_BYTES, 100)
         for _ in bench.measured(2, alone=True):
@@ -107,15 +108,17 @@ def warm_up(spark: SparkSession, root: Path, told: argparse.Namespace) -> None:
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pipeline", description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", help="reading, loading, memory; all by default")
-    parser.add_argument("--gib", type=float, default=0.25, help="the size of each log")
+    parser.add_argument("--gib", type=float, default=0.25, help="size of each log")
     parser.add_argument("--value-bytes", type=int, nargs="+", default=[100, 1024])
-    parser.add_argument("--batch-bytes", default="16k", help="of the logs that are read")
+    parser.add_argument("--batch-bytes", default="16k", help="batch size of the logs to read")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--alone", action="store_true", help="without Apache Kafka")
-    parser.add_argument("--directory", type=Path, help="where the logs are made; a temporary directory by default")
+    parser.add_argument("--alone", action="store_true", help="do not measure Apache Kafka")
+    parser.add_argument(
+        "--directory", type=Path, help="parent of the temporary directory for the logs (default: the system's)"
+    )
     told = parser.parse_args(arguments)
     if unknown := set(told.parts) - set(PARTS):
-        parser.error(f"there is no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
+        parser.error(f"unknown part: {', '.join(unknown)}; choose from {', '.join(PARTS)}")
     told.size = int(told.gib * 2**30)
     return told
 
@@ -123,15 +126,15 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> None:
     told = parsed(arguments)
     if reason := spark_missing():
-        print(f"without the pipeline: {reason}", file=sys.stderr)
+        print(f"the pipeline is not measured: {reason}", file=sys.stderr)
         return
     try:
         jars = ",".join(map(str, connector.jars()))
     except connector.Unavailable as unavailable:
-        print(f"without the pipeline: {unavailable}", file=sys.stderr)
+        print(f"the pipeline is not measured: {unavailable}", file=sys.stderr)
         return
     if not told.alone and (lacking := kafka_missing(serving.RELEASE)):
-        print(f"without Apache Kafka: {lacking}", file=sys.stderr)
+        print(f"Apache Kafka is not measured: {lacking}", file=sys.stderr)
         told.alone = True
     spark = spark_session(MASTER, conf={"spark.jars": jars, "spark.driver.memory": "2g", "spark.log.level": "ERROR"})
     root = Path(tempfile.mkdtemp(prefix="kafkalet-bench-", dir=told.directory))

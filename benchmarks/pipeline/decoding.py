@@ -1,10 +1,11 @@
-"""Chunks of a log to columns: walk the entries, check their checksums, decode all records.
+"""Measure the steps that turn chunks of a log into columns: walking batches, checking checksums, decoding records.
 
     python -m benchmarks.pipeline.decoding [--seconds 0.5] [--mib 8] [--only TEXT]
 
-One core, processor time. Each figure is the best of several rounds over one chunk of about `--mib` MiB, decompressed.
-Records have a key of ten bytes (or none) and timestamps a tenth of a millisecond apart. "decode" is offset, timestamp,
-key and value; "all" is that, the walk over the entries and the checksums; MB/s are decompressed bytes.
+Runs on one core and measures processor time. Each figure is the best of several rounds over one chunk of about `--mib`
+MiB (uncompressed). Records have a key of ten bytes (or none), and their timestamps are a tenth of a millisecond apart.
+The column "decode" covers offset, timestamp, key and value; "all" also includes walking the batches and checking their
+checksums. MB/s counts uncompressed bytes.
 """
 
 import argparse
@@ -47,7 +48,9 @@ CASES = (
 
 
 def chunk(case: Case, count: int, size: int) -> tuple[bytes, int, int]:
-    """About `size` bytes of batches of `count` records, how many records they are, and their bytes decompressed."""
+    """Build about `size` bytes of batches of `count` records; return them, the number of records and the uncompressed
+    size.
+    """
     chance = random.Random(1)
     words = [chance.randbytes(5).hex().encode() for _ in range(500)]
     text = b" ".join(chance.choice(words) for _ in range(5000))
@@ -72,8 +75,8 @@ def chunk(case: Case, count: int, size: int) -> tuple[bytes, int, int]:
 
 
 def best(work: Callable[[], object], seconds: float) -> float:
-    """The shortest of the runs that fit into `seconds`, in seconds of the processor."""
-    work()  # what is imported on first use
+    """Run `work` repeatedly for `seconds` and return the shortest processor time of a run, in seconds."""
+    work()  # the first run imports modules
     fastest, end = 1e9, time.perf_counter() + seconds
     while time.perf_counter() < end:
         start = time.process_time()

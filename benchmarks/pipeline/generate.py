@@ -1,9 +1,10 @@
-"""Logs of any size, made by the pipeline itself: the same records each time, and no two of them alike.
+"""Generate logs of any size with the pipeline: the records are unique, and the same on every run.
 
     python -m benchmarks.pipeline.generate DIR --records 100_000_000 --value-bytes 100 [--partitions 4] [...]
 
-A record has a key of ten digits, a value of hexadecimal digits and a time one millisecond after the record before; keys
-take turns among the partitions. Spark makes and writes them on as many cores as it is given.
+A record has a key of ten digits, a value of hexadecimal digits and a timestamp one millisecond after that of the
+previous record. Records are assigned to partitions round-robin. Spark generates and writes them in parallel on the
+cores available to it.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ if TYPE_CHECKING:
 FIRST_MS = 1_357_000_000_000
 KEY_BYTES = 10
 OVERHEAD_BYTES = 18
-"""What a record takes besides its value, on average: the key, lengths and deltas."""
+"""The average size of a record without its value: key, lengths and deltas."""
 TASK_BYTES = 128 << 20
 
 
 def count_of(size: int, value_bytes: int) -> int:
-    """How many records make a log of `size` bytes, or a little more."""
+    """Return the number of records in a log of `size` bytes, rounded up."""
     return size // (value_bytes + OVERHEAD_BYTES - 1) + 1
 
 
 def frame(spark: SparkSession, records: int, value_bytes: int, partitions: int) -> DataFrame:
-    """Records with the columns that a sink takes, in the order of their times."""
+    """Return generated records with the columns that the sink accepts, ordered by timestamp."""
     tasks = max(2, records * (value_bytes + OVERHEAD_BYTES) // TASK_BYTES)
     return spark.range(0, records, 1, tasks).selectExpr(
         f"lpad(CAST(id AS STRING), {KEY_BYTES}, '0') AS key",
@@ -40,14 +41,14 @@ def frame(spark: SparkSession, records: int, value_bytes: int, partitions: int) 
 
 
 def write(rows: DataFrame, topic: str, partitions: int, directory: Path, **options: object) -> None:
-    """Write rows to a log directory. Options are those of the sink."""
+    """Write rows to a log directory; the options are those of the sink."""
     given = {"topic": topic, "partitions": partitions, "durable": False, "segmentMs": "3650d"} | options
     writer = rows.write.format("kafkalog").mode("append")
     writer.options(**{name: str(value) for name, value in given.items()}).save(str(directory))
 
 
 def size_of(directory: Path) -> int:
-    """Bytes of the segments in a log directory."""
+    """Return the total size of the segments in a log directory, in bytes."""
     return sum(path.stat().st_size for path in directory.rglob("*.log"))
 
 
@@ -63,7 +64,7 @@ def main() -> None:
     parser.add_argument("--batch-bytes", default="16k")
     parser.add_argument("--segment-bytes", default="1g")
     parser.add_argument("--compression", default="none")
-    parser.add_argument("--master", help="where Spark runs; all cores of this machine by default")
+    parser.add_argument("--master", help="Spark master URL (default: all cores of this machine)")
     told = parser.parse_args()
     spark = spark_session(told.master)
     try:

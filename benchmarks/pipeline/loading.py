@@ -1,7 +1,7 @@
-"""Filling topics with Spark: the load job and the sink `kafkalog`, and Spark's own connector writing to brokers.
+"""Measure writers that fill topics with Spark: the load job, the `kafkalog` sink, and Spark's own connector.
 
-All write the same Parquet files, with key, value and partition. `kafkalog` writes the times of the records too, which
-the connector's sink has no column for, and forces its files to the disk before they count, as brokers do not.
+All write the same Parquet files, with key, value and partition. `kafkalog` also writes the record timestamps, for which
+the connector's sink has no column, and flushes its files to disk before it commits them, which brokers do not.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PARTITIONS = 4
 
 
 class Figure(NamedTuple):
-    """What one writer took for all records."""
+    """The time and memory that one writer used for all records."""
 
     writer: str
     seconds: float
@@ -34,7 +34,7 @@ class Figure(NamedTuple):
 
 
 class Bench:
-    """Rows in Parquet, written again and again below a directory."""
+    """Rows in Parquet that each writer writes repeatedly to topics below a directory."""
 
     def __init__(self, spark: SparkSession, root: Path, size: int, value_bytes: int) -> None:
         self.spark, self.root = spark, root
@@ -46,7 +46,7 @@ class Bench:
         self.rows: DataFrame = spark.read.parquet(path)
 
     def measured(self, runs: int, *, alone: bool) -> Iterator[Figure]:
-        """Each writer in turn, medians of `runs`."""
+        """Run the writers in turn, `runs` times, and yield the medians of each."""
         with ExitStack() as stack:
             writers = self._writers(stack, alone=alone)
             figures: dict[str, list[Figure]] = {name: [] for name in writers}
@@ -77,7 +77,7 @@ class Bench:
         return found
 
     def _disordered(self) -> DataFrame:
-        """The same rows, at times that have nothing to do with their order."""
+        """Return the same rows with timestamps that are unrelated to their order."""
         from pyspark.sql import functions
 
         time = f"timestamp_millis({generate.FIRST_MS} + pmod(hash(key), {self.records}))"

@@ -1,6 +1,6 @@
-"""What the processes below this one take, by the kernel's own count (Linux): Spark, its workers, the brokers.
+"""Processor time and memory of this process and its descendants: Spark, its workers and the brokers (Linux only).
 
-Processor time tells more than time on the clock where other work shares the machine.
+On a machine with other load, processor time is more meaningful than elapsed time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Process(NamedTuple):
-    """A line of /proc/N/stat."""
+    """One process, as described by /proc/PID/stat."""
 
     number: int
     name: str
@@ -26,7 +26,7 @@ class Process(NamedTuple):
 
 
 class Usage:
-    """Processor time of all processes, and the largest resident size of a Python worker, between `with` and its end."""
+    """The processor time of all processes, and the peak resident size of a Python worker, during a `with` block."""
 
     def __init__(self) -> None:
         self.worker_mib = 0.0
@@ -38,7 +38,7 @@ class Usage:
     def __enter__(self) -> Self:
         for worker in _workers():
             with contextlib.suppress(OSError):
-                Path(f"/proc/{worker}/clear_refs").write_text("5")  # forget the peak so far
+                Path(f"/proc/{worker}/clear_refs").write_text("5")  # reset the peak resident size
         self._before = {process.number: process.ticks for process in _family()}
         self._thread.start()
         return self
@@ -51,7 +51,7 @@ class Usage:
 
     @property
     def cpu_s(self) -> float:
-        """Of all processes, also of those that have ended since."""
+        """The processor time used by all processes, including those that have ended, in seconds."""
         return sum(ticks - self._before.get(number, 0) for number, ticks in self._now.items()) / _TICKS
 
     def _watch(self) -> None:
@@ -63,7 +63,7 @@ class Usage:
 
 
 def _family() -> list[Process]:
-    """This process and all below it."""
+    """Return this process and all its descendants."""
     found = {}
     for entry in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if entry.isdigit():
@@ -78,7 +78,7 @@ def _family() -> list[Process]:
 
 
 def _workers() -> list[int]:
-    """Spark's Python processes: those below a Java."""
+    """Return the ids of Spark's Python workers: Python processes that descend from a JVM."""
     family = {process.number: process for process in _family()}
     return [
         process.number

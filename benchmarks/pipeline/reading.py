@@ -1,7 +1,7 @@
-"""Reading a log with Spark: by `kafkalog`, from its directory and from a broker, and by Spark's own connector.
+"""Measure readers of a log in Spark: `kafkalog`, from a directory and from a broker, and Spark's own connector.
 
-All read the same segments into the same seven columns, and do the same with them: count the records and add the lengths
-of the values, or hand every row to Spark's `noop` sink. What they count has to be the same.
+All read the same segments into the same seven columns. A query either counts the records and adds up the lengths of the
+values, or writes every row to Spark's `noop` sink. The counts must agree.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 TOPIC = "generated"
 PARTITIONS = 4
 LARGER_FETCHES = {"kafka.max.partition.fetch.bytes": str(8 << 20), "kafka.max.poll.records": "10000"}
-"""What one would try who finds the connector slow: by default it is 1 MiB, and 500 records."""
+"""Settings that make the connector faster; the defaults are 1 MiB and 500 records."""
 MOST_WEIGHED_BYTES = 2 << 30
 
 
 class Figure(NamedTuple):
-    """What one reader took for one query on one log."""
+    """The time and memory that one reader used for one query on one log."""
 
     reader: str
     seconds: float
@@ -37,7 +37,7 @@ class Figure(NamedTuple):
 
 
 def added(rows: DataFrame) -> tuple[int, int]:
-    """How many rows there are, and how many bytes of values."""
+    """Return the number of rows and the total size of their values in bytes."""
     [row] = rows.selectExpr("count(*) AS count", "sum(length(value)) AS bytes").collect()
     return row["count"], row["bytes"]
 
@@ -50,7 +50,7 @@ QUERIES: Mapping[str, Callable[[DataFrame], object]] = {"count, sum(length(value
 
 
 class Log(NamedTuple):
-    """A directory with one topic of so many records."""
+    """A directory with one topic, and the size of its log."""
 
     directory: Path
     records: int
@@ -61,14 +61,14 @@ class Log(NamedTuple):
 def made(
     spark: SparkSession, directory: Path, size: int, value_bytes: int, partitions: int = PARTITIONS, **options: object
 ) -> Log:
-    """A log of about `size` bytes."""
+    """Generate a log of about `size` bytes."""
     records = generate.count_of(size, value_bytes)
     generate.write(generate.frame(spark, records, value_bytes, partitions), TOPIC, partitions, directory, **options)
     return Log(directory, records, value_bytes, generate.size_of(directory))
 
 
 def readers(spark: SparkSession, log: Log, stack: ExitStack, *, alone: bool) -> dict[str, DataFrame]:
-    """The frames to measure, by name; what serves them ends with the stack."""
+    """Return the data frames to measure, by name; `stack` stops the brokers that serve them."""
     kafkalet = stack.enter_context(serving.kafkalet(log.directory))
     found = {
         "kafkalog, directory": from_directory(spark, log.directory),
@@ -94,7 +94,7 @@ def from_broker(spark: SparkSession, source: str, servers: str, **options: str) 
 
 
 def measured(log: Log, frames: Mapping[str, DataFrame], query: str, runs: int) -> Iterator[Figure]:
-    """A query by each reader in turn, medians of `runs`."""
+    """Run a query with each reader in turn, `runs` times, and yield the medians of each reader."""
     figures: dict[str, list[Figure]] = {name: [] for name in frames}
     for _ in range(runs):
         for name, rows in frames.items():
@@ -104,14 +104,14 @@ def measured(log: Log, frames: Mapping[str, DataFrame], query: str, runs: int) -
                 seconds = time.perf_counter() - begun
             figures[name].append(Figure(name, seconds, usage.cpu_s, usage.worker_mib))
             if answer not in (None, (log.records, log.records * log.value_bytes)):
-                raise SystemExit(f"{name} found {answer} where {log.records:,} records are")
+                raise SystemExit(f"{name} returned {answer}, expected {log.records:,} records")
     for name, found in figures.items():
         _, took, cpu, peaks = zip(*found, strict=True)
         yield Figure(name, median(took), median(cpu), max(peaks))
 
 
 def bounded(spark: SparkSession, root: Path, size: int) -> Iterator[tuple[str, float]]:
-    """The peak of a worker that reads a log of one partition, by the size of its segments and of its tasks."""
+    """Yield the peak memory of a worker that reads a log of one partition, by segment size and task size."""
     for segment, tasks in (("16m", ("16m", "4g")), ("1g", ("16m", "128m", "4g"))):
         directory = root / f"segments-{segment}"
         made(spark, directory, min(size, MOST_WEIGHED_BYTES), 100, 1, segmentBytes=segment)

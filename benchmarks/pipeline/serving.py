@@ -1,4 +1,4 @@
-"""Brokers that serve a log directory as it is: kafkalet, and Apache Kafka with links to the same segments."""
+"""Brokers that serve an existing log directory: kafkalet, and Apache Kafka with links to the same segments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEEP = {"log.retention.ms": "-1", "log.segment.bytes": str(1 << 30), "num.partit
 
 @contextmanager
 def kafkalet(directory: Path | None = None) -> Iterator[str]:
-    """Where a kafkalet in a process of its own serves the directory, or nothing yet."""
+    """Run kafkalet in a separate process on a log directory, or without data, and yield its address."""
     command = [sys.executable, "-m", "kafkalet", "serve", "--listen", "127.0.0.1:0", "--log-level", "error"]
     for name, value in KEEP.items():
         command += ["--set", f"{name}={value}"]
@@ -41,9 +41,9 @@ def kafkalet(directory: Path | None = None) -> Iterator[str]:
 
 @contextmanager
 def apache_kafka(directory: Path | None = None, topics: Mapping[str, int] | None = None) -> Iterator[str]:
-    """Where an Apache Kafka serves these topics (partitions by name) with the segments of the directory.
+    """Run Apache Kafka on the segments of a log directory and yield its address.
 
-    The topics are made, then the broker is stopped, given the files, and started again.
+    Creates `topics` (name to number of partitions), stops the broker, replaces their files and starts it again.
     """
     with ApacheKafka(RELEASE, config=KEEP) as kafka:
         if topics:
@@ -62,14 +62,14 @@ def apache_kafka(directory: Path | None = None, topics: Mapping[str, int] | None
 
 
 def create(servers: str, topics: Mapping[str, int]) -> None:
-    """Make topics that are not there yet."""
+    """Create topics that do not exist yet."""
     admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
     for made in admin.create_topics([NewTopic(name, count, 1) for name, count in topics.items()]).values():
         made.result(PATIENCE_S)
 
 
 def _hand_over(source: Path, target: Path) -> None:
-    """Replace all that a partition has by links, but for its topic's id, which belongs to the cluster."""
+    """Replace the files of a partition with links, except `partition.metadata`, which holds the cluster's topic id."""
     for path in target.iterdir():
         if path.name != "partition.metadata":
             path.unlink()
@@ -80,5 +80,5 @@ def _hand_over(source: Path, target: Path) -> None:
             if path.suffix != ".log":
                 raise OSError
             os.link(path, target / path.name)
-        except OSError:  # another file system; and indexes are grown and cut
+        except OSError:  # on another file system; or an index, which the broker modifies
             shutil.copyfile(path, target / path.name)
