@@ -1,11 +1,11 @@
-"""The tests, sorted by what they need; below that they mirror the source.
+"""The tests, grouped by what they need to run; below that, the directories mirror the source.
 
-unit       no connection over a socket and no JVM; `unit/<room>/test_<module>.py` tests `kafkalet/<room>/<module>.py`
-wire       clients of the tests' own ask a broker over sockets; the same mirror, and `behaviour`, which Kafka passes too
-recorded   what Apache Kafka answered, replayed
-clients    client libraries
+unit       no sockets, no JVM; `unit/<room>/test_<module>.py` tests `kafkalet/<room>/<module>.py`
+wire       raw clients talk to a broker over sockets; mirrors the source too; `behaviour` also runs against Kafka
+recorded   replays recorded answers of Apache Kafka
+clients    real client libraries
 spark      the pipeline in a Spark session
-rules      the source, the documents and the examples
-fuzz       broken requests and directories
-oracle     Apache Kafka itself
+rules      checks of the source, the documentation and the examples
+fuzz       malformed requests and damaged log directories
+oracle     comparisons with a running Apache Kafka
 """

@@ -1,7 +1,8 @@
-"""What all tests share: brokers to ask, and when Apache Kafka itself is asked.
+"""Hooks and fixtures that all tests share.
 
-`broker` is a client of kafkalet as it emulates a release. With `-m oracle` (`make oracle`) the same tests run against
-Apache Kafka of that release; without it they are left out, and where Java or Maven is missing they say so.
+The fixture `broker` is a client of kafkalet emulating a Kafka release. With `-m oracle` (`make oracle`) the same tests
+also run against Apache Kafka of that release; without it they are deselected, and if Java or Maven is missing they are
+skipped with that reason.
 """
 
 import ast
@@ -33,8 +34,9 @@ TURNS = ("spark", "fuzz", "slow", "rules", "clients", "wire", "recorded", "oracl
 OF_THE_PIPELINE = ["oracle/pipeline", "spark", "unit/pipeline", "wire/pipeline"]
 collect_ignore = [] if find_spec("pyspark") else OF_THE_PIPELINE
 
-# How long an example takes says more about what else the machine does than about us.
-# The same examples every time, so that a run that fails says something about the change; `long` looks for new ones.
+# No deadlines: on a shared machine the duration of an example says little about kafkalet. The examples are the same on
+# every
+# run, so that a failure is due to the change under test; the profile `long` searches for new ones.
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=10)  # make quick
 settings.register_profile("long", deadline=None, max_examples=4000)  # --hypothesis-profile=long
@@ -46,12 +48,12 @@ BROKERS += [pytest.param(("kafka", r), id=f"kafka-{r}", marks=pytest.mark.oracle
 
 
 def pytest_report_header() -> list[str]:
-    """Say what is left out in an environment without the extra `spark`."""
+    """Mention that the pipeline tests are not collected in an environment without the extra `spark`."""
     return ["no tests of the pipeline: pip install -e '.[spark]'"] if collect_ignore else []
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark each test by its directory. `oracle` is marked by hand: tests of its tools need no Apache Kafka."""
+    """Mark each test with its directory; `oracle` is set by hand, because the oracle's tools have tests too."""
     kind = _kind_of(item.path)
     if kind in KINDS:
         item.add_marker(kind)
@@ -63,14 +65,14 @@ def _kind_of(path: Path) -> str:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not even import the modules that need Apache Kafka in every test, unless it is asked for."""
+    """Do not import modules in which every test needs Apache Kafka, unless `-m oracle` selects them."""
     if "oracle" in config.option.markexpr or collection_path.suffix != ".py" or _kind_of(collection_path) != "oracle":
         return None
     return "\npytestmark = pytest.mark.oracle\n" in collection_path.read_text() or None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what needs Apache Kafka, unless it is asked for. What takes longest begins first."""
+    """Deselect tests that need Apache Kafka, unless `-m oracle` selects them, and run the slowest kinds first."""
     items.sort(key=_turn_of)
     if "oracle" not in config.option.markexpr:
         left_out = [item for item in items if item.get_closest_marker("oracle")]
@@ -79,7 +81,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _turn_of(item: pytest.Item) -> int:
-    """Groups come first, small tests last: they fill what time the workers have left."""
+    """Sort groups first and unit tests last, because short tests fill the time that workers have left at the end."""
     if _group_of(item.nodeid):
         return -1
     kind = _kind_of(item.path)
@@ -90,15 +92,16 @@ def _turn_of(item: pytest.Item) -> int:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "LoadScopeScheduling | None":
-    """Send tests of one `xdist_group` to one worker: Spark is started once for each. All others go where there is room.
+    """Send all tests of an `xdist_group` to one worker, so that Spark starts only once per group.
 
-    That is what `--dist loadgroup` is for, which loses the groups with pytest 9.2 (pytest-xdist 3.8). Unit tests go by
-    the file, because handing one out takes about as long as running it; so do the rules, which share parsed sources.
-    A run that names another way to distribute (`make quick`, which needs no Spark) gets that.
+    `--dist loadgroup` would do this, but pytest-xdist 3.8 ignores the groups with pytest 9.2. Unit tests are
+    distributed by file, because sending one to a worker takes about as long as running it; so are the rules, which
+    share parsed sources. All other tests are distributed one by one. If a run requests another distribution (`make
+    quick`, which needs no Spark), it is used.
     """
     if config.getoption("dist") != "load":
         return None
-    config.option.loadscopereorder = False  # the order is that of `pytest_collection_modifyitems`
+    config.option.loadscopereorder = False  # keep the order set by `pytest_collection_modifyitems`
     from xdist.scheduler import LoadScopeScheduling
 
     class ByGroup(LoadScopeScheduling):
@@ -109,7 +112,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "Load
 
 
 def _group_of(nodeid: str) -> str | None:
-    """The group that the file of a test names; not for a test that can do without the Spark session."""
+    """Return the `xdist_group` that the test's file declares, or None if the test does not use the Spark session."""
     file, _, test = nodeid.partition("::")
     named = _named_group(file)
     if named is None or test.partition("[")[0].rpartition("::")[2] in _without_spark(file):
@@ -124,7 +127,7 @@ def _named_group(file: str) -> str | None:
 
 
 def _file_of(nodeid: str) -> str | None:
-    """The file of a test that is run with the others of its file."""
+    """Return the test's file if all tests of the file run on one worker."""
     file = nodeid.partition("::")[0]
     return file if _is_run_as_a_whole(file) else None
 
@@ -142,7 +145,7 @@ def _text_of(file: str) -> str:
 
 @cache
 def _without_spark(file: str) -> frozenset[str]:
-    """The tests of a file that use the fixture `spark` neither directly nor by another fixture of the file."""
+    """Return the tests of a file that do not use the fixture `spark`, directly or through other fixtures."""
     functions = [node for node in ast.walk(ast.parse(_text_of(file))) if isinstance(node, ast.FunctionDef)]
     arguments = {each.name: {argument.arg for argument in each.args.args} for each in functions}
     if not any("spark" in names for names in arguments.values()) or "autouse" in _text_of(file):
@@ -154,11 +157,12 @@ def _without_spark(file: str) -> frozenset[str]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _no_wait_for_the_disk() -> Iterator[None]:
-    """Let fsync return at once: a test that stops a process finds in the page cache what was written.
+def _replace_fsync() -> Iterator[None]:
+    """Replace fsync by a check of the file descriptor: tests stop processes, not the machine, so the page cache is
+    enough.
 
-    A broker of 50 partitions waits for hundreds of them when it stops. Tests of what is flushed, and when, count the
-    calls, or let them fail.
+    A broker with 50 partitions would wait for hundreds of fsync calls when it stops. Tests of flushing replace fsync
+    themselves, to count the calls or make them fail.
     """
 
     def check(file: int | IO[bytes]) -> None:
@@ -171,7 +175,7 @@ def _no_wait_for_the_disk() -> Iterator[None]:
 
 @pytest.fixture(scope="session", params=BROKERS)
 def server(request: pytest.FixtureRequest) -> "Iterator[Server]":
-    """A broker for the whole run; tests make topics of their own."""
+    """A broker for the whole session; each test creates its own topics."""
     from .oracle.apache_kafka import ApacheKafka, missing
     from .recorded.scenario import Server
 
@@ -188,7 +192,7 @@ def server(request: pytest.FixtureRequest) -> "Iterator[Server]":
 
 @pytest.fixture
 def broker(server: "Server") -> "Iterator[Client]":
-    """A client of kafkalet, or of Apache Kafka."""
+    """A client connected to kafkalet or to Apache Kafka."""
     from .wire.behaviour.client import Client
 
     client = Client(server)

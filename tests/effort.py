@@ -1,4 +1,4 @@
-"""Counts the lines of Python that a call executes: a measure of work that does not depend on the machine."""
+"""Count the lines of Python that a call executes: a measure of work that does not depend on the machine."""
 
 import sys
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def executed_lines(call: Callable[[], object]) -> int:
-    """How many lines of code `call` executes, in all functions it enters."""
+    """Return the number of lines that `call` executes, in all functions it enters."""
     lines = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:

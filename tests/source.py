@@ -1,4 +1,4 @@
-"""The source of kafkalet, parsed: what the tests of rules look at."""
+"""The parsed source of kafkalet, for the rule tests."""
 
 import ast
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 
 def name_of(path: Path) -> str:
-    """`kafkalet.storage.log` for its file."""
+    """Return the module name of a file, for example `kafkalet.storage.log`."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -20,7 +20,7 @@ FILES = {name_of(path): path for path in MODULES}
 
 
 def room_of(module: str) -> str:
-    """The part of kafkalet that a module is in: `storage`, or the module itself where it stands alone."""
+    """Return the top-level package or module that a module belongs to, for example `storage`."""
     return [*module.split("."), ""][1]
 
 

