@@ -33,7 +33,7 @@ from tests.recorded.asking import Step
 from tests.recorded.matching import Difference, Matcher, resolve
 from tests.recorded.record import Placeholders, write
 from tests.recorded.replay import advertised, broker_config, replay
-from tests.recorded.scenario import Player, Server, SetupFailed, told
+from tests.recorded.scenario import Player, Server, SetupFailed, compared_part
 
 from .apache_kafka import ApacheKafka
 from .histories import GROUPS, history
@@ -95,12 +95,12 @@ class Pair:
         placed = self.placed(step, players[0], expected)
         wanted = advertised(resolve(placed, players[1].names), self.ours)
         matcher = Matcher({"$NODE": self.ours.nodes.__contains__, "$CLUSTER": self.ours.cluster_id.__eq__})
-        counts = told(step, got, players[1].names)
+        counts = compared_part(step, got, players[1].names)
         return matcher.differences(wanted, counts, in_order=step.get("api") == "Fetch")
 
     def placed(self, step: Step, player: Player, answer: Any) -> Any:
         """Kafka's answer as it is expected of any broker."""
-        return Placeholders(player, self.kafka, step.get("bind", ())).of(told(step, answer, player.names))
+        return Placeholders(player, self.kafka, step.get("bind", ())).of(compared_part(step, answer, player.names))
 
     def record(self, steps: list[Step]) -> list[Step]:
         """The steps with Kafka's answers."""

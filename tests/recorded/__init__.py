@@ -1,7 +1,7 @@
-"""What real Kafka answered, and the machine that asks again.
+"""Recorded answers of Apache Kafka, and the tools that record and replay them.
 
-`3.9/`, `4.4/`, `2.8/` hold the transcripts, one file per scenario and one step per line. `replay.py` runs them against
-any broker and compares; `record.py` asks a real Kafka the questions of `questions/` and writes transcripts of the same
-kind, named `more_*`. Batches and message sets are built and read by code of this folder alone, so that nothing here can
-agree with the broker by sharing its mistakes.
+`2.8/`, `3.9/` and `4.4/` hold the transcripts: one file per scenario, one step per line. `replay.py` runs them against
+any broker and compares the answers. `record.py` runs the scenarios of `questions/` against Apache Kafka and writes
+transcripts in the same format, named `more_*`. Batches and message sets are encoded and decoded by code in this package
+only, so that the tests do not share mistakes with the broker.
 """

@@ -1,13 +1,14 @@
-"""A short way to write a scenario down: what to prepare, and what to ask.
+"""Build the steps of a scenario: preparation and requests.
 
     @scenario("list_offsets_time", "Two batches in one segment, asked between them.")
-    def lo_time_two_batches(ask: Asking) -> None:
+    def lo_time_two_batches(ask: ScenarioBuilder) -> None:
         t = ask.topic()
         ask.produce(t, batch(10, 20), batch(30, 40))
         ask.time("between", t, 25)
 
-Such a function is run once for each release; it can look at what the release serves (`ask.versions("Fetch")`). It makes
-steps without answers; `record.py` gets those from a real Kafka. Times are counted from `T0`.
+Such a function runs once per release, and can depend on the versions that the release supports
+(`ask.versions("Fetch")`). It produces steps without answers; `record.py` obtains those from Apache Kafka. Timestamps
+are relative to `T0`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -23,24 +24,24 @@ Step = dict[str, Any]
 
 
 def record(ts: int | str = 0, value: Any = "x", key: Any = None, headers: Sequence[Any] = (), **more: Any) -> Step:
-    """A record at `ts`: milliseconds after T0, or a name."""
+    """Return a record; an integer `ts` is in milliseconds after T0, a string is the name of a bound value."""
     out = {"ts": T0 + ts if isinstance(ts, int) else ts, "key": key, "value": value} | more
     return out | ({"headers": [list(header) for header in headers]} if headers else {})
 
 
 def batch(*records: int | Step, value: Any = None, **fields: Any) -> Step:
-    """A batch of records; an integer is a record at that time whose value is its place (or `value`)."""
+    """Return a batch; an integer stands for a record with that timestamp, and with its index (or `value`) as value."""
     made = [record(r, f"v{n}" if value is None else value) if isinstance(r, int) else r for n, r in enumerate(records)]
     return {"magic": 2, "records": made} | fields
 
 
 def filled(ts: int, size: int, fill: str = "x", **fields: Any) -> Step:
-    """A batch of one record with a value of `size` bytes; below 54 it has 68 bytes more."""
+    """Return a batch of one record with a value of `size` bytes; for sizes below 54, the batch has 68 bytes more."""
     return batch(record(ts, {"fill": fill, "size": size}), **fields)
 
 
 SMALL, LARGE = 300, 1 << 20
-"""The size of a segment where small ones are allowed, and the least that Kafka 4 takes (KIP-1030)."""
+"""The segment size that releases before 4.0 accept, and the minimum since 4.0 (KIP-1030), in bytes."""
 
 
 class Question(NamedTuple):
@@ -49,7 +50,7 @@ class Question(NamedTuple):
     doc: str
     needs: dict[str, Any]
     releases: tuple[str, ...]
-    write: "Callable[[Asking], None]"
+    write: "Callable[[ScenarioBuilder], None]"
 
 
 QUESTIONS: list[Question] = []
@@ -57,8 +58,8 @@ QUESTIONS: list[Question] = []
 
 def scenario(
     group: str, doc: str, releases: tuple[str, ...] = ("3.9", "4.4"), **needs: Any
-) -> "Callable[[Callable[[Asking], None]], Callable[[Asking], None]]":
-    def register(write: "Callable[[Asking], None]") -> "Callable[[Asking], None]":
+) -> "Callable[[Callable[[ScenarioBuilder], None]], Callable[[ScenarioBuilder], None]]":
+    def register(write: "Callable[[ScenarioBuilder], None]") -> "Callable[[ScenarioBuilder], None]":
         question = Question(f"more_{write.__name__}", group, doc, needs, releases, write)
         if any(other.name == question.name for other in QUESTIONS):
             raise ValueError(f"two scenarios are called {question.name}")
@@ -68,15 +69,15 @@ def scenario(
     return register
 
 
-class Asking:
-    """Collects the steps of one scenario for one release."""
+class ScenarioBuilder:
+    """Collects the steps of a scenario for one release."""
 
     def __init__(self, name: str, release: str, versions: dict[int, tuple[int, int]]) -> None:
         self.name, self.release, self.served = name, release, versions
         self.steps: list[Step] = []
 
     def versions(self, api: str, low: int = 0, high: int = 99) -> range:
-        """The versions of an API that the release serves, within bounds."""
+        """Return the versions of an API that the release supports, within bounds."""
         first, last = self.served.get(APIS[api], (0, -1))
         return range(max(first, low), min(last, high) + 1)
 
@@ -87,7 +88,7 @@ class Asking:
         self.step("let", name=name, value=value)
         return f"${name}"
 
-    def nowhere(self, name: str = "nope") -> str:
+    def unknown_topic(self, name: str = "nope") -> str:
         return self.let(name, "does-not-exist-<unique>")
 
     def request(self, case: str, api: str, version: int, body: Step, **more: Any) -> None:
@@ -97,7 +98,7 @@ class Asking:
         self.step("request", setup=True, api=api, version=version, body=body, **{"must_succeed": True} | more)
 
     def send(self, name: str, api: str, version: int, body: Step, conn: str) -> None:
-        """Send a request on a connection of its own; `receive` what it is answered."""
+        """Send a request on a separate connection; `receive` reads the answer."""
         self.step("send", id=name, api=api, version=version, body=body, conn=conn)
 
     def receive(self, case: str, name: str, **more: Any) -> None:
@@ -108,7 +109,7 @@ class Asking:
         self.step("is_pending", case=case, id=name, wait_ms=wait_ms)
 
     def coordinator(self, key: str, kind: int = 0) -> None:
-        """Wait until the coordinator of a group (0) or transactional id (1) is there and has loaded what it knows."""
+        """Wait until the coordinator of a group (0) or transactional id (1) is available and has loaded its state."""
         self.until("FindCoordinator", 2, {"key": key, "key_type": kind}, "error_code", 0)
         self.steps[-1]["timeout_ms"] = 40000
         if kind == 0:
@@ -127,7 +128,7 @@ class Asking:
             self.until("ListOffsets", 1, body, "topics.0.partitions.0.error_code", 0)
 
     def topic(self, name: str = "t", partitions: int = 1, **configs: Any) -> str:
-        """Create a topic; `max_message_bytes=1000` stands for the configuration max.message.bytes."""
+        """Create a topic; a keyword such as `max_message_bytes=1000` sets the configuration max.message.bytes."""
         topic = self.let(name, f"c<unique>.{self.name}.{name}")
         given = NO_RETENTION | {key.replace("_", "."): str(value) for key, value in configs.items()}
         made = {"name": topic, "num_partitions": partitions, "replication_factor": 1}
@@ -139,17 +140,17 @@ class Asking:
         return topic
 
     def small_segments(self) -> dict[str, Any]:
-        """The smallest segments the release takes."""
+        """Return the configuration for the smallest segments that the release accepts."""
         return {"segment_bytes": SMALL if self.release < "4" else LARGE}
 
     def fill(self, size: int) -> Step:
-        """A value that takes as much of a smallest segment as `size` bytes take of 300."""
+        """Return a value that fills the same share of a smallest segment as `size` bytes fill of 300."""
         return {"fill": "s", "size": size if self.release < "4" else size * LARGE // SMALL}
 
     def produce(
         self, topic: str, *batches: Step, partition: int = 0, case: str = "", version: int = 0, **body: Any
     ) -> None:
-        """Produce, in one request; without `case` it only prepares."""
+        """Produce batches in one request; without `case`, the request is a preparation only."""
         magic = max((batch.get("magic", 2) for batch in batches), default=2)
         version = version or {0: 1, 1: 2, 2: 9}[magic]
         content = {"transactional_id": None, "acks": -1, "timeout_ms": 10000} | body
@@ -164,17 +165,17 @@ class Asking:
             self.produce(topic, one_batch, **more)
 
     def time(self, case: str, topic: str, ts: int, version: int = 5, **more: Any) -> None:
-        """Ask ListOffsets for `ts` milliseconds after T0, or for a special time if `ts` is negative."""
+        """Send ListOffsets for `ts` milliseconds after T0, or for a special timestamp if `ts` is negative."""
         self.offsets(case, topic, T0 + ts if ts >= 0 else ts, version, **more)
 
     def offsets(self, case: str, topic: str, timestamp: Any, version: int = 5, partition: int = 0, **more: Any) -> None:
-        """Ask ListOffsets about one partition; what is no field of the partition is one of the request."""
+        """Send ListOffsets for one partition; other keywords are fields of the request."""
         inner = {key: more.pop(key) for key in ("current_leader_epoch", "max_num_offsets") if key in more}
         asked = one(topic, partition_index=partition, timestamp=timestamp, **inner)
         self.request(case, "ListOffsets", version, {"replica_id": -1, "topics": [asked]} | more)
 
     def fetch(self, case: str, *wanted: Step, version: int = 11, timing: bool = False, **body: Any) -> None:
-        """Fetch topics made by `at`."""
+        """Send a Fetch request for the topics in `wanted` (see `at`)."""
         content = self.fetching(*wanted, **body)
         more = {"timing_max_wait_ms": content["max_wait_ms"]} if timing else {}
         self.request(case, "Fetch", version, content, **more)
@@ -187,14 +188,14 @@ class Asking:
         self.setup("DeleteRecords", self.versions("DeleteRecords")[-1], {"topics": [asked], "timeout_ms": 10000})
 
     def producer(self, name: str = "P1") -> str:
-        """A producer id without a transactional id."""
+        """Allocate a producer id without a transactional id."""
         body = {"transactional_id": None, "transaction_timeout_ms": 60000}
         bind = {name: "producer_id", name.replace("P", "E"): "producer_epoch"}
         self.setup("InitProducerId", 3, body, bind=bind, retry_errors=[14, 15, 16, 51])
         return f"${name}"
 
     def transaction(self, topic: str, name: str = "X1", partitions: Sequence[int] = (0,)) -> Step:
-        """Start a transactional producer on a topic; returns the fields its batches need."""
+        """Initialize a transactional producer, add partitions, and return the fields that its batches need."""
         number = name[1:]
         xid = self.let(name, f"c<unique>.{self.name}.{name}")
         self.until("FindCoordinator", 2, {"key": xid, "key_type": 1}, "error_code", 0)
@@ -228,14 +229,14 @@ def one(topic: str, **partition: Any) -> Step:
 
 
 def at(topic: str, offset: Any = 0, partition: int = 0, max_bytes: int = MEBIBYTE, **more: Any) -> Step:
-    """One partition of a Fetch request; a topic like `$t.id` goes by its id."""
+    """Return one partition of a Fetch request; a name such as `$t.id` is sent as topic id."""
     field = "topic_id" if topic.endswith(".id") or topic == "ZERO" else "topic"
     asked = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": max_bytes} | more
     return {field: topic, "partitions": [asked]}
 
 
 def merged(wanted: Iterable[Step]) -> list[Step]:
-    """Neighbours of one topic in one entry."""
+    """Merge adjacent entries of the same topic."""
     out: list[Step] = []
     for topic in wanted:
         if out and {**out[-1], "partitions": 0} == {**topic, "partitions": 0}:

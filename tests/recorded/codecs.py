@@ -1,4 +1,4 @@
-"""The compressions of record batches, as Kafka's clients write and read them."""
+"""Compression codecs of record batches, with the framing that Kafka's clients use."""
 
 import struct
 import zlib
@@ -8,7 +8,7 @@ import cramjam
 NAMES = ["none", "gzip", "snappy", "lz4", "zstd"]
 
 XERIAL = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
-LZ4_HEAD = bytes.fromhex("04224d18 60 40 82")  # magic, independent blocks, 64 KiB blocks, checksum of the two
+LZ4_HEAD = bytes.fromhex("04224d18 60 40 82")  # magic, independent blocks, 64 KiB blocks, header checksum
 LZ4_BLOCK, LZ4_LARGEST = 1 << 16, 1 << 22
 
 
@@ -19,7 +19,7 @@ def compress(codec: str, data: bytes) -> bytes:
         case "gzip":
             deflate = zlib.compressobj(level=9, wbits=31)
             packed = deflate.compress(data) + deflate.flush()
-            return packed[:8] + b"\x02\xff" + packed[10:]  # "best", no particular system: the same bytes everywhere
+            return packed[:8] + b"\x02\xff" + packed[10:]  # best compression, OS unknown: portable
         case "snappy":
             block = bytes(cramjam.snappy.compress_raw(data))
             return XERIAL + struct.pack(">i", len(block)) + block
@@ -67,7 +67,7 @@ def _snappy(data: bytes) -> bytes:
 
 
 def _lz4(data: bytes) -> bytes:
-    """Read a frame block by block: the header checksum, which Kafka's format v0 gets wrong, is not looked at."""
+    """Decode a frame block by block, ignoring the header checksum, which Kafka computes wrongly for magic 0."""
     flags = data[4]
     at = 7 + (8 if flags & 8 else 0)
     out, plain = b"", bytearray(LZ4_LARGEST)

@@ -1,9 +1,9 @@
-"""Message sets (magic 0 and 1), written and read independently of the broker's own code.
+"""Encode and decode message sets (magic 0 and 1), independently of the broker's code.
 
     offset i64 | size i32 | crc u32 | magic i8 | attributes i8 | [timestamp i64, magic 1] | key | value
 
-A compressed set is one message, the wrapper, whose value is the compressed inner set; it has the offset of the last
-inner message. Inner offsets are absolute in magic 0 and counted from zero in magic 1.
+A compressed set is one message, the wrapper, whose value is the compressed inner set. The wrapper has the offset of the
+last inner message. Inner offsets are absolute in magic 0, and relative (starting at zero) in magic 1.
 """
 
 import struct

@@ -1,7 +1,7 @@
-"""Requests from plain data, and answers as plain data, by the declarations of `kafkalet.protocol.messages`.
+"""Convert plain data to requests, and answers to plain data, using the declarations in `kafkalet.protocol.messages`.
 
-Field names are those of Kafka's message definitions in snake case, except for a few that scenarios shorten. Uuids are
-text, and `ZERO` is the zero one. Tagged fields at their default are not there, as on the wire.
+Field names are those of Kafka's message definitions in snake case, except for a few that scenarios shorten. UUIDs are
+text; `ZERO` is the zero UUID. As on the wire, tagged fields with their default value are omitted.
 """
 
 import uuid
@@ -124,7 +124,7 @@ def _plain_value(field: Any, api: str, version: int, value: Any) -> Any:
         case "records":
             entries = notation.parse(bytes(value)) or []
             if api == "Fetch" and version < 4 and entries and "partial_bytes" in entries[-1]:
-                entries.pop()  # filler: how much fits behind the last whole message is nobody's business
+                entries.pop()  # an incomplete last message, whose length is not compared
             return entries
         case "bytes":
             return notation.from_bytes(value)

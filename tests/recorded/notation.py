@@ -1,10 +1,10 @@
-"""How scenarios write down bytes: keys, values, and whole lists of batches.
+"""The notation of bytes in scenarios: keys, values and lists of batches.
 
-A value is a string (UTF-8), null, `{"hex": "00ff"}`, or `{"fill": "x", "size": 1000}`. Coming back, bytes that are no
-printable text are hex, and long ones are their size and SHA-1.
+A value is a string (UTF-8), null, `{"hex": "00ff"}`, or `{"fill": "x", "size": 1000}`. In decoded answers, bytes that
+are not printable text are hexadecimal, and long values are replaced by their size and SHA-1.
 
 `{"subscription": {"version": 1, "topics": ["t"]}}` and `{"assignment": {"version": 0, "assigned_partitions": [...]}}`
-are what consumers of the classic protocol say to each other; missing fields take their defaults.
+are messages of the classic consumer protocol; missing fields have their default values.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ def to_bytes(value: Any) -> bytes | None:
             return bytes((unit * (size // len(unit) + 1))[:size])
         case {"subscription": dict(fields)} | {"assignment": dict(fields)}:
             return _embed(EMBEDDED[next(iter(value))], **fields)
-    raise ValueError(f"neither text, null, hex nor fill: {value!r}")
+    raise ValueError(f"not a string, null, hex, fill, subscription or assignment: {value!r}")
 
 
 def _embed(kind: Any, version: int, user_data: Any = None, **fields: Any) -> bytes:
@@ -48,7 +48,7 @@ def _embed(kind: Any, version: int, user_data: Any = None, **fields: Any) -> byt
 
 
 def embedded(kind: str, value: Any) -> Any:
-    """Bytes, as `from_bytes` gave them, read as one of the EMBEDDED; what cannot be read stays."""
+    """Decode the bytes of a `from_bytes` value as one of EMBEDDED; return `value` if that is not possible."""
     data = to_bytes(value)
     if not data or len(data) < 2:
         return value
@@ -79,7 +79,7 @@ def from_bytes(data: bytes | None) -> Any:
 
 
 def build(batches: list[dict[str, Any]] | None) -> bytes | None:
-    """The bytes of a `records` field in a request."""
+    """Encode the `records` field of a request."""
     if batches is None:
         return None
     return b"".join(_build_one(batch) for batch in batches)
@@ -93,7 +93,7 @@ def _build_one(batch: dict[str, Any]) -> bytes:
 
 
 def parse(data: bytes | None) -> list[dict[str, Any]] | None:
-    """The notation of a `records` field in an answer."""
+    """Decode the `records` field of an answer."""
     if data is None:
         return None
     out = []

@@ -1,12 +1,12 @@
-"""Ask a real Kafka the questions of `questions/` and write down what it answers.
+"""Run the scenarios of `questions/` against Apache Kafka and record the answers.
 
     python -m tests.recorded.record 3.9 [--bootstrap 127.0.0.1:9092] [--match lo_time] [--acl] [--legacy]
 
-writes `tests/recorded/3.9/more_*.json`. Without `--bootstrap`, it starts Apache Kafka of that release (2.8, 3.9 or
-4.4) and stops it afterwards, which needs Java and Maven. Each transcript is replayed at once; one that does not pass
-then depends on chance or on time and is not written. What differs from run to run becomes a placeholder: names bound in
-the scenario, broker ids, the cluster id, the present, and the wording of messages, which stays as a comment. A release
-that answers as an earlier one did gets no file of its own; it is named in `also` of the other.
+writes `tests/recorded/3.9/more_*.json`. Without `--bootstrap`, Apache Kafka of that release (2.8, 3.9 or 4.4) is started
+and stopped afterwards, which needs Java and Maven. Each transcript is replayed immediately; if the replay fails, the
+answers are not deterministic and the transcript is not written. Values that differ between runs become placeholders:
+names bound in the scenario, broker ids, the cluster id, the current time, and error messages, whose text is kept as a
+comment. If a release answers exactly like an earlier one, it gets no file; it is listed in `also` of the other file.
 """
 
 import argparse
@@ -25,18 +25,18 @@ from kafkalet.protocol.errors import Code
 from tests.oracle.apache_kafka import ApacheKafka, missing
 
 from . import questions
-from .asking import QUESTIONS, Asking, Question
+from .asking import QUESTIONS, Question, ScenarioBuilder
 from .matching import CHANCE, CLIENT_ID, HEX, IGNORED, MADE_UP, MINUTES_MS, PRESENT, UUID, in_hex
 from .replay import broker_config, replay
-from .scenario import Player, Server, SetupFailed, at_path, told
+from .scenario import Player, Server, SetupFailed, at_path, compared_part
 
 HERE = Path(__file__).parent
 NODES = {"leader_id", "controller_id", "node_id", "replica_nodes", "isr_nodes", "broker_id", "coordinator_id"}
 
 
 def record(question: Question, server: Server, release: str) -> dict[str, Any]:
-    """Play the question's steps and add what came as `expect`."""
-    ask = Asking(question.name, release, server.versions)
+    """Run the steps of a question and add the answers as `expect`."""
+    ask = ScenarioBuilder(question.name, release, server.versions)
     question.write(ask)
     player = Player(server, os.urandom(4).hex())
     steps = []
@@ -44,8 +44,10 @@ def record(question: Question, server: Server, release: str) -> dict[str, Any]:
         for step in ask.steps:
             answer = player.perform(step)
             if "case" in step:
-                expected = Placeholders(player, server, step.get("bind", {})).of(told(step, answer, player.names))
-                step = step | {"expect": with_shapes(expected, step.get("bind", {}), player.names)}
+                expected = Placeholders(player, server, step.get("bind", {})).of(
+                    compared_part(step, answer, player.names)
+                )
+                step = step | {"expect": with_member_id_formats(expected, step.get("bind", {}), player.names)}
             steps.append(step)
     finally:
         player.close()
@@ -53,8 +55,8 @@ def record(question: Question, server: Server, release: str) -> dict[str, Any]:
     return head | {"steps": steps}
 
 
-def with_shapes(expected: Any, bind: dict[str, str], names: dict[str, Any]) -> Any:
-    """Where a member id is bound, any would be as expected: put what it has to look like instead."""
+def with_member_id_formats(expected: Any, bind: dict[str, str], names: dict[str, Any]) -> Any:
+    """Replace newly bound ids by placeholders for their format; comparing them with themselves proves nothing."""
     for name, path in bind.items():
         *above, last = path.split(".")
         inner = at_path(expected, ".".join(above)) if above else expected
@@ -68,8 +70,8 @@ def with_shapes(expected: Any, bind: dict[str, str], names: dict[str, Any]) -> A
     return expected
 
 
-def in_coordinators_topics(item: dict[str, Any]) -> dict[str, Any]:
-    """What is by chance there: which partition is a group's, the hash of topics' metadata, the version of an image."""
+def masked_coordinator_record(item: dict[str, Any]) -> dict[str, Any]:
+    """Mask values in coordinator records that vary by run: partitions of groups, metadata hashes and image versions."""
     match item:
         case {"topic": "__consumer_offsets", "partitions": [int(), *others]}:
             return item | {"partitions": ["$?partition"] * (1 + len(others))}
@@ -81,25 +83,25 @@ def in_coordinators_topics(item: dict[str, Any]) -> dict[str, Any]:
 
 
 class Placeholders:
-    """Turns an answer into what is expected of any run."""
+    """Replaces the values in an answer that differ between runs by placeholders."""
 
     def __init__(self, player: Player, server: Server, just_bound: Iterable[str] = ()) -> None:
         self.server = server
         older = [name for name in player.names if name not in just_bound]
         telling = [(name, player.names[name]) for name in [*just_bound, *older] if name in player.names]
-        bound = {name: value for name, value in telling if self.is_telling(name, value)}
+        bound = {name: value for name, value in telling if self.is_recognizable(name, value)}
         self.names = {value: f"${name}" for name, value in bound.items()}
         self.in_hex = {in_hex(value): f"<{name}>" for name, value in bound.items()}
 
     @staticmethod
-    def is_telling(name: str, value: Any) -> bool:
-        """Whether a value can be recognised: epochs and small numbers cannot."""
+    def is_recognizable(name: str, value: Any) -> bool:
+        """Return whether a value can be recognized in an answer; epochs and small numbers cannot."""
         return isinstance(value, str) or (type(value) is int and value >= 0 and name.startswith(("P", "S")))
 
     def of(self, value: Any, key: str = "") -> Any:
         match value:
             case dict():
-                return in_coordinators_topics(
+                return masked_coordinator_record(
                     {k: v for n, item in value.items() for k, v in self.field(n, item).items()}
                 )
             case list():
@@ -108,14 +110,14 @@ class Placeholders:
                 return sorted(items, key=lambda item: str(item["member_id"])) if of_members else items
             case bool() | None:
                 return value
-            case int() if key in NODES and {value} == self.server.nodes:  # of several it counts which one it is
+            case int() if key in NODES and {value} == self.server.nodes:  # with several brokers, ids are compared
                 return "$NODE"
             case int() if abs(value - time.time() * 1000) < MINUTES_MS:
                 return "$NOW"
             case str() if key == "cluster_id" and value == self.server.cluster_id:
                 return "$CLUSTER"
             case str() if key == "topic_id" and value not in self.names and value != "ZERO":
-                return "$TEXT"  # an id that nothing is bound to
+                return "$TEXT"  # an id without a bound name
             case int() if key in ("producer_id", "session_id"):
                 name = self.names.get(value, "")
                 return name if name.startswith(f"${key[0].upper()}") else value
@@ -126,7 +128,7 @@ class Placeholders:
         return value
 
     def of_hex(self, value: str) -> str:
-        """Bytes with the names of what is in them, longest first, and of the present."""
+        """Replace bound values, the longest first, and the current time in bytes by placeholders."""
         known = sorted((hex_digits for hex_digits in self.in_hex if len(hex_digits) >= 16), key=len, reverse=True)
         out, at = HEX, len(HEX)
         while at < len(value):
@@ -158,14 +160,14 @@ def write(scenario: dict[str, Any], path: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.recorded.record", description=__doc__.splitlines()[0])
-    parser.add_argument("release", help="the release that is asked, as in the folder's name")
+    parser.add_argument("release", help="the Kafka release, named like its directory")
     parser.add_argument(
         "--bootstrap", default=os.environ.get("BOOTSTRAP"), help="HOST:PORT of a broker (or $BOOTSTRAP)"
     )
     parser.add_argument("--acl", action="store_true")
     parser.add_argument("--legacy", action="store_true")
-    parser.add_argument("--match", default="", help="only scenarios with this in their name")
-    parser.add_argument("--show", action="store_true", help="print the answers and write nothing")
+    parser.add_argument("--match", default="", help="only scenarios whose name contains this text")
+    parser.add_argument("--show", action="store_true", help="print the answers without writing files")
     options = parser.parse_args(arguments)
     for module in pkgutil.iter_modules(questions.__path__):
         importlib.import_module(f"{questions.__name__}.{module.name}")
@@ -198,7 +200,7 @@ def record_all(server: Server, options: argparse.Namespace) -> int:
 
 
 def keep(scenario: dict[str, Any], server: Server, release: str, first: str) -> bool:
-    """Write the transcript, if a second run agrees and the first release's transcript does not say the same."""
+    """Write the transcript if a replay succeeds; if the first release has the same answers, list the release there."""
     cases = replay(scenario, server)
     for case in cases:
         if case.problems:
@@ -221,7 +223,7 @@ def keep(scenario: dict[str, Any], server: Server, release: str, first: str) -> 
 
 
 def bare(scenario: Any) -> Any:
-    """A transcript without its comments."""
+    """Return a transcript without comments and without `also`."""
     match scenario:
         case dict():
             return {key: bare(value) for key, value in scenario.items() if key != "also" and not key.startswith("#")}

@@ -1,4 +1,4 @@
-"""Record batches (magic 2), written and read independently of the broker's own code.
+"""Encode and decode record batches (magic 2), independently of the broker's code.
 
 base_offset i64 | length i32 | leader_epoch i32 | magic i8 | crc u32 | attributes i16 | last_offset_delta i32
 | base_ts i64 | max_ts i64 | producer_id i64 | producer_epoch i16 | base_sequence i32 | count i32 | records

@@ -1,10 +1,10 @@
-"""Run transcripts against a broker and say where its answers differ.
+"""Replay transcripts against a broker and report the differences.
 
     python -m tests.recorded.replay --bootstrap 127.0.0.1:9092 tests/recorded/3.9
     python -m tests.recorded.replay --bootstrap 127.0.0.1:9092 --acl tests/recorded/3.9/acl_fetch.json
 
-`--acl` is for a broker with SASL/PLAIN and an authorizer, `--legacy` for one that honours `message.format.version`.
-Scenarios that need what the broker has not are left out, and counted.
+`--acl` is for a broker with SASL/PLAIN and an authorizer, `--legacy` for one that supports `message.format.version`.
+Scenarios that need something else are skipped and counted.
 """
 
 import argparse
@@ -20,23 +20,23 @@ from typing import Any
 from kafkalet.protocol.errors import ProtocolError
 
 from .matching import Difference, InOrder, Matcher, resolve
-from .scenario import Player, Server, SetupFailed, told
+from .scenario import Player, Server, SetupFailed, compared_part
 
 HERE = Path(__file__).parent
 IN_ORDER: dict[str, InOrder] = {
     **dict.fromkeys(("AlterPartitionReassignments", "CreatePartitions", "CreateTopics", "DescribeQuorum"), True),
     **dict.fromkeys(("DescribeTopicPartitions", "Fetch", "FindCoordinator", "IncrementalAlterConfigs"), True),
     **dict.fromkeys(("ListConfigResources", "UpdateFeatures"), True),
-    "Metadata": frozenset({"topics"}),  # 3.9 takes partitions out of a hash set of their contents
+    "Metadata": frozenset({"topics"}),  # 3.9 returns partitions in the order of a hash set
 }
-"""The arrays that Kafka answers in the order of the request or of ids. Others come out of hash tables."""
+"""Arrays that Kafka returns in the order of the request or of ids. The order of all others depends on hash tables."""
 RECORDED_IN_ORDER = "more_"
-"""How the names of transcripts begin that keep the order of arrays; in others only Fetch does."""
+"""The prefix of transcripts that keep the order of arrays; others keep it for Fetch only."""
 SHOWN = 8  # differences per case
 
 
 class Case:
-    """A step with an expected answer, and what became of it."""
+    """A step with an expected answer, and the differences found."""
 
     def __init__(self, scenario: str, line: int, name: str, problems: list[str]) -> None:
         self.scenario, self.line, self.name, self.problems = scenario, line, name, problems
@@ -48,7 +48,7 @@ class Case:
 
 
 def broker_config(release: str) -> dict[str, str]:
-    """The properties of the brokers that were asked: nobody waits until there are more members of a group."""
+    """Return the properties of the recorded brokers, which do not delay rebalances to wait for more members."""
     at_once = {"group.initial.rebalance.delay.ms": "0"}
     return at_once | ({"group.consumer.assignment.interval.ms": "0"} if release >= "4" else {})
 
@@ -60,14 +60,14 @@ def load(path: Path) -> dict[str, Any]:
 
 @cache
 def head(path: Path) -> dict[str, Any]:
-    """A scenario without its steps, which begin on the second line of its file."""
+    """Return a scenario without its steps, which start on the second line of the file."""
     with path.open() as file:
         scenario: dict[str, Any] = json.loads(file.readline().removesuffix(', "steps": [\n') + "}")
     return scenario
 
 
 def transcripts(release: str) -> list[Path]:
-    """All transcripts of a release: its own, and those of others that hold for it too."""
+    """Return the transcripts of a release: its own, and those of other releases that list it in `also`."""
     others = (path for path in HERE.glob("*/more_*.json") if path.parent.name != release)
     return sorted(HERE.glob(f"{release}/*.json")) + sorted(p for p in others if release in head(p).get("also", []))
 
@@ -77,7 +77,7 @@ def scenario_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def replay(scenario: dict[str, Any], server: Server) -> list[Case]:
-    """Play a scenario and return its cases; those that failed say why."""
+    """Run a scenario and return its cases, with the problems of those that failed."""
     player = Player(server, os.urandom(4).hex())
     cases: list[Case] = []
     try:
@@ -90,7 +90,7 @@ def replay(scenario: dict[str, Any], server: Server) -> list[Case]:
                 case.problems.append(f"{type(error).__name__}: {error}")
             except SetupFailed as failure:
                 case.problems.append(str(failure))
-                cases += [case, *_never_asked(scenario, line)]
+                cases += [case, *_not_run(scenario, line)]
                 break
             if "case" in step:
                 cases.append(case)
@@ -99,14 +99,14 @@ def replay(scenario: dict[str, Any], server: Server) -> list[Case]:
     return cases
 
 
-def _never_asked(scenario: dict[str, Any], line: int) -> list[Case]:
+def _not_run(scenario: dict[str, Any], line: int) -> list[Case]:
     reason = f"never asked: line {line} failed"
     rest = enumerate(scenario["steps"][line - 1 :], start=line + 1)
     return [Case(scenario["scenario"], at, step["case"], [reason]) for at, step in rest if "case" in step]
 
 
 def ordered(scenario: str, api: str) -> InOrder:
-    """The arrays of an API's answers that are compared in their order."""
+    """Return the arrays of an API's answers whose order is compared."""
     if api != "Fetch" and not scenario.startswith(RECORDED_IN_ORDER):
         return False
     return IN_ORDER.get(api, False)
@@ -117,7 +117,7 @@ def check(step: dict[str, Any], player: Player, in_order: InOrder) -> list[Diffe
     if "case" not in step:
         return []
     expected = resolve(step["expect"], player.names)
-    answer = told(step, answer, player.names)
+    answer = compared_part(step, answer, player.names)
     server = player.server
     placeholders = {"$NODE": server.nodes.__contains__, "$CLUSTER": server.cluster_id.__eq__}
     matcher = Matcher(placeholders, server.now_ms)
@@ -125,7 +125,7 @@ def check(step: dict[str, Any], player: Player, in_order: InOrder) -> list[Diffe
 
 
 def advertised(expected: Any, server: Server) -> Any:
-    """Put what the broker advertises where `$MAX` stands beside an API key."""
+    """Replace `$MAX` beside an API key by the version that the broker advertises."""
     match expected:
         case {"api_key": key, "max_version": "$MAX"}:
             return expected | {"max_version": server.versions[key][1]}
@@ -139,13 +139,13 @@ def advertised(expected: Any, server: Server) -> Any:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.recorded.replay", description=__doc__.splitlines()[0])
     parser.add_argument("--bootstrap", default=os.environ.get("BOOTSTRAP"), help="HOST:PORT (or $BOOTSTRAP)")
-    parser.add_argument("--acl", action="store_true", help="the broker has SASL/PLAIN and an authorizer")
-    parser.add_argument("--legacy", action="store_true", help="the broker honours message.format.version")
-    parser.add_argument("--match", default="", help="only scenarios with this in their name")
+    parser.add_argument("--acl", action="store_true", help="the broker uses SASL/PLAIN and an authorizer")
+    parser.add_argument("--legacy", action="store_true", help="the broker supports message.format.version")
+    parser.add_argument("--match", default="", help="only scenarios whose name contains this text")
     parser.add_argument("paths", nargs="+", type=Path, metavar="DIR_OR_FILE")
     options = parser.parse_args(arguments)
     if not options.bootstrap:
-        parser.error("no --bootstrap")
+        parser.error("--bootstrap or $BOOTSTRAP is required")
     server = Server(options.bootstrap, options.acl, options.legacy)
     counts = {"scenarios passed": 0, "scenarios failed": 0, "left out": 0, "cases passed": 0, "cases failed": 0}
     for file in scenario_files(options.paths):

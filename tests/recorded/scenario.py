@@ -1,9 +1,9 @@
-"""One scenario, played against one broker: its names, its connections, and what each kind of step does.
+"""Run a scenario against a broker: bound names, connections, and the steps.
 
-A step is performed by the method of its `op`, which returns the answer in the notation of `expect`. Nothing is compared
-here: `replay.py` does that, and `record.py` writes the answers down instead.
+Each step is performed by the method for its `op`, which returns the answer in the notation of `expect`. Answers are not
+compared here: `replay.py` compares them and `record.py` records them.
 
-A broker with a `ManualClock` is not waited for in real time: a step that waits advances the clock instead.
+With a broker on a `ManualClock`, a step that waits advances the clock instead of sleeping.
 """
 
 import time
@@ -18,23 +18,23 @@ from .messages import APIS
 from .state_records import state_records
 from .wire import Closed, Connection, NoAnswer, decode_answer
 
-WAITED = 0.97  # the share of its maximum wait from which an answer counts as waited for
+WAITED = 0.97  # an answer that takes this share of the maximum wait counts as "waited"
 RETRY_S = 60.0
 PAUSE_MS = 20
-LOOK_S = 0.001
-"""How long an answer may be under way before the manual clock is advanced by another `PAUSE_MS`."""
+POLL_S = 0.001
+"""How long to wait for an answer before advancing the manual clock by another `PAUSE_MS`."""
 
 T = TypeVar("T")
 
 
 class SetupFailed(Exception):
-    """A step that only prepares did not do what it has to."""
+    """A preparation step failed."""
 
 
 class Server:
-    """A broker, and what the placeholders of the transcripts stand for on it.
+    """A broker, and the values of the placeholders for it.
 
-    `clock` is the broker's clock, if it is a manual one.
+    `clock` is the broker's clock if it is a manual one.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Server:
             self.clock.advance(ms)
 
     def lacks(self, needs: dict[str, Any]) -> str:
-        """What a scenario needs and this broker has not, in words; "" if nothing."""
+        """Describe the first need of a scenario that this broker does not meet; "" if there is none."""
         for need, value in needs.items():
             if need in ("acl", "legacy"):
                 if bool(value) != getattr(self, need):
@@ -96,12 +96,12 @@ class Player:
         self.connections.clear()
 
     def perform(self, step: dict[str, Any]) -> Any:
-        """Do what a step says and return what came of it, in the notation of `expect`."""
+        """Perform a step and return its result in the notation of `expect`."""
         perform = getattr(self, f"op_{step['op']}", None)
         if perform is None:
-            raise ValueError(f"no such op: {step['op']!r}")
+            raise ValueError(f"unknown op: {step['op']!r}")
         if self.server.clock is not None:
-            self.server.clock.advance(1)  # no two steps at the same time, as with Apache Kafka
+            self.server.clock.advance(1)  # as with Apache Kafka, no two steps have the same time
         return perform(step)
 
     def op_note(self, step: dict[str, Any]) -> None: ...
@@ -136,7 +136,7 @@ class Player:
         self.time(step, answer, began_ms)
         self.bind(step, answer)
         if step.get("must_succeed") and (codes - {0} or "connection" in answer):
-            raise SetupFailed(f"{step['api']} v{step['version']} has to succeed and answers {answer}")
+            raise SetupFailed(f"{step['api']} v{step['version']} must succeed, but the answer is {answer}")
         return answer
 
     def op_poll_until(self, step: dict[str, Any]) -> None:
@@ -151,7 +151,7 @@ class Player:
             if at_path(answer, step["path"]) == wanted:
                 return
             self.server.wait(PAUSE_MS)
-        raise SetupFailed(f"{step['path']} of {step['api']} does not become {wanted!r}: {answer}")
+        raise SetupFailed(f"{step['path']} of {step['api']} did not become {wanted!r}; last answer: {answer}")
 
     def op_send(self, step: dict[str, Any]) -> None:
         connection = self.connection(step.get("conn", "main"))
@@ -241,19 +241,19 @@ class Player:
         return self.patiently(lambda wait_s: connection.receive(sent, wait_s), connection.timeout_s)
 
     def patiently(self, receive: Callable[[float], T], timeout_s: float) -> T:
-        """What `receive`, which is given a number of seconds, returns within `timeout_s`; NoAnswer after that."""
+        """Return the result of `receive` (called with a timeout in seconds), or raise NoAnswer after `timeout_s`."""
         if self.server.clock is None:
             return receive(timeout_s)
         give_up_ms = self.server.now_ms() + timeout_s * 1000
         while True:
             try:
-                return receive(LOOK_S)
+                return receive(POLL_S)
             except NoAnswer:
                 pass
-            # What the broker can do without waiting it has done once it has answered another request.
+            # Once the broker has answered another request, it has done everything that does not need to wait.
             self.connection("idle").ask("ApiVersions", 0, {})
             try:
-                return receive(LOOK_S)
+                return receive(POLL_S)
             except NoAnswer:
                 if self.server.now_ms() >= give_up_ms:
                     raise
@@ -270,7 +270,7 @@ class Player:
     def body(self, step: dict[str, Any]) -> dict[str, Any]:
         body: dict[str, Any] = resolve(step["body"], self.names)
         if left := sorted(unbound(body)):
-            raise SetupFailed(f"nothing is bound to {', '.join(left)}")
+            raise SetupFailed(f"unbound names: {', '.join(left)}")
         return body
 
     def bind(self, step: dict[str, Any], answer: dict[str, Any]) -> None:
@@ -286,10 +286,10 @@ class Player:
             answer["#elapsed_ms"] = elapsed_ms
 
 
-def told(step: dict[str, Any], answer: Any, names: dict[str, Any]) -> Any:
-    """The part of an answer that counts: fields named by `only`, in lists named by `keep` what is of this scenario.
+def compared_part(step: dict[str, Any], answer: Any, names: dict[str, Any]) -> Any:
+    """Return the part of an answer to compare: the fields in `only`, and in `keep` lists only items of this scenario.
 
-    Bytes in the fields named by `as` are read as what it says.
+    Bytes in fields named by `as` are decoded as the given kind.
     """
     if not isinstance(answer, dict) or "connection" in answer:
         return answer
@@ -313,7 +313,7 @@ def _read(value: Any, kinds: dict[str, str]) -> Any:
 
 
 def at_path(answer: Any, path: str) -> Any:
-    """The value at `topics.0.error_code`; None where the answer ends before it."""
+    """Return the value at a path such as `topics.0.error_code`, or None if the answer has no such path."""
     for part in path.split("."):
         try:
             answer = answer[int(part)] if isinstance(answer, list) else answer[part]

@@ -1,7 +1,7 @@
-"""What a coordinator has written down about a group or a transactional id, in the topic that is its memory.
+"""Read the records that a coordinator wrote about a group or transactional id to its internal topic.
 
-Which partition of it that is follows from the id as Kafka's coordinators compute it. Of the log, only batches count in
-which a key has the id, and markers of the scenario's producers; keys and values are bytes, in hexadecimal.
+The partition is computed from the id as by Kafka's coordinators. Only batches that contain a key with the id, and
+markers of the scenario's producers, are returned; keys and values are hexadecimal.
 """
 
 import struct
@@ -32,7 +32,7 @@ def state_records(connection: Connection, topic: str, of: str, producers: set[in
 
 
 def partition_of(of: str, count: int) -> int:
-    """Java's hash of a text, without its sign, over the partitions."""
+    """Compute Java's `abs(hashCode)` of a string modulo the number of partitions."""
     value = 0
     for unit in memoryview(of.encode("utf-16-le")).cast("H"):
         value = (31 * value + unit) & 0xFFFFFFFF

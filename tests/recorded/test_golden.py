@@ -1,4 +1,4 @@
-"""kafkalet answers as Apache Kafka answered: every transcript, on a broker that emulates the release it is from."""
+"""Replay every transcript against a broker that emulates its release; the answers must be those of Apache Kafka."""
 
 import re
 import signal
@@ -21,7 +21,7 @@ from .scenario import Server
 RELEASES = ("3.9", "4.4", "2.8")
 
 LATER_GROUPS = {
-    "authorization": "authorization is not served yet",
+    "authorization": "authorization is not supported yet",
 }
 
 ABOUT_COORDINATORS = {"groups", "offsets", "consumer_groups", "coordinated_transactions", "coordinators"}
@@ -33,9 +33,9 @@ ALL = [
 
 @pytest.fixture(scope="session")
 def server_of() -> Iterator[Callable[..., Server]]:
-    """One cluster per release and number of brokers for the whole run, each on a manual clock.
+    """Start one cluster per release and number of brokers for the whole session, each on a manual clock.
 
-    Scenarios share it, because each creates its own topics.
+    Scenarios can share a cluster, because each creates its own topics.
     """
     servers: dict[tuple[str, int], Server] = {}
     with ExitStack() as stack:
@@ -56,26 +56,26 @@ def apis_of(scenario: dict[str, Any]) -> set[str]:
 
 
 def not_served_yet(scenario: dict[str, Any], release: str, server: Server) -> list[str]:
-    """What a scenario asks for that the release serves and the broker does not."""
+    """Return the APIs of a scenario that the release supports but the broker does not."""
     return sorted(api for api in apis_of(scenario) if APIS[api] in versions_of(release).keys() - server.versions.keys())
 
 
 @pytest.mark.parametrize(("release", "path"), ALL)
-def test_answers_are_those_of_apache_kafka(release: str, path: Path, server_of: Callable[..., Server]) -> None:
+def test_answers_equal_those_of_apache_kafka(release: str, path: Path, server_of: Callable[..., Server]) -> None:
     scenario = load(path)
     group = scenario["group"]
     if reason := LATER_GROUPS.get(group):
         pytest.skip(reason)
     server = server_of(release, scenario["needs"].get("brokers", 1))
     if group in ABOUT_COORDINATORS and (missing := not_served_yet(scenario, release, server)):
-        pytest.skip(f"{', '.join(missing)} is not served yet")
+        pytest.skip(f"{', '.join(missing)} is not supported yet")
     if lacking := server.lacks(scenario["needs"]):
-        pytest.fail(f"the broker of release {release} lacks {lacking}")
+        pytest.fail(f"the broker of release {release} does not support {lacking}")
     failed = [str(case) for case in replay(scenario, server) if case.problems]
     assert not failed, "\n".join([f"{len(failed)} cases differ from Apache Kafka {release}:", *failed])
 
 
-def test_a_served_process_answers_the_same() -> None:
+def test_served_process_gives_recorded_answers() -> None:
     command = [sys.executable, "-m", "kafkalet", "serve", "--listen", "127.0.0.1:0", "--kafka-version", "3.9"]
     root = HERE.parent.parent
     with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -1,7 +1,8 @@
-"""Requests that take long are answered like any other.
+"""Slow requests are answered like any others.
 
-The transcripts about records are replayed by a broker for which everything takes long: every request is decoded and
-encoded in a thread, every batch is validated, searched and converted in one, and handlers give way at every pause.
+The transcripts about records are replayed against a broker that treats every request as slow: it decodes and encodes
+every request in a thread, validates, searches and converts every batch in a thread, and its handlers yield at every
+opportunity.
 """
 
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ SMALLEST_BATCH_BYTES = 61
 
 
 def waits_ms(path: Path) -> int:
-    """How long the fetches of a transcript wait at most."""
+    """Return the total maximum wait time of the fetches in a transcript, in milliseconds."""
     bodies = [step.get("body", {}) for step in load(path)["steps"]]
     return sum(wait for body in bodies if isinstance(wait := body.get("max_wait_ms", 0), int))
 
@@ -66,12 +67,10 @@ def servers() -> Iterator[dict[str, Server]]:
 
 
 @pytest.mark.parametrize(("release", "path"), ALL)
-def test_long_requests_are_answered_as_apache_kafka_answers(
-    release: str, path: Path, servers: dict[str, Server]
-) -> None:
+def test_slow_requests_get_recorded_answers(release: str, path: Path, servers: dict[str, Server]) -> None:
     failed = [str(case) for case in replay(load(path), servers[release]) if case.problems]
     assert not failed, "\n".join(failed)
 
 
-def test_there_are_transcripts_of_every_group() -> None:
+def test_every_listed_group_has_transcripts() -> None:
     assert {head(param.values[1])["group"] for param in ALL} == GROUPS

@@ -1,4 +1,4 @@
-"""The replayer itself: it builds the recorded bytes, reads back what it builds, and sees every difference."""
+"""Tests of the replayer: it encodes the recorded bytes, decodes what it encodes, and detects every difference."""
 
 import copy
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def recorded_batches(value: Any) -> Iterator[tuple[list[dict[str, Any]], str]]:
 
 
 @pytest.mark.parametrize("release", ["2.8", "3.9", "4.4"])
-def test_batches_are_built_byte_for_byte_as_recorded(release: str) -> None:
+def test_batches_are_encoded_byte_for_byte_as_recorded(release: str) -> None:
     pairs = [pair for path in FILES if path.parent.name == release for pair in recorded_batches(load(path))]
     assert pairs
     for batches, expected in pairs:
@@ -37,7 +37,7 @@ def test_batches_are_built_byte_for_byte_as_recorded(release: str) -> None:
 
 @pytest.mark.parametrize("codec", NAMES)
 @pytest.mark.parametrize("magic", [0, 1, 2])
-def test_what_is_built_can_be_read_back(codec: str, magic: int) -> None:
+def test_encoded_records_can_be_decoded(codec: str, magic: int) -> None:
     records = [{"ts": 1000 + n, "key": None if n else "k", "value": f"value {n}"} for n in range(3)]
     built = notation.build([{"magic": magic, "codec": codec, "records": records}])
     entries = notation.parse(built)
@@ -49,12 +49,12 @@ def test_what_is_built_can_be_read_back(codec: str, magic: int) -> None:
 
 
 @pytest.mark.parametrize("codec", NAMES)
-def test_compression_round_trips_beyond_a_block(codec: str) -> None:
+def test_compression_of_several_blocks_round_trips(codec: str) -> None:
     data = bytes(range(256)) * 1000
     assert decompress(codec, compress(codec, data)) == data
 
 
-def test_a_cut_off_batch_is_partial() -> None:
+def test_truncated_batch_is_decoded_as_partial() -> None:
     built = notation.build([{"magic": 2, "records": [{"ts": 0, "key": None, "value": "x"}]}]) or b""
     assert notation.parse(built[:30]) == [{"partial_bytes": 30, "partial_of": len(built), "partial_magic": 2}]
     assert notation.parse(built[:7]) == [{"partial_bytes": 7}]
@@ -72,7 +72,7 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield path
 
 
-def test_every_changed_leaf_of_an_answer_is_seen() -> None:
+def test_every_changed_leaf_of_an_answer_is_reported() -> None:
     step = next(step for step in load(HERE / "3.9" / "session_life.json")["steps"] if "case" in step)
     expected = resolve(step["expect"], {"S7": 5, "t": "topic"})
     matcher = Matcher({})
@@ -86,7 +86,7 @@ def test_every_changed_leaf_of_an_answer_is_seen() -> None:
         assert matcher.differences(expected, changed), path
 
 
-def test_fields_too_many_and_too_few_are_seen() -> None:
+def test_additional_and_missing_fields_are_reported() -> None:
     matcher = Matcher({})
     assert matcher.differences({"a": 1}, {"a": 1, "b": None})
     assert matcher.differences({"a": 1, "b": None}, {"a": 1})
@@ -98,13 +98,13 @@ def test_comments_throttling_and_addresses_are_not_compared() -> None:
     assert not Matcher({}).differences({"a": 1, "#error": "X", "brokers": [{"node_id": 1}]}, got)
 
 
-def test_order_counts_only_where_it_is_said_to() -> None:
+def test_order_is_compared_only_on_request() -> None:
     left = [{"name": "a", "n": 1}, {"name": "b", "n": 2}]
     assert not Matcher({}).differences(left, left[::-1], in_order=False)
     assert Matcher({}).differences(left, left[::-1], in_order=True)
 
 
-def test_order_may_count_in_the_arrays_of_one_field_only() -> None:
+def test_order_is_compared_in_the_arrays_of_the_named_fields_only() -> None:
     left = {"topics": [{"name": "a", "partitions": [{"index": 1}, {"index": 0}]}, {"name": "b", "partitions": []}]}
     moved_inside = {"topics": [{"name": "a", "partitions": [{"index": 0}, {"index": 1}]}, left["topics"][1]]}
     moved_outside = {"topics": left["topics"][::-1]}
@@ -113,25 +113,25 @@ def test_order_may_count_in_the_arrays_of_one_field_only() -> None:
     assert Matcher({}).differences(left, moved_outside, topics)
 
 
-def test_order_is_compared_only_where_the_recording_kept_it() -> None:
+def test_order_is_compared_only_in_transcripts_that_kept_it() -> None:
     assert ordered("more_metadata_ids", "Metadata") == {"topics"}
     assert ordered("metadata_topics", "Metadata") is False
     assert ordered("fetch_two", "Fetch") is True
     assert ordered("more_offsets", "OffsetFetch") is False
 
 
-def test_a_true_is_no_one() -> None:
+def test_true_differs_from_one() -> None:
     assert Matcher({}).differences({"a": 1}, {"a": True})
 
 
-def test_transcripts_say_which_scenario_they_are() -> None:
+def test_transcript_file_is_named_after_its_scenario() -> None:
     for path in FILES:
         scenario = load(path)
         assert scenario["scenario"] == path.stem
         assert {name: value for name, value in scenario.items() if name != "steps"} == head(path)
 
 
-def test_transcripts_have_cases_with_answers() -> None:
+def test_every_transcript_has_cases_and_every_case_an_answer() -> None:
     for path in FILES:
         cases = [step for step in load(path)["steps"] if "case" in step]
         assert cases, path

@@ -1,4 +1,4 @@
-"""One connection to a broker: frames, headers, and SASL/PLAIN where it is asked for."""
+"""A connection to a broker, with request headers, framing and optional SASL/PLAIN."""
 
 import socket
 import struct
@@ -16,7 +16,7 @@ class Closed(Exception):
 
 
 class NoAnswer(Exception):
-    """The broker kept the connection open and said nothing in time."""
+    """The broker kept the connection open but did not answer in time."""
 
 
 class Connection:
@@ -35,7 +35,7 @@ class Connection:
         self.socket.close()
 
     def send(self, api: str, version: int, body: dict[str, Any]) -> int:
-        """Send a request and return the correlation id that its answer will carry."""
+        """Send a request and return its correlation id."""
         self.sent += 1
         head = struct.pack(">hhi", messages.APIS[api], version, self.sent)
         if not (api == "ControlledShutdown" and version == 0):
@@ -106,8 +106,8 @@ class Connection:
 
 
 def decode_answer(api: str, version: int, frame: bytes) -> dict[str, Any]:
-    """Decode an answer behind its correlation id. ApiVersions never has tags in its header (KIP-511)."""
+    """Decode an answer after its correlation id. The ApiVersions response header never has tagged fields (KIP-511)."""
     flexible = version in messages.APIS[api].flexible and api != API_VERSIONS
     if api == API_VERSIONS and version and struct.unpack_from(">h", frame, 4)[0] == 35:
-        version = 0  # the broker does not know the version, so it answers in the first one
+        version = 0  # the broker does not support the version and answers in version 0
     return messages.decode(api, version, frame[5 if flexible else 4 :])

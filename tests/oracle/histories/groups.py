@@ -6,7 +6,7 @@ request on a connection of its own, then all answers are received. Each member r
 
 from typing import Any
 
-from tests.recorded.asking import Asking, Step
+from tests.recorded.asking import ScenarioBuilder, Step
 
 from .history import History
 
@@ -100,7 +100,7 @@ def round_of_joins(h: History, members: list[Member]) -> None:
             h.ask("JoinGroup", version, body, bind=bound, conn=f"c{member.number}", timeout_ms=5000)
         h.cases += 1
         name = f"j{h.cases}"
-        Asking.send(h, name, "JoinGroup", version, joining(h, member, version), conn=f"c{member.number}")
+        ScenarioBuilder.send(h, name, "JoinGroup", version, joining(h, member, version), conn=f"c{member.number}")
         h.step("sleep", ms=APART_MS)
         sent.append((member, name, bound))
         member.is_in = True
@@ -124,7 +124,7 @@ def syncs(h: History, members: list[Member]) -> None:
             body |= {"protocol_name": h.of("range", "range", None, "sticky")}
         h.cases += 1
         name = f"s{h.cases}"
-        Asking.send(h, name, "SyncGroup", version, body, conn=f"c{member.number}")
+        ScenarioBuilder.send(h, name, "SyncGroup", version, body, conn=f"c{member.number}")
         h.step("sleep", ms=APART_MS)
         sent.append(name)
     for name in sent:

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.recorded.asking import LARGE, T0, Asking, Step, one
+from tests.recorded.asking import LARGE, T0, ScenarioBuilder, Step, one
 
 CODECS = ("none", "none", "none", "gzip", "snappy", "lz4", "zstd")
 NEVER = "9000000000000"
@@ -64,7 +64,7 @@ HEADER_CHANGES: tuple[Step, ...] = (
 )
 
 
-class History(Asking):
+class History(ScenarioBuilder):
     def __init__(self, name: str, release: str, versions: dict[int, tuple[int, int]]) -> None:
         super().__init__("h", release, versions)
         self.dice = random.Random(name)

@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from tests.recorded.asking import Asking, at, batch, scenario
+from tests.recorded.asking import ScenarioBuilder, at, batch, scenario
 
 
-def cut(ask: Asking, case: str, version: int, *wanted: tuple[str, int, int]) -> None:
+def cut(ask: ScenarioBuilder, case: str, version: int, *wanted: tuple[str, int, int]) -> None:
     topics = [{"name": t, "partitions": [{"partition_index": p, "offset": offset}]} for t, p, offset in wanted]
     ask.request(case, "DeleteRecords", version, {"topics": topics, "timeout_ms": 10000})
 
 
 @scenario("admin", "DeleteRecords: what is not there, several partitions, nothing, the same twice.")
-def delete_records_many(ask: Asking) -> None:
-    t, nope = ask.topic(partitions=3), ask.nowhere()
+def delete_records_many(ask: ScenarioBuilder) -> None:
+    t, nope = ask.topic(partitions=3), ask.unknown_topic()
     for partition in range(3):
         ask.produce_each(t, [batch(10, 20), batch(30)], partition=partition)
     for version in (0, 1, 2):
@@ -30,7 +30,7 @@ def delete_records_many(ask: Asking) -> None:
 
 
 @scenario("admin", "DeleteRecords on topics that are compacted, and compacted and deleted.")
-def delete_records_policies(ask: Asking) -> None:
+def delete_records_policies(ask: ScenarioBuilder) -> None:
     for name, policy in (("compact", "compact"), ("both", "compact,delete"), ("delete", "delete")):
         t = ask.topic(name, cleanup_policy=policy)
         ask.produce(t, batch({"ts": 5, "key": "k", "value": "v"}))
@@ -40,7 +40,7 @@ def delete_records_policies(ask: Asking) -> None:
 
 
 @scenario("admin", "DeleteRecords and what Fetch, ListOffsets and OffsetForLeaderEpoch say afterwards.")
-def delete_records_then(ask: Asking) -> None:
+def delete_records_then(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce_each(t, [batch(10, 20, 30), batch(40, 50)])
     for offset in (1, 3, 4, 5):
@@ -53,7 +53,7 @@ def delete_records_then(ask: Asking) -> None:
 
 
 def epoch_end(
-    ask: Asking, case: str, topic: str, epoch: int, version: int = 3, partition: int = 0, **more: Any
+    ask: ScenarioBuilder, case: str, topic: str, epoch: int, version: int = 3, partition: int = 0, **more: Any
 ) -> None:
     asked = {"partition": partition, "leader_epoch": epoch, "current_leader_epoch": more.pop("current", -1)}
     body = {"replica_id": more.pop("replica_id", -1), "topics": [{"topic": topic, "partitions": [asked]}]}
@@ -61,8 +61,8 @@ def epoch_end(
 
 
 @scenario("admin", "OffsetForLeaderEpoch in every version: known, unknown, undefined epochs; fencing; replicas.")
-def epoch_ends(ask: Asking) -> None:
-    t, u, nope = ask.topic(), ask.topic("u"), ask.nowhere()
+def epoch_ends(ask: ScenarioBuilder) -> None:
+    t, u, nope = ask.topic(), ask.topic("u"), ask.unknown_topic()
     ask.produce(t, batch(10, 20))
     for version in ask.versions("OffsetForLeaderEpoch"):
         for epoch in (-1, 0, 1, 2147483647, -2):

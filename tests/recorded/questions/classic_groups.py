@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.recorded.asking import Asking, Step, scenario
+from tests.recorded.asking import ScenarioBuilder, Step, scenario
 
 EVERY = ("3.9", "4.4", "2.8")
 UNKNOWN_MEMBER = "conformance-00000000-0000-0000-0000-000000000000"
@@ -11,7 +11,7 @@ UNKNOWN_MEMBER = "conformance-00000000-0000-0000-0000-000000000000"
 class Classic:
     """A group of the classic protocol, its requests, and its members' ids by their names."""
 
-    def __init__(self, ask: Asking, name: str = "g", protocol_type: str = "test") -> None:
+    def __init__(self, ask: ScenarioBuilder, name: str = "g", protocol_type: str = "test") -> None:
         self.ask, self.protocol_type = ask, protocol_type
         self.id = ask.let(name, f"c<unique>.{ask.name}.{name}")
         ask.coordinator(self.id)
@@ -85,7 +85,7 @@ class Classic:
 
 
 @scenario("groups", "The life of a group of one member, in every version.", EVERY)
-def group_every_version(ask: Asking) -> None:
+def group_every_version(ask: ScenarioBuilder) -> None:
     for version in ask.versions("JoinGroup"):
         group, m = Classic(ask, f"g{version}"), f"M{version}"
         if version >= 4:
@@ -109,7 +109,7 @@ def group_every_version(ask: Asking) -> None:
 
 
 @scenario("groups", "Member ids: promised ones, unknown ones, none.", EVERY)
-def group_member_ids(ask: Asking) -> None:
+def group_member_ids(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     for version in (0, 3, 4, ask.versions("JoinGroup")[-1]):
         group.join(f"v{version} join an unknown group with an id", UNKNOWN_MEMBER, version=version)
@@ -149,7 +149,7 @@ def group_member_ids(ask: Asking) -> None:
 
 
 @scenario("groups", "What is refused before anything else is looked at.", EVERY)
-def group_refused(ask: Asking) -> None:
+def group_refused(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     empty = {"group_id": ""}
     for version in (0, 4, ask.versions("JoinGroup")[-1]):
@@ -181,7 +181,7 @@ def group_refused(ask: Asking) -> None:
 
 
 @scenario("groups", "Generations, protocol types and names that are not those of the group.", EVERY)
-def group_mismatches(ask: Asking) -> None:
+def group_mismatches(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     group.enter("M1", "range", "roundrobin")
     for state in ("before sync", "stable"):
@@ -211,7 +211,7 @@ def group_mismatches(ask: Asking) -> None:
 
 
 @scenario("groups", "Two members: who waits for whom, and what each is told meanwhile.", EVERY)
-def group_two_members(ask: Asking) -> None:
+def group_two_members(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     group.enter("M1")
     group.synced("$M1", 1, "$M1")
@@ -248,7 +248,7 @@ def group_two_members(ask: Asking) -> None:
 
 
 @scenario("groups", "A follower that syncs first, and a leader that goes before it assigned anything.", EVERY)
-def group_leader_goes(ask: Asking) -> None:
+def group_leader_goes(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     group.enter("M1")
     group.send_join("b", version=3)
@@ -273,7 +273,7 @@ def group_leader_goes(ask: Asking) -> None:
 
 
 @scenario("groups", "Joining again: who starts a rebalance by it and who does not.", EVERY)
-def group_rejoin(ask: Asking) -> None:
+def group_rejoin(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     group.enter("M1")
     for version in ask.versions("JoinGroup"):
@@ -305,7 +305,7 @@ def group_rejoin(ask: Asking) -> None:
 
 
 @scenario("groups", "Which protocol a group takes: one that all have, by the most votes.", EVERY)
-def group_protocol_choice(ask: Asking) -> None:
+def group_protocol_choice(ask: ScenarioBuilder) -> None:
     cases = {
         "g1": (("x", "y"), ("y", "x"), ("y", "x")),
         "g2": (("x", "y", "z"), ("z", "y", "x"), ("y", "z")),
@@ -331,7 +331,7 @@ def group_protocol_choice(ask: Asking) -> None:
 
 
 @scenario("groups", "Leaving in numbers: known, unknown, twice, by instance.", EVERY)
-def group_leave(ask: Asking) -> None:
+def group_leave(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     for version in ask.versions("LeaveGroup", 3):
         group = Classic(ask, f"g{version}")
@@ -357,7 +357,7 @@ def group_leave(ask: Asking) -> None:
 
 
 @scenario("groups", "Members that do not come: to a rebalance, with a sync, with heartbeats.", EVERY)
-def group_too_late(ask: Asking) -> None:
+def group_too_late(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     group.enter("M1", rebalance_timeout_ms=500)
     group.synced("$M1", 1, "$M1")

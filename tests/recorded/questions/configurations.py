@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.recorded.asking import Asking, Step, scenario
+from tests.recorded.asking import ScenarioBuilder, Step, scenario
 
 TOPIC, BROKER, LOGGER = 2, 4, 8
 NODE = "1"  # the name of the broker as a resource: the first of a cluster
@@ -13,26 +13,28 @@ def resource(kind: int, name: str, *keys: str, all_keys: bool = False) -> Step:
     return {"resource_type": kind, "resource_name": name, "configuration_keys": None if all_keys else list(keys)}
 
 
-def describe(ask: Asking, case: str, *resources: Step, version: int = 4, **body: Any) -> None:
+def describe(ask: ScenarioBuilder, case: str, *resources: Step, version: int = 4, **body: Any) -> None:
     given = {"resources": list(resources), "include_synonyms": True} if version else {"resources": list(resources)}
     ask.request(case, "DescribeConfigs", version, given | body)
 
 
-def alter(ask: Asking, case: str, kind: int, name: str, *configs: tuple[str, int, str | None], **more: Any) -> None:
+def alter(
+    ask: ScenarioBuilder, case: str, kind: int, name: str, *configs: tuple[str, int, str | None], **more: Any
+) -> None:
     version = more.pop("version", 1)
     given = [{"name": key, "config_operation": operation, "value": value} for key, operation, value in configs]
     body = {"resources": [{"resource_type": kind, "resource_name": name, "configs": given}], "validate_only": False}
     ask.request(case, "IncrementalAlterConfigs", version, body | more)
 
 
-def becomes(ask: Asking, kind: int, name: str, key: str, value: str) -> None:
+def becomes(ask: ScenarioBuilder, kind: int, name: str, key: str, value: str) -> None:
     """Wait until the broker has heard of a change."""
     body = {"resources": [resource(kind, name, key)]}
     ask.until("DescribeConfigs", 1, body, "results.0.configs.0.value", value)
 
 
 @scenario("administration", "All properties of a topic, in every version.")
-def describe_topic_configs(ask: Asking) -> None:
+def describe_topic_configs(ask: ScenarioBuilder) -> None:
     made = ask.let("t", f"c<unique>.{ask.name}.t")
     given = [
         {"name": "retention.ms", "value": "1000"},
@@ -49,8 +51,8 @@ def describe_topic_configs(ask: Asking) -> None:
 
 
 @scenario("administration", "Properties by name, unknown names, resources that are not.")
-def describe_configs_keys(ask: Asking) -> None:
-    t, n = ask.topic("t"), ask.nowhere()
+def describe_configs_keys(ask: ScenarioBuilder) -> None:
+    t, n = ask.topic("t"), ask.unknown_topic()
     describe(ask, "two", resource(TOPIC, t, "retention.ms", "segment.ms"))
     describe(ask, "one twice", resource(TOPIC, t, "retention.ms", "retention.ms"))
     describe(ask, "an unknown one", resource(TOPIC, t, "retention.mss"))
@@ -64,7 +66,7 @@ def describe_configs_keys(ask: Asking) -> None:
 
 
 @scenario("administration", "Some properties of a broker, with their synonyms.")
-def describe_broker_configs(ask: Asking) -> None:
+def describe_broker_configs(ask: ScenarioBuilder) -> None:
     b = NODE
     keys = (
         *("log.retention.hours", "log.retention.ms", "log.retention.minutes", "log.segment.bytes"),
@@ -88,7 +90,7 @@ def describe_broker_configs(ask: Asking) -> None:
 
 
 @scenario("administration", "Changes of a topic's properties, one by one and several.")
-def incremental_topic(ask: Asking) -> None:
+def incremental_topic(ask: ScenarioBuilder) -> None:
     t = ask.topic("t")
     for version in ask.versions("IncrementalAlterConfigs"):
         alter(ask, f"set v{version}", TOPIC, t, ("retention.ms", SET, str(1000 + version)), version=version)
@@ -124,8 +126,8 @@ def incremental_topic(ask: Asking) -> None:
 
 
 @scenario("administration", "Changes of resources that are not, and of several at once.")
-def incremental_resources(ask: Asking) -> None:
-    t, n = ask.topic("t"), ask.nowhere()
+def incremental_resources(ask: ScenarioBuilder) -> None:
+    t, n = ask.topic("t"), ask.unknown_topic()
     change = ("retention.ms", SET, "5")
     alter(ask, "an unknown topic", TOPIC, n, change)
     alter(ask, "an unknown topic, a bad value", TOPIC, n, ("retention.ms", SET, "soon"))
@@ -144,7 +146,7 @@ def incremental_resources(ask: Asking) -> None:
 
 
 @scenario("administration", "Changes of a broker and of all brokers while they run.")
-def incremental_broker(ask: Asking) -> None:
+def incremental_broker(ask: ScenarioBuilder) -> None:
     b = NODE
     key, more = "log.cleaner.backoff.ms", "message.max.bytes"
     alter(ask, "one broker", BROKER, b, (key, SET, "20001"))
@@ -167,7 +169,7 @@ def incremental_broker(ask: Asking) -> None:
 
 
 @scenario("administration", "Changes of brokers that are refused.")
-def incremental_broker_errors(ask: Asking) -> None:
+def incremental_broker_errors(ask: ScenarioBuilder) -> None:
     b = NODE
     for name in (b, ""):
         where = "one" if name else "all"
@@ -192,8 +194,8 @@ def incremental_broker_errors(ask: Asking) -> None:
 
 
 @scenario("administration", "AlterConfigs: what is not named goes back to its default.")
-def alter_configs_whole(ask: Asking) -> None:
-    t, n = ask.topic("t"), ask.nowhere()
+def alter_configs_whole(ask: ScenarioBuilder) -> None:
+    t, n = ask.topic("t"), ask.unknown_topic()
 
     def whole(case: str, kind: int, name: str, *configs: tuple[str, str | None], version: int = 1, **more: Any) -> None:
         given = [{"name": key, "value": value} for key, value in configs]

@@ -4,7 +4,7 @@ Which topic's partitions the uniform assignor hands out first hangs on the topic
 asked for several topics that all members want.
 """
 
-from tests.recorded.asking import Asking, scenario
+from tests.recorded.asking import ScenarioBuilder, scenario
 
 from .consumer_groups import FOUR, MEMBERS, Consumers
 
@@ -14,7 +14,7 @@ A, B, C, D, E = MEMBERS
 class Shape:
     """A group whose members never say what they hold: only the target is looked at."""
 
-    def __init__(self, ask: Asking, name: str, assignor: str) -> None:
+    def __init__(self, ask: ScenarioBuilder, name: str, assignor: str) -> None:
         self.group = Consumers(ask, f"g.{name.replace(' ', '.')}")
         self.name, self.assignor = name, assignor
 
@@ -27,7 +27,7 @@ class Shape:
         self.group.describe(f"{self.name}, {member[7]} left")
 
 
-def one_topic(ask: Asking, assignor: str) -> None:
+def one_topic(ask: ScenarioBuilder, assignor: str) -> None:
     for partitions in (1, 2, 3, 5, 7):
         t = ask.topic(f"t{partitions}", partitions)
         shape = Shape(ask, f"{partitions} of one", assignor)
@@ -37,7 +37,7 @@ def one_topic(ask: Asking, assignor: str) -> None:
             shape.leaves(member)
 
 
-def several_topics(ask: Asking, assignor: str) -> None:
+def several_topics(ask: ScenarioBuilder, assignor: str) -> None:
     for sizes in ((1, 1), (2, 3), (3, 3, 3), (1, 5, 7)):
         name = " ".join(map(str, sizes))
         topics = [ask.topic(f"t{n}.{name.replace(' ', '.')}", size) for n, size in enumerate(sizes)]
@@ -48,7 +48,7 @@ def several_topics(ask: Asking, assignor: str) -> None:
             shape.leaves(member)
 
 
-def mixed_subscriptions(ask: Asking, assignor: str) -> None:
+def mixed_subscriptions(ask: ScenarioBuilder, assignor: str) -> None:
     t, u, v = ask.topic("t", 3), ask.topic("u", 4), ask.topic("v", 2)
     shape = Shape(ask, "mixed", assignor)
     shape.joins(B, t, u)
@@ -60,7 +60,7 @@ def mixed_subscriptions(ask: Asking, assignor: str) -> None:
     shape.leaves(E)
 
 
-def static_order(ask: Asking, assignor: str) -> None:
+def static_order(ask: ScenarioBuilder, assignor: str) -> None:
     t = ask.topic("t", 5)
     shape = Shape(ask, "static", assignor)
     for member, instance in ((A, "z"), (B, None), (C, "m"), (D, "a"), (E, None)):
@@ -68,42 +68,42 @@ def static_order(ask: Asking, assignor: str) -> None:
 
 
 @scenario("consumer_groups", "range, one topic.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_range_one(ask: Asking) -> None:
+def consumer_group_range_one(ask: ScenarioBuilder) -> None:
     one_topic(ask, "range")
 
 
 @scenario("consumer_groups", "uniform, one topic.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_uniform_one(ask: Asking) -> None:
+def consumer_group_uniform_one(ask: ScenarioBuilder) -> None:
     one_topic(ask, "uniform")
 
 
 @scenario("consumer_groups", "range, several topics.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_range_several(ask: Asking) -> None:
+def consumer_group_range_several(ask: ScenarioBuilder) -> None:
     several_topics(ask, "range")
 
 
 @scenario("consumer_groups", "range, members that want different topics.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_range_mixed(ask: Asking) -> None:
+def consumer_group_range_mixed(ask: ScenarioBuilder) -> None:
     mixed_subscriptions(ask, "range")
 
 
 @scenario("consumer_groups", "uniform, members that want different topics.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_uniform_mixed(ask: Asking) -> None:
+def consumer_group_uniform_mixed(ask: ScenarioBuilder) -> None:
     mixed_subscriptions(ask, "uniform")
 
 
 @scenario("consumer_groups", "range, static members first.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_range_static(ask: Asking) -> None:
+def consumer_group_range_static(ask: ScenarioBuilder) -> None:
     static_order(ask, "range")
 
 
 @scenario("consumer_groups", "uniform, static members.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_uniform_static(ask: Asking) -> None:
+def consumer_group_uniform_static(ask: ScenarioBuilder) -> None:
     static_order(ask, "uniform")
 
 
 @scenario("consumer_groups", "Which assignor a group takes: that of the most members.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_assignor_choice(ask: Asking) -> None:
+def consumer_group_assignor_choice(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 3)
     group = Consumers(ask)
     for member, assignor in ((A, "range"), (B, "uniform"), (C, "uniform"), (D, None), (E, "range")):
@@ -120,7 +120,7 @@ def consumer_group_assignor_choice(ask: Asking) -> None:
 
 
 @scenario("consumer_groups", "Members that want nothing, beside others.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_wanting_nothing(ask: Asking) -> None:
+def consumer_group_wanting_nothing(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 4)
     for assignor in ("range", "uniform"):
         shape = Shape(ask, f"nothing {assignor}", assignor)

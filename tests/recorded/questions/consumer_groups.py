@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.recorded.asking import Asking, Step, scenario
+from tests.recorded.asking import ScenarioBuilder, Step, scenario
 
 from .classic_groups import Classic
 from .group_offsets import Offsets, fetching
@@ -15,7 +15,7 @@ FOUR = ("4.4",)
 class Consumers:
     """A group of the consumer protocol."""
 
-    def __init__(self, ask: Asking, name: str = "g") -> None:
+    def __init__(self, ask: ScenarioBuilder, name: str = "g") -> None:
         self.ask = ask
         self.id = ask.let(name, f"c<unique>.{ask.name}.{name}")
         ask.coordinator(self.id)
@@ -55,7 +55,7 @@ def held_of(topic: str, *partitions: int) -> Step:
 
 
 @scenario("consumer_groups", "Where the consumer protocol is not enabled.", ("3.9",), ConsumerGroupHeartbeat=0)
-def consumer_group_not_enabled(ask: Asking) -> None:
+def consumer_group_not_enabled(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     group = Consumers(ask)
     group.join("join", A, t, version=0)
@@ -71,7 +71,7 @@ def consumer_group_not_enabled(ask: Asking) -> None:
 @scenario(
     "consumer_groups", "One member: what the answers say, and when they say nothing.", FOUR, ConsumerGroupHeartbeat=1
 )
-def consumer_group_life(ask: Asking) -> None:
+def consumer_group_life(ask: ScenarioBuilder) -> None:
     t, u = ask.topic("t", 3), ask.topic("u", 2)
     group = Consumers(ask)
     group.describe("describe before anything")
@@ -112,7 +112,7 @@ def consumer_group_life(ask: Asking) -> None:
 
 
 @scenario("consumer_groups", "What a heartbeat has to have, in both versions.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_refused(ask: Asking) -> None:
+def consumer_group_refused(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     group = Consumers(ask)
     good = group.joining(t)
@@ -178,7 +178,7 @@ def consumer_group_refused(ask: Asking) -> None:
 
 
 @scenario("consumer_groups", "Who makes the member id up.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_member_ids(ask: Asking) -> None:
+def consumer_group_member_ids(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     group = Consumers(ask)
     group.join("v0 without an id", "", t, version=0, bind={"M1": "member_id"})
@@ -192,7 +192,7 @@ def consumer_group_member_ids(ask: Asking) -> None:
 
 
 @scenario("consumer_groups", "Two members share: what one gives up, the other gets.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_two(ask: Asking) -> None:
+def consumer_group_two(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 4)
     group = Consumers(ask)
     group.join("the first joins", A, t)
@@ -225,7 +225,7 @@ def consumer_group_two(ask: Asking) -> None:
 
 
 @scenario("consumer_groups", "A third joins while the second still waits.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_three(ask: Asking) -> None:
+def consumer_group_three(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 6)
     group = Consumers(ask)
     group.joined(A, t)
@@ -256,7 +256,7 @@ def consumer_group_three(ask: Asking) -> None:
     FOUR,
     ConsumerGroupHeartbeat=1,
 )
-def consumer_group_static(ask: Asking) -> None:
+def consumer_group_static(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 4)
     group = Consumers(ask)
     one = {"instance_id": "i1"}
@@ -292,7 +292,7 @@ def consumer_group_static(ask: Asking) -> None:
 
 
 @scenario("consumer_groups", "Subscriptions by patterns.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_regex(ask: Asking) -> None:
+def consumer_group_regex(ask: ScenarioBuilder) -> None:
     t, u = ask.topic("one.t", 2), ask.topic("one.u", 1)
     group = Consumers(ask)
     prefix = ask.let("pattern", f"c<unique>.{ask.name}.one.*")
@@ -318,7 +318,7 @@ def consumer_group_regex(ask: Asking) -> None:
 
 
 @scenario("consumer_groups", "A topic that comes later, grows, and goes.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_topics(ask: Asking) -> None:
+def consumer_group_topics(ask: ScenarioBuilder) -> None:
     late = ask.let("late", f"c<unique>.{ask.name}.late")
     group = Consumers(ask)
     group.join("join for a topic that is not there", A, late)
@@ -347,7 +347,7 @@ def consumer_group_topics(ask: Asking) -> None:
 
 
 @scenario("consumer_groups", "Offsets of members: epochs instead of generations.", FOUR, OffsetCommit=10)
-def consumer_group_offsets(ask: Asking) -> None:
+def consumer_group_offsets(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     group = Consumers(ask)
     offsets = Offsets(ask, group.id)
@@ -376,7 +376,7 @@ def consumer_group_offsets(ask: Asking) -> None:
 
 
 @scenario("consumer_groups", "Groups of this protocol in the requests for all groups.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_admin(ask: Asking) -> None:
+def consumer_group_admin(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     empty, stable, assigning = (Consumers(ask, name) for name in ("empty", "stable", "reconciling"))
     empty.joined(A, t)
@@ -423,7 +423,7 @@ def consumer_group_admin(ask: Asking) -> None:
 @scenario(
     "consumer_groups", "A member that does not give up in time, and one that is silent.", FOUR, ConsumerGroupHeartbeat=1
 )
-def consumer_group_too_late(ask: Asking) -> None:
+def consumer_group_too_late(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     group = Consumers(ask)
     group.joined(A, t, rebalance_timeout_ms=500)
@@ -440,7 +440,7 @@ def consumer_group_too_late(ask: Asking) -> None:
 
 
 @scenario("consumer_groups", "No new target within the interval between two.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_interval(ask: Asking) -> None:
+def consumer_group_interval(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 4)
     group = Consumers(ask)
     config = {"name": "consumer.assignment.interval.ms", "config_operation": 0, "value": "2000"}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.recorded.asking import Asking, Step, scenario
+from tests.recorded.asking import ScenarioBuilder, Step, scenario
 
 from .classic_groups import Classic
 from .consumer_groups import FOUR, MEMBERS, Consumers
@@ -31,7 +31,7 @@ def assignment(**topics: list[int]) -> Step:
 class Mixed(Consumers):
     """A group in which members speak one protocol or the other."""
 
-    def __init__(self, ask: Asking, name: str = "g") -> None:
+    def __init__(self, ask: ScenarioBuilder, name: str = "g") -> None:
         super().__init__(ask, name)
         self.classic = Classic.__new__(Classic)
         self.classic.ask, self.classic.id, self.classic.protocol_type = ask, self.id, "consumer"
@@ -57,7 +57,7 @@ class Mixed(Consumers):
 @scenario(
     "consumer_groups", "An empty group changes its protocol, with offsets that stay.", FOUR, ConsumerGroupHeartbeat=1
 )
-def consumer_group_empty_changes(ask: Asking) -> None:
+def consumer_group_empty_changes(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     group = Mixed(ask)
     offsets = Offsets(ask, group.id)
@@ -89,7 +89,7 @@ def consumer_group_empty_changes(ask: Asking) -> None:
     FOUR,
     ConsumerGroupHeartbeat=1,
 )
-def consumer_group_upgrade(ask: Asking) -> None:
+def consumer_group_upgrade(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 4)
     group = Mixed(ask)
     group.classic_join("a classic member", "", protocols(t), version=3, bind="M1")
@@ -128,7 +128,7 @@ def consumer_group_upgrade(ask: Asking) -> None:
 
 
 @scenario("consumer_groups", "Classic groups that are upgraded while they rebalance.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_upgrade_early(ask: Asking) -> None:
+def consumer_group_upgrade_early(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 1)
     codes = {"only": ["error_code", "member_epoch"]}
     group = Mixed(ask, "syncing")
@@ -157,7 +157,7 @@ def consumer_group_upgrade_early(ask: Asking) -> None:
 @scenario(
     "consumer_groups", "A consumer group is downgraded when its last consumer leaves.", FOUR, ConsumerGroupHeartbeat=1
 )
-def consumer_group_downgrade(ask: Asking) -> None:
+def consumer_group_downgrade(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 4)
     group = Mixed(ask)
     group.joined(A, t)
@@ -192,7 +192,7 @@ def consumer_group_downgrade(ask: Asking) -> None:
     FOUR,
     ConsumerGroupHeartbeat=1,
 )
-def consumer_group_classic_refused(ask: Asking) -> None:
+def consumer_group_classic_refused(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     group = Mixed(ask)
     group.joined(A, t)
@@ -227,7 +227,7 @@ def consumer_group_classic_refused(ask: Asking) -> None:
 @scenario(
     "consumer_groups", "Static members change the protocol under their instance id.", FOUR, ConsumerGroupHeartbeat=1
 )
-def consumer_group_static_changes(ask: Asking) -> None:
+def consumer_group_static_changes(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     group = Mixed(ask)
     one = {"group_instance_id": "i1"}

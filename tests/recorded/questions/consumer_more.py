@@ -1,6 +1,6 @@
 """More of consumer groups: patterns of several members, configurations of a group, members that are late."""
 
-from tests.recorded.asking import Asking, scenario
+from tests.recorded.asking import ScenarioBuilder, scenario
 
 from .classic_groups import EVERY, Classic
 from .consumer_groups import FOUR, A, B, C, Consumers
@@ -10,7 +10,7 @@ NONE = {"subscribed_topic_names": None}
 
 
 @scenario("consumer_groups", "Several patterns in a group, patterns beside names.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_patterns(ask: Asking) -> None:
+def consumer_group_patterns(ask: ScenarioBuilder) -> None:
     t, u = ask.topic("x.t", 2), ask.topic("y.u", 1)
     first = ask.let("first", f"c<unique>.{ask.name}.x.*")
     second = ask.let("second", f"c<unique>.{ask.name}.[xy].*")
@@ -51,7 +51,7 @@ def consumer_group_patterns(ask: Asking) -> None:
 
 
 @scenario("consumer_groups", "Configurations of a group.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_config(ask: Asking) -> None:
+def consumer_group_config(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     group = Consumers(ask)
     group.join("join", A, t)
@@ -69,7 +69,7 @@ def consumer_group_config(ask: Asking) -> None:
 
 
 @scenario("consumer_groups", "Classic members of a consumer group that are late.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_late_classic(ask: Asking) -> None:
+def consumer_group_late_classic(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     body = {"include_authorized_operations": False}
     silent = Mixed(ask, "silent")
@@ -103,7 +103,7 @@ def consumer_group_late_classic(ask: Asking) -> None:
 
 
 @scenario("groups", "Promises run out, and so do members between join and sync.", EVERY)
-def group_runs_out(ask: Asking) -> None:
+def group_runs_out(ask: ScenarioBuilder) -> None:
     promised = Classic(ask, "promised")
     promised.promised("M1", session_timeout_ms=6000)
     unsynced = Classic(ask, "unsynced")

@@ -7,7 +7,7 @@ fenced joins again. A seed makes the same walk again.
 import random
 from typing import Any
 
-from tests.recorded.asking import Asking, Step, scenario
+from tests.recorded.asking import ScenarioBuilder, Step, scenario
 
 from .consumer_groups import FOUR, Consumers
 from .consumer_migration import protocols
@@ -70,7 +70,12 @@ class Walker:
 
 class Walk:
     def __init__(
-        self, ask: Asking, dice: random.Random, assignor: str, with_classic: bool = False, with_topics: bool = False
+        self,
+        ask: ScenarioBuilder,
+        dice: random.Random,
+        assignor: str,
+        with_classic: bool = False,
+        with_topics: bool = False,
     ) -> None:
         self.ask, self.dice, self.assignor = ask, dice, assignor
         sizes = [dice.randint(1, 6)] if assignor == "uniform" else [dice.randint(1, 5) for _ in range(3)]
@@ -172,7 +177,7 @@ def walk(seed: int, assignor: str, with_classic: bool = False, with_topics: bool
     kind = "mixed" if with_classic else "topics" if with_topics else assignor
     name = f"consumer_group_{kind}_walk_{seed}"
 
-    def walk_of_seed(ask: Asking) -> None:
+    def walk_of_seed(ask: ScenarioBuilder) -> None:
         Walk(ask, random.Random(name), assignor, with_classic, with_topics).go(steps)
 
     walk_of_seed.__name__ = name

@@ -1,11 +1,13 @@
 """Fetch v0 to v3 of newer formats: what a broker up to 3.9 made of them."""
 
-from tests.recorded.asking import Asking, at, batch, filled, record, scenario
+from tests.recorded.asking import ScenarioBuilder, at, batch, filled, record, scenario
 
 THREE = ("3.9",)
 
 
-def fetches(ask: Asking, topic: str, *offsets: int, note: str = "", versions: tuple[int, ...] = (0, 2, 3)) -> None:
+def fetches(
+    ask: ScenarioBuilder, topic: str, *offsets: int, note: str = "", versions: tuple[int, ...] = (0, 2, 3)
+) -> None:
     for version in versions:
         for offset in offsets:
             ask.fetch(f"v{version} offset {offset}{note}", at(topic, offset), version=version)
@@ -17,7 +19,7 @@ def fetches(ask: Asking, topic: str, *offsets: int, note: str = "", versions: tu
     THREE,
     Fetch=0,
 )
-def down_codecs(ask: Asking) -> None:
+def down_codecs(ask: ScenarioBuilder) -> None:
     for codec in ("gzip", "snappy", "lz4"):
         t = ask.topic(codec)
         ask.produce(t, batch(record(0, "a", "k", [("h", "x")]), record(5, None), record(3, "c"), codec=codec))
@@ -26,7 +28,7 @@ def down_codecs(ask: Asking) -> None:
 
 
 @scenario("downconversion", "zstd cannot be given to old clients.", THREE, Fetch=0)
-def down_zstd(ask: Asking) -> None:
+def down_zstd(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
     ask.produce(t, batch(20, 30, codec="zstd"))
@@ -41,7 +43,7 @@ def down_zstd(ask: Asking) -> None:
 
 
 @scenario("downconversion", "Control batches are left out; a whole answer of them is none.", THREE, Fetch=0)
-def down_control(ask: Asking) -> None:
+def down_control(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     fields = ask.transaction(t)
     ask.produce(t, batch(10, 20, base_sequence=0, **fields), transactional_id="$X1")
@@ -58,7 +60,7 @@ def down_control(ask: Asking) -> None:
 @scenario(
     "downconversion", "Limits: what fits is counted in the new format, at least one batch is converted.", THREE, Fetch=0
 )
-def down_limits(ask: Asking) -> None:
+def down_limits(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     for partition in range(2):
         ask.produce_each(t, [filled(n, 22) for n in range(3)], partition=partition)
@@ -70,7 +72,7 @@ def down_limits(ask: Asking) -> None:
 
 
 @scenario("downconversion", "LogAppendTime, missing times and idempotent batches in the old formats.", THREE, Fetch=0)
-def down_times(ask: Asking) -> None:
+def down_times(ask: ScenarioBuilder) -> None:
     t = ask.topic(message_timestamp_type="LogAppendTime")
     ask.produce(t, batch(10, 20))
     ask.produce(t, batch(10, 20, codec="gzip"))
@@ -90,7 +92,7 @@ def down_times(ask: Asking) -> None:
     THREE,
     Fetch=0,
 )
-def down_and_up(ask: Asking) -> None:
+def down_and_up(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for magic in (0, 1):
         for codec in ("none", "gzip"):
@@ -101,8 +103,8 @@ def down_and_up(ask: Asking) -> None:
 
 
 @scenario("downconversion", "Errors in old versions.", THREE, Fetch=0)
-def down_errors(ask: Asking) -> None:
-    t, nope = ask.topic(), ask.nowhere()
+def down_errors(ask: ScenarioBuilder) -> None:
+    t, nope = ask.topic(), ask.unknown_topic()
     ask.produce(t, batch(10, 20))
     ask.delete_records(t, 1)
     fetches(ask, t, 0, 1, 2, 3)

@@ -5,7 +5,7 @@ from typing import Any
 
 import crc32c
 
-from tests.recorded.asking import T0, Asking, Step, at, batch, record, scenario
+from tests.recorded.asking import T0, ScenarioBuilder, Step, at, batch, record, scenario
 from tests.recorded.messages import APIS
 from tests.recorded.record_batches import BODY, varint
 
@@ -25,7 +25,7 @@ GOOD = b"\0" + varint(0) + varint(0) + varint(-1) + sized(b"x") + varint(0)
 
 
 @scenario("produce", "Records that are broken inside a batch whose checksum is right.")
-def produce_bad_records(ask: Asking) -> None:
+def produce_bad_records(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     start = b"\0" + varint(0) + varint(0)
     for case, body in {
@@ -58,7 +58,7 @@ def produce_bad_records(ask: Asking) -> None:
 
 
 @scenario("produce", "Times below zero, plain and compressed.")
-def produce_negative_times(ask: Asking) -> None:
+def produce_negative_times(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for n, ts in enumerate((-1, -2, -1000, -(2**62))):
         ask.let(f"T{n}", ts)
@@ -68,7 +68,7 @@ def produce_negative_times(ask: Asking) -> None:
 
 
 @scenario("produce", "Produce by topic id (v13): known, unknown, zero.", ("4.4",), Produce=13)
-def produce_topic_ids(ask: Asking) -> None:
+def produce_topic_ids(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     bogus = ask.let("bogus.id", "0f0f0f0f-1111-4222-8333-444455556666")
 
@@ -87,7 +87,7 @@ def produce_topic_ids(ask: Asking) -> None:
 
 
 @scenario("produce", "Producer ids for whoever asks, in every version; what an epoch in the request means.")
-def init_producer_id(ask: Asking) -> None:
+def init_producer_id(ask: ScenarioBuilder) -> None:
     for version in ask.versions("InitProducerId"):
         body: Step = {"transactional_id": None, "transaction_timeout_ms": 60000}
         ask.setup("InitProducerId", version, body, retry_errors=[14, 15, 16, 51])
@@ -104,8 +104,8 @@ def init_producer_id(ask: Asking) -> None:
 
 
 @scenario("admin", "DescribeProducers: who wrote, in which epoch, up to which sequence.", DescribeProducers=0)
-def describe_producers(ask: Asking) -> None:
-    t, nope = ask.topic(partitions=2), ask.nowhere()
+def describe_producers(ask: ScenarioBuilder) -> None:
+    t, nope = ask.topic(partitions=2), ask.unknown_topic()
     pid = ask.producer()
 
     def describe(case: str, topic: str, *partitions: int) -> None:
@@ -128,7 +128,7 @@ def describe_producers(ask: Asking) -> None:
 @scenario(
     "list_offsets_v0", "Segments that end because of their time: segment.ms by the times of records.", ListOffsets=0
 )
-def lo_v0_segments_by_time(ask: Asking) -> None:
+def lo_v0_segments_by_time(ask: ScenarioBuilder) -> None:
     t = ask.topic(segment_ms=1000)
     for ts in (0, 400, 1000, 1001, 1500, 2001, 2002, 2002, 5000, 4000, 3000, 6001, 6002):
         ask.produce(t, batch(ts))
@@ -144,7 +144,7 @@ def lo_v0_segments_by_time(ask: Asking) -> None:
 
 
 @scenario("list_offsets_time", "Segments that end because of their time, or because an index is full.")
-def lo_time_segments_by_time(ask: Asking) -> None:
+def lo_time_segments_by_time(ask: ScenarioBuilder) -> None:
     t = ask.topic(segment_ms=1000)
     for ts in (0, 400, 1000, 2500, 2001, 5000, 4000, 3000, 6001):
         ask.produce(t, batch(ts))
@@ -160,7 +160,7 @@ def lo_time_segments_by_time(ask: Asking) -> None:
 
 
 @scenario("list_offsets_v0", "Segments that end because an index is full.", ListOffsets=0)
-def lo_v0_segments_by_index(ask: Asking) -> None:
+def lo_v0_segments_by_index(ask: ScenarioBuilder) -> None:
     for name, size, interval in (("a", 24, 1), ("b", 12, 1), ("c", 40, 100), ("d", 24, 0)):
         t = ask.topic(name, segment_index_bytes=size, index_interval_bytes=interval)
         ask.produce_each(t, [batch(n, value={"fill": "i", "size": 10}) for n in range(14)])
@@ -170,12 +170,12 @@ def lo_v0_segments_by_index(ask: Asking) -> None:
         ask.offsets(f"index of {size}, every {interval}, equal times", equal, -1, 0, max_num_offsets=20)
 
 
-def raw(ask: Asking, case: str, data: bytes, **more: Any) -> None:
+def raw(ask: ScenarioBuilder, case: str, data: bytes, **more: Any) -> None:
     ask.step("raw", case=case, hex=data.hex(), framed=True, timeout_ms=1500, **more)
 
 
 @scenario("malformed", "APIs that brokers speak among themselves, and versions that a release no longer has.")
-def foreign_apis(ask: Asking) -> None:
+def foreign_apis(ask: ScenarioBuilder) -> None:
     for key in (4, 5, 6, 7, 52, 53, 54, 56, 58, 59, 62, 63, 64, 67, 70, 73, 80, 82, 93, 200):
         for version in (0, 1):
             raw(ask, f"key {key} v{version}", struct.pack(">hhih1s", key, version, 5, 1, b"c"))
@@ -189,7 +189,7 @@ def foreign_apis(ask: Asking) -> None:
 
 
 @scenario("malformed", "SASL where nobody wants it.")
-def sasl_on_plaintext(ask: Asking) -> None:
+def sasl_on_plaintext(ask: ScenarioBuilder) -> None:
     for version in ask.versions("SaslHandshake"):
         ask.request(f"handshake v{version}", "SaslHandshake", version, {"mechanism": "PLAIN"}, conn=f"h{version}")
     for version in ask.versions("SaslAuthenticate"):
@@ -198,7 +198,7 @@ def sasl_on_plaintext(ask: Asking) -> None:
 
 
 @scenario("fetch", "Cluster ids and replica states in tags, a follower that is the broker itself.")
-def fetch_tags(ask: Asking) -> None:
+def fetch_tags(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
     ask.fetch("another cluster id", at(t), version=12, cluster_id="not-this-one")
@@ -213,7 +213,7 @@ def fetch_tags(ask: Asking) -> None:
 
 
 @scenario("list_offsets_state", "What batches that were refused, and empty produce requests, leave behind: nothing.")
-def lo_after_refusals(ask: Asking) -> None:
+def lo_after_refusals(ask: ScenarioBuilder) -> None:
     t = ask.topic(max_message_bytes=200)
     ask.produce(t, batch(10))
     ask.produce(t, batch(record(99, {"fill": "x", "size": 500})), case="too large")

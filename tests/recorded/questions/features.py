@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from tests.recorded.asking import Asking, Step, scenario
+from tests.recorded.asking import ScenarioBuilder, Step, scenario
 
 TRANSACTION, GROUP, METADATA = "transaction.version", "group.version", "metadata.version"
 ELIGIBLE = "eligible.leader.replicas.version"
 UPGRADE, SAFE, UNSAFE = 1, 2, 3
 
 
-def change(ask: Asking, case: str, version: int, *updates: tuple[str, int, int], **more: Any) -> None:
+def change(ask: ScenarioBuilder, case: str, version: int, *updates: tuple[str, int, int], **more: Any) -> None:
     """The third of an update is its upgrade type, in version 0 permission to downgrade."""
     ask.request(case, "UpdateFeatures", version, {"feature_updates": [_update(version, *u) for u in updates]} | more)
 
@@ -19,14 +19,14 @@ def _update(version: int, name: str, level: int, kind: int) -> Step:
     return {"feature": name, "max_version_level": level} | how
 
 
-def finalized(ask: Asking, case: str) -> None:
+def finalized(ask: ScenarioBuilder, case: str) -> None:
     ask.step("sleep", ms=300)  # until the broker has heard of it
     body = {"client_software_name": "test", "client_software_version": "1"}
     ask.request(case, "ApiVersions", 4, body, only=["finalized_features"])
 
 
 @scenario("administration", "UpdateFeatures in every version: what cannot be, and what changes nothing.")
-def update_features_errors(ask: Asking) -> None:
+def update_features_errors(ask: ScenarioBuilder) -> None:
     for v in ask.versions("UpdateFeatures"):
         change(ask, f"v{v} nothing", v)
         for name, level, kind in (
@@ -60,7 +60,7 @@ def update_features_errors(ask: Asking) -> None:
 
 
 @scenario("administration", "Levels of features go down and up again.", releases=("4.4",))
-def update_features_levels(ask: Asking) -> None:
+def update_features_levels(ask: ScenarioBuilder) -> None:
     for name, levels in ((TRANSACTION, (1, 0)), (GROUP, (0,)), ("streams.version", (0,)), ("share.version", (1, 0))):
         for level in levels:
             change(ask, f"{name} down to {level}", 2, (name, level, SAFE))
@@ -79,7 +79,7 @@ def update_features_levels(ask: Asking) -> None:
 
 
 @scenario("administration", "Before 4.0 each feature is for itself.", releases=("3.9",))
-def update_features_apart(ask: Asking) -> None:
+def update_features_apart(ask: ScenarioBuilder) -> None:
     for level in (20, 17):
         change(ask, f"metadata down to {level}", 1, (METADATA, level, SAFE))
         finalized(ask, f"metadata is {level}")
@@ -90,7 +90,7 @@ def update_features_apart(ask: Asking) -> None:
 
 
 @scenario("administration", "min.insync.replicas while eligible leaders are off and on.", releases=("4.4",))
-def update_features_eligible_leaders(ask: Asking) -> None:
+def update_features_eligible_leaders(ask: ScenarioBuilder) -> None:
     from .configurations import BROKER, DELETE, NODE, SET, alter, describe, resource
 
     key = "min.insync.replicas"

@@ -1,6 +1,6 @@
 """Fetch: what is read from where, in which order, for whom."""
 
-from tests.recorded.asking import T0, Asking, at, batch, filled, record, scenario
+from tests.recorded.asking import T0, ScenarioBuilder, at, batch, filled, record, scenario
 
 LAST = 17
 """The newest version that both 3.9 and 4.4 serve."""
@@ -11,7 +11,7 @@ def topic_of(version: int, name: str = "t") -> str:
 
 
 @scenario("fetch", "A fetch that starts inside a batch gets the whole batch, plain or compressed.")
-def fetch_mid_batch(ask: Asking) -> None:
+def fetch_mid_batch(ask: ScenarioBuilder) -> None:
     for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
         t = ask.topic(codec)
         ask.produce(t, batch(10, 20, 30, codec=codec))
@@ -21,7 +21,7 @@ def fetch_mid_batch(ask: Asking) -> None:
 
 
 @scenario("fetch", "Offsets before the log start, at it, behind the end, and negative ones.")
-def fetch_out_of_range(ask: Asking) -> None:
+def fetch_out_of_range(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce_each(t, [batch(10, 20), batch(30, 40)])
     ask.delete_records(t, 3)
@@ -34,7 +34,7 @@ def fetch_out_of_range(ask: Asking) -> None:
 
 
 @scenario("fetch", "Out of range does not wait, and neither does anything beside it.")
-def fetch_out_of_range_beside(ask: Asking) -> None:
+def fetch_out_of_range_beside(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     ask.produce(t, batch(10))
     ask.fetch("alone", at(t, 9), max_wait_ms=3000, min_bytes=1, timing=True)
@@ -43,7 +43,7 @@ def fetch_out_of_range_beside(ask: Asking) -> None:
 
 
 @scenario("fetch", "All compressions as they were written, and batches with producer ids.")
-def fetch_as_written(ask: Asking) -> None:
+def fetch_as_written(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     pid = ask.producer()
     for n, codec in enumerate(("none", "gzip", "snappy", "lz4", "zstd")):
@@ -57,7 +57,7 @@ def fetch_as_written(ask: Asking) -> None:
 
 
 @scenario("fetch", "Isolation levels without transactions: the aborted list is null or empty.")
-def fetch_isolation(ask: Asking) -> None:
+def fetch_isolation(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
     for version in (4, 7, 11, LAST):
@@ -69,7 +69,7 @@ def fetch_isolation(ask: Asking) -> None:
 
 
 @scenario("fetch", "Leader epochs: fenced, unknown, none; at the end, in range and out of range.")
-def fetch_leader_epoch(ask: Asking) -> None:
+def fetch_leader_epoch(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10, 20))
     for version in (9, 12, LAST):
@@ -87,7 +87,7 @@ def fetch_leader_epoch(ask: Asking) -> None:
 
 
 @scenario("fetch", "The last fetched epoch is compared with the leader's epochs; a difference is told at once.")
-def fetch_diverging(ask: Asking) -> None:
+def fetch_diverging(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce_each(t, [batch(10, 20), batch(30)])
     for version in (12, LAST):
@@ -99,7 +99,7 @@ def fetch_diverging(ask: Asking) -> None:
 
 
 @scenario("fetch", "Topics and partitions in the order asked, a topic in two places, a partition twice.")
-def fetch_order(ask: Asking) -> None:
+def fetch_order(ask: ScenarioBuilder) -> None:
     t, u = ask.topic(partitions=3), ask.topic("u", 2)
     for topic, partition in ((t, 0), (t, 1), (t, 2), (u, 0), (u, 1)):
         ask.produce(topic, batch(partition, value=f"{topic[1]}{partition}"), partition=partition)
@@ -114,7 +114,7 @@ def fetch_order(ask: Asking) -> None:
 
 
 @scenario("fetch", "Follower fetches from a broker that is no replica, and from a debugger.")
-def fetch_replica_ids(ask: Asking) -> None:
+def fetch_replica_ids(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
     for replica in (-2, -3, 0, 5, 2147483647):
@@ -129,7 +129,7 @@ def fetch_replica_ids(ask: Asking) -> None:
 
 
 @scenario("fetch", "Nothing asked: no topics, a topic without partitions.")
-def fetch_nothing(ask: Asking) -> None:
+def fetch_nothing(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for version in (4, 7, 12, 13, LAST):
         ask.fetch(f"v{version} no topics", version=version, max_wait_ms=2000, min_bytes=1, timing=True)
@@ -141,7 +141,7 @@ def fetch_nothing(ask: Asking) -> None:
 
 
 @scenario("fetch", "LogAppendTime with every compression: the time stands in the batch alone.")
-def fetch_append_time_codecs(ask: Asking) -> None:
+def fetch_append_time_codecs(ask: ScenarioBuilder) -> None:
     t = ask.topic(message_timestamp_type="LogAppendTime")
     for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
         ask.produce(t, batch(10, 5, codec=codec))
@@ -150,7 +150,7 @@ def fetch_append_time_codecs(ask: Asking) -> None:
 
 
 @scenario("fetch", "compression.type of the topic: batches are compressed anew, or not at all.")
-def fetch_compression_type(ask: Asking) -> None:
+def fetch_compression_type(ask: ScenarioBuilder) -> None:
     for kind in ("gzip", "snappy", "lz4", "zstd", "uncompressed", "producer"):
         t = ask.topic(kind, compression_type=kind)
         ask.produce(t, batch(10, 20))
@@ -163,7 +163,7 @@ def fetch_compression_type(ask: Asking) -> None:
 
 
 @scenario("fetch", "The log start moved into a batch, behind it, and to the end.")
-def fetch_log_start(ask: Asking) -> None:
+def fetch_log_start(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce_each(t, [batch(10, 20, 30), batch(40)])
     for cut in (1, 3, 4):
@@ -174,7 +174,7 @@ def fetch_log_start(ask: Asking) -> None:
 
 
 @scenario("fetch", "Fetches across small segments: one answer holds one segment's records at most.")
-def fetch_segments(ask: Asking) -> None:
+def fetch_segments(ask: ScenarioBuilder) -> None:
     t = ask.topic(segment_bytes=1048576)
     ask.produce_each(t, [filled(n, 400_000) for n in range(6)])
     for offset in range(7):
@@ -183,8 +183,8 @@ def fetch_segments(ask: Asking) -> None:
 
 
 @scenario("fetch", "Unknown topics and partitions beside good ones, across the versions.")
-def fetch_unknown_beside(ask: Asking) -> None:
-    t, nope = ask.topic(partitions=2), ask.nowhere()
+def fetch_unknown_beside(ask: ScenarioBuilder) -> None:
+    t, nope = ask.topic(partitions=2), ask.unknown_topic()
     ask.produce(t, batch(10))
     for version in (4, 12):
         ask.fetch(f"v{version} unknown first", at(nope), at(t), version=version)
@@ -199,7 +199,7 @@ def fetch_unknown_beside(ask: Asking) -> None:
 
 
 @scenario("fetch", "A topic deleted and made again: its old id is unknown, its name leads to the new one.")
-def fetch_recreated(ask: Asking) -> None:
+def fetch_recreated(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
     ask.let("old.id", "$t.id")
@@ -218,7 +218,7 @@ def fetch_recreated(ask: Asking) -> None:
 
 
 @scenario("fetch", "A rack in the request, and a preferred replica in the answer.")
-def fetch_rack(ask: Asking) -> None:
+def fetch_rack(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
     for version in (11, 12, LAST):
@@ -227,7 +227,7 @@ def fetch_rack(ask: Asking) -> None:
 
 
 @scenario("fetch", "Empty batches of many headers, keys without values, values without keys, and long ones.")
-def fetch_record_shapes(ask: Asking) -> None:
+def fetch_record_shapes(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(record(0, None, None), record(0, "", ""), record(-T0, "zero"), record(2**30, "later")))
     ask.produce(t, batch(record(1, {"fill": "é", "size": 130}, {"fill": "k", "size": 300}, [("", ""), ("x", None)])))

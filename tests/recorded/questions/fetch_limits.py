@@ -1,6 +1,6 @@
 """Fetch: sizes in bytes and time."""
 
-from tests.recorded.asking import Asking, Step, at, batch, filled, scenario
+from tests.recorded.asking import ScenarioBuilder, Step, at, batch, filled, scenario
 
 BIG = 10_000_000
 
@@ -13,7 +13,7 @@ def big(topic: str, offset: int = 0, partition: int = 0) -> dict[str, object]:
     "fetch_limits",
     "max_bytes over all partitions: the first that has something is never empty, the rest share what is left.",
 )
-def fetch_max_bytes(ask: Asking) -> None:
+def fetch_max_bytes(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=3)
     for partition in range(3):
         ask.produce_each(t, [filled(n, 22) for n in range(2)], partition=partition)
@@ -30,7 +30,7 @@ def fetch_max_bytes(ask: Asking) -> None:
 
 
 @scenario("fetch_limits", "partition_max_bytes against max_bytes, in one and in several partitions.")
-def fetch_both_limits(ask: Asking) -> None:
+def fetch_both_limits(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     for partition in range(2):
         ask.produce_each(t, [filled(n, 22) for n in range(3)], partition=partition)
@@ -45,7 +45,7 @@ def fetch_both_limits(ask: Asking) -> None:
 @scenario(
     "fetch_limits", "Read committed: a batch that does not fit leaves no records, and no list of aborted transactions."
 )
-def fetch_committed_limits(ask: Asking) -> None:
+def fetch_committed_limits(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     for partition in range(2):
         ask.produce_each(t, [filled(n, 22) for n in range(3)], partition=partition)
@@ -58,7 +58,7 @@ def fetch_committed_limits(ask: Asking) -> None:
 
 
 @scenario("fetch_limits", "v0 to v2: hard limits, cut where they fall, nothing for the first batch.", Fetch=0)
-def fetch_hard_limits(ask: Asking) -> None:
+def fetch_hard_limits(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     for partition in range(2):
         ask.produce_each(t, [filled(n, 22) for n in range(2)], partition=partition)
@@ -68,7 +68,7 @@ def fetch_hard_limits(ask: Asking) -> None:
 
 
 @scenario("fetch_limits", "A batch greater than every limit, behind small ones.")
-def fetch_big_batch(ask: Asking) -> None:
+def fetch_big_batch(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     ask.produce_each(t, [filled(0, 100), filled(1, 50_000), filled(2, 100)])
     ask.produce(t, filled(0, 100), partition=1)
@@ -79,7 +79,7 @@ def fetch_big_batch(ask: Asking) -> None:
 
 
 @scenario("fetch_limits", "min_bytes counts over all partitions, each capped by its own limit.")
-def fetch_min_bytes(ask: Asking) -> None:
+def fetch_min_bytes(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     for partition in range(2):
         ask.produce(t, filled(0, 22), partition=partition)
@@ -99,28 +99,28 @@ def fetch_min_bytes(ask: Asking) -> None:
 
 
 @scenario("fetch_limits", "A fetch on an older segment answers at once, however much it wants.")
-def fetch_waits_not_in_old_segments(ask: Asking) -> None:
+def fetch_waits_not_in_old_segments(ask: ScenarioBuilder) -> None:
     t = ask.topic(segment_bytes=1048576)
     ask.produce_each(t, [filled(n, 600_000) for n in range(3)])
     for offset in (0, 1, 2, 3):
         ask.fetch(f"offset {offset}", big(t, offset), max_wait_ms=900, min_bytes=5_000_000, timing=True)
 
 
-def waiting(ask: Asking, name: str, *wanted: dict[str, object], version: int = 11, **body: object) -> None:
+def waiting(ask: ScenarioBuilder, name: str, *wanted: dict[str, object], version: int = 11, **body: object) -> None:
     content = ask.fetching(*wanted, **{"max_wait_ms": 8000, "min_bytes": 1} | body)
     ask.step("send", id=name, api="Fetch", version=version, body=content, conn=name)
 
 
-def still(ask: Asking, name: str, case: str, wait_ms: int = 300) -> None:
+def still(ask: ScenarioBuilder, name: str, case: str, wait_ms: int = 300) -> None:
     ask.step("is_pending", case=case, id=name, conn=name, wait_ms=wait_ms)
 
 
-def woken(ask: Asking, name: str, case: str) -> None:
+def woken(ask: ScenarioBuilder, name: str, case: str) -> None:
     ask.step("receive", case=case, id=name, conn=name, timing_max_wait_ms=8000)
 
 
 @scenario("fetch_limits", "Several waiting fetches are woken by what concerns them, and by nothing else.")
-def fetch_wakes(ask: Asking) -> None:
+def fetch_wakes(ask: ScenarioBuilder) -> None:
     t, u = ask.topic(partitions=2), ask.topic("u")
     waiting(ask, "a", at(t), at(t, 0, 1))
     waiting(ask, "b", at(t, 0, 1))
@@ -136,7 +136,7 @@ def fetch_wakes(ask: Asking) -> None:
 
 
 @scenario("fetch_limits", "Waiting for more bytes: counted over partitions, from the waiting offset on.")
-def fetch_wakes_when_enough(ask: Asking) -> None:
+def fetch_wakes_when_enough(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     ask.produce(t, filled(0, 22))
     waiting(ask, "a", at(t), at(t, 0, 1), min_bytes=200)
@@ -153,7 +153,7 @@ def fetch_wakes_when_enough(ask: Asking) -> None:
 
 
 @scenario("fetch_limits", "A waiting fetch and a topic that is deleted, a log start that moves past it.")
-def fetch_wakes_for_errors(ask: Asking) -> None:
+def fetch_wakes_for_errors(ask: ScenarioBuilder) -> None:
     t, u = ask.topic(), ask.topic("u")
     ask.produce(t, batch(10, 20))
     waiting(ask, "a", at(u), max_wait_ms=5000)
@@ -167,7 +167,7 @@ def fetch_wakes_for_errors(ask: Asking) -> None:
 
 
 @scenario("fetch_limits", "Old versions wait as well.", Fetch=0)
-def fetch_old_versions_wait(ask: Asking) -> None:
+def fetch_old_versions_wait(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, filled(0, 22))
     for version in (0, 2, 3):
@@ -179,7 +179,7 @@ def fetch_old_versions_wait(ask: Asking) -> None:
 
 
 @scenario("fetch_limits", "Answers on one connection come in the order of its requests, even behind one that waits.")
-def fetch_in_order(ask: Asking) -> None:
+def fetch_in_order(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     waiting(ask, "a", at(t), max_wait_ms=1000)
     body = {"replica_id": -1, "topics": [{"name": t, "partitions": [{"partition_index": 0, "timestamp": -1}]}]}

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from tests.recorded.asking import Asking, Step, at, batch, filled, merged, scenario
+from tests.recorded.asking import ScenarioBuilder, Step, at, batch, filled, merged, scenario
 
 
 def session(
-    ask: Asking, case: str, *wanted: Step, s: str = "S", epoch: int = 0, version: int = 11, **more: Any
+    ask: ScenarioBuilder, case: str, *wanted: Step, s: str = "S", epoch: int = 0, version: int = 11, **more: Any
 ) -> None:
     """A full request (epoch 0) binds the session's id to `s`."""
     bound = epoch != 0
@@ -16,7 +16,7 @@ def session(
 
 
 @scenario("fetch_sessions", "Ids and epochs that do not fit, and what stays of the session.")
-def session_errors(ask: Asking) -> None:
+def session_errors(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
     for version in (7, 12, 17):
@@ -39,7 +39,7 @@ def session_errors(ask: Asking) -> None:
 
 
 @scenario("fetch_sessions", "A full request with a session's id closes that session and opens another, or none.")
-def session_replaced(ask: Asking) -> None:
+def session_replaced(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
     session(ask, "open", at(t))
@@ -64,7 +64,7 @@ def session_replaced(ask: Asking) -> None:
 
 
 @scenario("fetch_sessions", "A small max_bytes: partitions that gave records go to the back.")
-def session_rotation(ask: Asking) -> None:
+def session_rotation(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=3)
     for partition in range(3):
         ask.produce_each(t, [filled(n, 22) for n in range(3)], partition=partition)
@@ -79,7 +79,7 @@ def session_rotation(ask: Asking) -> None:
 
 
 @scenario("fetch_sessions", "The order of an incremental answer is the session's, not the request's.")
-def session_order(ask: Asking) -> None:
+def session_order(ask: ScenarioBuilder) -> None:
     t, u = ask.topic(partitions=3), ask.topic("u")
     session(ask, "open, empty", at(t, 0, 2), at(t), at(u), at(t, 0, 1))
     for topic, partition in ((t, 0), (t, 1), (t, 2), (u, 0)):
@@ -93,8 +93,8 @@ def session_order(ask: Asking) -> None:
 
 
 @scenario("fetch_sessions", "Forgetting: some, all, unknown ones; forgotten and named in one request.")
-def session_forget(ask: Asking) -> None:
-    t, nope = ask.topic(partitions=3), ask.nowhere()
+def session_forget(ask: ScenarioBuilder) -> None:
+    t, nope = ask.topic(partitions=3), ask.unknown_topic()
     for partition in range(3):
         ask.produce(t, batch(10), partition=partition)
 
@@ -114,8 +114,8 @@ def session_forget(ask: Asking) -> None:
 
 
 @scenario("fetch_sessions", "What makes a partition appear: records, a new high watermark, log start, errors.")
-def session_reasons(ask: Asking) -> None:
-    t, nope = ask.topic(partitions=2), ask.nowhere()
+def session_reasons(ask: ScenarioBuilder) -> None:
+    t, nope = ask.topic(partitions=2), ask.unknown_topic()
     ask.produce(t, batch(10, 20))
     session(ask, "open", at(t, 2), at(t, 0, 1), at(nope), at(t, 0, 9))
     session(ask, "errors again", epoch=1)
@@ -135,7 +135,7 @@ def session_reasons(ask: Asking) -> None:
 
 
 @scenario("fetch_sessions", "Waiting in a session: nothing to tell waits, an error or data does not.")
-def session_waits(ask: Asking) -> None:
+def session_waits(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
 
     def timed(case: str, *wanted: Step, epoch: int, **more: Any) -> None:
@@ -156,7 +156,7 @@ def session_waits(ask: Asking) -> None:
 
 
 @scenario("fetch_sessions", "Sessions by id: an unknown id stays and is told; names and ids do not mix.")
-def session_ids(ask: Asking) -> None:
+def session_ids(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
     bogus = ask.let("bogus.id", "0f0f0f0f-1111-4222-8333-444455556666")
@@ -176,7 +176,7 @@ def session_ids(ask: Asking) -> None:
 
 
 @scenario("fetch_sessions", "Sessions are not bound to a connection, and have versions of their own per request.")
-def session_connections(ask: Asking) -> None:
+def session_connections(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
     session(ask, "open", at(t))
@@ -190,7 +190,7 @@ def session_connections(ask: Asking) -> None:
 
 
 @scenario("fetch_sessions", "Isolation, limits and leader epochs are those of each request; offsets are the session's.")
-def session_changing_terms(ask: Asking) -> None:
+def session_changing_terms(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     for partition in range(2):
         ask.produce_each(t, [filled(n, 22) for n in range(2)], partition=partition)

@@ -1,12 +1,12 @@
 """What histories made by chance have found (`python -m tests.oracle.differential`)."""
 
-from tests.recorded.asking import Asking, Step, at, batch, record, scenario
+from tests.recorded.asking import ScenarioBuilder, Step, at, batch, record, scenario
 
 UNKNOWN_ID = "0f0f0f0f-1111-4222-8333-444455556666"
 
 
 @scenario("produce", "One partition twice in a request: the last sound records are written, a refusal is the answer.")
-def found_produce_twice(ask: Asking) -> None:
+def found_produce_twice(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     sound, crc = batch(10, 20), batch(30, set={"crc": 1})
     cut, short, length = batch(30, set={"truncate": 1}), batch(30, set={"length": 48}), batch(30, set={"length": 0})
@@ -33,7 +33,7 @@ def found_produce_twice(ask: Asking) -> None:
 
 
 @scenario("produce", "Messages too short for their format.")
-def found_produce_short_messages(ask: Asking) -> None:
+def found_produce_short_messages(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for version in (3, 7, 9):
         ask.produce(
@@ -54,7 +54,7 @@ def found_produce_short_messages(ask: Asking) -> None:
 
 
 @scenario("produce", "Messages too short for their format, in old requests.", ("3.9",), Fetch=0)
-def found_produce_short_old_messages(ask: Asking) -> None:
+def found_produce_short_old_messages(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for version in (1, 2):
         for name, value in (("format 2", {"magic": 2}), ("format 1", {"magic": 1}), ("format 0", {"magic": 0})):
@@ -65,7 +65,7 @@ def found_produce_short_old_messages(ask: Asking) -> None:
 
 
 @scenario("fetch_topic_ids", "The order of what cannot be read: unknown ids first, unless a follower asks.", Fetch=13)
-def found_fetch_unknown_order(ask: Asking) -> None:
+def found_fetch_unknown_order(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
     for version in ask.versions("Fetch", 13):
@@ -82,7 +82,7 @@ def found_fetch_unknown_order(ask: Asking) -> None:
 
 
 @scenario("fetch_sessions", "A zero id in a session breaks the request, and what came before it stays.", Fetch=13)
-def found_session_zero_id(ask: Asking) -> None:
+def found_session_zero_id(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=3)
     for partition in range(3):
         ask.produce(t, batch(10), partition=partition)
@@ -105,7 +105,7 @@ def found_session_zero_id(ask: Asking) -> None:
 
 
 @scenario("admin", "Nothing is done in no time.")
-def found_no_time(ask: Asking) -> None:
+def found_no_time(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     new = ask.let("u", "c<unique>.found_no_time.u")
     for timeout_ms in (0, -1):
@@ -131,7 +131,7 @@ def found_no_time(ask: Asking) -> None:
 
 
 @scenario("admin", "CreateTopics with several faults: which comes first.")
-def found_create_topics_faults(ask: Asking) -> None:
+def found_create_topics_faults(ask: ScenarioBuilder) -> None:
     bad = [{"name": "retention.ms", "value": "x"}]
     none = [{"name": "retention.ms", "value": None}]
     twice = [{"partition_index": 0, "broker_ids": [1]}, {"partition_index": 0, "broker_ids": [1]}]
@@ -154,7 +154,7 @@ def found_create_topics_faults(ask: Asking) -> None:
 
 
 @scenario("metadata", "DescribeTopicPartitions of a topic without a name.", DescribeTopicPartitions=0)
-def found_describe_empty_name(ask: Asking) -> None:
+def found_describe_empty_name(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     names = [{"name": ""}, {"name": t}]
     for case, body in {
@@ -167,7 +167,7 @@ def found_describe_empty_name(ask: Asking) -> None:
 
 
 @scenario("transactions", "Transactional records in an epoch below, at and above that of the producer in the log.")
-def found_transactional_epochs(ask: Asking) -> None:
+def found_transactional_epochs(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     x = ask.let("X1", f"c<unique>.{ask.name}.X1")
     ask.coordinator(x, 1)

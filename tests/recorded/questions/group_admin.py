@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from tests.recorded.asking import Asking, Step, scenario
+from tests.recorded.asking import ScenarioBuilder, Step, scenario
 
 from .classic_groups import EVERY, UNKNOWN_MEMBER, Classic
 
 
-def committed(ask: Asking, group: str, topic: str, *offsets: int, **more: Any) -> None:
+def committed(ask: ScenarioBuilder, group: str, topic: str, *offsets: int, **more: Any) -> None:
     """Commit an offset for each partition, by nobody of the group."""
     partitions = [
         {"partition_index": n, "committed_offset": at, "committed_metadata": "m"} for n, at in enumerate(offsets)
@@ -22,7 +22,7 @@ def subscribed(*topics: str, version: int = 1, **more: Any) -> list[Step]:
 
 
 @scenario("coordinators", "FindCoordinator: kinds of keys, empty ones, several, twice the same.", EVERY)
-def coordinator_find(ask: Asking) -> None:
+def coordinator_find(ask: ScenarioBuilder) -> None:
     g = ask.let("g", f"c<unique>.{ask.name}.g")
     for kind in (0, 1):
         ask.until("FindCoordinator", 2, {"key": g, "key_type": kind}, "error_code", 0)
@@ -45,7 +45,7 @@ def coordinator_find(ask: Asking) -> None:
 
 
 @scenario("groups", "DescribeGroups in every version and every state.", EVERY)
-def group_describe(ask: Asking) -> None:
+def group_describe(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     group = Classic(ask)
 
@@ -83,7 +83,7 @@ def group_describe(ask: Asking) -> None:
 
 
 @scenario("groups", "ListGroups in every version, by states and types.")
-def group_list(ask: Asking) -> None:
+def group_list(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     simple = Classic(ask, "simple")
     committed(ask, simple.id, t, 5)
@@ -121,7 +121,7 @@ def group_list(ask: Asking) -> None:
 
 
 @scenario("groups", "DeleteGroups: in every state and version.", EVERY)
-def group_delete(ask: Asking) -> None:
+def group_delete(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for version in ask.versions("DeleteGroups"):
 
@@ -152,8 +152,8 @@ def group_delete(ask: Asking) -> None:
 
 
 @scenario("groups", "OffsetDelete: of groups in every state, of topics that somebody reads.", EVERY)
-def group_offset_delete(ask: Asking) -> None:
-    t, u, n = ask.topic("t", 2), ask.topic("u"), ask.nowhere()
+def group_offset_delete(ask: ScenarioBuilder) -> None:
+    t, u, n = ask.topic("t", 2), ask.topic("u"), ask.unknown_topic()
 
     def delete(case: str, group: str, *topics: tuple[str, tuple[int, ...]]) -> None:
         asked = [

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.recorded.asking import Asking, Step, scenario
+from tests.recorded.asking import ScenarioBuilder, Step, scenario
 
 from .classic_groups import EVERY, UNKNOWN_MEMBER, Classic
 
@@ -13,7 +13,7 @@ Topic = tuple[str, tuple[Any, ...]]
 class Offsets:
     """The offsets of one group."""
 
-    def __init__(self, ask: Asking, group: str) -> None:
+    def __init__(self, ask: ScenarioBuilder, group: str) -> None:
         self.ask, self.group = ask, group
 
     def commit(self, case: str, *topics: Topic, version: int = 8, **more: Any) -> None:
@@ -57,8 +57,8 @@ def fetching(version: int, *groups: tuple[str, tuple[Topic, ...] | None], **more
 
 
 @scenario("offsets", "A commit by nobody and what is fetched of it, in every version.", EVERY)
-def offsets_every_version(ask: Asking) -> None:
-    t, u, n = ask.topic("t", 2), ask.topic("u"), ask.nowhere()
+def offsets_every_version(ask: ScenarioBuilder) -> None:
+    t, u, n = ask.topic("t", 2), ask.topic("u"), ask.unknown_topic()
     group = Classic(ask).id
     offsets = Offsets(ask, group)
     for version in ask.versions("OffsetCommit"):
@@ -84,7 +84,7 @@ def offsets_every_version(ask: Asking) -> None:
 
 
 @scenario("offsets", "OffsetFetch: empty lists, the same twice, several groups.", EVERY)
-def offsets_fetch_lists(ask: Asking) -> None:
+def offsets_fetch_lists(ask: ScenarioBuilder) -> None:
     t, u = ask.topic("t", 2), ask.topic("u")
     first, second = Classic(ask, "g1").id, Classic(ask, "g2").id
     Offsets(ask, first).committed((t, (1, 2)), (u, (3,)))
@@ -118,7 +118,7 @@ def offsets_fetch_lists(ask: Asking) -> None:
 
 
 @scenario("offsets", "What belongs to an offset: metadata of all sizes, leader epochs, times.", EVERY)
-def offsets_fields(ask: Asking) -> None:
+def offsets_fields(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 4)
     offsets = Offsets(ask, Classic(ask).id)
     high = ask.versions("OffsetCommit")[-1]
@@ -159,7 +159,7 @@ def offsets_fields(ask: Asking) -> None:
 
 
 @scenario("offsets", "Who may commit to a classic group, in each of its states.", EVERY)
-def offsets_members(ask: Asking) -> None:
+def offsets_members(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     group = Classic(ask)
     offsets = Offsets(ask, group.id)
@@ -202,7 +202,7 @@ def offsets_members(ask: Asking) -> None:
 
 
 @scenario("offsets", "OffsetFetch by members: what a classic group makes of member ids and epochs.", OffsetFetch=9)
-def offsets_fetch_members(ask: Asking) -> None:
+def offsets_fetch_members(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     group = Classic(ask)
     offsets = Offsets(ask, group.id)
@@ -225,7 +225,7 @@ def offsets_fetch_members(ask: Asking) -> None:
 @scenario(
     "offsets", "Topics by their ids: unknown ones, the zero one, one that was made anew.", ("4.4",), OffsetCommit=10
 )
-def offsets_topic_ids(ask: Asking) -> None:
+def offsets_topic_ids(ask: ScenarioBuilder) -> None:
     t, u = ask.topic("t", 2), ask.topic("u")
     offsets = Offsets(ask, Classic(ask).id)
     offsets.commit("known, unknown and zero", (t, (1, 2, 3)), (UNKNOWN_ID, (4, 5)), ("ZERO", (6,)), version=10)
@@ -246,7 +246,7 @@ def offsets_topic_ids(ask: Asking) -> None:
 
 
 @scenario("offsets", "With a topic go its offsets.", EVERY)
-def offsets_deleted_topic(ask: Asking) -> None:
+def offsets_deleted_topic(ask: ScenarioBuilder) -> None:
     t, u = ask.topic("t"), ask.topic("u")
     offsets = Offsets(ask, Classic(ask).id)
     offsets.committed((t, (1,)), (u, (2,)))

@@ -1,6 +1,6 @@
 """Topics in message formats v0 and v1 (message.format.version), on the last release that made them."""
 
-from tests.recorded.asking import Asking, Step, at, batch, record, scenario
+from tests.recorded.asking import ScenarioBuilder, Step, at, batch, record, scenario
 
 OLD = ("2.8",)
 
@@ -9,13 +9,15 @@ def message_set(magic: int, *records: int | Step, codec: str = "none", **more: o
     return {"magic": magic, "codec": codec, "records": batch(*records)["records"]} | more
 
 
-def everywhere(ask: Asking, t: str, *offsets: int, note: str = "", versions: tuple[int, ...] = (0, 2, 4, 11)) -> None:
+def everywhere(
+    ask: ScenarioBuilder, t: str, *offsets: int, note: str = "", versions: tuple[int, ...] = (0, 2, 4, 11)
+) -> None:
     for version in versions:
         for offset in offsets:
             ask.fetch(f"fetch v{version} offset {offset}{note}", at(t, offset), version=version)
 
 
-def lookups(ask: Asking, t: str, *times: int, note: str = "") -> None:
+def lookups(ask: ScenarioBuilder, t: str, *times: int, note: str = "") -> None:
     for version in (0, 1, 5):
         for ts in (-1, -2, *times):
             more: Step = {"max_num_offsets": 5} if version == 0 else {}
@@ -23,7 +25,7 @@ def lookups(ask: Asking, t: str, *times: int, note: str = "") -> None:
 
 
 @scenario("legacy_formats", "Format v0: batches of every format and codec become v0.", OLD, legacy=True)
-def legacy_090_codecs(ask: Asking) -> None:
+def legacy_090_codecs(ask: ScenarioBuilder) -> None:
     for codec in ("none", "gzip", "snappy", "lz4"):
         t = ask.topic(codec, message_format_version="0.9.0")
         for magic, version in ((0, 1), (1, 2), (2, 7)):
@@ -34,7 +36,7 @@ def legacy_090_codecs(ask: Asking) -> None:
 
 
 @scenario("legacy_formats", "Format v1: times are kept, wrappers have relative offsets inside.", OLD, legacy=True)
-def legacy_010_codecs(ask: Asking) -> None:
+def legacy_010_codecs(ask: ScenarioBuilder) -> None:
     for codec in ("none", "gzip", "snappy", "lz4"):
         t = ask.topic(codec, message_format_version="0.10.0")
         for magic, version in ((0, 1), (1, 2), (2, 7)):
@@ -47,7 +49,7 @@ def legacy_010_codecs(ask: Asking) -> None:
 @scenario(
     "legacy_formats", "Format v1 with times out of order, in one wrapper and in several messages.", OLD, legacy=True
 )
-def legacy_010_times(ask: Asking) -> None:
+def legacy_010_times(ask: ScenarioBuilder) -> None:
     t = ask.topic(message_format_version="0.10.2")
     ask.produce(t, message_set(1, 50, 10, 40, codec="gzip"))
     ask.produce(t, message_set(1, 60))
@@ -60,7 +62,7 @@ def legacy_010_times(ask: Asking) -> None:
 
 
 @scenario("legacy_formats", "Format v1 with LogAppendTime: the wrapper tells the time of all.", OLD, legacy=True)
-def legacy_010_append_time(ask: Asking) -> None:
+def legacy_010_append_time(ask: ScenarioBuilder) -> None:
     t = ask.topic(message_format_version="0.10.2", message_timestamp_type="LogAppendTime")
     for magic, version in ((0, 1), (1, 2), (2, 7)):
         for codec in ("none", "gzip"):
@@ -73,7 +75,7 @@ def legacy_010_append_time(ask: Asking) -> None:
 @scenario(
     "legacy_formats", "What new features become on old formats: headers, producer ids, transactions.", OLD, legacy=True
 )
-def legacy_010_refused(ask: Asking) -> None:
+def legacy_010_refused(ask: ScenarioBuilder) -> None:
     for name, version in (("old", "0.10.2"), ("older", "0.9.0")):
         t = ask.topic(name, message_format_version=version)
         ask.produce(t, batch(record(10, "a", "k", [("h", "x")])), case=f"{version} headers", version=7)
@@ -97,7 +99,7 @@ def legacy_010_refused(ask: Asking) -> None:
     OLD,
     legacy=True,
 )
-def legacy_mixed(ask: Asking) -> None:
+def legacy_mixed(ask: ScenarioBuilder) -> None:
     t = ask.topic(message_format_version="0.9.0")
     ask.produce(t, batch(10, 20), version=7)
     for n, version in enumerate(("0.10.2", "2.8"), start=1):
@@ -113,7 +115,7 @@ def legacy_mixed(ask: Asking) -> None:
 @scenario(
     "legacy_formats", "Limits over old formats: cut messages in old versions, whole ones in new.", OLD, legacy=True
 )
-def legacy_limits(ask: Asking) -> None:
+def legacy_limits(ask: ScenarioBuilder) -> None:
     t = ask.topic(message_format_version="0.10.2")
     ask.produce_each(t, [message_set(1, record(n, {"fill": "x", "size": 40})) for n in range(3)])
     for version in (0, 2, 3, 4, 11):
@@ -124,7 +126,7 @@ def legacy_limits(ask: Asking) -> None:
 @scenario(
     "legacy_formats", "A topic of the newest format in this release: sessions, epochs and times.", OLD, legacy=True
 )
-def legacy_newest(ask: Asking) -> None:
+def legacy_newest(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10, 30, 20), version=7)
     ask.produce(t, message_set(1, 40, codec="gzip"), version=2)
@@ -137,7 +139,7 @@ def legacy_newest(ask: Asking) -> None:
 @scenario(
     "legacy_formats", "Special times that this release does not know yet are times before all others.", OLD, legacy=True
 )
-def legacy_special_times(ask: Asking) -> None:
+def legacy_special_times(ask: ScenarioBuilder) -> None:
     for name, version in (("a", "0.9.0"), ("b", "0.10.2"), ("c", "2.8")):
         t = ask.topic(name, message_format_version=version)
         for state in ("empty", "filled", "cut"):
@@ -154,7 +156,7 @@ def legacy_special_times(ask: Asking) -> None:
 @scenario(
     "legacy_formats", "zstd cannot be given to old clients, in this release with empty records.", OLD, legacy=True
 )
-def legacy_zstd(ask: Asking) -> None:
+def legacy_zstd(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10), version=8)
     ask.produce(t, batch(20, 30, codec="zstd"), version=8)
@@ -170,7 +172,7 @@ def legacy_zstd(ask: Asking) -> None:
 @scenario(
     "legacy_formats", "Fetch sessions of this release: what was told goes to the back, errors too.", OLD, legacy=True
 )
-def legacy_sessions(ask: Asking) -> None:
+def legacy_sessions(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=3)
     for partition in range(3):
         ask.produce(t, batch(10), partition=partition, version=7)

@@ -1,12 +1,12 @@
 """ListOffsets: times, special times, states of the log, and the lists of v0."""
 
-from tests.recorded.asking import T0, Asking, Step, batch, record, scenario
+from tests.recorded.asking import T0, ScenarioBuilder, Step, batch, record, scenario
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = -1, -2, -3, -4, -5, -6
 STRANGE = (-7, -100, -(2**63), 2**63 - 1)
 
 
-def ends(ask: Asking, t: str, note: str = "") -> None:
+def ends(ask: ScenarioBuilder, t: str, note: str = "") -> None:
     """Earliest, latest and the maximum timestamp, in the versions that have them."""
     ask.time(f"earliest{note}", t, EARLIEST)
     ask.time(f"latest{note}", t, LATEST)
@@ -18,7 +18,7 @@ def entry(topic: str, *asked: tuple[int, int]) -> Step:
     return {"name": topic, "partitions": [{"partition_index": p, "timestamp": ts} for p, ts in asked]}
 
 
-def times(ask: Asking, t: str, *asked: int, note: str = "") -> None:
+def times(ask: ScenarioBuilder, t: str, *asked: int, note: str = "") -> None:
     for ts in asked:
         ask.time(f"+{ts}{note}", t, ts)
 
@@ -26,7 +26,7 @@ def times(ask: Asking, t: str, *asked: int, note: str = "") -> None:
 @scenario(
     "list_offsets_time", "Times go up and down inside a batch: the first record in offset order that is late enough."
 )
-def lo_time_unordered_batch(ask: Asking) -> None:
+def lo_time_unordered_batch(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(50, 10, 40, 60, 20, 60))
     times(ask, t, 0, 10, 11, 41, 50, 51, 60, 61)
@@ -36,7 +36,7 @@ def lo_time_unordered_batch(ask: Asking) -> None:
 @scenario(
     "list_offsets_time", "Timestamps that go down from batch to batch: the first batch whose maximum is late enough."
 )
-def lo_time_unordered_batches(ask: Asking) -> None:
+def lo_time_unordered_batches(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce_each(t, [batch(300, 100), batch(50, 200), batch(250), batch(10, 400, 20), batch(350)])
     times(ask, t, 0, 60, 100, 101, 200, 201, 300, 301, 350, 351, 400, 401)
@@ -44,7 +44,7 @@ def lo_time_unordered_batches(ask: Asking) -> None:
 
 
 @scenario("list_offsets_time", "Seven batches of one record with the greatest time last but one (KAFKA-16310).")
-def lo_time_max_last_but_one(ask: Asking) -> None:
+def lo_time_max_last_but_one(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce_each(t, [batch(n) for n in (0, 1, 2, 3, 4, 6, 5)])
     ends(ask, t)
@@ -56,7 +56,7 @@ def lo_time_max_last_but_one(ask: Asking) -> None:
 
 
 @scenario("list_offsets_time", "Ties of the maximum inside one batch and across batches, every compression.")
-def lo_time_max_ties(ask: Asking) -> None:
+def lo_time_max_ties(ask: ScenarioBuilder) -> None:
     for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
         t = ask.topic(codec)
         ask.produce(t, batch(10, 30, 30, 20, codec=codec))
@@ -67,7 +67,7 @@ def lo_time_max_ties(ask: Asking) -> None:
 
 
 @scenario("list_offsets_time", "Every compression: times are found inside the batch.")
-def lo_time_codecs(ask: Asking) -> None:
+def lo_time_codecs(ask: ScenarioBuilder) -> None:
     for codec in ("snappy", "lz4", "zstd"):
         t = ask.topic(codec)
         ask.produce(t, batch(*range(0, 100, 10), codec=codec))
@@ -77,7 +77,7 @@ def lo_time_codecs(ask: Asking) -> None:
 
 
 @scenario("list_offsets_time", "Records without a time (-1) and with time 0.")
-def lo_time_minus_one(ask: Asking) -> None:
+def lo_time_minus_one(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(record(-1 - T0), record(-T0), record(-1 - T0)))
     ask.offsets("0", t, 0)
@@ -98,7 +98,7 @@ def lo_time_minus_one(ask: Asking) -> None:
     "list_offsets_time",
     "Many segments whose times overlap: the first segment that reaches the time, not the nearest record.",
 )
-def lo_time_segments_unordered(ask: Asking) -> None:
+def lo_time_segments_unordered(ask: ScenarioBuilder) -> None:
     t = ask.topic(**ask.small_segments())
     for base in (1000, 500, 1500, 700, 1500, 200):
         ask.produce_each(t, [batch(base + n, base + n + 5, value=ask.fill(40)) for n in (0, 20)])
@@ -107,7 +107,7 @@ def lo_time_segments_unordered(ask: Asking) -> None:
 
 
 @scenario("list_offsets_time", "Greatest times in every segment equal; then deleted up to the middle.")
-def lo_time_segments_deleted(ask: Asking) -> None:
+def lo_time_segments_deleted(ask: ScenarioBuilder) -> None:
     t = ask.topic(**ask.small_segments())
     for n in range(12):
         ask.produce(t, batch(n * 10, n * 10 + 5, value=ask.fill(60)))
@@ -118,7 +118,7 @@ def lo_time_segments_deleted(ask: Asking) -> None:
 
 
 @scenario("list_offsets_time", "The greatest time lies before the log start.")
-def lo_time_max_deleted(ask: Asking) -> None:
+def lo_time_max_deleted(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10, 90, 30))
     ask.produce(t, batch(40, 50))
@@ -133,7 +133,7 @@ def lo_time_max_deleted(ask: Asking) -> None:
 @scenario(
     "list_offsets_time", "LogAppendTime: several records have the time of their batch, the first of them is found."
 )
-def lo_time_append_batches(ask: Asking) -> None:
+def lo_time_append_batches(ask: ScenarioBuilder) -> None:
     t = ask.topic(message_timestamp_type="LogAppendTime")
     ask.produce(t, batch(10, 20, 30))
     ask.produce(t, batch(5, 4, codec="gzip"))
@@ -151,7 +151,7 @@ def lo_time_append_batches(ask: Asking) -> None:
 
 
 @scenario("list_offsets", "Special times and unknown negative ones in every version.")
-def lo_special_times_every_version(ask: Asking) -> None:
+def lo_special_times_every_version(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10, 30, 20))
     for version in ask.versions("ListOffsets", 1):
@@ -162,8 +162,8 @@ def lo_special_times_every_version(ask: Asking) -> None:
 @scenario(
     "list_offsets", "Special times of newer versions where there is no topic or partition: what is checked first."
 )
-def lo_special_times_nowhere(ask: Asking) -> None:
-    t, nope = ask.topic(), ask.nowhere()
+def lo_special_times_nowhere(ask: ScenarioBuilder) -> None:
+    t, nope = ask.topic(), ask.unknown_topic()
     for version in (1, 4, 6, 7, 8, 9, 9):
         for ts in (LATEST, 0, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING, -99):
             ask.offsets(f"v{version} {ts} nowhere", nope, ts, version)
@@ -171,8 +171,8 @@ def lo_special_times_nowhere(ask: Asking) -> None:
 
 
 @scenario("list_offsets", "The same partition twice, in one topic and in two entries of it.")
-def lo_duplicates(ask: Asking) -> None:
-    t, nope = ask.topic(partitions=2), ask.nowhere()
+def lo_duplicates(ask: ScenarioBuilder) -> None:
+    t, nope = ask.topic(partitions=2), ask.unknown_topic()
     ask.produce(t, batch(10, 20))
 
     for version in ask.versions("ListOffsets", 1):
@@ -191,7 +191,7 @@ def lo_duplicates(ask: Asking) -> None:
 
 
 @scenario("list_offsets", "No topics, a topic without partitions, an empty name, a name that is not allowed.")
-def lo_empty_requests(ask: Asking) -> None:
+def lo_empty_requests(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for version in (1, 4, 9):
         ask.request(f"v{version} no topics", "ListOffsets", version, {"replica_id": -1, "topics": []})
@@ -208,7 +208,7 @@ def lo_empty_requests(ask: Asking) -> None:
     "list_offsets",
     "Replica ids: consumers are -1, a debugger is -2, all others followers; isolation levels beyond the known.",
 )
-def lo_replica_ids(ask: Asking) -> None:
+def lo_replica_ids(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10, 20))
     for version in (1, 7):
@@ -221,8 +221,8 @@ def lo_replica_ids(ask: Asking) -> None:
 
 
 @scenario("list_offsets", "Several topics and partitions in one request: each is answered for itself.")
-def lo_many_partitions(ask: Asking) -> None:
-    t, u, nope = ask.topic(partitions=3), ask.topic("u", 2), ask.nowhere()
+def lo_many_partitions(ask: ScenarioBuilder) -> None:
+    t, u, nope = ask.topic(partitions=3), ask.topic("u", 2), ask.unknown_topic()
     ask.produce(t, batch(10, 20), partition=0)
     ask.produce(t, batch(30), partition=2)
     ask.produce(u, batch(5, 6, 7), partition=1)
@@ -238,8 +238,8 @@ def lo_many_partitions(ask: Asking) -> None:
 @scenario(
     "list_offsets", "Leader epochs in requests against a leader of epoch 0: with every special time, and nowhere."
 )
-def lo_leader_epoch_times(ask: Asking) -> None:
-    t, nope = ask.topic(), ask.nowhere()
+def lo_leader_epoch_times(ask: ScenarioBuilder) -> None:
+    t, nope = ask.topic(), ask.unknown_topic()
     ask.produce(t, batch(10, 20))
     for epoch in (-1, 0, 1, -2, 2147483647):
         for ts in (LATEST, EARLIEST, MAX_TIMESTAMP, T0 + 15, T0 + 99):
@@ -251,7 +251,7 @@ def lo_leader_epoch_times(ask: Asking) -> None:
 
 
 @scenario("list_offsets_state", "The log start moves step by step through batches and segments.")
-def lo_start_moves(ask: Asking) -> None:
+def lo_start_moves(ask: ScenarioBuilder) -> None:
     t = ask.topic(**ask.small_segments())
     ask.produce_each(t, [batch(n * 10, n * 10 + 1, n * 10 + 2, value=ask.fill(30)) for n in range(6)])
     for cut in (0, 1, 3, 4, 9, 17, 18):
@@ -266,7 +266,7 @@ def lo_start_moves(ask: Asking) -> None:
 
 
 @scenario("list_offsets_state", "A topic is deleted and made again under its name: everything starts over.")
-def lo_recreated_topic(ask: Asking) -> None:
+def lo_recreated_topic(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10, 20))
     ends(ask, t)
@@ -282,7 +282,7 @@ def lo_recreated_topic(ask: Asking) -> None:
 
 
 @scenario("list_offsets_state", "Partitions that are added later are empty.")
-def lo_added_partitions(ask: Asking) -> None:
+def lo_added_partitions(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10, 20))
     ask.offsets("partition 1 before", t, -1, 5, partition=1)
@@ -294,7 +294,7 @@ def lo_added_partitions(ask: Asking) -> None:
 
 
 @scenario("list_offsets_state", "Retention by size deletes old segments; what remains is answered.")
-def lo_retention_none_left(ask: Asking) -> None:
+def lo_retention_none_left(ask: ScenarioBuilder) -> None:
     t = ask.topic(**ask.small_segments())
     ask.produce_each(t, [batch(n * 10, value=ask.fill(100)) for n in range(5)])
     ask.delete_records(t, -1)
@@ -310,7 +310,7 @@ def lo_retention_none_left(ask: Asking) -> None:
     "Several segments: base offsets downwards from the end, limited in number, by time of change.",
     ListOffsets=0,
 )
-def lo_v0_segments(ask: Asking) -> None:
+def lo_v0_segments(ask: ScenarioBuilder) -> None:
     t = ask.topic(**ask.small_segments())
     ask.produce_each(t, [batch(n * 10, n * 10 + 5, value=ask.fill(60)) for n in range(7)])
     for limit in (0, 1, 2, 3, 7, 8, 100):
@@ -323,7 +323,7 @@ def lo_v0_segments(ask: Asking) -> None:
 
 
 @scenario("list_offsets_v0", "Segments of one batch each, and the log start in the middle of one.", ListOffsets=0)
-def lo_v0_deleted(ask: Asking) -> None:
+def lo_v0_deleted(ask: ScenarioBuilder) -> None:
     t = ask.topic(**ask.small_segments())
     ask.produce_each(t, [batch(n * 10, n * 10 + 1, n * 10 + 2, value=ask.fill(60)) for n in range(4)])
     for cut in (1, 3, 4, 10, 12):
@@ -335,7 +335,7 @@ def lo_v0_deleted(ask: Asking) -> None:
 @scenario(
     "list_offsets_v0", "The last segment is empty after all records were deleted, then filled again.", ListOffsets=0
 )
-def lo_v0_all_deleted(ask: Asking) -> None:
+def lo_v0_all_deleted(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10, 20, 30))
     ask.delete_records(t, 3)
@@ -347,8 +347,8 @@ def lo_v0_all_deleted(ask: Asking) -> None:
 
 
 @scenario("list_offsets_v0", "Several partitions and topics; the same partition twice.", ListOffsets=0)
-def lo_v0_many(ask: Asking) -> None:
-    t, nope = ask.topic(partitions=2), ask.nowhere()
+def lo_v0_many(ask: ScenarioBuilder) -> None:
+    t, nope = ask.topic(partitions=2), ask.unknown_topic()
     ask.produce(t, batch(10, 20))
 
     def entry(topic: str, *asked: tuple[int, int, int]) -> Step:

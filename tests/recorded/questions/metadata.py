@@ -3,17 +3,17 @@
 import struct
 from typing import Any
 
-from tests.recorded.asking import Asking, Step, batch, scenario
+from tests.recorded.asking import ScenarioBuilder, Step, batch, scenario
 
 
-def ask_metadata(ask: Asking, case: str, version: int, topics: Any, only: bool = False, **more: Any) -> None:
+def ask_metadata(ask: ScenarioBuilder, case: str, version: int, topics: Any, only: bool = False, **more: Any) -> None:
     body = {"topics": topics} | more
     extra: Step = {"only": ["topics", "error_code"]} if only else {}
     ask.request(case, "Metadata", version, body, **extra)
 
 
 @scenario("metadata", "Topics that are made because they are asked for, and those that are not.")
-def metadata_auto_create(ask: Asking) -> None:
+def metadata_auto_create(ask: ScenarioBuilder) -> None:
     for version in (0, 1, 3):
         if version in ask.versions("Metadata"):
             n = ask.let(f"n{version}", f"auto{version}.<unique>")
@@ -31,7 +31,7 @@ def metadata_auto_create(ask: Asking) -> None:
 
 
 @scenario("metadata", "Names that cannot be: too long, bad characters, empty, dots; the same twice.")
-def metadata_names(ask: Asking) -> None:
+def metadata_names(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for version in (1, 4, 9, 12):
         for name in ("", "a b", "x" * 250, ".", ".."):
@@ -42,13 +42,13 @@ def metadata_names(ask: Asking) -> None:
                     ask_metadata(ask, case, version, [{"name": name}], True, **more)
         ask_metadata(ask, f"v{version} twice", version, [{"name": t}, {"name": t}], True)
         ask_metadata(ask, f"v{version} none", version, [], False)
-    nope = ask.nowhere()
+    nope = ask.unknown_topic()
     both = [{"name": nope}, {"name": t}]
     ask_metadata(ask, "good and unknown", 9, both, True, allow_auto_topic_creation=False)
 
 
 @scenario("metadata", "Topic ids in requests: known, unknown, zero, together with a name.")
-def metadata_ids(ask: Asking) -> None:
+def metadata_ids(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     bogus = ask.let("bogus.id", "0f0f0f0f-1111-4222-8333-444455556666")
     for version in (10, 11, 12, 13):
@@ -67,7 +67,7 @@ def metadata_ids(ask: Asking) -> None:
 
 
 @scenario("metadata", "Authorized operations, asked for where nobody authorizes.")
-def metadata_operations(ask: Asking) -> None:
+def metadata_operations(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for version in (8, 9, 10, 11, 12):
         more: Step = {"include_topic_authorized_operations": True}
@@ -77,7 +77,7 @@ def metadata_operations(ask: Asking) -> None:
 
 
 @scenario("metadata", "DescribeCluster in its versions.")
-def describe_cluster(ask: Asking) -> None:
+def describe_cluster(ask: ScenarioBuilder) -> None:
     for version in ask.versions("DescribeCluster"):
         body: Step = {"include_cluster_authorized_operations": False}
         ask.request(f"v{version}", "DescribeCluster", version, body)
@@ -88,7 +88,7 @@ def describe_cluster(ask: Asking) -> None:
             ask.request(f"v{version} endpoint type 7", "DescribeCluster", version, body | {"endpoint_type": 7})
 
 
-def raw(ask: Asking, case: str, data: bytes, framed: bool = True, timeout_ms: int = 1500, **more: Any) -> None:
+def raw(ask: ScenarioBuilder, case: str, data: bytes, framed: bool = True, timeout_ms: int = 1500, **more: Any) -> None:
     ask.step("raw", case=case, hex=data.hex(), framed=framed, timeout_ms=timeout_ms, **more)
 
 
@@ -98,7 +98,7 @@ def head(key: int, version: int, client: bytes | None = b"c", flexible: bool = F
 
 
 @scenario("malformed", "ListOffsets requests that break off, count too much or too little, or go on behind their end.")
-def list_offsets_bytes(ask: Asking) -> None:
+def list_offsets_bytes(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
     good = head(2, 1) + struct.pack(">iih1siiq", -1, 1, 1, b"x", 1, 0, -1)
@@ -121,7 +121,7 @@ def list_offsets_bytes(ask: Asking) -> None:
 
 
 @scenario("malformed", "Flexible requests: bad varints, tags, unknown tags, lengths of null.")
-def flexible_bytes(ask: Asking) -> None:
+def flexible_bytes(ask: ScenarioBuilder) -> None:
     prefix = head(2, 6, flexible=True) + struct.pack(">ib", -1, 0)
     decode: Step = {"decode": ["ListOffsets", 6]}
     partition = struct.pack(">iiq", 0, -1, -1)
@@ -140,7 +140,7 @@ def flexible_bytes(ask: Asking) -> None:
 
 
 @scenario("malformed", "ApiVersions: versions, bodies, client names that are not allowed.")
-def api_versions_bytes(ask: Asking) -> None:
+def api_versions_bytes(ask: ScenarioBuilder) -> None:
     def body(name: bytes, version: bytes) -> bytes:
         return bytes([len(name) + 1]) + name + bytes([len(version) + 1]) + version + b"\0"
 
@@ -162,7 +162,7 @@ def api_versions_bytes(ask: Asking) -> None:
 
 
 @scenario("malformed", "Produce and Fetch requests that break off.")
-def produce_fetch_bytes(ask: Asking) -> None:
+def produce_fetch_bytes(ask: ScenarioBuilder) -> None:
     produce = head(0, 3) + struct.pack(">hhiih1siii", -1, 1, 1000, 1, 1, b"x", 1, 0, -1)
     raw(ask, "produce: null records", produce, decode=["Produce", 3])
     raw(ask, "produce: records longer than the frame", produce[:-4] + struct.pack(">i", 1000) + b"abc")
@@ -183,7 +183,7 @@ def produce_fetch_bytes(ask: Asking) -> None:
 
 
 @scenario("malformed", "Header oddities: client ids that are long, no text or null, correlation ids of every size.")
-def headers(ask: Asking) -> None:
+def headers(ask: ScenarioBuilder) -> None:
     for case, client in (("long", b"x" * 2000), ("no UTF-8", b"\xff\xfe"), ("null", None), ("empty", b"")):
         raw(ask, f"client id {case}", head(18, 0, client), decode=["ApiVersions", 0])
         ask.steps[-1]["only"] = ["correlation_id"]

@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 
-from tests.recorded.asking import Asking, Step, at, batch, record, scenario
+from tests.recorded.asking import ScenarioBuilder, Step, at, batch, record, scenario
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
-def log_of(ask: Asking, topic: str, case: str = "the log") -> None:
+def log_of(ask: ScenarioBuilder, topic: str, case: str = "the log") -> None:
     ask.fetch(case, at(topic))
 
 
-def tries(ask: Asking, topic: str, asked: dict[str, Sequence[Step]]) -> None:
+def tries(ask: ScenarioBuilder, topic: str, asked: dict[str, Sequence[Step]]) -> None:
     for case, batches in asked.items():
         ask.produce(topic, *batches, case=case)
 
@@ -21,7 +21,7 @@ def plain(**fields: object) -> Step:
 
 
 @scenario("produce", "Header fields of a batch that do not fit what is in it.")
-def produce_bad_headers(ask: Asking) -> None:
+def produce_bad_headers(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     tries(
         ask,
@@ -70,7 +70,7 @@ def producing(topic: str, records: object, partition: int = 0) -> Step:
 
 
 @scenario("produce", "Offset deltas inside a batch that are not 0, 1, 2, plain and compressed.")
-def produce_bad_deltas(ask: Asking) -> None:
+def produce_bad_deltas(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for codec in ("none", "gzip"):
         shapes = {"gap": (0, 2), "twice": (0, 0), "backwards": (1, 0), "from one": (1, 2)}
@@ -82,7 +82,7 @@ def produce_bad_deltas(ask: Asking) -> None:
 
 
 @scenario("produce", "Several batches in one request of one partition.")
-def produce_two_batches(ask: Asking) -> None:
+def produce_two_batches(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for version in (3, 7, 9):
         two = [{"index": 0, "records": [batch(10), batch(20)]}]
@@ -95,7 +95,7 @@ def produce_two_batches(ask: Asking) -> None:
 
 
 @scenario("produce", "Old formats in old versions: converted on the way in.", ("3.9",), Fetch=0)
-def produce_up_converted(ask: Asking) -> None:
+def produce_up_converted(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for magic in (0, 1):
         for codec in ("none", "gzip", "snappy", "lz4"):
@@ -115,7 +115,7 @@ def produce_up_converted(ask: Asking) -> None:
 
 
 @scenario("produce", "Old formats with wrong checksums, lengths and magics.", ("3.9",), Fetch=0)
-def produce_old_corrupt(ask: Asking) -> None:
+def produce_old_corrupt(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for magic, version in ((0, 1), (1, 2)):
         for name, changed in {
@@ -135,7 +135,7 @@ def produce_old_corrupt(ask: Asking) -> None:
 
 
 @scenario("produce", "A compacted topic wants keys: which records are named in the refusal.")
-def produce_compacted(ask: Asking) -> None:
+def produce_compacted(ask: ScenarioBuilder) -> None:
     t = ask.topic(cleanup_policy="compact")
     for codec in ("none", "gzip"):
         ask.produce(t, batch(record(1, "a"), codec=codec), case=f"{codec} no key")
@@ -151,7 +151,7 @@ def produce_compacted(ask: Asking) -> None:
 
 
 @scenario("produce", "Timestamps against message.timestamp.before.max.ms and after.max.ms.")
-def produce_timestamp_bounds(ask: Asking) -> None:
+def produce_timestamp_bounds(ask: ScenarioBuilder) -> None:
     ask.step("bind_now", bind="TN")
     bounds: Step = {"message_timestamp_before_max_ms": 60_000, "message_timestamp_after_max_ms": 60_000}
     t = ask.topic(**bounds)
@@ -176,7 +176,7 @@ def produce_timestamp_bounds(ask: Asking) -> None:
 
 
 @scenario("produce", "LogAppendTime is answered; the offsets of every compression.")
-def produce_log_append_time(ask: Asking) -> None:
+def produce_log_append_time(ask: ScenarioBuilder) -> None:
     t = ask.topic(message_timestamp_type="LogAppendTime")
     for codec in CODECS:
         ask.produce(t, batch(10, 20, 5, codec=codec), case=codec)
@@ -185,7 +185,7 @@ def produce_log_append_time(ask: Asking) -> None:
 
 
 @scenario("produce", "Sequences of a producer id: gaps, repeats, old ones, unknown producers and epochs.")
-def produce_sequences(ask: Asking) -> None:
+def produce_sequences(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     pid = ask.producer()
 
@@ -220,7 +220,7 @@ def produce_sequences(ask: Asking) -> None:
 
 
 @scenario("produce", "acks that mean nothing, acks against min.insync.replicas.")
-def produce_acks_values(ask: Asking) -> None:
+def produce_acks_values(ask: ScenarioBuilder) -> None:
     t, u = ask.topic(), ask.topic("u", min_insync_replicas=2)
     for acks in (-2, 2, 5, 1, -1):
         ask.produce(t, batch(10), case=f"acks {acks}", acks=acks)
@@ -233,8 +233,8 @@ def produce_acks_values(ask: Asking) -> None:
 
 
 @scenario("produce", "Names and partitions that are not there, beside good ones; nothing at all.")
-def produce_nowhere(ask: Asking) -> None:
-    t, nope = ask.topic(partitions=2), ask.nowhere()
+def produce_nowhere(ask: ScenarioBuilder) -> None:
+    t, nope = ask.topic(partitions=2), ask.unknown_topic()
     good = {"index": 0, "records": [batch(10)]}
     for version in (3, 7, 9, 12 if 12 in ask.versions("Produce") else 11):
         body = {"acks": -1, "timeout_ms": 1000}
@@ -253,7 +253,7 @@ def produce_nowhere(ask: Asking) -> None:
 
 
 @scenario("produce", "message.max.bytes and segment.bytes: of each batch, before and after compression.")
-def produce_limits(ask: Asking) -> None:
+def produce_limits(ask: ScenarioBuilder) -> None:
     t = ask.topic(max_message_bytes=1000)
     text = {"fill": "x", "size": 929}
     for codec in ("none", "gzip"):
@@ -273,7 +273,7 @@ def produce_limits(ask: Asking) -> None:
 
 
 @scenario("produce", "Compressed batches whose contents are broken.")
-def produce_broken_compression(ask: Asking) -> None:
+def produce_broken_compression(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for n, codec in enumerate(CODECS[1:], start=1):
         ask.produce(t, plain(attributes=n), case=f"{codec} over plain records")
@@ -288,7 +288,7 @@ def produce_broken_compression(ask: Asking) -> None:
 
 
 @scenario("produce", "Control batches from a client.")
-def produce_control(ask: Asking) -> None:
+def produce_control(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     marker = record(10, {"hex": "000000000000"}, {"hex": "00000001"})
     ask.produce(t, batch(marker, control=True), case="control")
@@ -300,7 +300,7 @@ def produce_control(ask: Asking) -> None:
 
 
 @scenario("produce", "Log offsets, start and append times that a produce answers when the log start has moved.")
-def produce_after_delete(ask: Asking) -> None:
+def produce_after_delete(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10, 20, 30))
     ask.delete_records(t, 2)

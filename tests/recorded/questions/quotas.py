@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tests.recorded.asking import Asking, Step, scenario
+from tests.recorded.asking import ScenarioBuilder, Step, scenario
 
 EXACT, DEFAULT, ANY = 0, 1, 2
 PRODUCE, CONSUME, REQUEST, MUTATION = (
@@ -19,7 +19,7 @@ def entry(entity: Entity, **values: float | None) -> Step:
     return {"entity": [{"entity_type": kind, "entity_name": name} for kind, name in entity.items()], "ops": ops}
 
 
-def alter(ask: Asking, case: str, *entries: Step, version: int = 1, **body: Any) -> None:
+def alter(ask: ScenarioBuilder, case: str, *entries: Step, version: int = 1, **body: Any) -> None:
     ask.request(case, "AlterClientQuotas", version, {"entries": list(entries), "validate_only": False} | body)
 
 
@@ -29,12 +29,12 @@ def filtering(*components: tuple[str, int, str | None], strict: bool = False) ->
 
 
 def describe(
-    ask: Asking, case: str, *components: tuple[str, int, str | None], strict: bool = False, version: int = 1
+    ask: ScenarioBuilder, case: str, *components: tuple[str, int, str | None], strict: bool = False, version: int = 1
 ) -> None:
     ask.request(case, "DescribeClientQuotas", version, filtering(*components, strict=strict))
 
 
-def heard(ask: Asking, kind: str, name: str | None, count: int) -> None:
+def heard(ask: ScenarioBuilder, kind: str, name: str | None, count: int) -> None:
     """Wait until the broker has heard of a quota, or of its end."""
     how = EXACT if name is not None else DEFAULT
     values = "entries.0.values.0.key"
@@ -45,7 +45,7 @@ def heard(ask: Asking, kind: str, name: str | None, count: int) -> None:
 
 
 @scenario("administration", "Quotas that cannot be.")
-def alter_quotas_errors(ask: Asking) -> None:
+def alter_quotas_errors(ask: ScenarioBuilder) -> None:
     u = ask.let("u", "u<unique>")
     for v in ask.versions("AlterClientQuotas"):
         for case, entity in (
@@ -106,7 +106,7 @@ def alter_quotas_errors(ask: Asking) -> None:
 
 
 @scenario("administration", "Quotas are set, found by what they are for, and removed.")
-def client_quotas(ask: Asking) -> None:
+def client_quotas(ask: ScenarioBuilder) -> None:
     u, c = ask.let("u", "u<unique>"), ask.let("c", "c<unique>")
     made: list[Entity] = [
         {"user": u},

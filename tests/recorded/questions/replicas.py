@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from tests.recorded.asking import Asking, Step, scenario
+from tests.recorded.asking import ScenarioBuilder, Step, scenario
 
 PREFERRED, UNCLEAN = 0, 1
 OWN = {"keep": {"replica_election_results": "topic"}}
 
 
-def placed(ask: Asking, name: str, *replicas: list[int], **configs: str) -> str:
+def placed(ask: ScenarioBuilder, name: str, *replicas: list[int], **configs: str) -> str:
     """A topic with these replicas."""
     topic = ask.let(name, f"c<unique>.{ask.name}.{name}")
     assignments = [{"partition_index": index, "broker_ids": nodes} for index, nodes in enumerate(replicas)]
@@ -19,32 +19,36 @@ def placed(ask: Asking, name: str, *replicas: list[int], **configs: str) -> str:
     return topic
 
 
-def state(ask: Asking, case: str, topic: str) -> None:
+def state(ask: ScenarioBuilder, case: str, topic: str) -> None:
     """Who holds and who leads the partitions."""
     ask.step("sleep", ms=300)
     ask.request(case, "Metadata", 8, {"topics": [{"name": topic}], "allow_auto_topic_creation": False}, only=["topics"])
 
 
-def move(ask: Asking, case: str, *wanted: tuple[str, int, list[int] | None], version: int = 0, **body: Any) -> None:
+def move(
+    ask: ScenarioBuilder, case: str, *wanted: tuple[str, int, list[int] | None], version: int = 0, **body: Any
+) -> None:
     topics = [{"name": t, "partitions": [{"partition_index": p, "replicas": replicas}]} for t, p, replicas in wanted]
     ask.request(case, "AlterPartitionReassignments", version, {"topics": topics} | body)
 
 
-def moved(ask: Asking, topic: str, partitions: int) -> None:
+def moved(ask: ScenarioBuilder, topic: str, partitions: int) -> None:
     """Wait until nothing is moving any more."""
     asked = {"topics": [{"name": topic, "partition_indexes": list(range(partitions))}]}
     ask.until("ListPartitionReassignments", 0, asked, "topics", [])
 
 
-def elect(ask: Asking, case: str, *wanted: tuple[str, list[int]], kind: int = PREFERRED, version: int = 2) -> None:
+def elect(
+    ask: ScenarioBuilder, case: str, *wanted: tuple[str, list[int]], kind: int = PREFERRED, version: int = 2
+) -> None:
     how: Step = {"election_type": kind} if version else {}
     topics = [{"topic": topic, "partitions": partitions} for topic, partitions in wanted]
     ask.request(case, "ElectLeaders", version, how | {"topic_partitions": topics})
 
 
 @scenario("administration", "Leaders are elected where nothing is to do, and where there is nothing.")
-def elect_leaders(ask: Asking) -> None:
-    t, n = ask.topic(partitions=2), ask.nowhere()
+def elect_leaders(ask: ScenarioBuilder) -> None:
+    t, n = ask.topic(partitions=2), ask.unknown_topic()
     for v in ask.versions("ElectLeaders"):
         for kind in (PREFERRED, UNCLEAN) if v else (PREFERRED,):
             name = f"v{v} {'unclean' if kind else 'preferred'}"
@@ -65,7 +69,7 @@ def elect_leaders(ask: Asking) -> None:
 
 
 @scenario("administration", "The preferred leader leads again.", brokers=3)
-def elect_preferred_leaders(ask: Asking) -> None:
+def elect_preferred_leaders(ask: ScenarioBuilder) -> None:
     t, u = placed(ask, "t", [1, 2, 3], [2, 3, 1]), placed(ask, "u", [3, 1])
     move(ask, "other leaders preferred", (t, 0, [2, 1, 3]), (t, 1, [2, 1, 3]), (u, 0, [1, 3]))
     moved(ask, t, 2)
@@ -81,8 +85,8 @@ def elect_preferred_leaders(ask: Asking) -> None:
 
 
 @scenario("administration", "Replicas cannot be moved like that.")
-def reassignment_errors(ask: Asking) -> None:
-    t, n = ask.topic(partitions=2), ask.nowhere()
+def reassignment_errors(ask: ScenarioBuilder) -> None:
+    t, n = ask.topic(partitions=2), ask.unknown_topic()
     for v in ask.versions("AlterPartitionReassignments"):
         for name, replicas in (
             ("none", []),
@@ -108,8 +112,8 @@ def reassignment_errors(ask: Asking) -> None:
 
 
 @scenario("administration", "Which replicas are moving: none.")
-def list_reassignments(ask: Asking) -> None:
-    t, n = ask.topic(partitions=2), ask.nowhere()
+def list_reassignments(ask: ScenarioBuilder) -> None:
+    t, n = ask.topic(partitions=2), ask.unknown_topic()
     for case, topics in (
         ("all", None),
         ("of nothing", []),
@@ -124,7 +128,7 @@ def list_reassignments(ask: Asking) -> None:
 
 
 @scenario("administration", "Replicas move: to other brokers, in another order, more, fewer.", brokers=3)
-def reassignments(ask: Asking) -> None:
+def reassignments(ask: ScenarioBuilder) -> None:
     for number, (before, after) in enumerate(
         (
             ([1, 2], [1, 3]),
@@ -183,8 +187,8 @@ def _one_record(topic: str) -> Step:
 
 
 @scenario("administration", "Replicas stay in the one directory there is.")
-def alter_replica_log_dirs(ask: Asking) -> None:
-    t, n = ask.topic(partitions=2), ask.nowhere()
+def alter_replica_log_dirs(ask: ScenarioBuilder) -> None:
+    t, n = ask.topic(partitions=2), ask.unknown_topic()
 
     def put(case: str, path: str, *wanted: tuple[str, list[int]]) -> None:
         topics = [{"name": topic, "partitions": partitions} for topic, partitions in wanted]
@@ -205,7 +209,7 @@ def alter_replica_log_dirs(ask: Asking) -> None:
 
 
 @scenario("administration", "The quorum of controllers, as far as it is the same in every cluster.")
-def describe_quorum(ask: Asking) -> None:
+def describe_quorum(ask: ScenarioBuilder) -> None:
     def about(*wanted: tuple[str, list[int]]) -> Step:
         return {"topics": [{"topic_name": t, "partitions": [{"partition_index": p} for p in ps]} for t, ps in wanted]}
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.recorded.asking import Asking, scenario
+from tests.recorded.asking import ScenarioBuilder, scenario
 
 from .configurations import APPEND, DELETE, SET, SUBTRACT, alter, describe, resource
 
@@ -10,19 +10,19 @@ METRICS, GROUP = 16, 32
 SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
 
 
-def replace(ask: Asking, case: str, kind: int, name: str, *configs: tuple[str, str], **more: Any) -> None:
+def replace(ask: ScenarioBuilder, case: str, kind: int, name: str, *configs: tuple[str, str], **more: Any) -> None:
     given = [{"name": key, "value": value} for key, value in configs]
     body = {"resources": [{"resource_type": kind, "resource_name": name, "configs": given}], "validate_only": False}
     ask.request(case, "AlterConfigs", 2, body | more)
 
 
-def becomes(ask: Asking, kind: int, name: str, key: str, value: str) -> None:
+def becomes(ask: ScenarioBuilder, kind: int, name: str, key: str, value: str) -> None:
     body = {"resources": [resource(kind, name, key)]}
     ask.until("DescribeConfigs", 1, body, "results.0.configs.0.value", value)
 
 
 @scenario("administration", "Properties of groups, where the old group coordinator runs.", releases=("3.9",))
-def group_configs_before(ask: Asking) -> None:
+def group_configs_before(ask: ScenarioBuilder) -> None:
     g = ask.let("g", f"c<unique>.{ask.name}.g")
     describe(ask, "all", resource(GROUP, g, all_keys=True))
     describe(ask, "no name", resource(GROUP, "", all_keys=True))
@@ -41,7 +41,7 @@ def group_configs_before(ask: Asking) -> None:
 
 
 @scenario("administration", "Properties of groups: described, set, removed.", releases=("4.4",))
-def group_configs(ask: Asking) -> None:
+def group_configs(ask: ScenarioBuilder) -> None:
     g, h = ask.let("g", f"c<unique>.{ask.name}.g"), ask.let("h", f"c<unique>.{ask.name}.h")
     for v in ask.versions("DescribeConfigs", 1):
         describe(ask, f"v{v}", resource(GROUP, g, all_keys=True), version=v)
@@ -77,7 +77,7 @@ def group_configs(ask: Asking) -> None:
 
 
 @scenario("administration", "Properties of groups that later releases have.", releases=("4.4",))
-def group_configs_later(ask: Asking) -> None:
+def group_configs_later(ask: ScenarioBuilder) -> None:
     g = ask.let("g", f"c<unique>.{ask.name}.g")
     for name, values in (
         ("share.session.timeout.ms", ("44999", "50000")),
@@ -107,7 +107,7 @@ def group_configs_later(ask: Asking) -> None:
 
 
 @scenario("administration", "Subscriptions to metrics of clients: described, set, removed.")
-def client_metrics_configs(ask: Asking) -> None:
+def client_metrics_configs(ask: ScenarioBuilder) -> None:
     m = ask.let("m", f"c<unique>.{ask.name}.m")
     for v in ask.versions("DescribeConfigs", 1):
         describe(ask, f"v{v}", resource(METRICS, m, all_keys=True), version=v)
@@ -153,7 +153,7 @@ def client_metrics_configs(ask: Asking) -> None:
 
 
 @scenario("administration", "Which resources have a configuration.")
-def list_config_resources(ask: Asking) -> None:
+def list_config_resources(ask: ScenarioBuilder) -> None:
     g, m = ask.let("g", f"c<unique>.{ask.name}.g"), ask.let("m", f"c<unique>.{ask.name}.m")
     t = ask.topic()
     has_groups = ask.release >= "4"
@@ -178,7 +178,7 @@ def list_config_resources(ask: Asking) -> None:
 
 
 @scenario("administration", "Telemetry of clients, where nobody receives it.")
-def telemetry(ask: Asking) -> None:
+def telemetry(ask: ScenarioBuilder) -> None:
     m = ask.let("m", f"c<unique>.{ask.name}.m")
     bind = {"c": "client_instance_id", "Nsub": "subscription_id"}
     only = {"only": ["error_code", "client_instance_id", "push_interval_ms", "telemetry_max_bytes"]}

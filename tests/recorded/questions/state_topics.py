@@ -1,6 +1,6 @@
 """What coordinators write down, byte for byte: the records of `__consumer_offsets` and `__transaction_state`."""
 
-from tests.recorded.asking import Asking, scenario
+from tests.recorded.asking import ScenarioBuilder, scenario
 
 from .classic_groups import EVERY, Classic
 from .consumer_groups import FOUR, A, Consumers
@@ -12,13 +12,13 @@ from .transaction_offsets import Sending
 GROUPS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 
 
-def written(ask: Asking, case: str, topic: str, of: str, **more: bool) -> None:
+def written(ask: ScenarioBuilder, case: str, topic: str, of: str, **more: bool) -> None:
     """All records so far, by batches; or `flat`, by their keys, where batches are by chance."""
     ask.step("state_records", case=case, topic=topic, of=of, **more)
 
 
 @scenario("groups", "The records of a classic group: joined, rebalanced, left, deleted.", EVERY)
-def group_records(ask: Asking) -> None:
+def group_records(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     group.enter("M1", "range:r", "roundrobin:rr")
     written(ask, "before sync", GROUPS, group.id)
@@ -35,7 +35,7 @@ def group_records(ask: Asking) -> None:
 
 
 @scenario("groups", "The records of static members and of old JoinGroup versions.", EVERY)
-def group_records_static(ask: Asking) -> None:
+def group_records_static(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     group.enter("M1", "range:r", version=5, group_instance_id="i1")
     group.synced("$M1", 1, "$M1", group_instance_id="i1")
@@ -49,7 +49,7 @@ def group_records_static(ask: Asking) -> None:
 
 
 @scenario("offsets", "The records of offsets: plain ones, deleted ones, those of deleted topics.", EVERY)
-def offsets_records(ask: Asking) -> None:
+def offsets_records(ask: ScenarioBuilder) -> None:
     t, u = ask.topic("t", 2), ask.topic("u")
     offsets = Offsets(ask, Classic(ask).id)
     offsets.committed((t, (5,)))
@@ -71,7 +71,7 @@ def offsets_records(ask: Asking) -> None:
 
 
 @scenario("consumer_groups", "The records of a consumer group over its life.", FOUR, ConsumerGroupHeartbeat=1)
-def consumer_group_records(ask: Asking) -> None:
+def consumer_group_records(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     group = Consumers(ask)
     group.joined(A, t, rack_id="r", server_assignor="range")
@@ -93,7 +93,7 @@ def consumer_group_records(ask: Asking) -> None:
 @scenario(
     "consumer_groups", "The records of patterns, static members, and changed protocols.", FOUR, ConsumerGroupHeartbeat=1
 )
-def consumer_group_records_more(ask: Asking) -> None:
+def consumer_group_records_more(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 1)
     pattern = ask.let("pattern", f"c<unique>.{ask.name}.t.*")
     regex = Consumers(ask, "regex")
@@ -116,7 +116,7 @@ def consumer_group_records_more(ask: Asking) -> None:
 
 
 @scenario(GROUP, "The records of a transactional id: begun, added to, committed, aborted, taken over.")
-def transactions_records(ask: Asking) -> None:
+def transactions_records(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     txn = Coordinated(ask)
     txn.begun()
@@ -140,7 +140,7 @@ def transactions_records(ask: Asking) -> None:
 
 
 @scenario(GROUP, "The records of a transaction of version 2.", ("4.4",), EndTxn=5)
-def transactions_records_epochs(ask: Asking) -> None:
+def transactions_records_epochs(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     txn = Coordinated(ask)
     txn.begun()
@@ -155,7 +155,7 @@ def transactions_records_epochs(ask: Asking) -> None:
 
 
 @scenario(GROUP, "The records of offsets within transactions, and their markers.")
-def transactions_records_offsets(ask: Asking) -> None:
+def transactions_records_offsets(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     txn = Sending(ask, Classic(ask).id)
     txn.begun()

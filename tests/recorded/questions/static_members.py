@@ -1,6 +1,6 @@
 """Static members of classic groups (KIP-345): who comes back under its instance id, and who is fenced."""
 
-from tests.recorded.asking import Asking, Step, scenario
+from tests.recorded.asking import ScenarioBuilder, Step, scenario
 
 from .classic_groups import EVERY, UNKNOWN_MEMBER, Classic
 
@@ -12,7 +12,7 @@ def instance(name: str, member: str = "") -> Step:
 
 
 @scenario("groups", "A static member alone: the leader that comes back, in every version.", EVERY)
-def group_static_every_version(ask: Asking) -> None:
+def group_static_every_version(ask: ScenarioBuilder) -> None:
     for version in ask.versions("JoinGroup", 5):
         group, first, second = Classic(ask, f"g{version}"), f"M{version}0", f"M{version}1"
         group.join(f"v{version} join", version=version, bind=first, **I1)
@@ -30,7 +30,7 @@ def group_static_every_version(ask: Asking) -> None:
 
 
 @scenario("groups", "Who was replaced under its instance id is fenced, whatever it does.", EVERY)
-def group_static_fenced(ask: Asking) -> None:
+def group_static_fenced(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     group = Classic(ask)
     group.enter("M1", version=5, **I1)
@@ -57,7 +57,7 @@ def group_static_fenced(ask: Asking) -> None:
 
 
 @scenario("groups", "A static member by its member id alone, and by its instance id alone.", EVERY)
-def group_static_ids(ask: Asking) -> None:
+def group_static_ids(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     group.enter("M1", version=5, **I1)
     group.synced("$M1", 1, "$M1", **I1)
@@ -82,7 +82,7 @@ def group_static_ids(ask: Asking) -> None:
 @scenario(
     "groups", "Static members of two: the follower comes back, the leader comes back, one changes what it wants.", EVERY
 )
-def group_static_two(ask: Asking) -> None:
+def group_static_two(ask: ScenarioBuilder) -> None:
     latest = f"$M1{ask.versions('JoinGroup')[-1]}"
     group, both = Classic(ask), ("range", "roundrobin")
     group.enter("M1", *both, version=5, **I1)
@@ -127,7 +127,7 @@ def group_static_two(ask: Asking) -> None:
 
 
 @scenario("groups", "The same instance joins while its other self waits for a rebalance.", EVERY)
-def group_static_waiting(ask: Asking) -> None:
+def group_static_waiting(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     group.enter("M1", version=3)
     group.send_join("b", **I2)

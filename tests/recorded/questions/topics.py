@@ -2,12 +2,14 @@
 
 from typing import Any
 
-from tests.recorded.asking import Asking, Step, batch, scenario
+from tests.recorded.asking import ScenarioBuilder, Step, batch, scenario
 
 ILLEGAL = ("", ".", "..", "a b", "a/b", "ä", "x" * 250)
 
 
-def create(ask: Asking, case: str, *topics: Step, version: int = 5, ids: tuple[str, ...] = (), **body: Any) -> None:
+def create(
+    ask: ScenarioBuilder, case: str, *topics: Step, version: int = 5, ids: tuple[str, ...] = (), **body: Any
+) -> None:
     bind = {f"{name}.id": f"topics.{place}.topic_id" for place, name in enumerate(ids)}
     made = [{"num_partitions": 1, "replication_factor": 1} | topic for topic in topics]
     ask.request(case, "CreateTopics", version, {"topics": made} | body, **({"bind": bind} if bind else {}))
@@ -17,17 +19,17 @@ def configs(**given: str | None) -> list[Step]:
     return [{"name": name.replace("_", "."), "value": value} for name, value in given.items()]
 
 
-def names(ask: Asking, *names: str) -> list[str]:
+def names(ask: ScenarioBuilder, *names: str) -> list[str]:
     return [ask.let(name, f"c<unique>.{ask.name}.{name}") for name in names]
 
 
-def exists(ask: Asking, topic: str) -> None:
+def exists(ask: ScenarioBuilder, topic: str) -> None:
     body = {"topics": [{"name": topic}], "allow_auto_topic_creation": False}
     ask.until("Metadata", 4, body, "topics.0.error_code", 0)
 
 
 @scenario("administration", "Every version of CreateTopics: a topic, the same again, one by the defaults.")
-def create_topics_every_version(ask: Asking) -> None:
+def create_topics_every_version(ask: ScenarioBuilder) -> None:
     for version in ask.versions("CreateTopics"):
         [t] = names(ask, f"t{version}")
         ids = (f"t{version}",) if version >= 7 else ()
@@ -36,7 +38,7 @@ def create_topics_every_version(ask: Asking) -> None:
 
 
 @scenario("administration", "Default counts (-1) and counts that cannot be.")
-def create_topics_counts(ask: Asking) -> None:
+def create_topics_counts(ask: ScenarioBuilder) -> None:
     for version in (4, 5):
         [t] = names(ask, f"defaults{version}")
         create(
@@ -50,7 +52,7 @@ def create_topics_counts(ask: Asking) -> None:
 
 
 @scenario("administration", "Names that no topic may have, names that collide, names of Kafka's own.")
-def create_topics_names(ask: Asking) -> None:
+def create_topics_names(ask: ScenarioBuilder) -> None:
     for name in ILLEGAL:
         create(ask, f"{name[:10]!r}", {"name": name})
     create(ask, "cluster metadata", {"name": "__cluster_metadata"})
@@ -66,7 +68,7 @@ def create_topics_names(ask: Asking) -> None:
 
 
 @scenario("administration", "Several topics in a request: each for itself, one named twice.")
-def create_topics_several(ask: Asking) -> None:
+def create_topics_several(ask: ScenarioBuilder) -> None:
     one, two, three, four = names(ask, "one", "two", "three", "four")
     create(ask, "a good and a bad one", {"name": one}, {"name": two, "num_partitions": 0})
     create(ask, "one twice and another", {"name": three}, {"name": three, "num_partitions": 2}, {"name": four})
@@ -76,7 +78,7 @@ def create_topics_several(ask: Asking) -> None:
 
 
 @scenario("administration", "Replicas assigned by hand.")
-def create_topics_assignments(ask: Asking) -> None:
+def create_topics_assignments(ask: ScenarioBuilder) -> None:
     body = {"topics": [], "allow_auto_topic_creation": False}
     ask.setup("Metadata", 4, body, bind={"N1": "brokers.0.node_id"})
 
@@ -103,7 +105,7 @@ def create_topics_assignments(ask: Asking) -> None:
 
 
 @scenario("administration", "Configurations of new topics.")
-def create_topics_configs(ask: Asking) -> None:
+def create_topics_configs(ask: ScenarioBuilder) -> None:
     def configured(case: str, given: list[Step], version: int = 5, **more: Any) -> None:
         [t] = names(ask, f"t{len(ask.steps)}")
         create(ask, case, {"name": t, "configs": given} | more, version=version)
@@ -129,7 +131,7 @@ def create_topics_configs(ask: Asking) -> None:
 
 
 @scenario("administration", "validate_only makes nothing.")
-def create_topics_validate_only(ask: Asking) -> None:
+def create_topics_validate_only(ask: ScenarioBuilder) -> None:
     for version in ask.versions("CreateTopics", 1):
         [t] = names(ask, f"t{version}")
         bind = {"bind": {f"t{version}.id": "topics.0.topic_id"}} if version >= 7 else {}
@@ -140,7 +142,7 @@ def create_topics_validate_only(ask: Asking) -> None:
 
 
 @scenario("administration", "Every version of DeleteTopics, by name.")
-def delete_topics_every_version(ask: Asking) -> None:
+def delete_topics_every_version(ask: ScenarioBuilder) -> None:
     for version in ask.versions("DeleteTopics"):
         t = ask.topic(f"t{version}")
         n = ask.let(f"n{version}", "does-not-exist-<unique>")
@@ -152,7 +154,7 @@ def delete_topics_every_version(ask: Asking) -> None:
 
 
 @scenario("administration", "DeleteTopics: names and ids, twice, both, neither.", DeleteTopics=6)
-def delete_topics_ids(ask: Asking) -> None:
+def delete_topics_ids(ask: ScenarioBuilder) -> None:
     def delete(case: str, *topics: tuple[str | None, str]) -> None:
         body = {"topics": [{"name": name, "topic_id": topic_id} for name, topic_id in topics]}
         ask.request(case, "DeleteTopics", 6, body)
@@ -174,7 +176,7 @@ def delete_topics_ids(ask: Asking) -> None:
 
 
 @scenario("administration", "DeleteTopics by name: twice, illegal, gone.")
-def delete_topics_names(ask: Asking) -> None:
+def delete_topics_names(ask: ScenarioBuilder) -> None:
     t, u = ask.topic("t"), ask.topic("u")
     ask.request("twice", "DeleteTopics", 5, {"topic_names": [t, t]})
     ask.request("twice and another", "DeleteTopics", 5, {"topic_names": [t, u, t]})
@@ -189,7 +191,7 @@ def delete_topics_names(ask: Asking) -> None:
 
 
 @scenario("administration", "A topic of the same name again: it is empty and has another id.")
-def delete_topics_and_again(ask: Asking) -> None:
+def delete_topics_and_again(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(1, 2, 3))
     ask.setup("DeleteTopics", 4, {"topic_names": [t]})
@@ -201,7 +203,7 @@ def delete_topics_and_again(ask: Asking) -> None:
 
 
 @scenario("administration", "Every version of CreatePartitions.")
-def create_partitions_every_version(ask: Asking) -> None:
+def create_partitions_every_version(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     count = 1
     for version in ask.versions("CreatePartitions"):
@@ -214,8 +216,8 @@ def create_partitions_every_version(ask: Asking) -> None:
 
 
 @scenario("administration", "CreatePartitions: counts, assignments, and topics that are not.")
-def create_partitions_errors(ask: Asking) -> None:
-    t, n = ask.topic(partitions=3), ask.nowhere()
+def create_partitions_errors(ask: ScenarioBuilder) -> None:
+    t, n = ask.topic(partitions=3), ask.unknown_topic()
     ask.setup("Metadata", 4, {"topics": [], "allow_auto_topic_creation": False}, bind={"N1": "brokers.0.node_id"})
 
     def grow(case: str, topic: str, count: int, *replicas: list[Any], null: bool = True) -> None:
@@ -244,8 +246,8 @@ def create_partitions_errors(ask: Asking) -> None:
 
 
 @scenario("administration", "DescribeTopicPartitions: names, limits and cursors.", DescribeTopicPartitions=0)
-def describe_topic_partitions(ask: Asking) -> None:
-    t, u, n = ask.topic("t", partitions=3), ask.topic("u", partitions=2), ask.nowhere("zz")
+def describe_topic_partitions(ask: ScenarioBuilder) -> None:
+    t, u, n = ask.topic("t", partitions=3), ask.topic("u", partitions=2), ask.unknown_topic("zz")
 
     def describe(case: str, *topics: str, limit: int = 2000, cursor: tuple[str, int] | None = None) -> None:
         at = cursor and {"topic_name": cursor[0], "partition_index": cursor[1]}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from tests.recorded.asking import Asking, Step, batch, scenario
+from tests.recorded.asking import ScenarioBuilder, Step, batch, scenario
 
 RETRIED = [14, 15, 16, 51]
 NO_ID = 987_654_321
@@ -12,7 +12,7 @@ NO_ID = 987_654_321
 class Coordinated:
     """A transactional id, `$X1` with `$P1` as its producer id; epochs are told each time."""
 
-    def __init__(self, ask: Asking, number: int = 1) -> None:
+    def __init__(self, ask: ScenarioBuilder, number: int = 1) -> None:
         self.ask, self.number = ask, number
         self.id = ask.let(f"X{number}", f"c<unique>.{ask.name}.X{number}")
         self.producer_id = f"$P{number}"
@@ -73,7 +73,7 @@ GROUP = "coordinated_transactions"
 
 
 @scenario(GROUP, "InitProducerId: ids, timeouts, every version.")
-def transactions_init(ask: Asking) -> None:
+def transactions_init(ask: ScenarioBuilder) -> None:
     txn = Coordinated(ask)
     for version in ask.versions("InitProducerId"):
         txn.init(f"v{version} no transactional id", version, "P9", transactional_id=None)
@@ -94,7 +94,7 @@ def transactions_init(ask: Asking) -> None:
 
 
 @scenario(GROUP, "InitProducerId with a producer id and epoch (KIP-360).", InitProducerId=3)
-def transactions_init_again(ask: Asking) -> None:
+def transactions_init_again(ask: ScenarioBuilder) -> None:
     for version in ask.versions("InitProducerId", 3):
         txn = Coordinated(ask, version)
 
@@ -129,7 +129,7 @@ def transactions_init_again(ask: Asking) -> None:
 
 
 @scenario(GROUP, "InitProducerId while a transaction is open: it is aborted, the old epoch is fenced.")
-def transactions_takeover(ask: Asking) -> None:
+def transactions_takeover(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     txn = Coordinated(ask)
     txn.begun()
@@ -157,8 +157,8 @@ def transactions_takeover(ask: Asking) -> None:
 
 
 @scenario(GROUP, "AddPartitionsToTxn: what is refused, and what becomes of the rest.")
-def transactions_add(ask: Asking) -> None:
-    t, u, n = ask.topic("t", 3), ask.topic("u"), ask.nowhere()
+def transactions_add(ask: ScenarioBuilder) -> None:
+    t, u, n = ask.topic("t", 3), ask.topic("u"), ask.unknown_topic()
     for version in ask.versions("AddPartitionsToTxn"):
         txn = Coordinated(ask, version + 1)
         v = {"version": version}
@@ -188,8 +188,8 @@ def transactions_add(ask: Asking) -> None:
 
 
 @scenario(GROUP, "AddPartitionsToTxn as brokers ask it: several at once, and only to verify.", AddPartitionsToTxn=4)
-def transactions_verify(ask: Asking) -> None:
-    t, n = ask.topic("t", 3), ask.nowhere()
+def transactions_verify(ask: ScenarioBuilder) -> None:
+    t, n = ask.topic("t", 3), ask.unknown_topic()
     for version in ask.versions("AddPartitionsToTxn", 4):
         first, second = Coordinated(ask, 10 + version), Coordinated(ask, 20 + version)
         first.begun()
@@ -214,7 +214,7 @@ def transactions_verify(ask: Asking) -> None:
 
 
 @scenario(GROUP, "EndTxn: in every state and version.")
-def transactions_end(ask: Asking) -> None:
+def transactions_end(ask: ScenarioBuilder) -> None:
     t = ask.topic("t")
     for version in ask.versions("EndTxn", 0, 4):
         txn = Coordinated(ask, version + 1)
@@ -242,7 +242,7 @@ def transactions_end(ask: Asking) -> None:
 
 
 @scenario(GROUP, "EndTxn of transactions of version 2: each has an epoch of its own (KIP-890).", ("4.4",), EndTxn=5)
-def transactions_end_epochs(ask: Asking) -> None:
+def transactions_end_epochs(ask: ScenarioBuilder) -> None:
     t = ask.topic("t")
     txn, v = Coordinated(ask), {"version": 5}
     txn.begun()
@@ -275,7 +275,7 @@ def transactions_end_epochs(ask: Asking) -> None:
 
 
 @scenario(GROUP, "Transactions of version 2: partitions and offsets join by being written to.", ("4.4",), EndTxn=5)
-def transactions_implicit(ask: Asking) -> None:
+def transactions_implicit(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     txn = Coordinated(ask)
     txn.begun()
@@ -304,7 +304,7 @@ def transactions_implicit(ask: Asking) -> None:
 
 
 @scenario(GROUP, "Produce within transactions: what has to be there first.")
-def transactions_produce(ask: Asking) -> None:
+def transactions_produce(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     txn = Coordinated(ask)
     txn.begun()
@@ -325,7 +325,7 @@ def transactions_produce(ask: Asking) -> None:
 
 
 @scenario(GROUP, "Produce within a transaction, by who does not take part in it.")
-def transactions_produce_odd(ask: Asking) -> None:
+def transactions_produce_odd(ask: ScenarioBuilder) -> None:
     t = ask.topic("t")
     txn = Coordinated(ask)
     txn.begun()
@@ -343,7 +343,7 @@ def transactions_produce_odd(ask: Asking) -> None:
 
 
 @scenario(GROUP, "A transaction that takes too long is aborted by the coordinator.")
-def transactions_timeout(ask: Asking) -> None:
+def transactions_timeout(ask: ScenarioBuilder) -> None:
     t = ask.topic("t")
     txn = Coordinated(ask)
     txn.begun(transaction_timeout_ms=1000)
@@ -366,8 +366,8 @@ def transactions_timeout(ask: Asking) -> None:
 
 
 @scenario(GROUP, "WriteTxnMarkers, by a client.")
-def transactions_markers(ask: Asking) -> None:
-    t, n = ask.topic("t", 2), ask.nowhere()
+def transactions_markers(ask: ScenarioBuilder) -> None:
+    t, n = ask.topic("t", 2), ask.unknown_topic()
     ask.let("P1", NO_ID)
     for version in ask.versions("WriteTxnMarkers"):
         txn = Coordinated(ask, version + 2)
@@ -409,7 +409,7 @@ def transactions_markers(ask: Asking) -> None:
 
 
 @scenario(GROUP, "ListTransactions and DescribeTransactions: filters, and what is not there.", DescribeTransactions=0)
-def transactions_list(ask: Asking) -> None:
+def transactions_list(ask: ScenarioBuilder) -> None:
     t = ask.topic("t")
     fresh, opened, committed, aborted = (Coordinated(ask, n) for n in (1, 2, 3, 4))
     for txn in (fresh, opened, committed, aborted):

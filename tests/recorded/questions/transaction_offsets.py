@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.recorded.asking import Asking, Step, scenario
+from tests.recorded.asking import ScenarioBuilder, Step, scenario
 
 from .classic_groups import UNKNOWN_MEMBER, Classic
 from .consumer_groups import NOBODY, A, Consumers
@@ -13,7 +13,7 @@ from .transaction_apis import GROUP, NO_ID, Coordinated
 class Sending(Coordinated):
     """A transactional producer that commits offsets for a group."""
 
-    def __init__(self, ask: Asking, group: str, number: int = 1) -> None:
+    def __init__(self, ask: ScenarioBuilder, group: str, number: int = 1) -> None:
         super().__init__(ask, number)
         self.group = group
         self.offsets = Offsets(ask, group)
@@ -43,8 +43,8 @@ class Sending(Coordinated):
 
 
 @scenario(GROUP, "Offsets of a transaction, by who adds them first, in every version.")
-def transactions_offsets(ask: Asking) -> None:
-    t, n = ask.topic("t", 2), ask.nowhere()
+def transactions_offsets(ask: ScenarioBuilder) -> None:
+    t, n = ask.topic("t", 2), ask.unknown_topic()
     for version in ask.versions("TxnOffsetCommit"):
         group = Classic(ask, f"g{version}").id
         txn = Sending(ask, group, version + 1)
@@ -75,7 +75,7 @@ def transactions_offsets(ask: Asking) -> None:
 
 
 @scenario(GROUP, "AddOffsetsToTxn and TxnOffsetCommit: what is refused.")
-def transactions_offsets_refused(ask: Asking) -> None:
+def transactions_offsets_refused(ask: ScenarioBuilder) -> None:
     t = ask.topic("t")
     group = Classic(ask).id
     txn = Sending(ask, group)
@@ -103,7 +103,7 @@ def transactions_offsets_refused(ask: Asking) -> None:
 
 
 @scenario(GROUP, "TxnOffsetCommit by versions, without adding the offsets before.")
-def transactions_offsets_not_added(ask: Asking) -> None:
+def transactions_offsets_not_added(ask: ScenarioBuilder) -> None:
     t = ask.topic("t")
     for version in ask.versions("TxnOffsetCommit"):
         group = Classic(ask, f"g{version}").id
@@ -120,7 +120,7 @@ def transactions_offsets_not_added(ask: Asking) -> None:
 
 
 @scenario(GROUP, "TxnOffsetCommit by members of a classic group.", TxnOffsetCommit=3)
-def transactions_offsets_members(ask: Asking) -> None:
+def transactions_offsets_members(ask: ScenarioBuilder) -> None:
     t = ask.topic("t")
     group = Classic(ask)
     txn = Sending(ask, group.id)
@@ -148,7 +148,7 @@ def transactions_offsets_members(ask: Asking) -> None:
 
 
 @scenario(GROUP, "TxnOffsetCommit by members of a consumer group.", ("4.4",), TxnOffsetCommit=6)
-def transactions_offsets_consumers(ask: Asking) -> None:
+def transactions_offsets_consumers(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     group = Consumers(ask)
     txn = Sending(ask, group.id)
@@ -168,7 +168,7 @@ def transactions_offsets_consumers(ask: Asking) -> None:
 
 
 @scenario(GROUP, "Two transactions for one partition, and commits outside of them.")
-def transactions_offsets_two(ask: Asking) -> None:
+def transactions_offsets_two(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     group = Classic(ask).id
     first, second = Sending(ask, group, 1), Sending(ask, group, 2)

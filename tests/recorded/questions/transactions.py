@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from tests.recorded.asking import LARGE, SMALL, T0, Asking, Step, at, batch, one, record, scenario
+from tests.recorded.asking import LARGE, SMALL, T0, ScenarioBuilder, Step, at, batch, one, record, scenario
 
 BIG = 10_000_000
 WEEK_MS = 604_800_000
@@ -13,7 +13,7 @@ THREE = ("3.9",)
 class Transactional:
     """A transactional producer of one partition; it counts its sequences."""
 
-    def __init__(self, ask: Asking, topic: str, name: str, partition: int = 0) -> None:
+    def __init__(self, ask: ScenarioBuilder, topic: str, name: str, partition: int = 0) -> None:
         self.ask, self.topic, self.name, self.partition = ask, topic, name, partition
         self.fields = ask.transaction(topic, name, (partition,))
         self.sequence = 0
@@ -44,12 +44,14 @@ class Transactional:
         ends_at(self.ask, self.topic, log_end_offset, self.partition)
 
 
-def ends_at(ask: Asking, topic: str, offset: int, partition: int = 0) -> None:
+def ends_at(ask: ScenarioBuilder, topic: str, offset: int, partition: int = 0) -> None:
     body = {"replica_id": -1, "topics": [one(topic, partition_index=partition, timestamp=-1)]}
     ask.until("ListOffsets", 2, body, "topics.0.partitions.0.offset", offset)
 
 
-def fetches(ask: Asking, topic: str, offsets: Iterable[int], *limits: int, note: str = "", version: int = 11) -> None:
+def fetches(
+    ask: ScenarioBuilder, topic: str, offsets: Iterable[int], *limits: int, note: str = "", version: int = 11
+) -> None:
     """Each offset, under both isolation levels and these limits."""
     for offset in offsets:
         for limit in limits or (BIG,):
@@ -59,21 +61,21 @@ def fetches(ask: Asking, topic: str, offsets: Iterable[int], *limits: int, note:
                 ask.fetch(f"offset {offset}{size} {name}{note}", wanted, version=version, isolation_level=level)
 
 
-def stable(ask: Asking, topic: str, note: str) -> None:
+def stable(ask: ScenarioBuilder, topic: str, note: str) -> None:
     """Where the log ends for whom, and where it begins."""
     for timestamp, name in ((-1, "latest"), (-2, "earliest"), (-3, "max timestamp")):
         for level, isolation in enumerate(("uncommitted", "committed")):
             ask.offsets(f"{name} {isolation} {note}", topic, timestamp, 7, isolation_level=level)
 
 
-def producers(ask: Asking, topic: str, case: str) -> None:
+def producers(ask: ScenarioBuilder, topic: str, case: str) -> None:
     """What is known of the producers, but for times."""
     asked = {"topics": [{"name": topic, "partition_indexes": [0]}]}
     ask.request(case, "DescribeProducers", 0, asked)
 
 
 @scenario("transactions", "Aborted, committed and open transactions of three producers, over several segments.")
-def txn_interleaved(ask: Asking) -> None:
+def txn_interleaved(ask: ScenarioBuilder) -> None:
     t = ask.topic(**ask.small_segments())
     first, second, third = (Transactional(ask, t, name) for name in ("X1", "X2", "X3"))
     first.fill(10, 80)  # 0
@@ -104,7 +106,7 @@ def txn_interleaved(ask: Asking) -> None:
 
 
 @scenario("transactions", "Transactions that end in another order than they began: the list is in the markers' order.")
-def txn_other_order(ask: Asking) -> None:
+def txn_other_order(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     first, second, third = (Transactional(ask, t, name) for name in ("X1", "X2", "X3"))
     first.send(10)  # 0
@@ -129,7 +131,7 @@ def txn_other_order(ask: Asking) -> None:
 
 
 @scenario("transactions", "Aborted transactions up to the next entry of the offset index: all, some, or every batch.")
-def txn_index_entries(ask: Asking) -> None:
+def txn_index_entries(ask: ScenarioBuilder) -> None:
     for name, interval, size in (("t", 4096, 10), ("u", 4096, 1500), ("v", 0, 10), ("w", 200, 100)):
         t = ask.topic(name, index_interval_bytes=interval)
         producer = Transactional(ask, t, f"X{'tuvw'.index(name) + 1}")
@@ -147,7 +149,7 @@ def txn_index_entries(ask: Asking) -> None:
 
 
 @scenario("transactions", "Limits over partitions: transactions in both, markers in between.")
-def txn_limits(ask: Asking) -> None:
+def txn_limits(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     for partition in range(2):
         producer = Transactional(ask, t, f"X{partition + 1}", partition)
@@ -169,7 +171,7 @@ def txn_limits(ask: Asking) -> None:
 
 
 @scenario("transactions", "Records deleted inside of an open transaction, which goes on and is aborted.")
-def txn_deleted_open(ask: Asking) -> None:
+def txn_deleted_open(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     producer = Transactional(ask, t, "X1")
     ask.produce(t, batch(5))  # 0
@@ -194,7 +196,7 @@ def txn_deleted_open(ask: Asking) -> None:
 
 
 @scenario("transactions", "Records deleted inside of transactions that have ended, and of one that is still open.")
-def txn_deleted_ended(ask: Asking) -> None:
+def txn_deleted_ended(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     first, second = Transactional(ask, t, "X1"), Transactional(ask, t, "X2")
     first.send(10, 20)  # 0-1
@@ -218,7 +220,7 @@ def txn_deleted_ended(ask: Asking) -> None:
 
 
 @scenario("transactions", "Deletion inside of an open transaction over several segments.")
-def txn_deleted_segments(ask: Asking) -> None:
+def txn_deleted_segments(ask: ScenarioBuilder) -> None:
     t = ask.topic(**ask.small_segments())
     producer = Transactional(ask, t, "X1")
     for n in range(4):
@@ -234,7 +236,7 @@ def txn_deleted_segments(ask: Asking) -> None:
 
 
 @scenario("transactions", "Transactions without records: their markers are all that is in the log.")
-def txn_empty(ask: Asking) -> None:
+def txn_empty(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     first, second = Transactional(ask, t, "X1"), Transactional(ask, t, "X2")
     second.end(False, 1)  # 0
@@ -257,7 +259,7 @@ def txn_empty(ask: Asking) -> None:
 
 
 @scenario("transactions", "The last stable offset in every version of ListOffsets and Fetch.")
-def txn_versions(ask: Asking) -> None:
+def txn_versions(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     aborted, opened = Transactional(ask, t, "X1"), Transactional(ask, t, "X2")
     ask.produce(t, batch(10))  # 0
@@ -284,7 +286,7 @@ def txn_versions(ask: Asking) -> None:
 
 
 @scenario("transactions", "A marker has the time of its making: it begins a segment, and is found by time.")
-def txn_marker_rolls(ask: Asking) -> None:
+def txn_marker_rolls(ask: ScenarioBuilder) -> None:
     t = ask.topic(segment_ms=WEEK_MS)
     producer = Transactional(ask, t, "X1")
     producer.send(10, 20)  # 0-1
@@ -308,7 +310,7 @@ def txn_marker_rolls(ask: Asking) -> None:
 
 
 @scenario("transactions", "Times of the log's making: data and markers alike.")
-def txn_append_time(ask: Asking) -> None:
+def txn_append_time(ask: ScenarioBuilder) -> None:
     t = ask.topic(message_timestamp_type="LogAppendTime")
     producer = Transactional(ask, t, "X1")
     producer.send(10, 20)
@@ -324,7 +326,7 @@ def txn_append_time(ask: Asking) -> None:
 
 
 @scenario("transactions", "Compressed transactions.")
-def txn_codecs(ask: Asking) -> None:
+def txn_codecs(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     producer = Transactional(ask, t, "X1")
     for n, codec in enumerate(("gzip", "snappy", "lz4", "zstd")):
@@ -342,7 +344,7 @@ def txn_codecs(ask: Asking) -> None:
     THREE,
     Fetch=0,
 )
-def txn_down(ask: Asking) -> None:
+def txn_down(ask: ScenarioBuilder) -> None:
     t = ask.topic(segment_bytes=600)
     first, second = Transactional(ask, t, "X1"), Transactional(ask, t, "X2")
     first.send(10, 20)  # 0-1
@@ -367,21 +369,21 @@ def txn_down(ask: Asking) -> None:
             ask.fetch(f"v{version} offset {offset}, deleted to 6", at(t, offset), version=version)
 
 
-def waiting(ask: Asking, name: str, *wanted: Step, version: int = 11, **body: Any) -> None:
+def waiting(ask: ScenarioBuilder, name: str, *wanted: Step, version: int = 11, **body: Any) -> None:
     content = ask.fetching(*wanted, **{"max_wait_ms": 8000, "min_bytes": 1, "isolation_level": 1} | body)
     ask.step("send", id=name, api="Fetch", version=version, body=content, conn=name)
 
 
-def still(ask: Asking, name: str, case: str) -> None:
+def still(ask: ScenarioBuilder, name: str, case: str) -> None:
     ask.step("is_pending", case=case, id=name, conn=name, wait_ms=300)
 
 
-def woken(ask: Asking, name: str, case: str) -> None:
+def woken(ask: ScenarioBuilder, name: str, case: str) -> None:
     ask.step("receive", case=case, id=name, conn=name, timing_max_wait_ms=8000)
 
 
 @scenario("transactions", "What is not stable does not count: a waiting fetch is woken by the end of a transaction.")
-def txn_waits(ask: Asking) -> None:
+def txn_waits(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     first, second = Transactional(ask, t, "X1"), Transactional(ask, t, "X2")
     waiting(ask, "a", at(t))
@@ -408,7 +410,7 @@ def txn_waits(ask: Asking) -> None:
 
 
 @scenario("transactions", "min_bytes under read committed: counted to the last stable offset, over partitions.")
-def txn_min_bytes(ask: Asking) -> None:
+def txn_min_bytes(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     ask.produce(t, batch(10))  # 70 bytes
     ask.produce(t, batch(10), partition=1)
@@ -429,7 +431,7 @@ def txn_min_bytes(ask: Asking) -> None:
 
 
 @scenario("transactions", "A fetch that waits on an older segment than the last stable offset.")
-def txn_waits_in_segments(ask: Asking) -> None:
+def txn_waits_in_segments(ask: ScenarioBuilder) -> None:
     t = ask.topic(segment_ms=WEEK_MS)
     producer = Transactional(ask, t, "X1")
     ask.produce(t, batch(10))  # 0
@@ -447,7 +449,7 @@ def txn_waits_in_segments(ask: Asking) -> None:
 
 
 @scenario("transactions", "Sessions: the last stable offset alone is no news.")
-def txn_sessions(ask: Asking) -> None:
+def txn_sessions(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     producer = Transactional(ask, t, "X1")
     opening = ask.fetching(at(t), at(t, 0, 1), session_id=0, session_epoch=0, isolation_level=1)
@@ -475,7 +477,7 @@ def txn_sessions(ask: Asking) -> None:
 
 
 @scenario("transactions", "What a transactional producer must not send, and what it may.")
-def txn_produce(ask: Asking) -> None:
+def txn_produce(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     producer = Transactional(ask, t, "X1")
     producer.send(10, 20)
@@ -490,7 +492,7 @@ def txn_produce(ask: Asking) -> None:
 
 
 @scenario("transactions", "The first batch of a transaction: with and without the partition in it, under other names.")
-def txn_produce_first(ask: Asking) -> None:
+def txn_produce_first(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     producer = Transactional(ask, t, "X1")
     fields = producer.fields | {"base_sequence": 0}
@@ -516,7 +518,7 @@ def txn_produce_first(ask: Asking) -> None:
 
 
 @scenario("transactions", "A producer that begins anew: what was open is aborted, and the older epoch is refused.")
-def txn_fenced(ask: Asking) -> None:
+def txn_fenced(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     old = Transactional(ask, t, "X1")
     old.send(10)  # 0
