@@ -1,7 +1,8 @@
-"""What real clients see.
+"""Tests with real client libraries.
 
-`drivers/` gives kafka-python, confluent-kafka (librdkafka) and aiokafka one face, so that a claim is written once and
-held against all three; what only one of them can do stands in its own file. `test_steps.py` is the script that all of
-them go through, and it is put to Apache Kafka as well (`make oracle`). `raw.py` is a client that does what no client
-does of itself. Java, Go, Node and kcat have a folder each and run with `make clients`.
+`drivers/` wraps kafka-python, confluent-kafka (librdkafka) and aiokafka in a common interface, so that each test is
+written once and runs with all three; features of a single client are tested in separate files. `test_steps.py` is a
+scenario for all three clients that also runs against Apache Kafka (`make oracle`). `raw.py` is a client that sends
+requests a real client would not send. The clients for Java, Go, Node and kcat are in separate directories and run with
+`make clients`.
 """

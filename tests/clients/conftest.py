@@ -1,4 +1,4 @@
-"""Brokers and clients for the tests of this folder. One broker serves them all; each test has a topic of its own."""
+"""Brokers and clients for the tests in this directory. One broker serves all tests; each test uses its own topics."""
 
 import itertools
 from collections.abc import Iterator
@@ -13,10 +13,10 @@ from .drivers import DRIVERS, Driver
 from .toolchains import Workshop
 
 CONFIG = {"message.max.bytes": str(8 << 20), "log.retention.ms": "-1"}
-"""Tests give their records times of long ago, which retention would take at its next look."""
+"""The tests use record timestamps in the distant past, which time-based retention would delete."""
 
 QUICK = {"group.consumer.heartbeat.interval.ms": "100", "group.consumer.min.heartbeat.interval.ms": "100"}
-"""Members of the new consumer protocol are told by the broker how often to call; every five seconds by default."""
+"""In the new consumer protocol (KIP-848) the broker sets the heartbeat interval; the default is five seconds."""
 
 ASKED = [pytest.param(None, id="kafkalet")]
 ASKED += [pytest.param(release, id=f"kafka-{release}", marks=pytest.mark.oracle) for release in ("3.9", "4.4")]
@@ -27,9 +27,9 @@ _numbers = itertools.count()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what has to fetch another language's packages first, unless it is asked for (`make clients`).
+    """Deselect tests that need packages of another language, unless `-m toolchain` selects them (`make clients`).
 
-    kafka-python leaves sockets open that were connecting when it was closed, or refused; nobody else is told.
+    kafka-python does not close sockets that are still connecting when it is closed or refused; ignore those warnings.
     """
     for item in items:
         if item.path.parent == HERE:
@@ -42,14 +42,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[kafkalet.Broker]:
-    """A broker that serves every version, for the whole run."""
+    """A broker that supports all versions, for the whole session."""
     with kafkalet.Broker(config=CONFIG | QUICK) as broker:
         yield broker
 
 
 @pytest.fixture(scope="session", params=ASKED)
 def bootstrap(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Where a broker listens that is asked from outside alone: kafkalet, and Apache Kafka itself with `-m oracle`."""
+    """The address of a broker that tests use over the network only: kafkalet or, with `-m oracle`, Apache Kafka."""
     release = request.param
     if release is None:
         yield request.getfixturevalue("kafka").bootstrap_servers
@@ -62,7 +62,7 @@ def bootstrap(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def topic(kafka: kafkalet.Broker) -> str:
-    """A topic with three partitions that nobody else uses."""
+    """A new topic with three partitions."""
     name = f"topic-{next(_numbers)}"
     kafka.create_topic(name, partitions=3)
     return name
@@ -75,7 +75,7 @@ def driver_type(request: pytest.FixtureRequest) -> type[Driver]:
 
 @pytest.fixture
 def client(driver_type: type[Driver], kafka: kafkalet.Broker) -> Iterator[Driver]:
-    """Each of the three clients in turn."""
+    """A client of each of the three libraries in turn."""
     driver = driver_type(kafka.bootstrap_servers)
     yield driver
     driver.close()
@@ -83,5 +83,5 @@ def client(driver_type: type[Driver], kafka: kafkalet.Broker) -> Iterator[Driver
 
 @pytest.fixture(scope="session")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
-    """What builds programs of other languages."""
+    """Builds and runs programs in other languages."""
     return Workshop(tmp_path_factory.mktemp("toolchains"))

@@ -1,8 +1,8 @@
-"""A member of a group that lives until it is killed.
+"""A consumer group member that polls until it is killed.
 
     python -m tests.clients.doomed CLIENT[/consumer] SERVERS GROUP TOPIC
 
-With `/consumer` it speaks the new consumer protocol, in which the broker sets the session's length.
+With `/consumer` it uses the new consumer protocol, in which the broker sets the session timeout.
 """
 
 import sys
@@ -22,7 +22,7 @@ def main(client: str, servers: str, group: str, topic: str) -> None:
 
 
 SESSION_TIMEOUT_MS = 600
-"""After what silence its partitions go to others."""
+"""The session timeout of a classic member, in milliseconds."""
 
 if __name__ == "__main__":
     main(*sys.argv[1:])

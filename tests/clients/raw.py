@@ -1,6 +1,6 @@
-"""A member of a classic group that is spelled out request by request: what no client does of itself, it may do.
+"""A classic group member that sends each request explicitly, including sequences that no client sends.
 
-It speaks for one topic and holds no opinion: whoever leads may assign what it likes, by range or round robin.
+It subscribes to one topic. The leader may assign any partitions; it supports the protocols range and roundrobin.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ GROUP, TRANSACTION = 0, 1
 REBALANCE_IN_PROGRESS = 27
 MEMBER_ID_REQUIRED = 79
 NOT_THERE_YET = (14, 15, 16)
-"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: ask again."""
+"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: retriable errors."""
 
 
 def connect(server: str) -> Connection:
@@ -23,7 +23,7 @@ def connect(server: str) -> Connection:
 
 
 def coordinator(bootstrap: str, key: str, key_type: int = GROUP) -> Connection:
-    """A connection to the broker that coordinates a group or a transactional id."""
+    """Connect to the coordinator of a group or transactional id."""
     with contextlib.closing(connect(bootstrap.split(",", maxsplit=1)[0])) as asked:
         body = {"key_type": key_type, "coordinator_keys": [key]}
         while (found := asked.ask("FindCoordinator", 4, body)["coordinators"][0])["error_code"] in NOT_THERE_YET:
@@ -33,7 +33,7 @@ def coordinator(bootstrap: str, key: str, key_type: int = GROUP) -> Connection:
 
 
 class RawMember:
-    """A member with a connection of its own. Answers are given as they came, errors included."""
+    """A group member with its own connection. Responses are returned unchanged, errors included."""
 
     def __init__(self, bootstrap: str, group: str, topic: str, session_timeout_ms: int = 10_000) -> None:
         self.connection = coordinator(bootstrap, group)
@@ -43,13 +43,13 @@ class RawMember:
         self._waiting = 0
 
     def close(self) -> None:
-        """Say nothing more: the group finds out when the session ends."""
+        """Close the connection without leaving the group; the session will expire."""
         self.connection.close()
 
     # Joining
 
     def send_join(self) -> None:
-        """Ask to join, or to join again; with a member id that the broker gave out, where it insists."""
+        """Send JoinGroup; a new member first obtains a member id from the broker."""
         metadata = {"subscription": {"version": 0, "topics": [self.topic]}}
         body = {
             "group_id": self.group,
@@ -67,18 +67,18 @@ class RawMember:
         self._waiting = self.connection.send("JoinGroup", 7, body)
 
     def joined(self) -> Plain:
-        """The answer to `send_join`, which may take until all others have joined too."""
+        """Return the answer to `send_join`, which is sent when all members have joined."""
         answer = self.connection.receive(self._waiting)
         if answer["error_code"] == 0:
             self.generation = answer["generation_id"]
         return answer
 
     def is_answered(self) -> bool:
-        """Whether what it waits for has come, or comes in a moment."""
+        """Return whether the outstanding answer has arrived, waiting for a moment."""
         return self.connection.has_answer(self._waiting, 0.002)
 
     def send_sync(self, assignments: dict[str, Sequence[int]] | None = None, **more: Any) -> None:
-        """Ask for the assignment, or, as the leader, tell all of theirs."""
+        """Send SyncGroup; the leader passes the assignments of all members."""
         given = [
             {"member_id": member_id, "assignment": self.assignment(partitions)}
             for member_id, partitions in (assignments or {}).items()
@@ -93,7 +93,7 @@ class RawMember:
     def synced(self) -> Plain:
         return self.connection.receive(self._waiting)
 
-    # Living
+    # Membership
 
     def _identity(self) -> Plain:
         return {"group_id": self.group, "generation_id": self.generation, "member_id": self.member_id}
@@ -103,7 +103,7 @@ class RawMember:
         return code
 
     def send_commit(self, offsets: dict[int, int], **more: Any) -> None:
-        """Commit, and do not wait for the answer."""
+        """Send OffsetCommit without waiting for the answer."""
         partitions = [{"partition_index": index, "committed_offset": offset} for index, offset in offsets.items()]
         identity = {
             "group_id": self.group,
@@ -114,7 +114,7 @@ class RawMember:
         self._waiting = self.connection.send("OffsetCommit", 8, body)
 
     def was_committed(self) -> set[int]:
-        """The error codes of all partitions."""
+        """Return the error codes of all partitions in the answer to `send_commit`."""
         topics = self.connection.receive(self._waiting)["topics"]
         return {partition["error_code"] for topic in topics for partition in topic["partitions"]}
 
@@ -130,7 +130,7 @@ class RawMember:
 
 
 def committed(bootstrap: str, group: str, topic: str) -> dict[int, int]:
-    """All offsets that a group has committed of a topic."""
+    """Return all offsets that a group has committed for a topic."""
     with contextlib.closing(coordinator(bootstrap, group)) as asked:
         answer = asked.ask("OffsetFetch", 7, {"group_id": group, "topics": None, "require_stable": False})
     assert answer["error_code"] == 0, answer
@@ -144,7 +144,7 @@ def committed(bootstrap: str, group: str, topic: str) -> dict[int, int]:
 
 @contextlib.contextmanager
 def form_group(bootstrap: str, group: str, topic: str, count: int) -> Iterator[list[RawMember]]:
-    """A group of so many members, all of one generation; the first in the list leads it."""
+    """Form a group of `count` members in one generation; the first in the list is the leader."""
     members = [RawMember(bootstrap, group, topic) for _ in range(count)]
     try:
         rebalance(members)
@@ -155,7 +155,7 @@ def form_group(bootstrap: str, group: str, topic: str, count: int) -> Iterator[l
 
 
 def rebalance(members: list[RawMember]) -> list[list[int]]:
-    """Let all join and share three partitions round robin; what each was told. The leader comes to the front."""
+    """Let all members join and share three partitions; return the assignments. The leader is moved to the front."""
     for member in members:
         member.send_join()
     answers: dict[str, Plain] = {}
@@ -165,7 +165,7 @@ def rebalance(members: list[RawMember]) -> list[list[int]]:
         answers |= {member.member_id: member.joined() for member in waiting if member not in still}
         for member in members:
             if still and member not in still and member.heartbeat() == REBALANCE_IN_PROGRESS:
-                member.send_join()  # it was in a generation before the others came
+                member.send_join()  # a member of the previous generation has to rejoin
                 still.append(member)
         waiting = still
     return share(members, answers)

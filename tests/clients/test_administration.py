@@ -1,4 +1,4 @@
-"""What administrators of a cluster do by the admin client of kafka-python, and how clients take quotas."""
+"""Administration with kafka-python's admin client, and clients under quotas."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,7 +22,7 @@ import kafkalet
 
 PARTITION = TopicPartition("t", 0)
 SHORT = {"quota.window.num": "3"}
-"""Quotas look back at three seconds only, so that nobody rests for long."""
+"""Limit the quota window to three seconds, so that throttled clients do not wait long."""
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def admin(cluster: kafkalet.Cluster) -> Iterator[Any]:
     admin.close()
 
 
-def test_replicas_are_moved_and_leaders_elected(cluster: kafkalet.Cluster, admin: Any) -> None:
+def test_replicas_are_reassigned_and_leaders_elected(cluster: kafkalet.Cluster, admin: Any) -> None:
     admin.alter_partition_reassignments({PARTITION: [3, 1]})
     assert not admin.list_partition_reassignments()
     state = cluster.server.metadata.topics["t"].partitions[0]
@@ -57,20 +57,20 @@ def test_features_are_described_and_changed(cluster: kafkalet.Cluster, admin: An
     assert "transaction.version" in str(admin.describe_features())
 
 
-def test_groups_have_properties_that_are_listed(admin: Any) -> None:
+def test_group_configs_are_listed(admin: Any) -> None:
     group = ConfigResource("GROUP", "g", configs={"consumer.session.timeout.ms": "50000"})
     admin.alter_configs([group])
     assert "'g'" in str(admin.list_config_resources([ConfigResourceType["GROUP"]]))
 
 
-def test_the_quorum_and_the_directories_are_told(cluster: kafkalet.Cluster, admin: Any) -> None:
+def test_quorum_is_described_and_log_directories_are_altered(cluster: kafkalet.Cluster, admin: Any) -> None:
     assert "'leader_id': 1" in str(admin.describe_metadata_quorum())
     replica = TopicPartitionReplica("t", 0, 1)
     assert admin.alter_replica_log_dirs({replica: cluster.server.nodes[1].directory.path})
 
 
 def with_quota(cluster: kafkalet.Cluster, key: str, value: float) -> None:
-    """As AlterClientQuotas does; neither client has it."""
+    """Set a quota for all users directly; neither client supports AlterClientQuotas."""
 
     def change() -> None:
         cluster.server.metadata.client_quotas[frozenset({("user", "ANONYMOUS")})] = {key: value}
@@ -80,7 +80,7 @@ def with_quota(cluster: kafkalet.Cluster, key: str, value: float) -> None:
     cluster.server.call(change)
 
 
-def test_a_producer_of_librdkafka_hears_how_long_it_is_throttled(cluster: kafkalet.Cluster) -> None:
+def test_librdkafka_producer_over_quota_gets_throttle_time(cluster: kafkalet.Cluster) -> None:
     with_quota(cluster, "producer_byte_rate", 60_000.0)
     events: list[Any] = []
     producer = confluent_kafka.Producer(
@@ -93,7 +93,7 @@ def test_a_producer_of_librdkafka_hears_how_long_it_is_throttled(cluster: kafkal
     assert cluster.log("t").high_watermark == 5
 
 
-def test_a_consumer_that_is_throttled_reads_everything_in_the_end(cluster: kafkalet.Cluster) -> None:
+def test_throttled_consumer_reads_all_records(cluster: kafkalet.Cluster) -> None:
     producer = KafkaProducer(bootstrap_servers=cluster.bootstrap_servers, linger_ms=0)
     for _ in range(6):
         producer.send("t", b"x" * 50_000).get(10)

@@ -1,4 +1,4 @@
-"""aiokafka in the event loop in which the broker runs too."""
+"""aiokafka in the same event loop as the broker."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -35,7 +35,7 @@ async def consumer(broker: kafkalet.Broker) -> AsyncIterator[AIOKafkaConsumer]:
         yield started
 
 
-async def test_what_is_sent_is_in_the_log_at_once(broker: kafkalet.Broker, producer: AIOKafkaProducer) -> None:
+async def test_sent_record_is_in_the_log(broker: kafkalet.Broker, producer: AIOKafkaProducer) -> None:
     sent = await producer.send_and_wait("t", b"v", partition=0, timestamp_ms=1000)
     assert (sent.offset, broker.log("t", 0).high_watermark) == (0, 1)
 
@@ -49,7 +49,7 @@ async def test_offsets(broker: kafkalet.Broker, producer: AIOKafkaProducer, cons
     assert found == {PARTITION: (1, 2000), WHOLE: None}
 
 
-async def test_a_waiting_consumer_gets_what_comes(producer: AIOKafkaProducer, consumer: AIOKafkaConsumer) -> None:
+async def test_waiting_consumer_gets_new_record(producer: AIOKafkaProducer, consumer: AIOKafkaConsumer) -> None:
     consumer.seek(PARTITION, 0)
     waiting = asyncio.create_task(consumer.getone())
     await producer.send_and_wait("t", b"new", partition=0)
@@ -68,7 +68,7 @@ async def test_iterating(producer: AIOKafkaProducer, consumer: AIOKafkaConsumer)
     assert seen == list(range(50))
 
 
-async def test_beyond_the_end_is_out_of_range(consumer: AIOKafkaConsumer) -> None:
+async def test_fetch_beyond_log_end_is_out_of_range(consumer: AIOKafkaConsumer) -> None:
     consumer.seek(PARTITION, 42)
     with pytest.raises(OffsetOutOfRangeError):
         await asyncio.wait_for(consumer.getone(), 10)
@@ -84,7 +84,7 @@ async def test_seeking_to_the_ends(producer: AIOKafkaProducer, consumer: AIOKafk
     assert consumer.highwater(PARTITION) == 2
 
 
-async def test_an_idempotent_producer_under_load(broker: kafkalet.Broker) -> None:
+async def test_idempotent_producer_under_load_keeps_order(broker: kafkalet.Broker) -> None:
     async with AIOKafkaProducer(
         bootstrap_servers=broker.bootstrap_servers, enable_idempotence=True, max_batch_size=2000
     ) as producer:

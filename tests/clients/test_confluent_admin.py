@@ -1,4 +1,4 @@
-"""librdkafka's admin client, beyond the common script: groups and their offsets, partitions, configs, elections."""
+"""librdkafka's admin client beyond test_steps.py: groups and their offsets, partitions, configs and elections."""
 
 import itertools
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def topic(client: ConfluentKafka, name: str) -> str:
 
 @pytest.fixture
 def empty_group(client: ConfluentKafka, topic: str, name: str) -> str:
-    """A group whose only member has left; it committed offset 3 of partition 0."""
+    """A group whose only member has left after committing offset 3 of partition 0."""
     client.produce(topic, 0, [Row(n, b"v") for n in range(5)])
     member = client.member(name, topic)
     take(member, 5)
@@ -81,7 +81,7 @@ def test_offsets_of_an_empty_group_are_altered(client: ConfluentKafka, topic: st
     assert [message.offset for _, message in take(client.member(empty_group, topic), 4)] == [1, 2, 3, 4]
 
 
-def test_offsets_of_a_group_that_works_are_not_altered(client: ConfluentKafka, topic: str, name: str) -> None:
+def test_offsets_of_active_group_cannot_be_altered(client: ConfluentKafka, topic: str, name: str) -> None:
     member = client.member(name, topic)
     until(shared(member), member)
     [altered] = alter(client.admin, name, TopicPartition(topic, 0, 1))
@@ -123,8 +123,8 @@ def test_members_are_described(client: ConfluentKafka, topic: str, name: str) ->
     assert found.type == ConsumerGroupType.CLASSIC
 
 
-def test_a_group_that_never_was_is_described_as_one_that_is_gone(admin: AdminClient, name: str) -> None:
-    """GROUP_ID_NOT_FOUND since Kafka 4.0 (KIP-1043), the state Dead before."""
+def test_unknown_group_is_described_as_deleted_group(admin: AdminClient, name: str) -> None:
+    """Since Kafka 4.0 (KIP-1043) the answer is GROUP_ID_NOT_FOUND; before, it was the state Dead."""
     future = admin.describe_consumer_groups([name])[name]
     refusal = future.exception(PATIENCE_S)
     if refusal is None:
@@ -133,7 +133,7 @@ def test_a_group_that_never_was_is_described_as_one_that_is_gone(admin: AdminCli
         assert refusal.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND
 
 
-def test_groups_are_deleted_several_at_once(client: ConfluentKafka, topic: str, name: str) -> None:
+def test_several_groups_are_deleted_in_one_request(client: ConfluentKafka, topic: str, name: str) -> None:
     groups = [f"{name}-{n}" for n in range(3)]
     for group in groups[:2]:
         alter(client.admin, group, TopicPartition(topic, 0, 1))
@@ -153,7 +153,7 @@ def test_partitions_are_added(client: ConfluentKafka, topic: str) -> None:
     until(lambda: sorted(client.describe_topic(topic)) == [0, 1, 2, 3, 4])
 
 
-def test_validation_alone_creates_nothing(client: ConfluentKafka, name: str) -> None:
+def test_validate_only_creates_no_topic(client: ConfluentKafka, name: str) -> None:
     client.admin.create_topics([NewTopic(name, 1)], validate_only=True)[name].result(PATIENCE_S)
     with pytest.raises(KafkaException) as refusal:
         client.admin.create_topics([NewTopic(name, 1, config={"no.such": "1"})], validate_only=True)[name].result()
@@ -176,7 +176,7 @@ def test_topics_have_ids(admin: AdminClient, topic: str) -> None:
 # Configs
 
 
-def test_configs_are_altered_bit_by_bit(client: ConfluentKafka, topic: str) -> None:
+def test_configs_are_altered_incrementally(client: ConfluentKafka, topic: str) -> None:
     def change(name: str, value: str | None, operation: AlterConfigOpType) -> None:
         entry = ConfigEntry(name, value, incremental_operation=operation)
         resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
@@ -193,7 +193,7 @@ def test_configs_are_altered_bit_by_bit(client: ConfluentKafka, topic: str) -> N
     until(lambda: client.describe_config(topic)["retention.ms"] == usual)
 
 
-def test_configs_tell_where_they_come_from(admin: AdminClient, client: ConfluentKafka, name: str) -> None:
+def test_configs_have_sources_and_synonyms(admin: AdminClient, client: ConfluentKafka, name: str) -> None:
     client.create_topic(name, 1, {"max.message.bytes": "60000"})
     until(lambda: name in client.list_topics())
     resource = ConfigResource(ResourceType.TOPIC, name)
@@ -214,13 +214,13 @@ def test_brokers_have_configs(admin: AdminClient, client: ConfluentKafka) -> Non
 # Offsets, elections
 
 
-def test_offsets_are_listed_of_several_partitions(client: ConfluentKafka, topic: str) -> None:
+def test_offsets_of_several_partitions_are_listed(client: ConfluentKafka, topic: str) -> None:
     client.produce(topic, 0, [Row(1000, b"a"), Row(3000, b"b"), Row(2000, b"c")])
     specs = {0: OffsetSpec.max_timestamp(), 1: OffsetSpec.latest(), 2: OffsetSpec.earliest()}
     assert client.list_offsets(topic, specs) == {0: Found(1, 3000), 1: Found(0, -1), 2: Found(0, -1)}
 
 
-def test_the_preferred_leader_already_leads(admin: AdminClient, topic: str) -> None:
+def test_election_of_current_leader_is_not_needed(admin: AdminClient, topic: str) -> None:
     asked = [TopicPartition(topic, 0), TopicPartition(topic, 99)]
     found = admin.elect_leaders(ElectionType.PREFERRED, asked).result(PATIENCE_S)
     codes = {each.partition: error.code() for each, error in found.items()}

@@ -1,5 +1,5 @@
-"""What librdkafka does in groups beyond the common script: the new consumer protocol (KIP-848), static members
-(KIP-345), and the incremental cooperative assignor (KIP-429).
+"""librdkafka in consumer groups beyond test_steps.py: the new consumer protocol (KIP-848), static members (KIP-345),
+and the incremental cooperative assignor (KIP-429).
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from .waiting import shared, take, until
 
 FENCED_INSTANCE_ID = 82
 FATAL = -150
-"""librdkafka's _FATAL: a consumer that was fenced is of no more use."""
+"""librdkafka's _FATAL: a fenced consumer cannot be used any more."""
 
 CONSUMER = {"group_protocol": "consumer"}
 COOPERATIVE = {"partition_assignment_strategy": "cooperative-sticky"}
@@ -45,17 +45,17 @@ def topic(client: ConfluentKafka, name: str) -> str:
 @pytest.fixture
 def _new_protocol(request: pytest.FixtureRequest) -> None:
     if "kafka-3.9" in request.node.callspec.id:
-        pytest.skip("Kafka 3.9 has the new consumer protocol only as a preview, switched off")
+        pytest.skip("Kafka 3.9 has the new consumer protocol as a preview only, disabled by default")
 
 
 def kind_of(admin: AdminClient, group: str) -> str:
-    """classic or consumer."""
+    """Return the type of a group: classic or consumer."""
     [kind] = [each.type for each in admin.list_consumer_groups().result(PATIENCE_S).valid if each.group_id == group]
     return str(kind.name.lower())
 
 
-def heedless(condition: Callable[[], bool], member: ConfluentMember) -> Callable[[], bool]:
-    """The condition, seen by a member that does not mind being told that a topic is not there."""
+def polling_and_ignoring_errors(condition: Callable[[], bool], member: ConfluentMember) -> Callable[[], bool]:
+    """Wrap a condition so that checking it polls the member and ignores errors such as a missing topic."""
 
     def look() -> bool:
         with contextlib.suppress(Refused):
@@ -88,13 +88,13 @@ class TestConsumerProtocol:
         until(lambda: client.describe_group(name).state == "Stable", first, second)
         assert client.describe_group(name).assignor == assignor
 
-    def test_who_leaves_gives_its_partitions_back(self, client: ConfluentKafka, topic: str, name: str) -> None:
+    def test_partitions_of_leaving_member_are_reassigned(self, client: ConfluentKafka, topic: str, name: str) -> None:
         first, second = client.member(name, topic, **CONSUMER), client.member(name, topic, **CONSUMER)
         until(shared(first, second), first, second)
         first.close()
         until(shared(second), second)
 
-    def test_a_group_goes_on_where_it_committed(self, client: ConfluentKafka, topic: str, name: str) -> None:
+    def test_group_resumes_at_committed_offsets(self, client: ConfluentKafka, topic: str, name: str) -> None:
         client.produce(topic, 1, [Row(n, b"%d" % n) for n in range(10)])
         member = client.member(name, topic, **CONSUMER)
         assert len(take(member, 10)) == 10
@@ -104,7 +104,7 @@ class TestConsumerProtocol:
         successor = client.member(name, topic, **CONSUMER)
         assert [message.offset for _, message in take(successor, 4)] == [6, 7, 8, 9]
 
-    def test_a_pattern_finds_its_topics(self, client: ConfluentKafka, name: str) -> None:
+    def test_pattern_subscribes_to_matching_topics(self, client: ConfluentKafka, name: str) -> None:
         topics = {f"{name}-{letter}" for letter in "acd"}
         for each in topics:
             client.create_topic(each, 1)
@@ -113,34 +113,34 @@ class TestConsumerProtocol:
         until(lambda: len(member.consumer.assignment()) == 2, member)
         assert {partition.topic for partition in member.consumer.assignment()} == {f"{name}-a", f"{name}-c"}
 
-    def test_partitions_that_are_added_are_shared_too(self, client: ConfluentKafka, topic: str, name: str) -> None:
+    def test_added_partitions_are_assigned(self, client: ConfluentKafka, topic: str, name: str) -> None:
         first, second = client.member(name, topic, **CONSUMER), client.member(name, topic, **CONSUMER)
         until(shared(first, second), first, second)
         client.admin.create_partitions([NewPartitions(topic, 6)])[topic].result(PATIENCE_S)
         until(lambda: len(first.assignment()) == len(second.assignment()) == 3, first, second)
         assert first.assignment() | second.assignment() == set(range(6))
 
-    def test_a_topic_that_comes_later_is_assigned_when_it_comes(self, client: ConfluentKafka, name: str) -> None:
+    def test_topic_created_after_subscription_is_assigned(self, client: ConfluentKafka, name: str) -> None:
         member = client.member(name, name, **CONSUMER)
-        until(heedless(lambda: client.describe_group(name).state == "Stable", member))
+        until(polling_and_ignoring_errors(lambda: client.describe_group(name).state == "Stable", member))
         client.create_topic(name, 3)
-        until(heedless(shared(member), member))
+        until(polling_and_ignoring_errors(shared(member), member))
 
-    def test_a_topic_that_goes_is_taken_from_its_members(self, client: ConfluentKafka, topic: str, name: str) -> None:
+    def test_deleted_topic_is_revoked(self, client: ConfluentKafka, topic: str, name: str) -> None:
         client.create_topic(f"{name}-stays", 1)
         until(lambda: f"{name}-stays" in client.list_topics())
         member = client.member(name, f"^{name}($|-stays)", **CONSUMER)
         until(lambda: len(member.consumer.assignment()) == 4, member)
         client.delete_topic(topic)
-        until(heedless(lambda: len(member.consumer.assignment()) == 1, member))
+        until(polling_and_ignoring_errors(lambda: len(member.consumer.assignment()) == 1, member))
 
-    def test_a_pattern_that_is_none_to_the_broker_is_refused(self, client: ConfluentKafka, name: str) -> None:
-        """RE2 refers back to no group; librdkafka lets it pass."""
+    def test_invalid_pattern_is_rejected(self, client: ConfluentKafka, name: str) -> None:
+        """RE2 does not support backreferences; librdkafka does not check the pattern."""
         member = client.member(name, r"^(a)\1", **CONSUMER)
         with pytest.raises(Refused, match="The regular expression is not valid"):
             until(lambda: False, member)
 
-    def test_a_static_member_comes_back_to_its_partitions(self, client: ConfluentKafka, topic: str, name: str) -> None:
+    def test_static_member_gets_its_partitions_back(self, client: ConfluentKafka, topic: str, name: str) -> None:
         first = client.member(name, topic, **CONSUMER, group_instance_id="first")
         second = client.member(name, topic, **CONSUMER, group_instance_id="second")
         until(shared(first, second), first, second)
@@ -150,7 +150,7 @@ class TestConsumerProtocol:
         again = client.member(name, topic, **CONSUMER, group_instance_id="first")
         until(lambda: again.assignment() == before, again, second)
 
-    def test_a_classic_member_moves_an_empty_group_back(self, client: ConfluentKafka, topic: str, name: str) -> None:
+    def test_classic_member_converts_empty_consumer_group(self, client: ConfluentKafka, topic: str, name: str) -> None:
         member = client.member(name, topic, **CONSUMER)
         until(shared(member), member)
         member.commit({0: 5})
@@ -161,7 +161,7 @@ class TestConsumerProtocol:
         assert classic.committed([0]) == [5]
 
     def test_members_of_both_protocols_share_a_group(self, client: ConfluentKafka, topic: str, name: str) -> None:
-        """It migrates while it works, and back when the last member of the new protocol has left."""
+        """The group migrates while it is in use, and back when the last member of the new protocol has left."""
         classic = client.member(name, topic)
         until(shared(classic), classic)
         new = client.member(name, topic, **CONSUMER)
@@ -175,7 +175,7 @@ class TestConsumerProtocol:
 # Static members
 
 
-def test_a_static_member_comes_back_without_a_rebalance(client: ConfluentKafka, topic: str, name: str) -> None:
+def test_static_member_returns_without_rebalance(client: ConfluentKafka, topic: str, name: str) -> None:
     first = client.member(name, topic, group_instance_id="first")
     second = client.member(name, topic, group_instance_id="second")
     until(shared(first, second), first, second)
@@ -186,7 +186,7 @@ def test_a_static_member_comes_back_without_a_rebalance(client: ConfluentKafka, 
     assert second.assignment() == others
 
 
-def test_of_two_with_one_instance_id_the_older_is_fenced(client: ConfluentKafka, topic: str, name: str) -> None:
+def test_second_member_with_instance_id_fences_the_first(client: ConfluentKafka, topic: str, name: str) -> None:
     older = client.member(name, topic, group_instance_id="same")
     until(shared(older), older)
     newer = client.member(name, topic, group_instance_id="same")
@@ -199,18 +199,18 @@ def test_of_two_with_one_instance_id_the_older_is_fenced(client: ConfluentKafka,
 # Cooperative members
 
 
-def test_cooperative_members_keep_what_does_not_move(client: ConfluentKafka, topic: str, name: str) -> None:
+def test_cooperative_member_keeps_partitions_that_do_not_move(client: ConfluentKafka, topic: str, name: str) -> None:
     first = client.member(name, topic, **COOPERATIVE)
     revoked: list[int] = []
     first.consumer.subscribe([topic], on_revoke=lambda _, gone: revoked.extend(each.partition for each in gone))
     until(shared(first), first)
     second = client.member(name, topic, **COOPERATIVE)
     until(shared(first, second), first, second)
-    assert set(revoked) == second.assignment(), "nothing else was taken from it"
+    assert set(revoked) == second.assignment(), "only partitions that moved were revoked"
     assert client.describe_group(name).assignor == "cooperative-sticky"
 
 
-def test_eager_and_cooperative_members_do_not_agree(client: ConfluentKafka, topic: str, name: str) -> None:
+def test_cooperative_member_cannot_join_eager_group(client: ConfluentKafka, topic: str, name: str) -> None:
     first = client.member(name, topic, partition_assignment_strategy="range")
     until(shared(first), first)
     second = client.member(name, topic, **COOPERATIVE)
@@ -222,7 +222,7 @@ def test_eager_and_cooperative_members_do_not_agree(client: ConfluentKafka, topi
 # Auto-commit
 
 
-def test_what_was_read_is_committed_on_closing(client: ConfluentKafka, topic: str, name: str) -> None:
+def test_auto_commit_commits_polled_records_on_close(client: ConfluentKafka, topic: str, name: str) -> None:
     client.produce(topic, 0, [Row(n, b"%d" % n) for n in range(4)])
     member = client.member(name, topic, enable_auto_commit=True)
     take(member, 4)

@@ -1,4 +1,4 @@
-"""What only confluent-kafka (librdkafka) asks: watermarks, lookups by its consumer, offsets by its admin client."""
+"""Features of confluent-kafka (librdkafka) only: watermarks, lookups by its consumer, offsets by its admin client."""
 
 import contextlib
 import time
@@ -29,7 +29,7 @@ def consumer(client: ConfluentKafka) -> Iterator[Consumer]:
 
 @pytest.fixture
 def filled(kafka: kafkalet.Broker, topic: str) -> str:
-    """Ten records a second apart, in two batches."""
+    """A topic with ten records, one second apart, in two batches."""
     rows = numbered((1000 * n, None, b"%d" % n, ()) for n in range(10))
     kafka.produce(topic, 0, build_batch(rows[:6]))
     kafka.produce(topic, 0, build_batch(numbered(row[1:] for row in rows[6:])))
@@ -42,8 +42,8 @@ def test_watermarks(consumer: Consumer, filled: str) -> None:
 
 
 @pytest.mark.parametrize(("time", "offset"), [(0, 0), (2500, 3), (9000, 9), (9001, -1)])
-def test_the_consumers_lookup_by_time(consumer: Consumer, filled: str, time: int, offset: int) -> None:
-    """Nothing found is its OFFSET_END."""
+def test_consumer_looks_up_offset_by_time(consumer: Consumer, filled: str, time: int, offset: int) -> None:
+    """If no record is found, the offset is librdkafka's OFFSET_END."""
     [found] = consumer.offsets_for_times([TopicPartition(filled, 0, time)], PATIENCE_S)
     assert (found.offset, found.error) == (offset, None)
 
@@ -61,12 +61,12 @@ def test_the_record_with_the_largest_timestamp(client: ConfluentKafka, kafka: ka
     assert client.list_offsets(topic, {0: OffsetSpec.max_timestamp()}) == {0: Found(1, 30)}
 
 
-def test_special_times_carry_no_timestamp(client: ConfluentKafka, filled: str) -> None:
+def test_earliest_and_latest_offsets_have_no_timestamp(client: ConfluentKafka, filled: str) -> None:
     assert client.list_offsets(filled, {0: OffsetSpec.earliest()}) == {0: Found(0, -1)}
     assert client.list_offsets(filled, {0: OffsetSpec.latest()}, "read_committed") == {0: Found(10, -1)}
 
 
-def test_the_end_of_a_partition_is_told_once_it_is_reached(consumer: Consumer, filled: str) -> None:
+def test_consumer_reports_partition_end_once(consumer: Consumer, filled: str) -> None:
     consumer.assign([TopicPartition(filled, 0, 8)])
     found = consumer.consume(3, PATIENCE_S)
     assert [(message.offset(), message.error() and message.error().code()) for message in found] == [
@@ -100,15 +100,15 @@ def test_an_idempotent_producer_keeps_the_order_over_many_requests(
     ]
 
 
-def test_a_producer_without_acks_finds_out_that_its_connection_closed(kafka: kafkalet.Broker) -> None:
-    """All that an error can do to acks=0: the next record goes over a new connection."""
+def test_producer_with_acks_0_continues_after_closed_connection(kafka: kafkalet.Broker) -> None:
+    """With acks=0 an error closes the connection; later records use a new one."""
     kafka.create_topic("unforgiving", 1, config={"max.message.bytes": "500"})
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "acks": 0, "log_level": 0})
     producer.produce("unforgiving", b"x" * 1000)
     producer.flush(PATIENCE_S)
     log = kafka.log("unforgiving")
     until = time.monotonic() + PATIENCE_S
-    while log.log_end_offset == 0 and time.monotonic() < until:  # what it sends before it finds out is lost
+    while log.log_end_offset == 0 and time.monotonic() < until:  # records sent before it notices are lost
         producer.produce("unforgiving", b"y")
         assert producer.flush(PATIENCE_S) == 0
     client = ConfluentKafka(kafka.bootstrap_servers)

@@ -1,4 +1,4 @@
-"""Consuming by assignment: from the beginning, an offset, a time; beyond the end; under both isolation levels."""
+"""Consuming by assignment: from the beginning, an offset or a timestamp, out of range, and by isolation level."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from .drivers import Driver, Refused, Row, messages
 
 OFFSET_OUT_OF_RANGE = 1
 AUTO_OFFSET_RESET = -140
-"""What librdkafka makes of an offset out of range that it may not reset."""
+"""librdkafka's error for an offset out of range without a reset policy."""
 
 
 def append(kafka: kafkalet.Broker, topic: str, *values: bytes, partition: int = 0, time: int = 1000) -> None:
@@ -30,7 +30,7 @@ def test_from_the_beginning(client: Driver, kafka: kafkalet.Broker, topic: str) 
 
 
 def test_from_an_offset_inside_a_batch(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
-    """The broker sends the batch whole, and clients drop what lies below their offset."""
+    """The broker returns the whole batch, and clients drop the records before their offset."""
     append(kafka, topic, b"a", b"b", b"c", b"d")
     assert offsets(client, topic, 2, 2) == [2, 3]
 
@@ -43,8 +43,8 @@ def test_from_a_time(client: Driver, kafka: kafkalet.Broker, topic: str) -> None
     assert [message.timestamp for message in messages(client.read(topic, {0: found.offset}, 2))] == [1002, 5000]
 
 
-def test_what_comes_while_a_consumer_waits(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
-    """It starts at the end, where nothing is yet."""
+def test_record_produced_during_long_poll_is_consumed(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
+    """The consumer starts at the log end."""
     append(kafka, topic, b"old")
     loop_time = 0.3
     kafka.server.call(lambda: kafka.server.host.loop.call_later(loop_time, lambda: append(kafka, topic, b"new")))
@@ -65,14 +65,14 @@ def test_several_partitions(client: Driver, kafka: kafkalet.Broker, topic: str) 
     assert all(message.value == b"%d" % partition for partition, message in found)
 
 
-def test_beyond_the_end_is_out_of_range(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
+def test_fetch_beyond_log_end_is_out_of_range(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
     append(kafka, topic, b"a")
     with pytest.raises(Refused) as refusal:
         client.read(topic, {0: 99}, 1)
     assert refusal.value.code in (OFFSET_OUT_OF_RANGE, AUTO_OFFSET_RESET)
 
 
-def test_below_the_log_start_is_out_of_range(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
+def test_fetch_below_log_start_is_out_of_range(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
     append(kafka, topic, b"a", b"b")
     kafka.server.call(lambda: kafka.server.leadership.leader_of(topic, 0).delete_records(1))
     with pytest.raises(Refused) as refusal:
@@ -82,7 +82,7 @@ def test_below_the_log_start_is_out_of_range(client: Driver, kafka: kafkalet.Bro
 
 
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
-def test_without_transactions_both_isolation_levels_see_everything(
+def test_both_isolation_levels_see_nontransactional_records(
     client: Driver, kafka: kafkalet.Broker, topic: str, isolation: str
 ) -> None:
     append(kafka, topic, b"a", b"b")

@@ -1,4 +1,4 @@
-"""Consume, transform, produce, exactly once: while brokers stop and start, and workers die and are replaced."""
+"""Exactly-once consume-transform-produce while brokers restart and workers die and are replaced."""
 
 import contextlib
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def cluster() -> Iterator[kafkalet.Cluster]:
 
 
 class Worker:
-    """Reads numbers, writes their squares, commits both or nothing."""
+    """Reads numbers, and commits their squares and the offsets in one transaction."""
 
     def __init__(self, servers: str, number: int, protocol: str) -> None:
         common = {"bootstrap.servers": servers, "log_level": 0, "reconnect.backoff.ms": 10}
@@ -43,7 +43,7 @@ class Worker:
         self.producer.init_transactions(PATIENCE_S)
 
     def work(self) -> None:
-        """One batch. What cannot be committed is undone, and will be read again by whoever has the partition then."""
+        """Process one batch. A transaction that cannot be committed is aborted; its records will be read again."""
         found = [message for message in self.consumer.consume(BATCH, 0.1) if not message.error()]
         if not found:
             return
@@ -62,7 +62,7 @@ class Worker:
             self.rewind()
 
     def rewind(self) -> None:
-        """Read again from what is committed."""
+        """Seek to the committed offsets."""
         with contextlib.suppress(KafkaException):
             for kept in self.consumer.committed(self.consumer.assignment(), PATIENCE_S):
                 self.consumer.seek(TopicPartition(kept.topic, kept.partition, max(kept.offset, 0)))
@@ -89,8 +89,8 @@ def test_every_number_is_squared_once(cluster: kafkalet.Cluster, protocol: str) 
         for worker in workers:
             worker.work()
         if rounds % 4 == 0:
-            # not that of the group: producers of librdkafka 2.16 do not find back to one that was gone (test_faults.py
-            # stops it under those of others)
+            # Not the group's coordinator: producers of librdkafka 2.16 do not return to a coordinator that restarted
+            # (test_faults.py stops it with the other clients).
             stoppable = sorted({1, 2, 3} - {coordinator_of(cluster, "__consumer_offsets", "squares")})
             cluster.stop_broker(stopped := stoppable[rounds // 4 % 2])
             workers[rounds // 4 % 2].work()

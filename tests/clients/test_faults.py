@@ -1,5 +1,5 @@
-"""What goes wrong where groups and transactions run: members vanish, coordinators stop, producers come back from the
-dead. Nothing hangs, no commit is lost, and everybody is told what Kafka would tell.
+"""Faults in groups and transactions: members vanish, coordinators stop, fenced producers return. No client hangs, no
+commit is lost, and every client gets Kafka's error code.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ UNKNOWN_MEMBER_ID = 25
 ILLEGAL_GENERATION = 22
 
 PATIENT = [AioKafka, ConfluentKafka]
-"""kafka-python 3.0 forgets the request that its coordinator was no longer there to take, and waits for its answer."""
+"""kafka-python 3.0 forgets a request that its coordinator could no longer take, and waits for the answer forever."""
 
 _numbers = itertools.count()
 
@@ -50,11 +50,11 @@ def cluster() -> Iterator[kafkalet.Cluster]:
 
 @pytest.fixture
 def bootstrap(cluster: kafkalet.Cluster) -> Iterator[str]:
-    """All brokers, which are alive before and after a test."""
+    """The addresses of all brokers; all are running before and after a test."""
     yield cluster.bootstrap_servers
     for node_id in {1, 2, 3} - set(cluster.server.nodes):
         cluster.start_broker(node_id)
-    gc.collect()  # what clients forgot
+    gc.collect()  # close sockets that clients left open
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def topic(cluster: kafkalet.Cluster, name: str) -> str:
 
 
 def coordinator_of(cluster: kafkalet.Cluster, state: str, key: str) -> int:
-    """The broker that keeps a group (__consumer_offsets) or a transaction (__transaction_state)."""
+    """Return the coordinator of a group (__consumer_offsets) or a transactional id (__transaction_state)."""
     partitions = cluster.server.metadata.topics[state].partitions
     return partitions[partition_of(key, len(partitions))].leader
 
@@ -97,7 +97,7 @@ def stop_transaction_coordinator(cluster: kafkalet.Cluster, transactional_id: st
 
 
 @pytest.mark.parametrize("doomed", [*sorted(DRIVERS), "confluent-kafka/consumer"])
-def test_partitions_of_a_client_that_is_killed_move_on(doomed: str, bootstrap: str, topic: str, name: str) -> None:
+def test_partitions_of_killed_client_are_reassigned(doomed: str, bootstrap: str, topic: str, name: str) -> None:
     client = ConfluentKafka(bootstrap)
     settings = CONSUMER if doomed.endswith("/consumer") else {"partition_assignment_strategy": "roundrobin,range"}
     with contextlib.closing(client):
@@ -114,7 +114,7 @@ def test_partitions_of_a_client_that_is_killed_move_on(doomed: str, bootstrap: s
         until(shared(survivor), survivor)
 
 
-def test_a_member_that_closes_its_socket_is_missed_when_its_session_ends(
+def test_member_with_closed_socket_is_removed_when_session_expires(
     client: Driver, bootstrap: str, topic: str, name: str
 ) -> None:
     member = client.member(name, topic)
@@ -130,10 +130,10 @@ def test_a_member_that_closes_its_socket_is_missed_when_its_session_ends(
     until(shared(member), member)
 
 
-def test_a_member_that_vanishes_while_others_wait_for_it_holds_nobody_up(
+def test_member_that_never_syncs_does_not_block_the_group(
     client: Driver, bootstrap: str, topic: str, name: str
 ) -> None:
-    """It joined and never synced; the group goes on without it."""
+    """It joined but never synced; the group completes without it."""
     vanishing = RawMember(bootstrap, name, topic, SESSION_TIMEOUT_MS)
     vanishing.send_join()
     assert vanishing.joined()["leader"] == vanishing.member_id
@@ -142,12 +142,12 @@ def test_a_member_that_vanishes_while_others_wait_for_it_holds_nobody_up(
     until(shared(member), member)
 
 
-def test_who_was_missed_is_no_member_any_more(client: Driver, bootstrap: str, topic: str, name: str) -> None:
+def test_member_with_expired_session_is_unknown(client: Driver, bootstrap: str, topic: str, name: str) -> None:
     with contextlib.closing(RawMember(bootstrap, name, topic, SESSION_TIMEOUT_MS)) as late:
         late.send_join()
         assert late.joined()["error_code"] == 0
         member = client.member(name, topic)
-        until(shared(member), member)  # it waited for the session of the other to end
+        until(shared(member), member)  # after the other member's session has expired
         assert late.heartbeat() == UNKNOWN_MEMBER_ID
         assert late.commit({0: 1}) == {UNKNOWN_MEMBER_ID}
         assert late.leave() == UNKNOWN_MEMBER_ID
@@ -158,7 +158,7 @@ def test_who_was_missed_is_no_member_any_more(client: Driver, bootstrap: str, to
 
 
 @pytest.mark.parametrize("driver_type", PATIENT)
-def test_a_transaction_outlives_its_coordinator(
+def test_transaction_survives_stop_of_its_coordinator(
     client: Driver, cluster: kafkalet.Cluster, topic: str, name: str
 ) -> None:
     producer = client.transactional(name)
@@ -174,7 +174,7 @@ def test_a_transaction_outlives_its_coordinator(
     assert sorted(values(found), key=str) == [b"after", b"before", b"elsewhere"]
 
 
-def test_a_transaction_goes_on_when_its_coordinator_is_back(
+def test_transaction_continues_after_coordinator_restart(
     client: Driver, cluster: kafkalet.Cluster, topic: str, name: str
 ) -> None:
     producer = client.transactional(name)
@@ -190,7 +190,7 @@ def test_a_transaction_goes_on_when_its_coordinator_is_back(
 
 
 @pytest.mark.parametrize("driver_type", PATIENT)
-def test_a_new_coordinator_fences_as_the_old_one_would(
+def test_new_coordinator_fences_older_producer(
     client: Driver, cluster: kafkalet.Cluster, topic: str, name: str
 ) -> None:
     older = client.transactional(name)
@@ -207,20 +207,20 @@ def test_a_new_coordinator_fences_as_the_old_one_would(
     assert values(client.read(topic, {0: 0}, 1, "read_committed")) == [b"of the newer"]
 
 
-def test_a_group_rebalances_at_its_new_coordinator(
-    client: Driver, cluster: kafkalet.Cluster, topic: str, name: str
-) -> None:
-    """The old one stops while a member waits for the others to join."""
+def test_group_rebalances_at_new_coordinator(client: Driver, cluster: kafkalet.Cluster, topic: str, name: str) -> None:
+    """The old coordinator stops while a member waits for the others to join."""
     first = client.member(name, topic)
     until(shared(first), first)
     with contextlib.closing(RawMember(cluster.bootstrap_servers, name, topic)) as waiting:
-        waiting.send_join()  # it is not answered before the first has joined again, which is not polled now
+        waiting.send_join()  # not answered, because the first member is not polled and does not rejoin
         stop_group_coordinator(cluster, name)
     second = client.member(name, topic)
     until(shared(first, second), first, second)
 
 
-def test_commits_outlive_their_coordinator(client: Driver, cluster: kafkalet.Cluster, topic: str, name: str) -> None:
+def test_committed_offsets_survive_stop_of_the_coordinator(
+    client: Driver, cluster: kafkalet.Cluster, topic: str, name: str
+) -> None:
     client.produce(topic, 0, [Row(n, b"%d" % n) for n in range(10)])
     member = client.member(name, topic)
     take(member, 10)
@@ -238,7 +238,7 @@ def test_commits_outlive_their_coordinator(client: Driver, cluster: kafkalet.Clu
 
 @pytest.fixture
 def held(cluster: kafkalet.Cluster, bootstrap: str, topic: str, name: str) -> Iterator[RawMember]:
-    """A member whose last commit waits for followers that do not follow."""
+    """A member whose last commit waits for followers that do not replicate."""
     with form_group(bootstrap, name, topic, 1) as [member]:
         assert member.commit({0: 1}) == {0}
         followers = {1, 2, 3} - {coordinator_of(cluster, "__consumer_offsets", name)}
@@ -248,11 +248,11 @@ def held(cluster: kafkalet.Cluster, bootstrap: str, topic: str, name: str) -> It
         assert not member.is_answered()
         yield member
         for node_id in followers:
-            with contextlib.suppress(ValueError):  # the test has released it
+            with contextlib.suppress(ValueError):  # the test has released it already
                 cluster.release_replication(node_id, "__consumer_offsets")
 
 
-def test_a_commit_is_acknowledged_when_every_replica_has_it(
+def test_commit_is_acknowledged_when_every_replica_has_it(
     cluster: kafkalet.Cluster, bootstrap: str, held: RawMember
 ) -> None:
     assert committed(bootstrap, held.group, held.topic) == {0: 1}
@@ -263,7 +263,7 @@ def test_a_commit_is_acknowledged_when_every_replica_has_it(
     assert committed(cluster.bootstrap_servers, held.group, held.topic) == {0: 2}
 
 
-def test_a_commit_that_nobody_else_has_is_lost_with_its_coordinator_and_was_never_acknowledged(
+def test_unreplicated_commit_is_lost_with_coordinator_but_never_acknowledged(
     cluster: kafkalet.Cluster, bootstrap: str, held: RawMember
 ) -> None:
     stop_group_coordinator(cluster, held.group)
@@ -272,7 +272,7 @@ def test_a_commit_that_nobody_else_has_is_lost_with_its_coordinator_and_was_neve
     assert committed(cluster.bootstrap_servers, held.group, held.topic) == {0: 1}
 
 
-def test_offsets_of_a_transaction_outlive_both_coordinators(
+def test_transactional_offsets_survive_restart_of_both_coordinators(
     client: Driver, cluster: kafkalet.Cluster, topic: str, name: str
 ) -> None:
     client.produce(topic, 0, [Row(n, b"%d" % n) for n in range(5)])
@@ -288,7 +288,7 @@ def test_offsets_of_a_transaction_outlive_both_coordinators(
     until(lambda: client.committed(name, topic) == {0: 5})
 
 
-def test_a_group_of_the_new_protocol_goes_on_at_its_new_coordinator(
+def test_consumer_group_continues_at_new_coordinator(
     cluster: kafkalet.Cluster, bootstrap: str, topic: str, name: str
 ) -> None:
     client = ConfluentKafka(bootstrap)
@@ -303,10 +303,10 @@ def test_a_group_of_the_new_protocol_goes_on_at_its_new_coordinator(
         third.commit({next(iter(third.assignment())): 7})
 
 
-# Producers that come back
+# Producers that return
 
 
-def test_a_transaction_that_takes_too_long_is_aborted(client: Driver, topic: str, name: str) -> None:
+def test_transaction_is_aborted_after_its_timeout(client: Driver, topic: str, name: str) -> None:
     producer = client.transactional(name, transaction_timeout_ms=1000)
     producer.begin()
     producer.send(topic, 0, [Row(1, b"too late")])
@@ -316,10 +316,10 @@ def test_a_transaction_that_takes_too_long_is_aborted(client: Driver, topic: str
     assert refusal.value.code in FENCED
 
 
-# Crowds
+# Large groups
 
 
-def test_two_hundred_members(bootstrap: str, topic: str, name: str) -> None:
+def test_group_of_two_hundred_members_rebalances(bootstrap: str, topic: str, name: str) -> None:
     with form_group(bootstrap, name, topic, 200) as members:
         assert {member.heartbeat() for member in members} == {0}
         gone = members.pop()
@@ -330,7 +330,9 @@ def test_two_hundred_members(bootstrap: str, topic: str, name: str) -> None:
         assert len({member.generation for member in members}) == 1
 
 
-def test_two_thousand_partitions_in_one_commit(cluster: kafkalet.Cluster, bootstrap: str, name: str) -> None:
+def test_commit_of_two_thousand_partitions_survives_coordinator_stop(
+    cluster: kafkalet.Cluster, bootstrap: str, name: str
+) -> None:
     cluster.create_topic(name, partitions=2000)
     offsets = {index: index * 7 for index in range(2000)}
     with form_group(bootstrap, name, name, 1) as [member]:

@@ -1,4 +1,4 @@
-"""What only kafka-python does: speak as an old client would, and ask its admin client for offsets."""
+"""Features of kafka-python only: emulating old clients, and deleting records with its admin client."""
 
 import contextlib
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from .drivers import kafka as kafka_python
 from .waiting import take
 
 OLD = [(0, 8, 2), (0, 9), (0, 10, 0), (0, 10, 1), (0, 11), (1, 1), (2, 1), (2, 5)]
-"""Brokers that a client may believe it speaks to; it chooses its versions accordingly."""
+"""Broker versions that the client assumes; they determine the request versions it sends."""
 
 
 @pytest.fixture(params=OLD, ids=lambda version: ".".join(map(str, version)))
@@ -28,7 +28,7 @@ def old_client(version: tuple[int, ...], kafka: kafkalet.Broker) -> Iterator[Kaf
     client.close()
 
 
-def test_an_old_client_reads_what_it_wrote(old_client: KafkaPython, topic: str, version: tuple[int, ...]) -> None:
+def test_old_client_reads_records_it_produced(old_client: KafkaPython, topic: str, version: tuple[int, ...]) -> None:
     client = old_client
     rows = [Row(1000 * n, b"v%d" % n, b"k%d" % n) for n in range(5)]
     client.produce(topic, 0, rows, compression_type="gzip", linger_ms=20)
@@ -40,25 +40,25 @@ def test_an_old_client_reads_what_it_wrote(old_client: KafkaPython, topic: str, 
         assert [message.timestamp for message in found] == [1000, 2000, 3000, 4000]
 
 
-def test_an_old_client_finds_beginning_and_end(old_client: KafkaPython, kafka: kafkalet.Broker, topic: str) -> None:
+def test_old_client_gets_beginning_and_end_offsets(old_client: KafkaPython, kafka: kafkalet.Broker, topic: str) -> None:
     kafka.produce(topic, 0, build_batch(numbered([(1000, None, b"a", ()), (2000, None, b"b", ())])))
     assert old_client.beginning_offsets(topic, [0]) == [0]
     assert old_client.end_offsets(topic, [0]) == [2]
 
 
-def test_lookups_by_time_came_with_0_10_1(
+def test_lookup_by_time_is_supported_since_0_10_1(
     old_client: KafkaPython, kafka: kafkalet.Broker, topic: str, version: tuple[int, ...]
 ) -> None:
     kafka.produce(topic, 0, build_batch(numbered([(1000, None, b"a", ()), (2000, None, b"b", ())])))
     if version >= (0, 10, 1):
         assert old_client.offsets_for_times(topic, {0: 1001}) == {0: Found(1, 2000)}
     else:
-        with pytest.raises(Refused, match="IncompatibleBrokerVersion"):  # the client knows that it need not ask
+        with pytest.raises(Refused, match="IncompatibleBrokerVersion"):  # the client rejects the call itself
             old_client.offsets_for_times(topic, {0: 1001})
 
 
-def test_an_old_client_commits_in_a_group(old_client: KafkaPython, topic: str, version: tuple[int, ...]) -> None:
-    """Until 0.9 a group was a name under which to commit; members came then."""
+def test_old_client_commits_offsets_of_a_group(old_client: KafkaPython, topic: str, version: tuple[int, ...]) -> None:
+    """Until 0.9 a group was only a name for committed offsets; group membership was added in 0.9."""
     old_client.produce(topic, 0, [Row(n, b"v") for n in range(4)])
     group = f"{topic}-old"
     if version < (0, 9):
@@ -78,7 +78,7 @@ def test_an_old_client_commits_in_a_group(old_client: KafkaPython, topic: str, v
         assert [message.offset for _, message in take(old_client.member(group, topic), 1)] == [3]
 
 
-def test_a_consumer_may_reset_to_the_end(kafka: kafkalet.Broker, topic: str) -> None:
+def test_consumer_resets_to_latest_offset(kafka: kafkalet.Broker, topic: str) -> None:
     kafka.produce(topic, 0, build_batch(numbered([(1000, None, b"a", ())])))
     consumer = kafka_python.KafkaConsumer(
         bootstrap_servers=kafka.bootstrap_servers, enable_auto_commit=False, auto_offset_reset="latest"
@@ -91,7 +91,7 @@ def test_a_consumer_may_reset_to_the_end(kafka: kafkalet.Broker, topic: str) -> 
         assert consumer.position(partition) == 1
 
 
-def test_the_admin_client_deletes_records(kafka: kafkalet.Broker, topic: str) -> None:
+def test_admin_client_deletes_records(kafka: kafkalet.Broker, topic: str) -> None:
     kafka.produce(topic, 0, build_batch(numbered((n, None, b"v", ()) for n in range(5))))
     admin = kafka_python.KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)
     with contextlib.closing(admin):

@@ -1,6 +1,6 @@
-"""Requests that come twice, too late, or from the dead: of members and producers whose generation or epoch has passed.
+"""Duplicate, late and stale requests of members and producers whose generation or epoch has passed.
 
-Every test is put to Apache Kafka as well (`make oracle`): the codes are Kafka's own.
+All tests also run against Apache Kafka (`make oracle`): the error codes are Kafka's.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ INVALID_TXN_STATE = 48
 OUT_OF_ORDER_SEQUENCE_NUMBER = 45
 PRODUCER_FENCED = 90
 BUSY = (14, 15, 16, 51)
-"""Coordinators that load, or write the markers of the transaction before (CONCURRENT_TRANSACTIONS)."""
+"""The coordinator is loading, or still writing the previous transaction's markers (CONCURRENT_TRANSACTIONS)."""
 
 _numbers = itertools.count()
 
@@ -49,12 +49,12 @@ def topic(bootstrap: str, name: str) -> str:
 
 @pytest.fixture
 def two(bootstrap: str, topic: str, name: str) -> Iterator[list[RawMember]]:
-    """A leader and a follower, in a stable group."""
+    """The leader and a follower of a stable group."""
     with form_group(bootstrap, name, topic, 2) as members:
         yield members
 
 
-def test_what_comes_from_an_older_generation_is_refused(two: list[RawMember], bootstrap: str) -> None:
+def test_requests_of_older_generation_are_rejected(two: list[RawMember], bootstrap: str) -> None:
     leader, follower = two
     older = leader.generation
     rebalance(two)
@@ -64,27 +64,27 @@ def test_what_comes_from_an_older_generation_is_refused(two: list[RawMember], bo
     follower.send_sync(generation_id=older)
     assert follower.synced()["error_code"] == ILLEGAL_GENERATION
     assert committed(bootstrap, follower.group, follower.topic) == {}
-    assert follower.heartbeat() == NONE, "none of it did any harm"
+    assert follower.heartbeat() == NONE, "the member is still in the group"
 
 
-def test_a_commit_while_the_group_rebalances_is_refused_when_its_generation_has_passed(two: list[RawMember]) -> None:
+def test_commit_during_rebalance_is_rejected_once_the_member_has_rejoined(two: list[RawMember]) -> None:
     leader, follower = two
     leader.send_join()
     until(lambda: follower.heartbeat() == REBALANCE_IN_PROGRESS)
-    assert follower.commit({0: 1}) == {NONE}, "members may commit what they have read, before they join again"
+    assert follower.commit({0: 1}) == {NONE}, "members may commit before they rejoin"
     follower.send_join()
     assert follower.joined()["error_code"] == leader.joined()["error_code"] == NONE
-    assert follower.commit({0: 2}) == {REBALANCE_IN_PROGRESS}, "it has joined, and is not told yet what is its own"
+    assert follower.commit({0: 2}) == {REBALANCE_IN_PROGRESS}, "it has joined but has no assignment yet"
 
 
-def test_who_leaves_twice_is_unknown(two: list[RawMember]) -> None:
+def test_member_that_leaves_twice_is_unknown(two: list[RawMember]) -> None:
     _, follower = two
     assert follower.leave() == NONE
     assert follower.leave() == UNKNOWN_MEMBER_ID
     assert follower.heartbeat() == UNKNOWN_MEMBER_ID
 
 
-def test_a_member_that_syncs_twice_is_told_the_same(two: list[RawMember]) -> None:
+def test_second_sync_of_a_member_gets_the_same_assignment(two: list[RawMember]) -> None:
     _, follower = two
     follower.send_sync()
     first = follower.synced()
@@ -93,8 +93,8 @@ def test_a_member_that_syncs_twice_is_told_the_same(two: list[RawMember]) -> Non
     assert first["error_code"] == NONE
 
 
-def test_a_follower_that_joins_again_moves_nobody(two: list[RawMember]) -> None:
-    """It may not have got the answer to its first request."""
+def test_rejoining_follower_causes_no_rebalance(two: list[RawMember]) -> None:
+    """The member may have missed the answer to its first request."""
     leader, follower = two
     before = follower.generation
     follower.send_join()
@@ -102,7 +102,7 @@ def test_a_follower_that_joins_again_moves_nobody(two: list[RawMember]) -> None:
     assert leader.heartbeat() == NONE
 
 
-def test_a_leader_that_joins_again_moves_everybody(two: list[RawMember]) -> None:
+def test_rejoining_leader_causes_rebalance(two: list[RawMember]) -> None:
     leader, follower = two
     leader.send_join()
     until(lambda: follower.heartbeat() == REBALANCE_IN_PROGRESS)
@@ -110,7 +110,7 @@ def test_a_leader_that_joins_again_moves_everybody(two: list[RawMember]) -> None
     assert leader.joined()["generation_id"] == follower.joined()["generation_id"]
 
 
-def test_a_commit_twice_is_a_commit(two: list[RawMember], bootstrap: str) -> None:
+def test_repeated_offset_commit_succeeds(two: list[RawMember], bootstrap: str) -> None:
     _, follower = two
     assert follower.commit({0: 5}) == follower.commit({0: 5}) == {NONE}
     assert committed(bootstrap, follower.group, follower.topic) == {0: 5}
@@ -120,7 +120,7 @@ def test_a_commit_twice_is_a_commit(two: list[RawMember], bootstrap: str) -> Non
 
 
 class Producer:
-    """A transactional producer, spelled out, with the first version of transactions."""
+    """A transactional producer that sends each request explicitly, with transaction version 1."""
 
     def __init__(self, bootstrap: str, transactional_id: str, topic: str) -> None:
         self.coordinator = coordinator(bootstrap, transactional_id, TRANSACTION)
@@ -141,7 +141,7 @@ class Producer:
         }
 
     def ask(self, api: str, version: int, body: Plain) -> Plain:
-        """Ask the coordinator, again while it is busy."""
+        """Send a request to the coordinator, and repeat it while the coordinator is busy."""
         while (answer := self.coordinator.ask(api, version, body)).get("error_code") in BUSY:
             pass
         return answer
@@ -162,7 +162,7 @@ class Producer:
                 return code
 
     def produce(self, *values: bytes, index: int = 0, sequence: int | None = None) -> tuple[int, int]:
-        """The error code and the base offset."""
+        """Produce a batch; return the error code and the base offset."""
         batch = build_batch(
             numbered((1000, None, value, ()) for value in values),
             producer_id=self.producer_id,
@@ -174,7 +174,7 @@ class Producer:
         body = {"acks": -1, "timeout_ms": 10_000, "transactional_id": self.transactional_id}
         topics = [{"name": self.topic, "partitions": [partition]}]
         found: Plain = {"error_code": NOT_LEADER_OR_FOLLOWER}
-        while found["error_code"] == NOT_LEADER_OR_FOLLOWER:  # the topic is new
+        while found["error_code"] == NOT_LEADER_OR_FOLLOWER:  # the topic was just created
             found = self.leader.ask("Produce", 9, body | {"topics": topics})["responses"][0]["partitions"][0]
         if sequence is None:
             self.sequence += len(values)
@@ -187,7 +187,7 @@ class Producer:
 
 @pytest.fixture
 def producer(bootstrap: str, topic: str, name: str) -> Iterator[Producer]:
-    """It has its id."""
+    """An initialized transactional producer."""
     made = Producer(bootstrap, name, topic)
     assert made.init() == NONE
     yield made
@@ -196,7 +196,7 @@ def producer(bootstrap: str, topic: str, name: str) -> Iterator[Producer]:
 
 @pytest.fixture
 def zombie(producer: Producer, bootstrap: str, topic: str, name: str) -> Iterator[Producer]:
-    """It has an open transaction, and its successor got the next epoch meanwhile."""
+    """A producer with an open transaction that was fenced: its successor has the next epoch."""
     dead = Producer(bootstrap, name, topic)
     dead.producer_id, dead.epoch = producer.producer_id, producer.epoch
     assert dead.add() == NONE
@@ -207,70 +207,70 @@ def zombie(producer: Producer, bootstrap: str, topic: str, name: str) -> Iterato
     dead.close()
 
 
-def test_a_zombie_cannot_write(zombie: Producer) -> None:
+def test_zombie_cannot_produce(zombie: Producer) -> None:
     code, _ = zombie.produce(b"too late")
     assert code == INVALID_PRODUCER_EPOCH
 
 
 @pytest.mark.parametrize("committed", [True, False])
-def test_a_zombie_cannot_end_what_is_over(zombie: Producer, committed: bool) -> None:
+def test_zombie_cannot_end_its_aborted_transaction(zombie: Producer, committed: bool) -> None:
     assert zombie.end(committed) == PRODUCER_FENCED
 
 
-def test_a_zombie_cannot_go_on(zombie: Producer) -> None:
+def test_zombie_cannot_add_partitions(zombie: Producer) -> None:
     assert zombie.add(1) == PRODUCER_FENCED
 
 
-def test_a_zombie_is_not_let_in_again(zombie: Producer) -> None:
-    """Whoever has an epoch and asks for the next one has to have the current one (KIP-360)."""
+def test_zombie_cannot_reinitialize(zombie: Producer) -> None:
+    """A producer that presents an epoch in InitProducerId must present the current one (KIP-360)."""
     assert zombie.init() == PRODUCER_FENCED
 
 
-def test_the_successor_of_a_zombie_works(zombie: Producer, producer: Producer) -> None:
+def test_successor_of_zombie_can_produce_and_commit(zombie: Producer, producer: Producer) -> None:
     assert producer.add() == NONE
     code, offset = producer.produce(b"of the living")
-    assert (code, offset) == (NONE, 2), "behind the record of the dead and the marker that aborts it"
+    assert (code, offset) == (NONE, 2), "after the fenced producer's record and its abort marker"
     assert producer.end(True) == NONE
 
 
-def test_a_batch_that_comes_twice_is_written_once(producer: Producer) -> None:
+def test_duplicate_batch_is_appended_once(producer: Producer) -> None:
     assert producer.add() == NONE
     first = producer.produce(b"a", b"b")
     assert producer.produce(b"a", b"b", sequence=0) == first == (NONE, 0)
     assert producer.produce(b"c") == (NONE, 2)
 
 
-def test_a_batch_from_the_future_is_out_of_order(producer: Producer) -> None:
+def test_batch_with_sequence_gap_is_out_of_order(producer: Producer) -> None:
     assert producer.add() == NONE
     assert producer.produce(b"a") == (NONE, 0)
     code, _ = producer.produce(b"b", sequence=7)
     assert code == OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-def test_a_commit_that_comes_twice_is_a_commit(producer: Producer) -> None:
+def test_repeated_transaction_commit_succeeds(producer: Producer) -> None:
     assert producer.add() == NONE
     assert producer.produce(b"a") == (NONE, 0)
     assert producer.end(True) == NONE
     assert producer.end(True) == NONE
 
 
-def test_a_commit_cannot_be_taken_back(producer: Producer) -> None:
+def test_abort_after_commit_is_rejected(producer: Producer) -> None:
     assert producer.add() == NONE
     assert producer.produce(b"a") == (NONE, 0)
     assert producer.end(True) == NONE
     assert producer.end(False) == INVALID_TXN_STATE
 
 
-def test_nothing_can_be_ended_before_it_begins(producer: Producer) -> None:
+def test_end_of_transaction_that_never_began_is_rejected(producer: Producer) -> None:
     assert producer.end(True) == INVALID_TXN_STATE
 
 
-def test_a_partition_that_is_added_twice_is_added(producer: Producer) -> None:
+def test_partition_can_be_added_to_transaction_twice(producer: Producer) -> None:
     assert producer.add() == producer.add() == NONE
     assert producer.produce(b"a") == (NONE, 0)
 
 
-def test_a_write_outside_of_the_transaction_is_refused(producer: Producer) -> None:
+def test_produce_to_partition_not_in_transaction_is_rejected(producer: Producer) -> None:
     assert producer.add(0) == NONE
     code, _ = producer.produce(b"a", index=1)
     assert code == INVALID_TXN_STATE

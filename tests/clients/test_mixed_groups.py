@@ -1,4 +1,4 @@
-"""Members of different clients in one group: they agree on what all of them support, and on who has what."""
+"""Members of different client libraries in one group agree on a common protocol and on the assignment."""
 
 import contextlib
 import itertools
@@ -10,7 +10,7 @@ from .drivers import DRIVERS, Driver, Row
 from .waiting import shared, take, until
 
 ROUND_ROBIN = {"partition_assignment_strategy": "roundrobin"}
-"""The assignor that all three have by default, librdkafka among others."""
+"""The assignor that all three clients support; librdkafka gets it by configuration."""
 
 _numbers = itertools.count()
 
@@ -34,8 +34,8 @@ def topic(clients: dict[str, Driver]) -> str:
 
 
 @pytest.mark.parametrize("leader", sorted(DRIVERS))
-def test_three_clients_share_three_partitions(clients: dict[str, Driver], topic: str, leader: str) -> None:
-    """Whoever is first leads, and assigns for all."""
+def test_members_of_three_clients_share_three_partitions(clients: dict[str, Driver], topic: str, leader: str) -> None:
+    """The first member is the leader and computes the assignment for all."""
     members = {}
     for name in sorted(clients, key=lambda name: name != leader):
         more = ROUND_ROBIN if name == "confluent-kafka" else {}
@@ -51,7 +51,7 @@ def test_three_clients_share_three_partitions(clients: dict[str, Driver], topic:
     assert clients["confluent-kafka"].committed(topic, topic) == {0: 1, 1: 1, 2: 1}
 
 
-def test_one_goes_on_where_another_committed(clients: dict[str, Driver], topic: str) -> None:
+def test_client_resumes_at_offset_committed_by_another_client(clients: dict[str, Driver], topic: str) -> None:
     clients["aiokafka"].produce(topic, 0, [Row(n, b"%d" % n) for n in range(4)])
     for offset, client in enumerate(clients.values()):
         member = client.member(topic, topic)

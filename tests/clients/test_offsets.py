@@ -1,4 +1,4 @@
-"""beginningOffsets, endOffsets and offsetsForTimes, as the three clients of Python ask for them (KIP-79)."""
+"""beginningOffsets, endOffsets and offsetsForTimes (KIP-79) with the three Python clients."""
 
 import contextlib
 import logging
@@ -27,30 +27,30 @@ def fill(kafka: kafkalet.Broker, topic: str, *batches: list[int], partition: int
 # Beginning and end
 
 
-def test_an_empty_partition_begins_and_ends_at_zero(client: Driver, topic: str) -> None:
+def test_offsets_of_empty_partition_are_zero(client: Driver, topic: str) -> None:
     assert client.beginning_offsets(topic, [0]) == [0]
     assert client.end_offsets(topic, [0]) == [0]
 
 
-def test_the_end_is_behind_the_last_record(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
+def test_end_offset_follows_last_record(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
     fill(kafka, topic, [1, 2, 3])
     assert client.end_offsets(topic, [0]) == [3]
 
 
-def test_each_partition_has_its_own_end(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
+def test_end_offsets_of_partitions_are_independent(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
     fill(kafka, topic, [1], partition=1)
     fill(kafka, topic, [1, 2], partition=2)
     assert client.end_offsets(topic, [0, 1, 2]) == [0, 1, 2]
 
 
-def test_the_beginning_moves_with_deleted_records(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
+def test_beginning_offset_advances_when_records_are_deleted(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
     fill(kafka, topic, [1, 2, 3])
     delete_records(kafka, topic, 2)
     assert client.beginning_offsets(topic, [0]) == [2]
     assert client.end_offsets(topic, [0]) == [3]
 
 
-def test_without_transactions_both_isolation_levels_end_at_the_same_offset(
+def test_end_offset_without_transactions_is_the_same_for_both_isolation_levels(
     client: Driver, kafka: kafkalet.Broker, topic: str
 ) -> None:
     fill(kafka, topic, [1, 2])
@@ -79,18 +79,18 @@ def delete_records(kafka: kafkalet.Broker, topic: str, before: int) -> None:
         (9001, None),
     ],
 )
-def test_the_first_record_at_or_after_a_time(
+def test_lookup_finds_first_record_at_or_after_timestamp(
     client: Driver, kafka: kafkalet.Broker, topic: str, time: int, found: Found | None
 ) -> None:
     fill(kafka, topic, [1000, 2000, 3000], [9000])
     assert client.offsets_for_times(topic, {0: time}) == {0: found}
 
 
-def test_nothing_is_found_in_an_empty_partition(client: Driver, topic: str) -> None:
+def test_lookup_in_empty_partition_finds_nothing(client: Driver, topic: str) -> None:
     assert client.offsets_for_times(topic, {0: 0}) == {0: None}
 
 
-def test_timestamps_out_of_order_give_the_first_offset_that_is_late_enough(
+def test_lookup_with_unordered_timestamps_finds_first_offset_at_or_after(
     client: Driver, kafka: kafkalet.Broker, topic: str
 ) -> None:
     fill(kafka, topic, [5000, 1000], [3000, 2000], [4000])
@@ -98,7 +98,7 @@ def test_timestamps_out_of_order_give_the_first_offset_that_is_late_enough(
     assert client.offsets_for_times(topic, {0: 5001}) == {0: None}
 
 
-def test_several_partitions_are_looked_up_at_once(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
+def test_several_partitions_are_looked_up_in_one_request(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
     fill(kafka, topic, [100, 200], partition=0)
     fill(kafka, topic, [300], partition=1)
     answer = client.offsets_for_times(topic, {0: 150, 1: 150, 2: 150})
@@ -115,14 +115,14 @@ def test_deleted_records_are_not_found(client: Driver, kafka: kafkalet.Broker, t
 
 
 class Appending:
-    """A broker whose time stands still between appends, with a topic under LogAppendTime."""
+    """A broker on a manual clock, with a topic that uses LogAppendTime."""
 
     def __init__(self, kafka: kafkalet.Broker, clock: ManualClock) -> None:
         self.kafka = kafka
         self.clock = clock
 
     def later(self, ms: int) -> int:
-        """Let time pass; what time it is then."""
+        """Advance the clock and return the new time."""
         self.kafka.server.call(lambda: self.clock.advance(ms))
         return self.clock.now_ms()
 
@@ -148,7 +148,7 @@ def test_log_append_time_finds_the_first_record_of_an_append(driver_type: type[D
     client.close()
 
 
-def test_log_append_time_is_what_consumers_see(driver_type: type[Driver], appending: Appending) -> None:
+def test_consumers_see_log_append_time(driver_type: type[Driver], appending: Appending) -> None:
     client = driver_type(appending.kafka.bootstrap_servers)
     now = appending.later(HOUR)
     client.produce("stamped", 0, [Row(5, b"a"), Row(6, b"b")])
@@ -157,7 +157,7 @@ def test_log_append_time_is_what_consumers_see(driver_type: type[Driver], append
     client.close()
 
 
-# Message formats before and after 0.10, on a broker that still keeps them
+# Message formats before and since 0.10, on a broker that still supports them
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +176,7 @@ def old() -> Iterator[kafkalet.Broker]:
 
 
 def send_message_set(broker: kafkalet.Broker, topic: str, version: int, times: list[int]) -> None:
-    """Produce as clients did it before 0.10 (versions 0 and 1) and before 0.11 (version 2)."""
+    """Send Produce as clients before 0.10 (versions 0 and 1) and before 0.11 (version 2) do."""
     rows = numbered((time, b"k", b"v%d" % index, ()) for index, time in enumerate(times))
     records = build_message_set(1 if version == 2 else 0, rows)
     partition: dict[str, Any] = {"index": 0, "records": [{"raw": records.hex()}]}
@@ -194,10 +194,10 @@ def old_client(driver_type: type[Driver], old: kafkalet.Broker) -> Iterator[Driv
 
 
 @pytest.mark.parametrize("topic", ["untimed", "empty"])
-def test_before_0_10_a_lookup_by_time_is_unsupported(
+def test_lookup_by_time_is_unsupported_in_format_before_0_10(
     old_client: Driver, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As in Java, consumers make "nothing found" of it and tell their log alone; the admin client says it."""
+    """As in Java, consumers return "not found" and log the reason at debug level; the admin client raises the error."""
     if isinstance(old_client, ConfluentKafka):
         with pytest.raises(Refused) as refusal:
             old_client.offsets_for_times(topic, {0: 1500})
@@ -208,12 +208,12 @@ def test_before_0_10_a_lookup_by_time_is_unsupported(
         assert "message format version is before 0.10.0" in caplog.text
 
 
-def test_before_0_10_there_are_a_beginning_and_an_end(old_client: Driver) -> None:
+def test_beginning_and_end_offsets_are_known_in_format_before_0_10(old_client: Driver) -> None:
     assert old_client.beginning_offsets("untimed", [0]) == [0]
     assert old_client.end_offsets("untimed", [0]) == [3]
 
 
-def test_before_0_10_messages_have_no_time(old_client: Driver) -> None:
+def test_messages_in_format_before_0_10_have_no_timestamp(old_client: Driver) -> None:
     found = old_client.read("untimed", {0: 0}, 3)
     assert [(message.offset, message.timestamp, message.value) for _, message in found] == [
         (0, None, b"v0"),
@@ -223,13 +223,13 @@ def test_before_0_10_messages_have_no_time(old_client: Driver) -> None:
 
 
 @pytest.mark.parametrize("topic", ["timed", "new"])
-def test_since_0_10_a_lookup_by_time_is_answered(old_client: Driver, topic: str) -> None:
+def test_lookup_by_time_is_supported_in_format_since_0_10(old_client: Driver, topic: str) -> None:
     assert old_client.offsets_for_times(topic, {0: 1500}) == {0: Found(1, 2000)}
     assert old_client.offsets_for_times(topic, {0: 3001}) == {0: None}
 
 
 @pytest.mark.parametrize("topic", ["timed", "new"])
-def test_since_0_10_messages_have_the_time_of_their_producer(old_client: Driver, topic: str) -> None:
+def test_messages_in_format_since_0_10_have_create_time(old_client: Driver, topic: str) -> None:
     found = old_client.read(topic, {0: 1}, 2)
     assert [(message.offset, message.timestamp, message.timestamp_type) for _, message in found] == [
         (1, 2000, 0),
@@ -238,7 +238,7 @@ def test_since_0_10_messages_have_the_time_of_their_producer(old_client: Driver,
 
 
 @pytest.mark.parametrize(("format_version", "magic"), [("0.9.0", 0), ("0.10.2", 1), ("2.8", 2)])
-def test_what_new_clients_produce_is_kept_in_the_format_of_the_topic(
+def test_records_of_new_clients_are_stored_in_the_format_of_the_topic(
     driver_type: type[Driver], old: kafkalet.Broker, format_version: str, magic: int
 ) -> None:
     topic = f"{driver_type.__name__}-{magic}"

@@ -1,4 +1,4 @@
-"""Producing: acknowledgements, codecs, headers, sizes, timestamps, idempotence."""
+"""Producing: acknowledgements, codecs, headers, sizes, timestamps and idempotence."""
 
 import pytest
 
@@ -16,32 +16,32 @@ BIG = 3 << 20
 
 
 @pytest.mark.parametrize("acks", [1, "all"])
-def test_the_broker_tells_the_offsets(client: Driver, topic: str, acks: int | str) -> None:
+def test_producer_gets_offsets_of_its_records(client: Driver, topic: str, acks: int | str) -> None:
     assert client.produce(topic, 1, [Row(1000, b"a"), Row(1001, b"b")], acks=acks) == [0, 1]
     assert client.produce(topic, 1, [Row(1002, b"c")], acks=acks) == [2]
 
 
-def test_without_acknowledgements_records_arrive_all_the_same(client: Driver, topic: str) -> None:
+def test_records_sent_with_acks_0_arrive(client: Driver, topic: str) -> None:
     client.produce(topic, 0, [Row(1000, b"a"), Row(1001, b"b")], acks=0)
     assert [message.value for message in messages(client.read(topic, {0: 0}, 2))] == [b"a", b"b"]
 
 
-# What a record carries
+# Contents of a record
 
 
-def test_key_value_time_and_headers_come_back(client: Driver, topic: str) -> None:
+def test_key_value_timestamp_and_headers_round_trip(client: Driver, topic: str) -> None:
     headers = (("trace", b"\x00\x01"), ("trace", b""), ("ünïcode", "✓".encode()))
     client.produce(topic, 0, [Row(1234, b"value", b"key", headers)])
     assert messages(client.read(topic, {0: 0}, 1)) == [Message(0, 1234, 0, b"key", b"value", headers)]
 
 
-def test_nothing_and_emptiness_are_kept_apart(client: Driver, topic: str) -> None:
+def test_null_and_empty_keys_and_values_are_distinct(client: Driver, topic: str) -> None:
     client.produce(topic, 0, [Row(1, None, b"k"), Row(2, b"", b""), Row(3, b"", None)])
     found = messages(client.read(topic, {0: 0}, 3))
     assert [(message.key, message.value) for message in found] == [(b"k", None), (b"", b""), (None, b"")]
 
 
-def test_without_a_time_the_producers_clock_counts(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
+def test_record_without_timestamp_gets_producer_time(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
     before = kafka.server.clock.now_ms()
     client.produce(topic, 0, [Row(None, b"a")])
     [message] = messages(client.read(topic, {0: 0}, 1))
@@ -53,7 +53,7 @@ def test_without_a_time_the_producers_clock_counts(client: Driver, kafka: kafkal
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_a_codec_is_kept_and_read_back(client: Driver, kafka: kafkalet.Broker, topic: str, codec: str) -> None:
+def test_codec_of_producer_is_kept(client: Driver, kafka: kafkalet.Broker, topic: str, codec: str) -> None:
     rows = [Row(1000 + n, b"all work and no play %d " % n * 50) for n in range(20)]
     client.produce(topic, 0, rows, compression_type=codec, linger_ms=100)
     assert {batch.codec for batch in kafka.log(topic).batches} == {Codec[codec.upper()]}
@@ -64,7 +64,7 @@ def test_a_codec_is_kept_and_read_back(client: Driver, kafka: kafkalet.Broker, t
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_a_topic_recompresses(client: Driver, kafka: kafkalet.Broker, codec: str) -> None:
+def test_topic_with_compression_type_recompresses(client: Driver, kafka: kafkalet.Broker, codec: str) -> None:
     topic = f"{type(client).__name__}-to-{codec}"
     kafka.create_topic(topic, 1, config={"compression.type": codec})
     client.produce(topic, 0, [Row(1, b"same again " * 100)])
@@ -82,19 +82,19 @@ def test_many_records(client: Driver, topic: str) -> None:
 
 
 def big_requests(client: Driver) -> dict[str, int]:
-    """What lets a producer send more than a megabyte."""
+    """Return the setting that allows a producer to send messages larger than 1 MB."""
     name = "message_max_bytes" if type(client) is ConfluentKafka else "max_request_size"
     return {name: 16 << 20}
 
 
-def test_a_big_message_comes_whole(client: Driver, topic: str) -> None:
-    """It is larger than what consumers ask for: the first batch of an answer has no limit (KIP-74)."""
+def test_message_larger_than_fetch_size_is_returned_whole(client: Driver, topic: str) -> None:
+    """The value exceeds the consumers' fetch size: the first batch of a response is returned whole (KIP-74)."""
     value = bytes(range(256)) * (BIG // 256)
     client.produce(topic, 0, [Row(1, value)], **big_requests(client))
     assert [message.value for message in messages(client.read(topic, {0: 0}, 1))] == [value]
 
 
-def test_a_message_that_is_too_big_is_refused(client: Driver, kafka: kafkalet.Broker) -> None:
+def test_message_over_size_limit_is_rejected(client: Driver, kafka: kafkalet.Broker) -> None:
     topic = f"{type(client).__name__}-small"
     kafka.create_topic(topic, 1, config={"max.message.bytes": "1000"})
     with pytest.raises(Refused) as refusal:
@@ -106,7 +106,9 @@ def test_a_message_that_is_too_big_is_refused(client: Driver, kafka: kafkalet.Br
 # Idempotence
 
 
-def test_an_idempotent_producer_numbers_its_batches(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
+def test_batches_of_idempotent_producer_have_sequence_numbers(
+    client: Driver, kafka: kafkalet.Broker, topic: str
+) -> None:
     rows = [Row(n, b"v" * 500) for n in range(100)]
     assert client.produce(topic, 0, rows, enable_idempotence=True) == list(range(100))
     batches = kafka.log(topic).batches
@@ -115,13 +117,13 @@ def test_an_idempotent_producer_numbers_its_batches(client: Driver, kafka: kafka
     assert [batch.base_sequence for batch in batches] == [batch.base_offset for batch in batches]
 
 
-def test_each_idempotent_producer_has_an_id_of_its_own(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
+def test_each_idempotent_producer_gets_a_different_id(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
     for _ in range(2):
         client.produce(topic, 0, [Row(1, b"a")], enable_idempotence=True)
     assert len({batch.producer_id for batch in kafka.log(topic).batches}) == 2
 
 
-# Topics that appear by themselves
+# Topics that are created automatically
 
 
 def test_producing_to_a_new_topic_creates_it(client: Driver, kafka: kafkalet.Broker) -> None:

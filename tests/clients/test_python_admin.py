@@ -1,4 +1,4 @@
-"""The admin clients of kafka-python and aiokafka, beyond the common script: groups, transactions, partitions."""
+"""The admin clients of kafka-python and aiokafka beyond test_steps.py: groups, transactions and partitions."""
 
 import itertools
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def topic(client: KafkaPython, name: str) -> str:
 
 @pytest.fixture
 def empty_group(client: KafkaPython, topic: str, name: str) -> str:
-    """A group whose only member has left; it committed offset 3 of partition 0."""
+    """A group whose only member has left after committing offset 3 of partition 0."""
     client.produce(topic, 0, [Row(1000 * n, b"v") for n in range(5)])
     member = client.member(name, topic)
     take(member, 5)
@@ -83,7 +83,7 @@ def test_offsets_of_a_group_are_deleted(client: KafkaPython, topic: str, empty_g
     assert client.committed(empty_group, topic) == {}
 
 
-def test_offsets_of_a_topic_that_is_subscribed_are_not_deleted(client: KafkaPython, topic: str, name: str) -> None:
+def test_offsets_of_subscribed_topic_cannot_be_deleted(client: KafkaPython, topic: str, name: str) -> None:
     member = client.member(name, topic)
     until(shared(member), member)
     member.commit({0: 0})
@@ -92,7 +92,7 @@ def test_offsets_of_a_topic_that_is_subscribed_are_not_deleted(client: KafkaPyth
     assert client.committed(name, topic) == {0: 0}
 
 
-def test_offsets_of_several_groups_are_listed_at_once(client: KafkaPython, topic: str, name: str) -> None:
+def test_offsets_of_several_groups_are_listed_in_one_request(client: KafkaPython, topic: str, name: str) -> None:
     for number, group in enumerate((f"{name}-a", f"{name}-b")):
         client.admin.alter_group_offsets(group, {at(topic, 1): kafka.OffsetAndMetadata(number, "", -1)})
     found = client.admin.list_group_offsets([f"{name}-a", f"{name}-b", f"{name}-none"])
@@ -167,12 +167,12 @@ def test_transactions_are_listed_by_state(client: KafkaPython, topic: str, name:
     until(lambda: listed("CompleteAbort"))
 
 
-def test_an_unknown_transaction_is_not_described(admin: Any, name: str) -> None:
+def test_description_of_unknown_transactional_id_fails(admin: Any, name: str) -> None:
     with pytest.raises(errors.TransactionalIdNotFoundError):
         admin.describe_transactions([name])
 
 
-def test_a_transaction_that_hangs_is_aborted(client: KafkaPython, topic: str, name: str) -> None:
+def test_hanging_transaction_is_aborted(client: KafkaPython, topic: str, name: str) -> None:
     producer = client.transactional(name)
     producer.begin()
     producer.send(topic, 0, [Row(1, b"a")])
@@ -191,7 +191,7 @@ def test_partitions_are_added(client: KafkaPython, topic: str) -> None:
     until(lambda: len(client.describe_topic(topic)) == 4)
 
 
-def test_reassignments_are_none(client: KafkaPython, topic: str) -> None:
+def test_list_of_reassignments_is_empty(client: KafkaPython, topic: str) -> None:
     assert client.admin.list_partition_reassignments({topic: [0]}) == {}
 
 
@@ -238,7 +238,7 @@ def test_aiokafka_adds_partitions(aio: AioKafka, topic: str) -> None:
     until(lambda: len(aio.describe_topic(topic)) == 5)
 
 
-def test_aiokafka_is_refused_fewer_partitions(aio: AioKafka, topic: str) -> None:
+def test_aiokafka_cannot_reduce_partitions(aio: AioKafka, topic: str) -> None:
     with pytest.raises(Refused) as refusal:
         aio._run(aio.admin.create_partitions({topic: aiokafka.admin.NewPartitions(2)}))
     assert refusal.value.code == 37  # INVALID_PARTITIONS

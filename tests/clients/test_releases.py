@@ -1,4 +1,4 @@
-"""Each client against the releases that a broker can be, as long as the client still knows the release."""
+"""Each client against emulated Kafka releases that it still supports."""
 
 import pytest
 
@@ -9,10 +9,10 @@ from .drivers import Driver, Found, Row, messages
 from .waiting import shared, take, until
 
 SINCE = {"AioKafka": (0, 11), "ConfluentKafka": (0, 10, 1), "KafkaPython": (0, 10, 1)}
-"""The oldest release that a client, left to find out by itself, can ask for an offset by time."""
+"""The oldest release whose offset lookup by timestamp each client supports after detecting the version."""
 
 MILESTONES = ("0.10.1", "0.11", "2.0", "2.8", "3.5", "3.9", "4.0", "4.4", "newest")
-"""Releases at which versions of the main requests came or went; the rest are alike to a client."""
+"""Releases in which versions of the main requests were added or removed; clients see no difference between others."""
 
 TRANSACTIONS = (0, 11)
 
@@ -35,7 +35,7 @@ def test_a_round_trip(driver_type: type[Driver], release: str) -> None:
 
 
 @pytest.mark.parametrize("release", MILESTONES)
-def test_a_group_goes_on_where_it_committed(driver_type: type[Driver], release: str) -> None:
+def test_group_resumes_at_committed_offsets(driver_type: type[Driver], release: str) -> None:
     if Release.of(release).version < SINCE[driver_type.__name__]:
         return
     with kafkalet.Broker(kafka_version=release, topics=[kafkalet.NewTopic("t", 3)]) as broker:

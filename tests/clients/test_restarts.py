@@ -1,4 +1,4 @@
-"""A broker that is stopped and started again where its data was kept, and clients that were there before."""
+"""Clients that stay connected while a broker restarts on the same data directory."""
 
 import contextlib
 import itertools
@@ -18,7 +18,7 @@ _numbers = itertools.count()
 
 
 class Restarted:
-    """A broker on a port of its own, with a directory of its own."""
+    """A broker on a fixed port with a data directory, so that it can be restarted."""
 
     def __init__(self, directory: Path) -> None:
         with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as free:
@@ -56,19 +56,19 @@ def client(driver_type: type[Driver], kept: Restarted) -> Iterator[Driver]:
     driver.close()
 
 
-def test_a_group_goes_on_after_a_restart(client: Driver, kept: Restarted) -> None:
+def test_group_resumes_after_restart(client: Driver, kept: Restarted) -> None:
     client.produce("t", 0, [Row(n, b"%d" % n) for n in range(5)])
     member = client.member("g", "t")
     take(member, 5)
     member.commit({0: 3})
     kept.restart()
     client.produce("t", 1, [Row(1, b"new")])
-    assert values(take(member, 1)) == [b"new"], "the member came back by itself, and to where it was"
+    assert values(take(member, 1)) == [b"new"], "the member rejoined and resumed at its position"
     member.commit()
     assert client.committed("g", "t").items() >= {0: 5, 1: 1}.items()
 
 
-def test_what_was_committed_is_there_after_a_restart(client: Driver, kept: Restarted) -> None:
+def test_committed_offsets_survive_restart(client: Driver, kept: Restarted) -> None:
     client.produce("t", 0, [Row(n, b"%d" % n) for n in range(5)])
     member = client.member("g", "t")
     take(member, 5)
@@ -79,7 +79,7 @@ def test_what_was_committed_is_there_after_a_restart(client: Driver, kept: Resta
     assert client.describe_group("g").state == "Empty"
 
 
-def test_a_transaction_goes_on_after_a_restart(client: Driver, kept: Restarted) -> None:
+def test_open_transaction_continues_after_restart(client: Driver, kept: Restarted) -> None:
     producer = client.transactional("x")
     producer.begin()
     producer.send("t", 0, [Row(1, b"before")])
@@ -90,7 +90,7 @@ def test_a_transaction_goes_on_after_a_restart(client: Driver, kept: Restarted) 
     assert values(client.read("t", {0: 0}, 2, "read_committed")) == [b"before", b"after"]
 
 
-def test_who_is_fenced_stays_fenced(client: Driver, kept: Restarted) -> None:
+def test_fenced_producer_stays_fenced_after_restart(client: Driver, kept: Restarted) -> None:
     older = client.transactional("x")
     older.begin()
     older.send("t", 0, [Row(1, b"of the older")])
@@ -102,7 +102,7 @@ def test_who_is_fenced_stays_fenced(client: Driver, kept: Restarted) -> None:
     assert client.end_offsets("t", [0], "read_committed") == [2]
 
 
-def test_an_open_transaction_of_the_last_life_times_out(client: Driver, kept: Restarted) -> None:
+def test_open_transaction_times_out_after_restart(client: Driver, kept: Restarted) -> None:
     producer = client.transactional("x", transaction_timeout_ms=1000)
     producer.begin()
     producer.send("t", 0, [Row(1, b"never committed")])
@@ -111,7 +111,7 @@ def test_an_open_transaction_of_the_last_life_times_out(client: Driver, kept: Re
 
 
 def test_a_broker_stops_while_members_wait(driver_type: type[Driver], tmp_path: Path) -> None:
-    """For records, for each other: nobody holds it up, and clients close without it."""
+    """Neither pending fetches nor joins delay the broker's stop, and clients can close without it."""
     kept = Restarted(tmp_path)
     kept.broker.create_topic("t", partitions=3)
     client = driver_type(kept.servers)
@@ -133,5 +133,5 @@ def test_committed_offsets_can_be_read_as_records(kept: Restarted) -> None:
             if end:
                 found += client.read("__consumer_offsets", {partition: 0}, end)
         keys = [message.key for _, message in found if message.key]
-        # version 1, then group, topic and partition
+        # key version 1, group, topic, partition
         assert b"\x00\x01\x00\x01g\x00\x01t\x00\x00\x00\x00" in keys

@@ -1,4 +1,4 @@
-"""Clients of a cluster: every partition has its leader somewhere else, and a leader may go while a client works."""
+"""Clients of a cluster whose partitions have different leaders; a leader may stop while a client uses it."""
 
 import gc
 import itertools
@@ -22,7 +22,7 @@ def cluster() -> Iterator[kafkalet.Cluster]:
 
 @pytest.fixture
 def wide(cluster: kafkalet.Cluster) -> Iterator[str]:
-    """A topic with a partition led by each broker, all brokers alive."""
+    """A topic with three partitions, each led by another broker; all brokers are running."""
     name = f"wide-{next(_numbers)}"
     cluster.create_topic(name, partitions=3, replication_factor=3)
     yield name
@@ -41,7 +41,7 @@ def client(driver_type: type[Driver], cluster: kafkalet.Cluster) -> Iterator[Dri
 
 
 @pytest.fixture(autouse=True)
-def _collect_what_clients_forgot() -> Iterator[None]:
+def _collect_unclosed_sockets() -> Iterator[None]:
     yield
     gc.collect()
 
@@ -50,7 +50,7 @@ def leader(cluster: kafkalet.Cluster, topic: str, partition: int) -> int:
     return cluster.server.metadata.topics[topic].partitions[partition].leader
 
 
-def test_each_partition_is_asked_of_its_leader(client: Driver, cluster: kafkalet.Cluster, wide: str) -> None:
+def test_client_sends_requests_to_partition_leaders(client: Driver, cluster: kafkalet.Cluster, wide: str) -> None:
     assert {leader(cluster, wide, index) for index in range(3)} == {1, 2, 3}
     for index in range(3):
         client.produce(wide, index, [Row(1000 + index, b"%d" % index)] * (index + 1))
@@ -61,7 +61,7 @@ def test_each_partition_is_asked_of_its_leader(client: Driver, cluster: kafkalet
     assert sorted(partition for partition, _ in read) == [0, 1, 1, 2, 2, 2]
 
 
-def test_one_broker_is_enough_to_find_the_others(
+def test_client_finds_all_brokers_from_one_address(
     driver_type: type[Driver], cluster: kafkalet.Cluster, wide: str
 ) -> None:
     client = driver_type(cluster.bootstrap_servers.split(",")[2])
@@ -71,15 +71,15 @@ def test_one_broker_is_enough_to_find_the_others(
     client.close()
 
 
-def test_records_survive_their_leader(client: Driver, cluster: kafkalet.Cluster, wide: str) -> None:
+def test_records_survive_stop_of_their_leader(client: Driver, cluster: kafkalet.Cluster, wide: str) -> None:
     client.produce(wide, 0, [Row(1, b"a"), Row(2, b"b")])
     cluster.stop_broker(leader(cluster, wide, 0))
     assert client.end_offsets(wide, [0]) == [2]
     assert [message.value for message in messages(client.read(wide, {0: 0}, 2))] == [b"a", b"b"]
 
 
-def test_a_producer_goes_on_when_its_leader_stops(cluster: kafkalet.Cluster, wide: str) -> None:
-    """An idempotent one neither loses a record nor writes one twice."""
+def test_idempotent_producer_continues_when_leader_stops(cluster: kafkalet.Cluster, wide: str) -> None:
+    """With idempotence, no record is lost or duplicated."""
     producer = Producer(
         {
             "bootstrap.servers": cluster.bootstrap_servers,
@@ -99,7 +99,7 @@ def test_a_producer_goes_on_when_its_leader_stops(cluster: kafkalet.Cluster, wid
     assert records == [b"%d" % number for number in range(1000)]
 
 
-def test_a_consumer_goes_on_when_its_leader_stops(cluster: kafkalet.Cluster, wide: str) -> None:
+def test_consumer_continues_when_leader_stops(cluster: kafkalet.Cluster, wide: str) -> None:
     client = KafkaPython(cluster.bootstrap_servers)
     client.produce(wide, 2, [Row(1, b"a")])
     consumer = kafka.KafkaConsumer(
@@ -119,7 +119,7 @@ def test_a_consumer_goes_on_when_its_leader_stops(cluster: kafkalet.Cluster, wid
     client.close()
 
 
-def test_a_broker_that_comes_back_is_used_again(cluster: kafkalet.Cluster, wide: str) -> None:
+def test_restarted_broker_is_used_again(cluster: kafkalet.Cluster, wide: str) -> None:
     client = ConfluentKafka(cluster.bootstrap_servers)
     preferred = leader(cluster, wide, 0)
     cluster.stop_broker(preferred)

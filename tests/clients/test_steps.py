@@ -1,7 +1,7 @@
-"""The script that every client goes through, step by step: `-k aiokafka` is aiokafka's.
+"""The scenario that every client runs, step by step; `-k aiokafka` selects aiokafka.
 
 Topics, an idempotent producer, groups, offsets by time, transactions, fencing, deleted records, codecs, descriptions.
-Nothing here looks behind the broker's back, so that Apache Kafka is asked the same (`make oracle`).
+The tests use the network interface only, so that they also run against Apache Kafka (`make oracle`).
 """
 
 import itertools
@@ -14,10 +14,10 @@ from .waiting import shared, take, until
 
 UNKNOWN_TOPIC_OR_PARTITION = 3
 OFFSET_OUT_OF_RANGE = (1, -140)
-"""What librdkafka makes of an offset that it may not reset is its own _AUTO_OFFSET_RESET."""
+"""OFFSET_OUT_OF_RANGE, or librdkafka's _AUTO_OFFSET_RESET if the client has no reset policy."""
 
 FENCED = (47, 90, -144)
-"""INVALID_PRODUCER_EPOCH, PRODUCER_FENCED, and librdkafka's own _FENCED: clients differ in what they let through."""
+"""INVALID_PRODUCER_EPOCH, PRODUCER_FENCED, and librdkafka's _FENCED: clients report fencing differently."""
 
 GROUP_ID_NOT_FOUND = 69
 NON_EMPTY_GROUP = 68
@@ -34,13 +34,13 @@ def client(driver_type: type[Driver], bootstrap: str) -> Iterator[Driver]:
 
 @pytest.fixture
 def name(client: Driver) -> str:
-    """A name that no other topic, group or transaction has."""
+    """A unique name for a topic, group or transactional id."""
     return f"{type(client).__name__}-{next(_numbers)}"
 
 
 @pytest.fixture
 def topic(client: Driver, name: str) -> str:
-    """Three partitions."""
+    """A new topic with three partitions."""
     client.create_topic(name, 3)
     until(lambda: name in client.list_topics())
     return name
@@ -53,11 +53,11 @@ def values(found: list[tuple[int, Message]]) -> list[bytes | None]:
 # Topics and producers
 
 
-def test_a_topic_has_the_partitions_it_was_created_with(client: Driver, topic: str) -> None:
+def test_created_topic_has_requested_partitions(client: Driver, topic: str) -> None:
     assert sorted(client.describe_topic(topic)) == [0, 1, 2]
 
 
-def test_a_thousand_keyed_records_of_an_idempotent_producer(client: Driver, topic: str) -> None:
+def test_idempotent_producer_sends_a_thousand_keyed_records(client: Driver, topic: str) -> None:
     rows = [Row(1_000_000 + n, b"v%d" % n, b"k%d" % (n % 50), (("n", b"%d" % n), ("of", b"1000"))) for n in range(1000)]
     client.produce(topic, None, rows, enable_idempotence=True)
     assert sum(client.end_offsets(topic, [0, 1, 2])) == 1000
@@ -72,7 +72,7 @@ def test_a_thousand_keyed_records_of_an_idempotent_producer(client: Driver, topi
 # Groups
 
 
-def test_a_group_goes_on_where_it_committed(client: Driver, topic: str, name: str) -> None:
+def test_group_resumes_at_committed_offsets(client: Driver, topic: str, name: str) -> None:
     for partition in range(3):
         client.produce(topic, partition, [Row(n, b"%d" % n) for n in range(10)])
     member = client.member(name, topic)
@@ -108,7 +108,7 @@ def test_each_member_reads_its_own_partitions(client: Driver, topic: str, name: 
         assert {partition for partition, _ in found} == member.assignment()
 
 
-def test_a_member_that_leaves_gives_its_partitions_back(client: Driver, topic: str, name: str) -> None:
+def test_partitions_of_closed_member_are_reassigned(client: Driver, topic: str, name: str) -> None:
     first, second = client.member(name, topic), client.member(name, topic)
     until(shared(first, second), first, second)
     first.close()
@@ -129,7 +129,7 @@ def test_offsets_by_time(client: Driver, topic: str) -> None:
 
 
 def test_isolation_levels(client: Driver, topic: str, name: str) -> None:
-    """A committed, an aborted and an open transaction, one behind the other: markers take an offset each."""
+    """Consecutive committed, aborted and open transactions; each marker takes one offset."""
     producer = client.transactional(name)
     producer.begin()
     assert producer.send(topic, 0, [Row(1, b"committed"), Row(2, b"too")]) == [0, 1]
@@ -162,7 +162,7 @@ def test_a_transaction_over_several_partitions(client: Driver, topic: str, name:
 
 
 @pytest.mark.parametrize("commits", [True, False], ids=["committed", "aborted"])
-def test_offsets_in_a_transaction_count_when_it_commits(client: Driver, topic: str, name: str, commits: bool) -> None:
+def test_offsets_in_transaction_are_committed_with_it(client: Driver, topic: str, name: str, commits: bool) -> None:
     client.produce(topic, 0, [Row(n, b"%d" % n) for n in range(5)])
     member = client.member(name, topic)
     take(member, 5)
@@ -178,7 +178,7 @@ def test_offsets_in_a_transaction_count_when_it_commits(client: Driver, topic: s
         assert client.committed(name, topic) == {}
 
 
-def test_the_older_of_two_producers_is_fenced(client: Driver, topic: str, name: str) -> None:
+def test_newer_producer_fences_the_older_one(client: Driver, topic: str, name: str) -> None:
     older = client.transactional(name)
     older.begin()
     older.send(topic, 0, [Row(1, b"of the older")])
@@ -195,7 +195,7 @@ def test_the_older_of_two_producers_is_fenced(client: Driver, topic: str, name: 
 # Deleted records
 
 
-def test_deleted_records_move_the_beginning(client: Driver, topic: str) -> None:
+def test_deleting_records_advances_beginning_offset(client: Driver, topic: str) -> None:
     client.produce(topic, 0, [Row(n, b"%d" % n) for n in range(10)])
     assert client.delete_records(topic, {0: 4}) == {0: 4}
     assert client.beginning_offsets(topic, [0]) == [4]
@@ -262,7 +262,7 @@ def test_a_topic_is_deleted(client: Driver, topic: str) -> None:
 
 @pytest.mark.parametrize("driver_type", [KafkaPython, ConfluentKafka])
 def test_a_group_is_deleted_when_it_is_empty(client: Driver, topic: str, name: str) -> None:
-    """aiokafka's admin client deletes no groups."""
+    """aiokafka's admin client cannot delete groups."""
     member = client.member(name, topic)
     until(shared(member), member)
     member.commit({0: 0})
@@ -281,7 +281,7 @@ def test_a_group_is_deleted_when_it_is_empty(client: Driver, topic: str, name: s
 
 
 def test_an_unknown_topic(client: Driver, name: str) -> None:
-    """aiokafka's description of one topic makes it, as Metadata does by default."""
+    """When aiokafka describes a topic, the broker creates it, the default behaviour of Metadata."""
     if type(client) is not AioKafka:
         with pytest.raises(Refused) as refusal:
             client.describe_topic(name)

@@ -1,10 +1,11 @@
-"""Clients of other languages take the same steps, each as far as it can; their programs say what they found otherwise.
+"""Clients in other languages run the same steps as far as they support them; their programs check the results.
 
-Create a topic, produce a thousand records by an idempotent producer, consume them in a group that resumes, rebalance,
-look offsets up by time, commit and abort transactions and offsets with them, be fenced, delete records, compress,
-describe, delete, miss a topic, fall out of range. Newer clients go on: the consumer protocol, administration, Streams.
+The steps: create a topic, produce a thousand records with an idempotent producer, consume them in a group and resume,
+rebalance, look up offsets by time, commit and abort transactions with and without offsets, fence a producer, delete
+records, compress, describe, delete, use an unknown topic, and fetch out of range. Newer clients also test the consumer
+protocol, administration and Kafka Streams.
 
-A program prints `ok NAME` after each step, and ends at the first that fails. They run with `make clients`.
+A program prints `ok NAME` after each step and stops at the first failure. Run them with `make clients`.
 """
 
 from collections.abc import Iterator
@@ -30,7 +31,7 @@ STREAMS_STEPS = "create, count, count on after a restart, once each"
 
 BROKERS = ["2.8", "3.9", "4.4", "newest"]
 QUICK = {"group.consumer.min.heartbeat.interval.ms": "100", "group.consumer.heartbeat.interval.ms": "200"}
-"""Members of the consumer protocol hear of a rebalance by their next heartbeat: every five seconds by default."""
+"""Members of the consumer protocol learn of a rebalance with their next heartbeat, by default every five seconds."""
 
 _prefixes = (f"steps{number}" for number in range(10_000))
 
@@ -43,7 +44,7 @@ def broker(request: pytest.FixtureRequest) -> Iterator[kafkalet.Broker]:
 
 @pytest.fixture(scope="module")
 def pair(request: pytest.FixtureRequest) -> Iterator[kafkalet.Cluster]:
-    """Two brokers, so that leaders and replicas have somewhere to go."""
+    """A cluster of two brokers, so that leaders and replicas can move."""
     with kafkalet.Cluster(brokers=2, kafka_version=request.param, config=QUICK) as running:
         yield running
 
@@ -54,7 +55,7 @@ def prefix() -> str:
 
 
 def steps(*command: str | Path) -> list[str]:
-    """The steps that a program took; what else it says goes to the terminal."""
+    """Run a program and return the steps it completed; its other output is printed."""
     lines = run(*command, limit_s=RUNNING_S).splitlines()
     print("\n".join(["", *(line for line in lines if not line.startswith("ok "))]), end=" ")
     return [line.removeprefix("ok ") for line in lines if line.startswith("ok ")]
@@ -81,13 +82,13 @@ def test_java_before_headers(workshop: Workshop, broker: kafkalet.Broker, prefix
 
 
 @pytest.mark.parametrize("pair", ["4.4", "newest"], indirect=True)
-def test_java_in_groups_of_the_consumer_protocol(workshop: Workshop, pair: kafkalet.Cluster, prefix: str) -> None:
+def test_java_uses_the_consumer_protocol(workshop: Workshop, pair: kafkalet.Cluster, prefix: str) -> None:
     java = workshop.java("ConsumerProtocol", "4.4.0", path="since3")
     assert steps(*java, pair.bootstrap_servers, prefix) == named(PROTOCOL_STEPS)
 
 
 @pytest.mark.parametrize("pair", ["3.9", "4.4", "newest"], indirect=True)
-def test_java_administers(workshop: Workshop, pair: kafkalet.Cluster, prefix: str) -> None:
+def test_java_admin_client(workshop: Workshop, pair: kafkalet.Cluster, prefix: str) -> None:
     java = workshop.java("AdminSteps", "4.4.0", path="since3")
     assert steps(*java, pair.bootstrap_servers, prefix) == named(ADMIN_STEPS)
 

@@ -1,7 +1,7 @@
-"""Java, Go, Node and kcat: one program each that produces, asks for offsets by time, and fetches by assignment.
+"""One program per language for Java, Go, Node and kcat: produce, look up offsets by time, and fetch by assignment.
 
-They run with `make clients` (pytest -m toolchain): their packages have to be fetched first (toolchains.py). What all
-else they can do is in test_toolchain_steps.py.
+Run them with `make clients` (pytest -m toolchain); their packages have to be downloaded first (toolchains.py). All
+other features are tested in test_toolchain_steps.py.
 """
 
 import json
@@ -18,7 +18,7 @@ from .toolchains import RUNNING_S, Workshop, run
 pytestmark = pytest.mark.toolchain
 
 KAFKA_CLIENTS = ["0.10.2.2", "1.1.1", "2.8.2", "3.9.2", "4.0.0", "4.4.0"]
-"""Releases of the Java client: the oldest that looks offsets up by time, the newest, and what came between."""
+"""Releases of the Java client: the oldest with lookups by timestamp, the newest, and some in between."""
 
 BROKERS = ["2.8", "3.9", "4.4", "newest"]
 TIMES = {0: 1000, 1: 2000, 2: 3000, 3: 4000, 4: 5000}
@@ -48,7 +48,7 @@ def topic(broker: kafkalet.Broker) -> str:
 
 
 def report(*command: str | Path) -> dict[str, Any]:
-    """What the program at the end of its output says that it saw; which client it is goes to the terminal."""
+    """Run a program and return the report in its last line of output; the name of the client is printed."""
     told: dict[str, Any] = json.loads(run(*command, limit_s=RUNNING_S).splitlines()[-1])
     print(" ", told.pop("client", ""), end=" ")
     return told
@@ -58,7 +58,7 @@ def report(*command: str | Path) -> dict[str, Any]:
 def test_kafka_clients_of_java(workshop: Workshop, release: str, broker: kafkalet.Broker, topic: str) -> None:
     java = workshop.java("RoundTrip", release)
     if release == "0.10.2.2" and broker.server.release.name == "4.4":
-        with pytest.raises(AssertionError, match="server disconnected"):  # 4.0 ended message sets (KIP-896)
+        with pytest.raises(AssertionError, match="server disconnected"):  # 4.0 removed message sets (KIP-896)
             report(*java, broker.bootstrap_servers, topic)
     else:
         assert report(*java, broker.bootstrap_servers, topic) == REPORT
@@ -70,7 +70,7 @@ def test_franz_go(workshop: Workshop, broker: kafkalet.Broker, topic: str) -> No
 
 def test_kafkajs(workshop: Workshop, broker: kafkalet.Broker, topic: str) -> None:
     told = report(*workshop.node("roundtrip.js"), broker.bootstrap_servers, topic)
-    assert told == {**REPORT, "found": 2}  # it keeps the timestamp to itself
+    assert told == {**REPORT, "found": 2}  # kafkajs does not return the timestamp
 
 
 def test_kcat(workshop: Workshop, broker: kafkalet.Broker, topic: str) -> None:

@@ -1,7 +1,7 @@
-"""Programs of other languages, built when a test first needs them, in a folder that goes with the tests.
+"""Programs in other languages, built in a temporary directory when a test first needs them.
 
-Their packages come by Maven, Go and npm into the caches that these keep anyway. A toolchain that is missing is named,
-with the command that brings it, and its tests are left out.
+Maven, Go and npm download the packages into their usual caches. If a toolchain is missing, its tests are skipped with
+the command that installs it.
 """
 
 import os
@@ -18,7 +18,7 @@ RUNNING_S = 180
 
 
 def tool(command: str, how_to_get_it: str) -> str:
-    """Where a program is; without it the test is left out, and says what would bring it."""
+    """Return the path of a program; if it is missing, skip the test with instructions for installing it."""
     found = shutil.which(command)
     if found is None:
         pytest.skip(f"{command} is not installed: {how_to_get_it}")
@@ -34,13 +34,13 @@ def run(*command: str | Path, limit_s: int = FETCHING_S, **more: Any) -> str:
 
 
 class Workshop:
-    """Builds programs, each once."""
+    """Builds each program once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def java(self, program: str, release: str, *, library: str = "kafka-clients", path: str = "") -> list[str | Path]:
-        """The command of a program of `java/`, with a release of a library of Kafka; `path` names more sources."""
+        """Return the command of a program in `java/`, with a release of a Kafka library; `path` adds source folders."""
         javac = tool("javac", "apt-get install default-jdk-headless")
         java = tool("java", "apt-get install default-jre-headless")
         jars = self._jars(library, release)
@@ -61,7 +61,7 @@ class Workshop:
         return jars
 
     def go(self, program: str) -> list[str | Path]:
-        """The command of a program of `go/`."""
+        """Return the command of a program in `go/`."""
         go = tool("go", "https://go.dev/dl, or apt-get install golang-go")
         folder = self._folder / "go"
         if not folder.exists():
@@ -72,7 +72,7 @@ class Workshop:
         return [folder / "bin" / program]
 
     def node(self, program: str) -> list[str | Path]:
-        """The command of a program of `node/`, beside its packages."""
+        """Return the command of a program in `node/`, with its packages installed."""
         node = tool("node", "https://nodejs.org, or apt-get install nodejs")
         npm = tool("npm", "apt-get install npm")
         folder = self._folder / "node"
@@ -82,5 +82,5 @@ class Workshop:
         return [node, folder / program]
 
     def kcat(self, program: str) -> list[str | Path]:
-        """The command of a script of `kcat/`, which takes the program first."""
+        """Return the command of a script in `kcat/`, which takes the path of kcat as its first argument."""
         return ["sh", HERE / "kcat" / program, tool("kcat", "apt-get install kcat")]

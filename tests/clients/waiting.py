@@ -1,4 +1,4 @@
-"""Waiting for what members of a group come to: they take part in it only while they are polled."""
+"""Waiting for groups: members take part in rebalances only while they are polled."""
 
 import time
 from collections.abc import Callable
@@ -7,31 +7,31 @@ from .drivers import PATIENCE_S, Member, Message
 
 
 def until(condition: Callable[[], bool], *members: Member) -> list[tuple[int, Message]]:
-    """Poll members in turn until a condition holds; what they were given meanwhile.
+    """Poll members in turn until a condition holds, and return the records polled meanwhile.
 
-    Topics, markers and changes of groups need not be everywhere when a client is told that they are done.
+    Changes of topics, markers and groups may become visible some time after the request that caused them was answered.
     """
     found = []
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
-        assert time.monotonic() < deadline, "that never came true"
+        assert time.monotonic() < deadline, "the condition did not become true"
         for member in members:
             found += member.poll()
     return found
 
 
 def take(member: Member, count: int) -> list[tuple[int, Message]]:
-    """Poll until that many records have come."""
+    """Poll until `count` records have arrived."""
     found: list[tuple[int, Message]] = []
     deadline = time.monotonic() + PATIENCE_S
     while len(found) < count:
-        assert time.monotonic() < deadline, f"{len(found)} of {count} records"
+        assert time.monotonic() < deadline, f"{len(found)} of {count} records arrived"
         found += member.poll()
     return found
 
 
 def shared(*members: Member) -> Callable[[], bool]:
-    """Whether the three partitions of a topic are shared among members, as equally as can be."""
+    """Return a condition: the three partitions of a topic are shared evenly among the members."""
 
     def condition() -> bool:
         assigned = [member.assignment() for member in members]

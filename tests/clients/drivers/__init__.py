@@ -1,6 +1,6 @@
-"""kafka-python, confluent-kafka and aiokafka with one face (face.py): each claim is written once and held against all.
+"""kafka-python, confluent-kafka and aiokafka behind a common interface (face.py), so that a test runs with all three.
 
-Refusals come out as the number of Kafka's error, in a `Refused`.
+Errors returned by the broker are raised as `Refused` with Kafka's error code.
 """
 
 from .aio import AioKafka

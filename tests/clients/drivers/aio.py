@@ -1,4 +1,4 @@
-"""aiokafka, whose event loop runs in a thread of its own, as its members have to send heartbeats."""
+"""aiokafka, with an event loop in a separate thread so that its consumers can send heartbeats."""
 
 import asyncio
 import contextlib
@@ -51,7 +51,7 @@ def check(code: int) -> None:
 
 
 class Loop:
-    """An event loop in a thread."""
+    """An event loop that runs in a thread."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
@@ -81,7 +81,7 @@ async def send(producer: Any, topic: str, partition: int | None, rows: Sequence[
 
 
 class AioKafkaMember:
-    """A consumer in a group. It starts and polls in the background: both wait for rebalances, and so for others."""
+    """A group consumer. It starts and polls in the background, because both may block until a rebalance completes."""
 
     def __init__(self, loop: Loop, topic: str, **settings: Any) -> None:
         self.run, self.topic = loop.run, topic
@@ -120,7 +120,7 @@ class AioKafkaMember:
     def close(self) -> None:
         if self._waiting is not None:
             self._waiting.cancel()
-        with contextlib.suppress(CancelledError):  # it cancels itself where the broker is gone
+        with contextlib.suppress(CancelledError):  # it cancels itself if the broker is gone
             self.run(self.consumer.stop())
 
 
@@ -254,7 +254,7 @@ class AioKafka:
 
     @property
     def admin(self) -> Any:
-        """Its methods are to be run in the loop."""
+        """The admin client; its methods must run in the loop."""
         if self._admin is None:
 
             async def start() -> Any:

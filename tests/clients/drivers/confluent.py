@@ -72,7 +72,7 @@ def message_of(message: Any) -> Message:
 
 
 class ConfluentMember:
-    """A consumer in a group. It may subscribe to a pattern, which begins with '^'."""
+    """A group consumer. A topic that starts with '^' is a pattern."""
 
     def __init__(self, topic: str, settings: dict[str, Any]) -> None:
         self.topic = topic
@@ -166,7 +166,7 @@ class ConfluentKafka:
     # Offsets
 
     def list_offsets(self, topic: str, specs: dict[int, Any], isolation: str = "read_uncommitted") -> dict[int, Found]:
-        """What the admin client knows as ListOffsets; unlike the consumer it gives timestamps."""
+        """Call the admin client's ListOffsets, which returns timestamps; the consumer's lookup does not."""
         asked = {confluent_kafka.TopicPartition(topic, index): spec for index, spec in specs.items()}
         level = confluent_kafka.IsolationLevel[isolation.upper()]
         found = {}
@@ -193,7 +193,7 @@ class ConfluentKafka:
     # Consuming
 
     def consumer(self, **more: Any) -> Any:
-        """A consumer without a group."""
+        """Return a consumer without a group."""
         settings = {"group.id": "none", "enable.auto.commit": False, "auto.offset.reset": "error"}
         return confluent_kafka.Consumer({**self.common, **settings, **more})
 
@@ -216,7 +216,7 @@ class ConfluentKafka:
 
     def member(self, group: str, topic: str, **settings: Any) -> ConfluentMember:
         usual = {"enable.auto.commit": False, "auto.offset.reset": "earliest", "group.id": group}
-        if settings.get("group_protocol") != "consumer":  # there, the broker decides on it
+        if settings.get("group_protocol") != "consumer":  # otherwise the broker sets the interval
             usual["heartbeat.interval.ms"] = HEARTBEAT_MS
         opened = ConfluentMember(topic, self.common | usual | dotted(settings))
         self._opened.callback(opened.close)
@@ -231,7 +231,7 @@ class ConfluentKafka:
         return self._admin
 
     def _result(self, futures: dict[Any, Any]) -> Any:
-        """The one answer among those that are awaited."""
+        """Wait for the only future and return its result."""
         [future] = futures.values()
         with refusals():
             return future.result(PATIENCE_S)

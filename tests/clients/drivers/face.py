@@ -1,16 +1,16 @@
-"""The face that every client shows: what a driver can be asked, and the values that go in and come out."""
+"""The interface that all drivers implement, and the values that they take and return."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 PATIENCE_S = 20.0
-"""How long an answer may take on a machine that is busy."""
+"""The maximum time to wait for an answer, sufficient on a busy machine."""
 
 PAUSE_MS = 10
-"""What clients take a breath of before they ask for metadata again, here; 100 by default."""
+"""The retry and reconnect backoff of the clients, in milliseconds; the default is 100."""
 
 HEARTBEAT_MS = 20
-"""How often members say that they are alive, and so how soon they learn of a rebalance; 3000 by default."""
+"""The heartbeat interval, which bounds the time until a member learns of a rebalance; the default is 3000."""
 
 Headers = Sequence[tuple[str, bytes]]
 
@@ -25,7 +25,7 @@ class Row(NamedTuple):
 
 
 class Message(NamedTuple):
-    """A record that was consumed. Timestamp types: 0 CreateTime, 1 LogAppendTime, None where there is no timestamp."""
+    """A consumed record. Timestamp types: 0 CreateTime, 1 LogAppendTime, None if it has no timestamp."""
 
     offset: int
     timestamp: int | None
@@ -36,14 +36,14 @@ class Message(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The answer to a lookup by time."""
+    """The result of a lookup by timestamp."""
 
     offset: int
     timestamp: int
 
 
 class Cluster(NamedTuple):
-    """What a client is told about a cluster; brokers as (id, host, port)."""
+    """The description of a cluster; brokers are (id, host, port)."""
 
     cluster_id: str
     controller_id: int
@@ -51,7 +51,7 @@ class Cluster(NamedTuple):
 
 
 class Replicas(NamedTuple):
-    """Where a partition is."""
+    """The leader, replicas and in-sync replicas of a partition."""
 
     leader: int
     replicas: list[int]
@@ -59,7 +59,7 @@ class Replicas(NamedTuple):
 
 
 class Group(NamedTuple):
-    """What a client is told about a group: Kafka's word for its state, its assignor, the partitions of each member."""
+    """The description of a group: its state in Kafka's words, its assignor, and the partitions of each member."""
 
     state: str
     assignor: str
@@ -67,7 +67,7 @@ class Group(NamedTuple):
 
 
 class Refused(Exception):
-    """The broker refused; `code` is Kafka's number for it."""
+    """The broker returned an error; `code` is Kafka's error code."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(f"{code}: {text}")
@@ -75,32 +75,32 @@ class Refused(Exception):
 
 
 class Member(Protocol):
-    """A consumer in a group, subscribed to one topic. It takes part in rebalances while it is polled."""
+    """A group consumer subscribed to one topic. It takes part in rebalances only while it is polled."""
 
     def poll(self, wait_s: float = 0.05) -> list[tuple[int, Message]]:
-        """What came, with its partition; nothing after that time."""
+        """Return the records that arrive within `wait_s`, with their partitions."""
 
     def assignment(self) -> set[int]: ...
 
     def commit(self, offsets: dict[int, int] | None = None) -> None:
-        """Commit these offsets by partition, or what has been polled."""
+        """Commit these offsets by partition, or the position after the polled records."""
 
     def committed(self, partitions: Sequence[int]) -> list[int | None]: ...
 
     def close(self) -> None:
-        """Leave the group. Nothing is committed on the way."""
+        """Leave the group without committing."""
 
 
 class Transactions(Protocol):
-    """A transactional producer that has its producer id. Whatever is refused is Refused."""
+    """An initialized transactional producer. Errors are raised as Refused."""
 
     def begin(self) -> None: ...
 
     def send(self, topic: str, partition: int, rows: Sequence[Row]) -> list[int]:
-        """Send records, wait for them, give their offsets."""
+        """Send records, wait until they are acknowledged, and return their offsets."""
 
     def send_offsets(self, member: Member, topic: str, offsets: dict[int, int]) -> None:
-        """Make offsets of the member's group a part of the transaction."""
+        """Add offsets of the member's group to the transaction."""
 
     def commit(self) -> None: ...
 
@@ -110,9 +110,9 @@ class Transactions(Protocol):
 
 
 class Driver(Protocol):
-    """A client of a broker (or of a cluster). Used by one thread, closed at the end with all that it opened.
+    """A client of a broker or cluster. It is used by one thread; closing it closes everything that it opened.
 
-    Settings go by Kafka's names, with '_' for '.'.
+    Keyword settings are Kafka's property names with '_' instead of '.'.
     """
 
     def __init__(self, servers: str) -> None: ...
@@ -120,7 +120,7 @@ class Driver(Protocol):
     # Producing
 
     def produce(self, topic: str, partition: int | None, rows: Sequence[Row], **settings: Any) -> list[int]:
-        """Send records, by their keys where no partition is given, and give their offsets (-1 where acks=0)."""
+        """Send records and return their offsets (-1 with acks=0); without a partition, the key determines it."""
 
     def transactional(self, transactional_id: str, **settings: Any) -> Transactions: ...
 
@@ -131,17 +131,17 @@ class Driver(Protocol):
     def end_offsets(self, topic: str, partitions: Sequence[int], isolation: str = "read_uncommitted") -> list[int]: ...
 
     def offsets_for_times(self, topic: str, times: dict[int, int]) -> dict[int, Found | None]:
-        """By partition, the first record at or after a time."""
+        """Return the first record at or after a timestamp, by partition."""
 
     # Consuming
 
     def read(
         self, topic: str, start: dict[int, int], count: int, isolation: str = "read_uncommitted"
     ) -> list[tuple[int, Message]]:
-        """At least `count` records with their partitions, from these offsets on. An offset out of range is Refused."""
+        """Read at least `count` records from these offsets on; raise Refused if an offset is out of range."""
 
     def member(self, group: str, topic: str, **settings: Any) -> Member:
-        """A member that commits only when it is told to, and begins at the beginning."""
+        """Return a group consumer without auto-commit that starts at the earliest offset."""
 
     # Administration
 
@@ -150,7 +150,7 @@ class Driver(Protocol):
     def delete_topic(self, name: str) -> None: ...
 
     def delete_records(self, topic: str, offsets: dict[int, int]) -> dict[int, int]:
-        """Delete what is below these offsets; where the partitions begin now."""
+        """Delete the records before these offsets and return the new log start offsets."""
 
     def describe_cluster(self) -> Cluster: ...
 
@@ -165,7 +165,7 @@ class Driver(Protocol):
     def list_groups(self) -> set[str]: ...
 
     def committed(self, group: str, topic: str) -> dict[int, int]:
-        """All offsets that a group has committed of a topic."""
+        """Return all offsets that a group has committed for a topic."""
 
     def delete_group(self, group: str) -> None: ...
 
@@ -177,7 +177,7 @@ def messages(found: list[tuple[int, Message]]) -> list[Message]:
 
 
 def record_message(record: Any) -> Message:
-    """A ConsumerRecord, which kafka-python and aiokafka have in common."""
+    """Convert a ConsumerRecord of kafka-python or aiokafka."""
     no_time = record.timestamp is None or record.timestamp < 0
     return Message(
         record.offset,

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schema by deprecated functions
+    warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python uses deprecated functions to load its schema
     import kafka
     import kafka.admin
     import kafka.errors
@@ -38,7 +38,7 @@ def refusals() -> Iterator[None]:
 
 
 def check(error: type[Exception] | str) -> None:
-    """Raise what the admin client hands back as a class, or as the name of one."""
+    """Raise Refused for an error class, or the name of one, that the admin client returned."""
     kind = getattr(kafka.errors, error) if isinstance(error, str) and error != "OK" else error
     if kind not in ("OK", kafka.errors.NoError):
         raise Refused(kind.errno, kind.__name__)
@@ -57,10 +57,10 @@ def send(producer: Any, topic: str, partition: int | None, rows: Sequence[Row]) 
 
 
 class KafkaPythonMember:
-    """A consumer in a group, which polls in a thread of its own.
+    """A group consumer that polls in a separate thread.
 
-    Who joins, and is given its partitions between two calls of poll(), joins once more (kafka-python 3.0). So members
-    that are polled in turn, for a moment each, could keep each other busy for long.
+    In kafka-python 3.0, a member that gets its assignment between two calls of poll() joins again. Members that are
+    polled in turn, for a short time each, could cause rebalances for a long time.
     """
 
     POLLING_MS = 250
@@ -70,8 +70,8 @@ class KafkaPythonMember:
         self._thread = ThreadPoolExecutor(1, "kafka-python")
         self._polling: Future[Any] | None = None
         self.consumer = kafka.KafkaConsumer(topic, **settings)
-        # A member that joins before it knows the partitions of its topic joins again as soon as it does, and forgets
-        # what it is assigned then if a poll times out meanwhile (kafka-python 3.0).
+        # kafka-python 3.0: a member that joins before it knows the topic's partitions joins again as soon as it does,
+        # and loses its assignment if a poll times out in between.
         self.consumer.partitions_for_topic(topic)
 
     def poll(self, wait_s: float = 0.05) -> list[tuple[int, Message]]:
@@ -86,7 +86,7 @@ class KafkaPythonMember:
         return [(record.partition, record_message(record)) for batch in batches for record in batch]
 
     def _run(self, method: Any, *args: Any) -> Any:
-        """Call a method of the consumer when it does nothing else."""
+        """Call a method of the consumer in its thread, after the current poll."""
         with refusals():
             return self._thread.submit(method, *args).result()
 
@@ -180,7 +180,7 @@ class KafkaPython:
 
     @property
     def asker(self) -> Any:
-        """A consumer that asks for offsets."""
+        """A consumer that looks up offsets."""
         if self._asker is None:
             self._asker = self._consumer()
             self._opened.callback(self._asker.close)
@@ -305,5 +305,5 @@ class KafkaPython:
     def close(self) -> None:
         self._opened.close()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ResourceWarning)  # for sockets that were still connecting
+            warnings.simplefilter("ignore", ResourceWarning)  # from sockets that were still connecting
             gc.collect()

@@ -102,7 +102,9 @@ def assignments(h: History) -> list[Step]:
 
 def known(h: History) -> str:
     names = [step["name"] for step in h.steps if step["op"] == "let" and step["name"].startswith("n")]
-    return f"${h.dice.choice(names)}" if names and h.chance(0.85) else h.of(h.nowhere(), "", "a b", "x" * 250, ".")
+    return (
+        f"${h.dice.choice(names)}" if names and h.chance(0.85) else h.of(h.unknown_topic(), "", "a b", "x" * 250, ".")
+    )
 
 
 def metadata(h: History) -> None:
@@ -170,7 +172,7 @@ def configurations(h: History) -> None:
 
 def resource(h: History) -> Step:
     topic = h.dice.choice(h.places)[0]
-    odd = ((2, h.nowhere()), (2, "a b"), (2, ""), (4, "9"), (4, "x"), (3, "x"), (77, "x"), (0, topic), (8, ""))
+    odd = ((2, h.unknown_topic()), (2, "a b"), (2, ""), (4, "9"), (4, "x"), (3, "x"), (77, "x"), (0, topic), (8, ""))
     kind, name = h.of(*odd) if h.chance(0.6) else (2, topic)
     return {"resource_type": kind, "resource_name": name}
 

@@ -183,7 +183,7 @@ def commit(h: History, members: list[Member]) -> None:
         entry |= {"committed_offset": h.of(0, 1, 5, 77, -1), "committed_metadata": h.of(None, "", "m", "m" * 4097)}
         if version >= 6:
             entry["committed_leader_epoch"] = h.of(-1, 0, 5)
-        partitions.append((topic if h.chance(0.95) else h.nowhere(), entry))
+        partitions.append((topic if h.chance(0.95) else h.unknown_topic(), entry))
     h.ask("OffsetCommit", version, body | {"topics": h.grouped(partitions)})
 
 

@@ -128,7 +128,7 @@ class History(ScenarioBuilder):
     def place(self) -> tuple[str, int]:
         """A partition, hardly ever one that does not exist."""
         if self.chance(0.03):
-            return self.of((self.places[0][0], 9), (self.nowhere(), 0), (self.places[0][0], -1))
+            return self.of((self.places[0][0], 9), (self.unknown_topic(), 0), (self.places[0][0], -1))
         found: tuple[str, int] = self.dice.choice(self.places)
         return found
 
