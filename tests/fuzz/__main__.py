@@ -1,4 +1,4 @@
-"""`python -m tests.fuzz`: see the package."""
+"""The command line of the request fuzzer, `python -m tests.fuzz`; see the package."""
 
 import argparse
 import sys
@@ -8,10 +8,10 @@ from .corpus import corpus
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Send broken frames to a broker.")
-    parser.add_argument("--inputs", type=int, default=100_000, help="how many (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="of the chance that breaks them (default: %(default)s)")
-    parser.add_argument("--keep-going", action="store_true", help="collect the bugs instead of ending with the first")
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Send malformed requests to a broker.")
+    parser.add_argument("--inputs", type=int, default=100_000, help="number of inputs (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random generator (default: %(default)s)")
+    parser.add_argument("--keep-going", action="store_true", help="collect bugs instead of stopping at the first")
     options = parser.parse_args()
     print(f"{len(corpus()):,} frames to begin with", flush=True)
     found: dict[str, Found] = {}

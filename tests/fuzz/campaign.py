@@ -1,12 +1,11 @@
-"""A broker in a process of its own, broken frames for it, and a look at it after every batch.
+"""Send malformed frames to a broker in a separate process, and check the broker after every batch.
 
-What has to hold, however the frames look:
+The following must hold for any frames:
 
-* it answers an honest client that was connected all the time, and a new one;
-* what was stored before is there, byte for byte;
-* no traceback appears in its log (a client can break its own connection, never the broker), and no connection leaves
-  more than one line there;
-* its memory stays within bounds.
+* the broker answers a well-behaved client, on a connection opened at the start and on a new one;
+* stored records are unchanged;
+* the log contains no traceback (a client can only break its own connection), and at most one line per connection;
+* memory use stays within bounds.
 """
 
 import contextlib
@@ -35,7 +34,7 @@ from .mutations import mutate
 
 BATCH = 100
 PATIENCE_S = 0.05
-"""How long a batch waits for answers that may never be meant to come (acks=0, a long poll)."""
+"""How long to wait for the answers to a batch; some requests get none (acks=0, a long poll)."""
 ANSWER_S = 20.0
 CANARY = "the-canary-that-nobody-names"
 CANARY_RECORDS = [
@@ -61,20 +60,20 @@ with kafkalet.Broker(config=config, topics=topics) as broker:
 
 
 class Found(AssertionError):
-    """The fuzzer found something. The text says what, with the frames."""
+    """The fuzzer found a problem, described by the text together with the frames."""
 
 
 class Bug(Found):
-    """A traceback in the broker's log."""
+    """The broker logged a traceback."""
 
 
 class Tried(NamedTuple):
-    """What a campaign did."""
+    """The result of a campaign."""
 
     inputs: int
     answered: int
     closed: int
-    """How many connections the broker closed instead of answering."""
+    """The number of connections that the broker closed instead of answering."""
     memory_bytes: int
     seconds: float
 
@@ -88,7 +87,7 @@ class Tried(NamedTuple):
 
 
 class Broker:
-    """The process under attack, as seen from outside."""
+    """The broker process under test and its connections."""
 
     def __init__(self, process: "subprocess.Popen[str]", bootstrap: str, log: Path) -> None:
         self.process, self.log = process, log
@@ -96,7 +95,7 @@ class Broker:
         self.address = (self.server.host, self.server.port)
         self.honest = self.server.connect()
         self._read = 0
-        self.attacks = self.notes = 0  # connections of the fuzzer, and lines about closed ones
+        self.attacks = self.notes = 0  # the fuzzer's connections, and log lines about closed connections
         self.canary = self._store()
 
     def new_log_lines(self) -> list[str]:
@@ -131,15 +130,15 @@ class Broker:
 
     def check(self) -> None:
         if self.process.poll() is not None:
-            raise Found(f"the broker ended with {self.process.returncode}")
+            raise Found(f"the broker exited with status {self.process.returncode}")
         stranger = self.server.connect()
         try:
             for connection in (self.honest, stranger):
                 connection.timeout_s = ANSWER_S
                 if (stored := self.stored(connection)) != self.canary:
-                    raise Found(f"what was stored has changed: it was {self.canary}, it is {stored}")
+                    raise Found(f"the stored records have changed from {self.canary} to {stored}")
         except (OSError, TimeoutError) as error:
-            raise Found(f"the broker does not answer an honest client: {error!r}") from error
+            raise Found(f"the broker does not answer a well-behaved client: {error!r}") from error
         finally:
             stranger.close()
 
@@ -176,9 +175,9 @@ def running_broker() -> Iterator[Broker]:
 
 
 def run(inputs: int, seed: int = 1, progress: bool = False, found: dict[str, Found] | None = None) -> Tried:
-    """Try so many inputs. Raises Found where one of them did what none may.
+    """Send `inputs` malformed frames; raise Found for the first problem.
 
-    With `found`, tracebacks are collected there by their last line instead, and the campaign goes on.
+    With `found`, tracebacks are collected there, by their last line, and the campaign continues.
     """
     chance = random.Random(seed)
     began = time.monotonic()
@@ -205,7 +204,7 @@ def run(inputs: int, seed: int = 1, progress: bool = False, found: dict[str, Fou
 
 
 def _input(chance: random.Random) -> bytes:
-    """A broken frame that does not ask for more than a broker should do in earnest."""
+    """Return a malformed frame that does not request excessive work."""
     frames = corpus()
     while True:
         frame = mutate(chance, chance.choice(frames), chance.choice(frames))
@@ -214,7 +213,7 @@ def _input(chance: random.Random) -> bytes:
 
 
 def _makes_many_partitions(frame: bytes) -> bool:
-    """Thousands of new partitions are legal, and take a while: they say nothing about bad input."""
+    """Return whether a frame creates more than 50 partitions: that is valid but slow, and no malformed input."""
     if frame[:2] not in (b"\0\x13", b"\0\x25"):
         return False
     try:
@@ -229,7 +228,7 @@ def _makes_many_partitions(frame: bytes) -> bool:
 
 
 def _attack(chance: random.Random, broker: Broker, frames: list[bytes]) -> tuple[int, int]:
-    """Send each frame on a connection of its own; count who was answered and who was cut off."""
+    """Send each frame on a separate connection; return how many got an answer and how many were closed."""
     connections = []
     for frame in frames:
         connection = socket.create_connection(broker.address)
@@ -260,7 +259,7 @@ def _attack(chance: random.Random, broker: Broker, frames: list[bytes]) -> tuple
 
 
 def _look_after(broker: Broker, frames: list[bytes]) -> None:
-    """Check the broker; where something is wrong, look for the frame that did it."""
+    """Check the broker; if it logged a traceback, find the frame that caused it."""
     broker.check()
     lines = broker.new_log_lines()
     if any(line.startswith("Traceback") for line in lines):
@@ -268,7 +267,7 @@ def _look_after(broker: Broker, frames: list[bytes]) -> None:
             _attack(random.Random(0), broker, [frame])
             again = broker.new_log_lines()
             if any(line.startswith("Traceback") for line in again):
-                raise Bug("\n".join([f"this frame shows a bug: {frame.hex()}", *again]))
-        raise Bug("\n".join([f"one of {len(frames)} frames showed a bug, but not again alone", *lines]))
+                raise Bug("\n".join([f"this frame causes a traceback: {frame.hex()}", *again]))
+        raise Bug("\n".join([f"one of {len(frames)} frames caused a traceback, but none does so alone", *lines]))
     if broker.notes > broker.attacks:
         raise Found(f"{broker.attacks} connections left {broker.notes} lines in the log; last {lines[-1]}")

@@ -1,6 +1,6 @@
-"""The frames to start from: every request of the transcripts in every version it fits, and an empty one of every API.
+"""The initial frames: each request of the transcripts in several versions, and an empty request of each API.
 
-What transcripts bind from earlier answers is not known here: topics become those of the campaign, numbers become 1.
+Values that transcripts bind from answers are not known here: topics become those of the campaign, numbers become 1.
 """
 
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ from tests.recorded.replay import HERE, load
 
 TOPICS = ("fuzz-0", "fuzz-1", "fuzz-2")
 LARGEST = 6000
-"""Longer frames make no better beginnings, only slower ones."""
+"""The maximum size of a frame in bytes; longer frames only slow the fuzzer down."""
 
 Frame = bytes
 
 
 class _Names(dict[str, Any]):
-    """Stands for whatever a transcript binds."""
+    """Provides a value for any name that a transcript binds."""
 
     def __contains__(self, name: object) -> bool:
         return True
@@ -33,7 +33,7 @@ class _Names(dict[str, Any]):
 
 
 def build(api: Api, version: int, body: dict[str, Any]) -> Frame:
-    """A request as a frame without its size."""
+    """Encode a request as a frame, without the size prefix."""
     return RequestHeader(api, version, 1, "fuzz").encode() + messages.encode(api.title, version, body)
 
 
@@ -67,4 +67,4 @@ def _of_scenario(steps: list[dict[str, Any]]) -> Iterator[Frame]:
                 try:
                     yield build(api, version, body)
                 except (ProtocolError, ValueError, TypeError, AttributeError):
-                    continue  # the body does not fit this version, or a name stands where only a real value would do
+                    continue  # the body is not valid in this version, or a placeholder has the wrong type

@@ -1,14 +1,15 @@
-"""`python -m tests.fuzz.directories`: damage data directories, and start brokers on them.
+"""Damage data directories and start brokers on them: `python -m tests.fuzz.directories`.
 
-A directory of several topics, groups and transactions is built once and left by a clean stop and by a kill. Each case
-takes a copy, damages it in one to three places, and starts a broker on it, twice. What has to hold:
+A directory with several topics, groups and transactions is built once, in two variants: after a clean shutdown and
+after a kill. Each case copies one, damages it in one to three places, and starts a broker on it twice. The following
+must hold:
 
-* it is ready in time, or ends with status 1 and one line that names a file of the directory;
-* there is no traceback;
-* partitions that were not damaged serve every record, to readers of both isolation levels, and take new ones;
-* partitions of which only what follows from the .log was damaged (indexes, snapshots, epochs) do so, too;
-* of other partitions each request is answered, and whatever is served in order is what was written;
-* a signal ends it with status 0.
+* the broker becomes ready in time, or exits with status 1 and one line that names a file of the directory;
+* no traceback is logged;
+* undamaged partitions serve all records under both isolation levels and accept new ones;
+* so do partitions of which only files derived from the .log are damaged (indexes, snapshots, epochs);
+* requests for other partitions are answered, and records that are served are those that were written;
+* a signal makes the broker exit with status 0.
 """
 
 import argparse
@@ -37,16 +38,16 @@ from tests.wire.brokers import Wire, batch
 
 READY = re.compile(r"kafkalet ready bootstrap=(\S+)\n")
 PATIENCE_S = 60.0
-"""A broker that takes longer to start, to answer or to stop hangs. The machine may be busy."""
+"""The time limit for starting, answering and stopping, generous enough for a busy machine."""
 PARTITIONS = [("alpha", 0), ("alpha", 1), ("beta", 0), ("gamma", 0)]
 INTERNAL = ("__consumer_offsets-0", "__transaction_state-0")
 RELEASE = "3.9"
-"""Later ones have no segments of less than a mebibyte."""
+"""Newer releases do not allow segments below one mebibyte."""
 SMALL = {"segment.bytes": "4000", "index.interval.bytes": "300", "file.delete.delay.ms": "0"}
 CONFIG = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
 GROUPS = {"one": 17, "two": 3}
 DERIVED = (".index", ".timeindex", ".snapshot", "leader-epoch-checkpoint")
-"""What a broker can build again from the .log, or does without."""
+"""Files that a broker can rebuild from the .log, or does not need."""
 CHECKPOINTS = ("recovery-point-offset-checkpoint", "replication-offset-checkpoint")
 CODES_OF_DAMAGE = frozenset(
     {
@@ -62,18 +63,18 @@ CODES_OF_DAMAGE = frozenset(
 CORRELATION_ID_BYTES = 4
 Partition = FetchResponse.Topic.Partition
 Seen = dict[tuple[str, int, int], list[tuple[int, str]]]
-"""By topic, partition and isolation level: offsets and values."""
+"""Offsets and values of records by topic, partition and isolation level."""
 
 
 class Found(AssertionError):
-    """A case that did what none may. The text says what."""
+    """A case violated a requirement, described by the text."""
 
 
 # The directory
 
 
 def build(path: Path) -> tuple[Path, Path]:
-    """Directories that a clean stop and a kill have left."""
+    """Build the directories: one after a clean shutdown, and one as left by a kill."""
     clean, killed = path / "clean", path / "killed"
     with Cluster(data_dir=clean, config=CONFIG, kafka_version=RELEASE) as cluster:
         cluster.create_topic("alpha", 2, 1, SMALL)
@@ -119,24 +120,24 @@ def _commit(wire: Wire, group: str, offset: int) -> None:
 
 
 class Damage:
-    """What has been done to a copy: which partitions may have suffered, and how."""
+    """Records the damage done to a copy and the partitions that may be affected."""
 
     def __init__(self, root: Path, chance: random.Random) -> None:
         self.root = root
         self.chance = chance
         self.done: list[str] = []
         self.broken: set[str] = set()
-        """Directories of partitions that may have lost records."""
+        """Partition directories that may have lost records."""
         self.scrambled: set[str] = set()
-        """Those in which entries may say something else than they did: new records may be hidden behind them."""
+        """Partition directories whose batches may have changed content, which may hide new records."""
         self.bent: set[str] = set()
-        """Files of the whole directory."""
+        """Damaged files that belong to the whole directory."""
 
     def __str__(self) -> str:
         return "; ".join(self.done)
 
     def note(self, what: str, path: Path) -> None:
-        """A file was damaged."""
+        """Record the damage to a file."""
         name = os.fsencode(path.relative_to(self.root)).decode(errors="replace")
         self.done.append(f"{what} {name}")
         inside = path.relative_to(self.root).parts
@@ -148,7 +149,7 @@ class Damage:
                 self.scrambled.add(inside[0])
 
     def files(self) -> list[Path]:
-        """The files that there are; those of the whole directory come as often as those of all partitions."""
+        """Return candidate files: usually those in partitions, sometimes those of the whole directory."""
         inside = [path for path in sorted(self.root.rglob("*")) if path.is_file() and path.parent != self.root]
         outside = [path for path in sorted(self.root.iterdir()) if path.is_file() and path.name != ".lock"]
         return self.chance.choice((inside, outside, inside)) or inside or outside
@@ -201,7 +202,7 @@ def overwrite(damage: Damage) -> None:
     at, garbage = damage.chance.randrange(len(data) + 1), damage.garbage()
     data[at : at + len(garbage)] = garbage
     path.write_bytes(data)
-    damage.note("overwrote a part of", path)
+    damage.note("partly overwrote", path)
 
 
 def delete(damage: Damage) -> None:
@@ -219,7 +220,7 @@ def delete_partition(damage: Damage) -> None:
 
 def make_directory(damage: Damage) -> None:
     path = damage.file()
-    damage.note("put a directory in the place of", path)
+    damage.note("replaced by a directory", path)
     path.unlink()
     path.mkdir()
     damage.broken.add(path.relative_to(damage.root).parts[0])
@@ -227,7 +228,7 @@ def make_directory(damage: Damage) -> None:
 
 def dangle(damage: Damage) -> None:
     path = damage.file()
-    damage.note("put a dangling link in the place of", path)
+    damage.note("replaced by a dangling link", path)
     path.unlink()
     path.symlink_to("/nowhere/at/all")
     damage.broken.add(path.relative_to(damage.root).parts[0])
@@ -235,7 +236,7 @@ def dangle(damage: Damage) -> None:
 
 def link_to_itself(damage: Damage) -> None:
     path = damage.file()
-    damage.note("put a link to itself in the place of", path)
+    damage.note("replaced by a link to itself", path)
     path.unlink()
     path.symlink_to(path)
     damage.broken.add(path.relative_to(damage.root).parts[0])
@@ -244,7 +245,7 @@ def link_to_itself(damage: Damage) -> None:
 def forbid(damage: Damage) -> None:
     path = damage.file()
     path.chmod(0)
-    damage.note("forbade to read", path)
+    damage.note("made unreadable", path)
     damage.broken.add(path.relative_to(damage.root).parts[0])
 
 
@@ -255,7 +256,7 @@ def swap(damage: Damage) -> None:
     second.write_bytes(one)
     damage.note("swapped", first)
     damage.note("with", second)
-    for path in (first, second):  # a snapshot of another partition has a checksum that is right
+    for path in (first, second):  # a snapshot of another partition has a valid checksum
         damage.broken.add(path.relative_to(damage.root).parts[0])
 
 
@@ -279,7 +280,7 @@ NAMES = (
 
 
 def new_directory(damage: Damage) -> None:
-    """A directory, empty or with files of a partition, under some name."""
+    """Create a directory with a random name, empty or with the files of a partition."""
     path = damage.root / damage.chance.choice(NAMES)
     with contextlib.suppress(FileExistsError):
         if damage.chance.random() < 0.5:
@@ -299,7 +300,7 @@ FILE_NAMES = (
 
 
 def new_file(damage: Damage) -> None:
-    """A file, empty, of garbage, or a copy, under some name in a partition."""
+    """Create a file with a random name in a partition: empty, random, or a copy of another file."""
     path = damage.partition() / damage.chance.choice(FILE_NAMES)
     data = damage.chance.choice((b"", damage.garbage(), damage.file().read_bytes()))
     with contextlib.suppress(OSError):
@@ -324,7 +325,7 @@ NUMBERS = (b"99999999999999999999", b"9223372036854775807", b"2147483648", b"-5"
 
 
 def change_number(damage: Damage) -> None:
-    """Another number in a text file."""
+    """Replace a number in a text file."""
     texts = [path for path in sorted(damage.root.rglob("*")) if path.is_file() and _is_text(path.name)]
     path = damage.chance.choice(texts) if texts else damage.file()
     data = path.read_bytes()
@@ -343,7 +344,7 @@ def _is_text(name: str) -> bool:
 
 
 def scramble_record(damage: Damage) -> None:
-    """A field in the head of some batch."""
+    """Overwrite a field in the header of a random batch."""
     logs = [path for path in sorted(damage.root.rglob("*.log")) if path.is_file() and path.stat().st_size > 61]
     if not logs:
         return
@@ -362,7 +363,7 @@ def scramble_record(damage: Damage) -> None:
 
 
 def overwrite_state(damage: Damage) -> None:
-    """Bytes of what a coordinator will read."""
+    """Overwrite bytes in the log of an internal topic, which a coordinator will load."""
     logs = [path for name in INTERNAL for path in sorted((damage.root / name).glob("*.log")) if path.stat().st_size]
     if not logs:
         return
@@ -402,7 +403,7 @@ DAMAGES: tuple[Callable[[Damage], None], ...] = (
 
 
 def damaged(root: Path, chance: random.Random) -> Damage:
-    """Do one to three kinds of damage to a directory. What cannot be done to what is left is not."""
+    """Apply one to three kinds of damage to a directory; skip those that are no longer possible."""
     damage = Damage(root, chance)
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
         with contextlib.suppress(FileNotFoundError, IsADirectoryError, FileExistsError, OSError):
@@ -414,7 +415,7 @@ def damaged(root: Path, chance: random.Random) -> Damage:
 
 
 class Broker:
-    """A broker in a process of its own, and a connection to it if it has started."""
+    """A broker in a separate process, and a connection to it once it is ready."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -427,17 +428,17 @@ class Broker:
         self.connection: Connection | None = None
 
     def wait_until_ready(self) -> bool:
-        """Whether it serves; Found unless it does so, or refuses in order, in time."""
+        """Return True when the broker is ready and False if it refused to start correctly; raise Found otherwise."""
         assert self.process.stdout is not None
         watch = _Watch(self.process)
         with watch:
             line = self.process.stdout.readline()
         if watch.barked:
-            raise Found("it does not get ready")
+            raise Found("the broker did not become ready")
         if line:
             found = READY.fullmatch(line)
             if found is None:
-                raise Found(f"it says {line!r}")
+                raise Found(f"unexpected ready line {line!r}")
             self.connection = Server(found[1]).connect()
             self.connection.timeout_s = PATIENCE_S
             return True
@@ -449,21 +450,21 @@ class Broker:
         lines = text.splitlines()
         own = [line for line in lines if line.startswith("kafkalet: ")]
         if status != 1 or len(own) != 1 or own != lines[-1:]:
-            raise Found(f"it ended with status {status} and {own}")
+            raise Found(f"the broker exited with status {status} and {own}")
         if str(self.root) not in own[0]:
-            raise Found(f"it names no file: {own[0]}")
+            raise Found(f"the message names no file of the directory: {own[0]}")
 
     def stop(self) -> None:
-        """End it with a signal; Found unless that ends it in order."""
+        """Stop the broker with a signal; raise Found unless it exits with status 0 in time."""
         if self.connection is not None:
             self.connection.close()
         self.process.send_signal(signal.SIGTERM)
         try:
             status = self.process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
-            raise Found("a signal does not end it") from None
+            raise Found("the broker did not stop after a signal") from None
         if status != 0:
-            raise Found(f"a signal ends it with status {status}")
+            raise Found(f"the broker exited with status {status} after a signal")
 
     def said(self) -> str:
         self.stderr.flush()
@@ -482,7 +483,7 @@ class Broker:
 
 
 class _Watch:
-    """Kills a process that takes too long."""
+    """Kills a process that exceeds the time limit."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
@@ -503,7 +504,7 @@ class _Watch:
 
 
 def fetch(connection: Connection, topic: str, index: int, offset: int, isolation: int = 0) -> Partition:
-    """A Fetch, of which the records are left as bytes: they may be anything."""
+    """Fetch from a partition and return its answer with undecoded records, which may be damaged."""
     body = Wire.fetch_body(version=11, topic=topic, index=index, offset=offset, isolation_level=isolation)
     connection.send("Fetch", 11, body)
     frame = connection.receive_frame(time.monotonic() + PATIENCE_S)
@@ -511,7 +512,7 @@ def fetch(connection: Connection, topic: str, index: int, offset: int, isolation
 
 
 def whole_batches(data: bytes) -> Iterator[Batch]:
-    """The batches up to the first one that is cut or damaged."""
+    """Yield the batches before the first truncated or damaged one."""
     position = 0
     while len(data) - position >= HEADER_SIZE:
         size = 12 + struct.unpack_from(">i", data, position + 8)[0]
@@ -527,7 +528,7 @@ def whole_batches(data: bytes) -> Iterator[Batch]:
 
 
 def read(connection: Connection, topic: str, index: int, isolation: int) -> tuple[int, list[tuple[int, str]]]:
-    """The code that ends reading, and what was read before it: offsets and values."""
+    """Read a partition from the start; return the error code that ended it, and the offsets and values read."""
     found: list[tuple[int, str]] = []
     code, offset = _offset(connection, topic, index, -2)
     while code == 0:
@@ -550,7 +551,7 @@ def _offset(connection: Connection, topic: str, index: int, timestamp: int) -> t
 
 
 def produce(connection: Connection, topic: str, index: int) -> tuple[int, int]:
-    """The code, and the offset that a new record got."""
+    """Produce a record; return the error code and its offset."""
     body = Wire.produce_body(batch(b"new"), topic=topic, index=index)
     found = connection.ask("Produce", 9, body)["responses"][0]["partitions"][0]
     return found["error_code"], found["base_offset"]
@@ -569,7 +570,7 @@ def committed(connection: Connection, group: str) -> int:
 
 
 def seen(connection: Connection) -> Seen:
-    """All that readers see."""
+    """Read all partitions under both isolation levels."""
     return {
         (topic, index, isolation): read(connection, topic, index, isolation)[1]
         for topic, index in PARTITIONS
@@ -578,7 +579,7 @@ def seen(connection: Connection) -> Seen:
 
 
 class Case(NamedTuple):
-    """One copy that was damaged."""
+    """A damaged copy of the directory."""
 
     seed: int
     root: Path
@@ -586,7 +587,7 @@ class Case(NamedTuple):
     expected: Seen
 
     def run(self) -> bool:
-        """Start twice on it. Whether it served; Found where it did what none may."""
+        """Start a broker on the copy twice; return whether it served, or raise Found for a violated requirement."""
         started = False
         for life in (1, 2):
             broker = Broker(self.root)
@@ -598,7 +599,7 @@ class Case(NamedTuple):
                 broker.stop()
                 broker.said()
             except (Closed, NoAnswer, ConnectionError) as error:
-                raise Found(f"life {life}: {error!r}\n{broker.said()}") from error
+                raise Found(f"start {life}: {error!r}\n{broker.said()}") from error
             finally:
                 broker.close()
         return True
@@ -620,17 +621,17 @@ class Case(NamedTuple):
                     raise Found(f"{name} at isolation {isolation}: code {code}")
             code, offset = produce(connection, topic, index)
             if code and (is_whole or code not in CODES_OF_DAMAGE):
-                raise Found(f"{name} refuses a record: {code}")
+                raise Found(f"{name} rejects a record: {code}")
             if code == 0 and name not in damage.scrambled and (is_whole or first):
                 self._check_new(connection, topic, index, offset)
         if "__consumer_offsets-0" not in damage.broken and not self._may_lose("__consumer_offsets"):
             for group, wanted in GROUPS.items():
                 if (got := committed(connection, group)) != wanted:
-                    raise Found(f"group {group} has committed {got}, not {wanted}")
+                    raise Found(f"group {group}: committed offset {got}, expected {wanted}")
         self._ask_coordinators(connection)
 
     def _ask_coordinators(self, connection: Connection) -> None:
-        """Whatever they have lost, they answer."""
+        """Send requests to the coordinators, which must answer whatever they have lost."""
         for key_type in (0, 1):
             connection.ask("FindCoordinator", 1, {"key": "id-0", "key_type": key_type})
         partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": ""}
@@ -652,10 +653,10 @@ class Case(NamedTuple):
             raise Found(f"the new record at {offset} of {topic}-{index} cannot be read: code {code}, {values}")
 
     def _may_lose(self, topic: str) -> bool:
-        """Whether a file of the whole directory was damaged from which follows what a topic has.
+        """Return whether damage to a file of the whole directory may cost a topic its records.
 
-        The metadata name topics and their ids; a log start may be set to any offset. A broker that could not believe
-        the metadata would not have started.
+        The metadata hold topics and their ids, and a log start offset may be set to any value. If the broker had
+        detected damaged metadata, it would not have started.
         """
         del topic
         return bool(self.damage.bent & {"kafkalet.json", "log-start-offset-checkpoint", "meta.properties"})
@@ -663,7 +664,7 @@ class Case(NamedTuple):
 
 @contextlib.contextmanager
 def copies(path: Path) -> Iterator[Callable[[int], Case]]:
-    """Makes damaged copies by number; each goes when the next one is made."""
+    """Yield a function that makes a damaged copy by seed; each copy replaces the previous one."""
     clean, killed = build(path)
     expected: Seen = {}
     pristine = path / "pristine"
@@ -695,20 +696,20 @@ def _remove(root: Path) -> None:
 
 
 class Tried(NamedTuple):
-    """What a campaign did."""
+    """The result of a campaign."""
 
     cases: int
     served: int
     seconds: float
 
     def __str__(self) -> str:
-        return f"{self.cases} damaged directories in {self.seconds:.0f} s: {self.served} served, the others refused"
+        return f"{self.cases} damaged directories in {self.seconds:.0f} s: {self.served} served, the others rejected"
 
 
 def run(
     first: int, count: int, *, keep_going: bool = False, found: dict[int, str] | None = None, progress: bool = False
 ) -> Tried:
-    """Try the cases of these seeds. Raises Found, or collects by seed in `found`."""
+    """Run `count` cases from seed `first`. Raise Found for a problem, or with `keep_going` collect it in `found`."""
     begun, served = time.monotonic(), 0
     with tempfile.TemporaryDirectory(prefix="kafkalet-directories-") as path, copies(Path(path)) as make:
         for seed in range(first, first + count):
@@ -729,9 +730,9 @@ def run(
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.directories", description="Damage data directories.")
-    parser.add_argument("--cases", type=int, default=1000, help="how many (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="of the first case (default: %(default)s)")
-    parser.add_argument("--keep-going", action="store_true", help="collect what is found instead of ending with it")
+    parser.add_argument("--cases", type=int, default=1000, help="number of cases (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the first case (default: %(default)s)")
+    parser.add_argument("--keep-going", action="store_true", help="collect problems instead of stopping at the first")
     options = parser.parse_args()
     found: dict[int, str] = {}
     try:

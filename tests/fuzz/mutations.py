@@ -1,4 +1,4 @@
-"""Ways to break a frame. Each takes a frame and gives another; `mutate` applies a few of them at random."""
+"""Mutations of frames. Each function takes a frame and returns a changed one; `mutate` applies some at random."""
 
 import random
 from collections.abc import Callable
@@ -11,7 +11,7 @@ INTERESTING = (
     *(b"\xff\xff\xff\xff", b"\x80\x00\x00\x00", b"\x7f\xff\xff\xff", b"\x00\x00\x00\x00", b"\x00\x00\x00\x01"),
     *(b"\xff" * 8, b"\x80" + bytes(7), b"\x7f" + b"\xff" * 7, bytes(8)),
     *(b"\xff\xff\xff\xff\x0f", b"\xff\xff\xff\xff\x07", b"\x80\x80\x80\x80\x80\x80", b"\xff\xff\xff\xff\xff\xff\x01"),
-    *(b"\xc3\x28", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80", b"a" * 300),  # not UTF-8, and too long a name
+    *(b"\xc3\x28", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80", b"a" * 300),  # invalid UTF-8, and a name that is too long
 )
 
 Mutation = Callable[[random.Random, bytearray], bytearray]
@@ -69,7 +69,7 @@ def other_api(chance: random.Random, frame: bytearray) -> bytearray:
 
 
 def add_tags(chance: random.Random, frame: bytearray) -> bytearray:
-    """A tag section where perhaps none was meant, many tags deep."""
+    """Insert a tagged-fields section with many tags at a random position."""
     tags = b"".join(bytes((chance.randrange(128), 1, 0)) for _ in range(chance.randrange(1, 120)))
     at = chance.randrange(len(frame) + 1)
     frame[at:at] = bytes((len(tags) // 3,)) + tags
@@ -77,7 +77,7 @@ def add_tags(chance: random.Random, frame: bytearray) -> bytearray:
 
 
 def reseal(chance: random.Random, frame: bytearray) -> bytearray:
-    """Change a record batch or an old message and make its CRC right again, so that it is looked at more closely."""
+    """Change a record batch or message and recompute its CRC, so that the change gets past the checksum."""
     for at in range(len(frame) - 26):
         if frame[at + 16] > 2 or frame[at : at + 4] != b"\0\0\0\0":
             continue
@@ -101,7 +101,7 @@ MUTATIONS: tuple[Mutation, ...] = (
 
 
 def mutate(chance: random.Random, frame: bytes, other: bytes) -> bytes:
-    """Break `frame` in one to four ways; now and then it goes over into `other` on the way."""
+    """Change `frame` in one to four ways; occasionally splice in the tail of `other`."""
     broken = bytearray(frame)
     if chance.random() < 0.05 and broken:
         broken = broken[: chance.randrange(len(broken))] + other[chance.randrange(len(other) + 1) :]

@@ -1,4 +1,4 @@
-"""A small share of the damaged directories in every run of the tests; `python -m tests.fuzz.directories` is more."""
+"""A few damaged directories; run `python -m tests.fuzz.directories` for more."""
 
 import random
 import shutil
@@ -9,14 +9,14 @@ from .directories import DAMAGES, Damage, build, damaged, run
 CASES = 8
 
 
-def test_brokers_bear_damaged_directories() -> None:
+def test_brokers_tolerate_damaged_directories() -> None:
     tried = run(1, CASES)
     print(tried)
     assert tried.cases == CASES
     assert tried.served > 0
 
 
-def test_every_kind_of_damage_leaves_a_trace(tmp_path: Path) -> None:
+def test_every_kind_of_damage_is_recorded(tmp_path: Path) -> None:
     clean, killed = build(tmp_path)
     assert (clean / ".kafka_cleanshutdown").exists()
     assert not (killed / ".kafka_cleanshutdown").exists()

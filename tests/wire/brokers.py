@@ -1,6 +1,6 @@
-"""Requests over the wire to the brokers of a cluster, one connection to each, and what was answered for one partition.
+"""Requests to the brokers of a cluster over real connections, and the answers for a single partition.
 
-Whatever is not given has the value that says nothing: offset 0, no epoch, no wait, partition 0 of topic "t".
+Parameters default to neutral values: offset 0, no epoch, no wait, partition 0 of topic "t".
 """
 
 import time
@@ -22,17 +22,17 @@ MEBIBYTE = 1 << 20
 
 
 def batch(*values: bytes, time: int = 1000, **more: Any) -> bytearray:
-    """A batch of records with these values and times from `time` on."""
+    """Build a batch of records with these values and consecutive timestamps from `time` on."""
     return bytearray(build_batch(numbered((time + n, None, value, ()) for n, value in enumerate(values)), **more))
 
 
 def timed(*times: int, **more: Any) -> bytearray:
-    """A batch of records with these timestamps."""
+    """Build a batch of records with these timestamps."""
     return bytearray(build_batch(numbered((time, None, b"v", ()) for time in times), **more))
 
 
 class Wire:
-    """Connections to the brokers of a cluster, opened when they are needed. Without a node, broker 1 is asked."""
+    """Connections to the brokers of a cluster, opened on first use; requests go to broker 1 by default."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -43,7 +43,7 @@ class Wire:
             connection.close()
 
     def connection(self, node: int = 1, name: str = "") -> Connection:
-        """The connection of that name to a broker."""
+        """Return the connection with this name to a broker."""
         if (node, name) not in self.connections:
             endpoint = self.cluster.server.metadata.endpoints[node]
             self.connections[node, name] = Connection(endpoint.host, endpoint.port)
@@ -55,20 +55,20 @@ class Wire:
 
     @contextmanager
     def waiting(self, api: str, version: int, body: Plain, node: int = 1) -> Iterator[Callable[[], Plain]]:
-        """Send a request on a connection of its own and go on once it waits in the broker; gives what receives it."""
+        """Send a request and wait until the broker delays it; yield a function that receives the answer."""
         connection = self.connection(node, "waiting")
         sent = connection.send(api, version, body)
         self.until(lambda: len(self.cluster.server.nodes[node].purgatory) == 1)
         yield lambda: connection.receive(sent, PATIENCE_S)
 
     def until(self, condition: Callable[[], bool]) -> None:
-        """Look in the loop of the brokers until a condition holds there."""
+        """Evaluate a condition in the brokers' event loop until it holds."""
         deadline = time.monotonic() + PATIENCE_S
         while not self.cluster.server.call(condition):
-            assert time.monotonic() < deadline, "that never came true"
+            assert time.monotonic() < deadline, "the condition did not become true"
 
     def log(self, topic: str = "t", index: int = 0) -> Log:
-        """The log of the leader, to be used in the loop of the brokers."""
+        """Return the leader's log, to be used in the brokers' event loop."""
         return self.cluster.server.leadership.leader_of(topic, index).log
 
     # Produce
@@ -126,7 +126,7 @@ class Wire:
 
 
 def fetched(answer: Plain) -> Plain:
-    """The answer for the only partition that was fetched."""
+    """Return the answer for the only fetched partition."""
     [topic] = answer["responses"]
     [partition] = topic["partitions"]
     return partition
@@ -134,7 +134,7 @@ def fetched(answer: Plain) -> Plain:
 
 @contextmanager
 def on_the_wire(brokers: int = 1, **options: Any) -> Iterator[Wire]:
-    """A cluster with a topic "t" of one partition on all brokers, and a wire to it."""
+    """Run a cluster with a topic "t" of one partition, replicated to all brokers, and yield a Wire to it."""
     config = options.pop("topic_config", None)
     with kafkalet.Cluster(brokers, **options) as cluster:
         cluster.create_topic("t", 1, brokers, config)

@@ -1,6 +1,6 @@
 """A listener on a real socket whose requests are answered by a function of the test.
 
-What goes over the wire here are frames with any bytes in them: the connection does not look inside.
+Frames may contain any bytes: the connection does not decode them.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ def frame(content: bytes) -> bytes:
 
 
 def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """Run a test in an event loop of its own, for ten seconds at most."""
+    """Run a test in a new event loop, for at most ten seconds."""
 
     @wraps(test)
     def run(*args: Any, **kwargs: Any) -> None:
@@ -43,7 +43,7 @@ def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., Non
 
 
 class StubRouter:
-    """Stands where the router stands: gives each frame to `answer`, and frames what it gives."""
+    """A stub of the router: passes each frame to `answer` and frames the result."""
 
     def __init__(self, answer: Callable[[bytes, Context], Answer]) -> None:
         self.answer = answer
@@ -70,7 +70,7 @@ class StubRouter:
 
 
 class Client:
-    """A client of the test, in the same event loop."""
+    """A client in the same event loop."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
@@ -85,7 +85,7 @@ class Client:
         self.writer.write(b"".join(map(frame, contents)))
 
     async def receive(self) -> bytes:
-        """The content of the next frame."""
+        """Return the content of the next frame."""
         return await self.reader.readexactly(int.from_bytes(await self.reader.readexactly(4), "big"))
 
     async def ask(self, content: bytes) -> bytes:
@@ -93,7 +93,7 @@ class Client:
         return await self.receive()
 
     async def is_closed(self) -> bool:
-        """Wait for the other side to close; False where it sends something."""
+        """Wait for the peer to close the connection; return False if it sends data instead."""
         try:
             return await self.reader.read(1) == b""
         except ConnectionError:
@@ -105,13 +105,13 @@ class Client:
             await self.writer.wait_closed()
 
     def reset(self) -> None:
-        """Go away without a farewell."""
+        """Reset the connection."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
         self.writer.transport.abort()
 
 
 class Serving:
-    """A listener that accepts in the running loop, and its clients; all of it is closed at the end."""
+    """A listener in the running event loop, and its clients; all are closed at the end."""
 
     def __init__(
         self,
@@ -143,12 +143,12 @@ class Serving:
         return client
 
     async def turns(self, count: int = 50) -> None:
-        """Let the loop take so many turns; in each it reads what has come on every connection it watches."""
+        """Run this many iterations of the event loop; each one reads the available data of every connection."""
         for _ in range(count):
             await asyncio.sleep(0)
 
     async def settles(self, condition: Callable[[], bool], turns: int = 2000) -> bool:
-        """Whether a condition comes true within so many turns of the loop (a millisecond each)."""
+        """Return whether a condition becomes true within this many turns of the event loop, a millisecond each."""
         for _ in range(turns):
             if condition():
                 return True

@@ -45,7 +45,7 @@ def test_serve_does_not_import_the_pipeline() -> None:
 # Parsing
 
 
-def test_an_option_takes_its_value_after_a_space_or_an_equals_sign() -> None:
+def test_option_value_follows_space_or_equals_sign() -> None:
     assert parse(["--brokers", "3", "--listen=h:1"], SERVE_OPTIONS) == {"brokers": ["3"], "listen": ["h:1"]}
 
 
@@ -127,7 +127,7 @@ def test_columns_of_loaded_files_have_two_names(names: tuple[str, str]) -> None:
     assert (told.key, told.timestamp) == ("id", "at")
 
 
-def test_both_names_of_an_option_are_one_option() -> None:
+def test_both_names_of_an_option_count_as_one() -> None:
     with pytest.raises(UsageError, match="--key is given twice"):
         Serve.of(["--load", "t=a.csv", "--key", "id", "--key-column", "id"])
 
@@ -281,7 +281,7 @@ def test_signal_stops_the_broker_cleanly(number: signal.Signals, tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_one_line_on_stdout_names_every_broker() -> None:
+def test_ready_line_names_every_broker() -> None:
     with serving("--brokers", "3") as process:
         addresses = ready(process)
         assert len(set(addresses)) == 3
@@ -325,7 +325,7 @@ def test_data_directory_that_cannot_be_created_prints_one_line_and_returns_1(tmp
     assert done.stderr == f"kafkalet: {tmp_path}/file/dir: Not a directory\n"
 
 
-def test_a_data_directory_is_kept(tmp_path: Path) -> None:
+def test_data_directory_is_kept(tmp_path: Path) -> None:
     with serving("--data-dir", str(tmp_path), "--topic", "kept:2") as process:
         ready(process)
         process.terminate()
@@ -361,14 +361,14 @@ def test_log_level_debug_shows_each_request() -> None:
     assert re.search(r"DEBUG   kafkalet\.requests: conn=1 client='' ApiVersions v0 -> \d+ APIs in [\d.]+ ms\n", errors)
 
 
-def test_files_are_loaded_before_it_is_ready(tmp_path: Path) -> None:
+def test_files_are_loaded_before_broker_is_ready(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"key": "k", "value": "v"}\n' * 10)
     with serving("--load", f"t={tmp_path}/a.jsonl", "--data-dir", str(tmp_path / "data")) as process:
         ready(process)
         process.terminate()
         _, errors = process.communicate(timeout=10)
     assert f"loaded 10 records from {tmp_path}/a.jsonl into topic t\n" in errors
-    assert "\r" not in errors, "progress is for terminals"
+    assert "\r" not in errors, "progress is shown on terminals only"
     assert (tmp_path / "data" / "t-0" / "00000000000000000000.log").stat().st_size > 100
 
 
@@ -387,7 +387,7 @@ def test_missing_file_prints_one_line_and_returns_1(tmp_path: Path) -> None:
     assert done.stderr == f"kafkalet: --load t={tmp_path}/none.csv: No such file or directory\n"
 
 
-def test_columns_of_json_lines_are_refused_before_anything_is_loaded(tmp_path: Path) -> None:
+def test_column_options_without_csv_file_are_rejected_before_loading(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"value": "v"}\n')
     done = run("serve", "--listen", "127.0.0.1:0", "--load", f"t={tmp_path}/a.jsonl", "--timestamp", "at")
     assert done.returncode == 2
@@ -490,7 +490,7 @@ def test_directory_of_another_broker_id_prints_one_line_and_returns_1(tmp_path: 
 @pytest.mark.parametrize(
     "properties", ["version=0\nbroker.id=0\ncluster.id=abc\n", "version=1\nnode.id=0\ncluster.id=abc\n"]
 )
-def test_directory_of_apache_kafka_opens_without_a_given_id(tmp_path: Path, properties: str) -> None:
+def test_directory_of_apache_kafka_opens_without_node_id_option(tmp_path: Path, properties: str) -> None:
     (tmp_path / "meta.properties").write_text(properties)
     with serving("--data-dir", str(tmp_path)) as process:
         ready(process)
@@ -644,7 +644,7 @@ open({str(tmp_path / "found")!r}, "w").write(" ".join(found))
     assert (tmp_path / "found").read_text() == " ".join([os.devnull] * 3)
 
 
-def test_a_message_for_a_closed_stderr_is_not_printed_on_stdout() -> None:
+def test_message_for_closed_stderr_is_not_printed_on_stdout() -> None:
     done = in_shell(f"{SHELL_COMMAND} --nope 2>&-")
     assert (done.returncode, done.stdout) == (2, "")
 

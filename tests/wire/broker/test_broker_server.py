@@ -1,4 +1,4 @@
-"""A broker and its clients: which versions it serves, and what it takes over from its configuration."""
+"""The versions that a broker supports, changed configurations, and separate state of each node."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ def cluster() -> Iterator[kafkalet.Cluster]:
 
 
 @pytest.mark.parametrize("release", ["0.10.2", "2.8", "3.9", "4.4", "newest"])
-def test_a_node_serves_what_its_release_served_and_is_written(release: str) -> None:
+def test_node_supports_only_apis_of_its_release(release: str) -> None:
     with kafkalet.Broker(kafka_version=release) as broker:
         served = broker.server.brokers[1].api_versions
         assert set(served) <= SERVED
@@ -27,12 +27,12 @@ def test_a_node_serves_what_its_release_served_and_is_written(release: str) -> N
 
 
 @pytest.mark.parametrize(("release", "version"), [("0.10.2", 4), ("2.8", 13), ("3.9", 18), ("4.4", 3)])
-def test_versions_beyond_the_release_close_the_connection(release: str, version: int) -> None:
+def test_version_unknown_to_the_release_closes_the_connection(release: str, version: int) -> None:
     with on_the_wire(kafka_version=release) as wire, pytest.raises(Closed):
         wire.ask("Fetch", version, {"topics": []})
 
 
-def test_a_config_that_changes_reaches_the_listener(cluster: kafkalet.Cluster) -> None:
+def test_changed_config_is_applied_to_the_listener(cluster: kafkalet.Cluster) -> None:
     brokers = cluster.server.brokers
 
     def change() -> None:
@@ -44,7 +44,7 @@ def test_a_config_that_changes_reaches_the_listener(cluster: kafkalet.Cluster) -
     assert brokers[2].listener.limits.max_connections != 7
 
 
-def test_two_nodes_have_sessions_and_waiters_of_their_own(cluster: kafkalet.Cluster) -> None:
+def test_nodes_have_separate_fetch_sessions(cluster: kafkalet.Cluster) -> None:
     wire = Wire(cluster)
     opened = wire.ask("Fetch", 12, {**wire.fetch_body(), "session_epoch": 0})["session_id"]
     assert wire.ask("Fetch", 12, {"session_id": opened, "session_epoch": 1}, node=2)["error_code"] == (

@@ -1,4 +1,4 @@
-"""The context of a request: one for each connection, written over by each request."""
+"""The context of a request: each connection has one, which every request updates."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from tests.wire.brokers import Wire, on_the_wire
 
 
 class Seen:
-    """Notes the contexts that handlers are given."""
+    """Records the contexts passed to handlers."""
 
     def __init__(self) -> None:
         self.contexts: list[Context] = []
@@ -37,20 +37,20 @@ def seen(wire: Wire) -> Seen:
     return noted
 
 
-def test_it_says_what_is_asked(wire: Wire, seen: Seen) -> None:
+def test_context_has_api_version_and_client_id(wire: Wire, seen: Seen) -> None:
     wire.ask("Metadata", 9, {"topics": []})
     wire.fetch(version=11)
     assert seen.requests == [(Api.METADATA, 9, 1, "conformance"), (Api.FETCH, 11, 2, "conformance")]
 
 
-def test_a_connection_has_one_for_all_its_requests(wire: Wire, seen: Seen) -> None:
+def test_requests_of_a_connection_share_a_context(wire: Wire, seen: Seen) -> None:
     for _ in range(2):
         wire.ask("Metadata", 9, {"topics": []})
     first, second = seen.contexts
     assert first is second
 
 
-def test_two_connections_have_two(wire: Wire, seen: Seen) -> None:
+def test_connections_have_separate_contexts(wire: Wire, seen: Seen) -> None:
     for name in ("one", "two"):
         wire.connection(1, name).ask("Metadata", 9, {"topics": []})
     first, second = seen.contexts
@@ -58,7 +58,7 @@ def test_two_connections_have_two(wire: Wire, seen: Seen) -> None:
     assert first.peer != second.peer
 
 
-def test_it_knows_the_broker_that_was_asked(wire: Wire, seen: Seen) -> None:
+def test_context_has_the_node_of_its_listener(wire: Wire, seen: Seen) -> None:
     for node in (1, 2):
         wire.ask("Metadata", 9, {"topics": []}, node)
     assert [context.node.node_id for context in seen.contexts] == [1, 2]
@@ -67,15 +67,15 @@ def test_it_knows_the_broker_that_was_asked(wire: Wire, seen: Seen) -> None:
     assert {context.clock for context in seen.contexts} == {node.clock for node in wire.cluster.server.nodes.values()}
 
 
-def test_it_knows_where_the_client_is(wire: Wire, seen: Seen) -> None:
+def test_context_has_the_address_of_the_client(wire: Wire, seen: Seen) -> None:
     wire.ask("Metadata", 9, {"topics": []})
     [context] = seen.contexts
     assert context.peer == wire.connection().socket.getsockname()
     assert (context.principal, context.session) == ("User:ANONYMOUS", None)
 
 
-def test_it_stays_with_a_request_that_waits(wire: Wire, seen: Seen) -> None:
-    """Another connection's requests, served meanwhile, do not write over it."""
+def test_context_of_a_delayed_request_is_not_overwritten(wire: Wire, seen: Seen) -> None:
+    """Requests of other connections that are served meanwhile do not change it."""
     with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000)) as receive:
         wire.produce(b"")
         context = seen.contexts[0]

@@ -1,8 +1,8 @@
-"""Requests to a broker whose disk is full: each is answered with the code that Kafka has for it, none costs a
-connection, and each succeeds when there is space again.
+"""Requests to a broker whose disk is full: each gets Kafka's error code, keeps its connection, and succeeds once there
+is space again.
 
-Where the disk is real (a small tmpfs, or a limit on the size of files) nothing that was acknowledged may be missing
-afterwards, nor after a stop and a start.
+In the tests with a real limit (a small tmpfs, or a limit on file sizes), all acknowledged records must still be there
+afterwards, and after a restart.
 """
 
 import resource
@@ -41,7 +41,7 @@ def disk(tmp_path: Path) -> Iterator[FailingDisk]:
 
 
 def one(answer: Plain, *path: str) -> int:
-    """The code at the end of a path through lists of one."""
+    """Return the error code at the end of a path through lists of one element."""
     found: Any = answer
     for name in path:
         found = found[name][0]
@@ -50,7 +50,7 @@ def one(answer: Plain, *path: str) -> int:
 
 
 class Case:
-    """A request that writes: its API and version, what prepares it, where its code is, and the code on a full disk."""
+    """A request that writes: its body or how to prepare it, the path of its error code, and the code on a full disk."""
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.api}-{case.code.name}")
-def test_request_that_cannot_be_stored_is_refused_and_succeeds_later(
+def test_request_that_cannot_be_stored_fails_and_succeeds_later(
     case: Case, wire: Wire, disk: FailingDisk, caplog: pytest.LogCaptureFixture
 ) -> None:
     body = case.prepared(wire)
@@ -211,7 +211,7 @@ def topics(wire: Wire) -> set[str]:
     return {topic["name"] for topic in wire.ask("Metadata", 4, {"topics": None})["topics"]}
 
 
-def test_topics_of_one_request_that_cannot_be_saved_are_all_taken_back(
+def test_topics_of_request_that_cannot_be_saved_are_all_rolled_back(
     wire: Wire, disk: FailingDisk, tmp_path: Path
 ) -> None:
     before = topics(wire)
@@ -238,7 +238,7 @@ def test_topic_whose_deletion_cannot_be_saved_stays(wire: Wire, disk: FailingDis
     assert wire.fetch()["high_watermark"] == 1
 
 
-def test_property_that_cannot_be_saved_stays_as_it_was(wire: Wire, disk: FailingDisk) -> None:
+def test_config_change_that_cannot_be_saved_is_rolled_back(wire: Wire, disk: FailingDisk) -> None:
     disk.fail_on("kafkalet.json")
     configs = [{"name": "retention.ms", "config_operation": 0, "value": "5"}]
     body = {"resources": [{**TOPIC_CONFIG, "configs": configs}]}
@@ -250,7 +250,7 @@ def test_property_that_cannot_be_saved_stays_as_it_was(wire: Wire, disk: Failing
     )
 
 
-def test_transaction_whose_end_could_not_be_written_is_completed_later(wire: Wire, disk: FailingDisk) -> None:
+def test_transaction_is_completed_after_its_end_could_not_be_written(wire: Wire, disk: FailingDisk) -> None:
     body = in_transaction(wire)
     disk.fail_on("00000000000000000000.log")
     assert one(wire.ask("EndTxn", 1, body)) == Code.NOT_COORDINATOR
@@ -259,7 +259,7 @@ def test_transaction_whose_end_could_not_be_written_is_completed_later(wire: Wir
     wire.until(lambda: wire.cluster.log("t", 0).last_stable_offset == 2)
 
 
-def test_markers_that_could_not_be_written_are_written_later(wire: Wire, disk: FailingDisk) -> None:
+def test_markers_are_written_once_there_is_space(wire: Wire, disk: FailingDisk) -> None:
     body = in_transaction(wire)
     records = batch(b"x", producer_id=body["producer_id"], producer_epoch=0, base_sequence=0, is_transactional=True)
     assert wire.produce(records, transactional_id="g")["error_code"] == 0
@@ -286,7 +286,7 @@ with kafkalet.Broker(data_dir=sys.argv[1], config={"offsets.topic.num.partitions
 
 @contextmanager
 def broker_at(directory: Path, file_size_limit: int = 0) -> Iterator[tuple[Connection, "subprocess.Popen[str]"]]:
-    """A broker in a process of its own that stops cleanly at the end."""
+    """Run a broker in a separate process and check that it stops cleanly."""
     with subprocess.Popen(
         [sys.executable, "-c", BROKER, str(directory), str(file_size_limit)],
         stdin=subprocess.PIPE,
@@ -310,7 +310,7 @@ def broker_at(directory: Path, file_size_limit: int = 0) -> Iterator[tuple[Conne
 
 
 def fill(connection: Connection, topic: str = "t") -> list[bytes]:
-    """Produce until the broker refuses; what it has acknowledged."""
+    """Produce until the broker runs out of space, and return the acknowledged values."""
     acknowledged = []
     for number in range(10_000):
         value = b"%05d " % number * 30
@@ -320,7 +320,7 @@ def fill(connection: Connection, topic: str = "t") -> list[bytes]:
             return acknowledged
         assert code == 0
         acknowledged.append(value)
-    raise AssertionError("the disk never became full")
+    raise AssertionError("the disk did not become full")
 
 
 def values(connection: Connection, topic: str = "t") -> list[bytes]:
@@ -339,7 +339,7 @@ def create(connection: Connection) -> None:
     assert one(connection.ask("CreateTopics", 5, {"topics": [{"name": "t"}]}), "topics") == 0
 
 
-def test_file_that_has_reached_its_limit_takes_records_again_when_the_limit_is_lifted(tmp_path: Path) -> None:
+def test_log_at_file_size_limit_accepts_records_once_limit_is_lifted(tmp_path: Path) -> None:
     with broker_at(tmp_path, 100_000) as (connection, process):
         create(connection)
         acknowledged = fill(connection)
@@ -356,7 +356,7 @@ def test_file_that_has_reached_its_limit_takes_records_again_when_the_limit_is_l
 
 
 @pytest.mark.parametrize("how", ["clean stop", "kill"])
-def test_broker_that_stopped_at_the_limit_of_a_file_opens_again(tmp_path: Path, how: str) -> None:
+def test_broker_stopped_at_file_size_limit_starts_again(tmp_path: Path, how: str) -> None:
     with broker_at(tmp_path, 100_000) as (connection, _):
         create(connection)
         acknowledged = fill(connection)
@@ -368,7 +368,7 @@ def test_broker_that_stopped_at_the_limit_of_a_file_opens_again(tmp_path: Path, 
 
 @pytest.fixture
 def tiny(tmp_path: Path) -> Iterator[Path]:
-    """A file system of two megabytes."""
+    """The path of a mounted file system of two megabytes."""
     path = tmp_path / "tiny"
     path.mkdir()
     done = subprocess.run(
@@ -381,7 +381,7 @@ def tiny(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.skipif(not shutil.which("mount"), reason="there is no mount command")
-def test_broker_on_a_full_file_system_loses_nothing_and_goes_on_when_there_is_space(tiny: Path) -> None:
+def test_broker_on_full_file_system_keeps_records_and_recovers(tiny: Path) -> None:
     ballast = tiny / "ballast"
     ballast.write_bytes(bytes(300_000))
     data = tiny / "data"
@@ -392,7 +392,7 @@ def test_broker_on_a_full_file_system_loses_nothing_and_goes_on_when_there_is_sp
         assert one(answer) == Code.COORDINATOR_NOT_AVAILABLE
         assert one(connection.ask("CreateTopics", 5, {"topics": [{"name": "u"}]}), "topics") == 56
         assert values(connection) == acknowledged
-    with broker_at(data) as (connection, _):  # it is still full
+    with broker_at(data) as (connection, _):  # the disk is still full
         assert values(connection) == acknowledged
         ballast.unlink()
         assert one(connection.ask("FindCoordinator", 1, {"key": "g", "key_type": 0})) == Code.NONE

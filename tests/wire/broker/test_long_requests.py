@@ -1,4 +1,4 @@
-"""Requests that take long: others are served meanwhile, and nothing is lost, mixed up or left behind."""
+"""Slow requests: other requests are served meanwhile, and nothing is lost, mixed up or left behind."""
 
 import gzip
 import threading
@@ -21,7 +21,7 @@ PATIENCE_S = 10.0
 
 
 class Gate:
-    """Makes the first batch one that takes long, and holds it in its thread until the test opens the gate."""
+    """Makes the first batch slow: holds it in its worker thread until the test opens the gate."""
 
     def __init__(self) -> None:
         self.opened, self.reached = threading.Event(), threading.Event()
@@ -36,7 +36,7 @@ class Gate:
 
 @contextmanager
 def gated(**options: Any) -> Iterator[tuple[Wire, Gate]]:
-    """A broker for which the first batch takes long."""
+    """Run a broker whose first batch waits at a gate."""
     gate = Gate()
     validate = log_module.validate
 
@@ -64,7 +64,7 @@ def first_values(wire: Wire, topic: str = "t") -> list[bytes | None]:
     return [record.value for entry in records for record in entry.records()]
 
 
-def test_others_are_served_while_a_batch_is_validated() -> None:
+def test_other_requests_are_served_while_batch_is_validated() -> None:
     with gated() as (wire, gate):
         connection, sent = send(wire, batch(b"long"))
         assert gate.reached.wait(PATIENCE_S)
@@ -76,7 +76,7 @@ def test_others_are_served_while_a_batch_is_validated() -> None:
         assert first_values(wire) == [b"short", b"long"]
 
 
-def test_requests_behind_a_long_one_wait_for_it() -> None:
+def test_later_requests_of_the_connection_wait_for_slow_one() -> None:
     with gated() as (wire, gate):
         connection, first = send(wire, batch(b"long"))
         second = connection.send("Produce", 9, wire.produce_body(batch(b"next")))
@@ -87,7 +87,7 @@ def test_requests_behind_a_long_one_wait_for_it() -> None:
         assert connection.receive(second, PATIENCE_S)["responses"][0]["partitions"][0]["base_offset"] == 1
 
 
-def test_batches_of_a_producer_without_acks_arrive_although_it_has_gone() -> None:
+def test_batches_with_acks_0_are_appended_after_producer_disconnects() -> None:
     with gated() as (wire, gate):
         connection, _ = send(wire, batch(b"long"), acks=0)
         connection.send("Produce", 9, wire.produce_body(batch(b"behind it"), acks=0))
@@ -98,7 +98,7 @@ def test_batches_of_a_producer_without_acks_arrive_although_it_has_gone() -> Non
         assert first_values(wire) == [b"long", b"behind it"]
 
 
-def test_a_topic_that_is_deleted_while_a_batch_is_validated_is_unknown() -> None:
+def test_produce_to_topic_deleted_during_validation_fails() -> None:
     with gated() as (wire, gate):
         connection, sent = send(wire, batch(b"long"))
         assert gate.reached.wait(PATIENCE_S)
@@ -108,7 +108,7 @@ def test_a_topic_that_is_deleted_while_a_batch_is_validated_is_unknown() -> None
         assert answer["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_a_leader_that_changes_while_a_batch_is_validated_is_not_the_leader() -> None:
+def test_produce_fails_if_leader_changes_during_validation() -> None:
     with gated(brokers=2) as (wire, gate):
         leader = wire.cluster.server.metadata.partition("t", 0).leader  # type: ignore[union-attr]
         connection = wire.connection(leader, "long")
@@ -120,7 +120,7 @@ def test_a_leader_that_changes_while_a_batch_is_validated_is_not_the_leader() ->
         assert answer["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
 
 
-def test_a_broker_that_stops_ends_its_long_requests() -> None:
+def test_stopping_broker_closes_connections_with_slow_requests() -> None:
     with gated(brokers=2) as (wire, gate):
         leader = wire.cluster.server.metadata.partition("t", 0).leader  # type: ignore[union-attr]
         connection = wire.connection(leader, "long")
@@ -135,9 +135,7 @@ def test_a_broker_that_stops_ends_its_long_requests() -> None:
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
 @pytest.mark.parametrize("config", [{}, {"message.timestamp.type": "LogAppendTime"}, {"compression.type": "gzip"}])
-def test_a_batch_behind_which_others_were_appended_has_whole_offsets_and_checksums(
-    codec: Codec, config: dict[str, str]
-) -> None:
+def test_slow_batch_appended_after_others_has_valid_offsets_and_checksum(codec: Codec, config: dict[str, str]) -> None:
     with gated(topic_config=config) as (wire, gate):
         rows = ((1000 + n, None, b"long %d" % n, ()) for n in range(5))
         connection, sent = send(wire, build_batch(numbered(rows), codec=codec))
@@ -154,7 +152,7 @@ def test_a_batch_behind_which_others_were_appended_has_whole_offsets_and_checksu
 
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
-def test_old_messages_behind_which_others_were_appended_have_whole_offsets(magic: int, codec: Codec) -> None:
+def test_slow_message_set_appended_after_others_has_valid_offsets(magic: int, codec: Codec) -> None:
     config = {"message.format.version": "0.9.0" if magic == 0 else "0.10.0"}
     with gated(kafka_version="2.8", topic_config=config) as (wire, gate):
         rows = [(1000 + n, None, b"long %d" % n, ()) for n in range(5)]
@@ -169,7 +167,7 @@ def test_old_messages_behind_which_others_were_appended_have_whole_offsets(magic
         assert [record.offset for entry in entries for record in entry.records()] == list(range(6))
 
 
-def test_a_batch_that_is_refused_in_a_thread_is_refused_as_any_other() -> None:
+def test_corrupt_batch_validated_in_thread_is_rejected() -> None:
     with gated() as (wire, gate):
         gate.opened.set()
         broken = bytearray(batch(b"long"))
@@ -178,7 +176,7 @@ def test_a_batch_that_is_refused_in_a_thread_is_refused_as_any_other() -> None:
         assert wire.cluster.log("t", 0).log_end_offset == 0
 
 
-def test_a_lookup_in_a_batch_of_many_records_finds_the_same() -> None:
+def test_lookup_in_batch_of_many_records_finds_exact_offset() -> None:
     with on_the_wire() as wire:
         rows = ((1000 + n, None, None, ()) for n in range(50_000))
         wire.produce(build_batch(numbered(rows), codec=Codec.GZIP))
@@ -188,7 +186,7 @@ def test_a_lookup_in_a_batch_of_many_records_finds_the_same() -> None:
         assert wire.list_offset(1000 + 50_000)["offset"] == -1
 
 
-def test_a_large_request_that_cannot_be_decoded_closes_its_connection_with_a_reason(
+def test_large_undecodable_request_closes_connection_and_logs_reason(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with on_the_wire() as wire:
@@ -202,7 +200,7 @@ def test_a_large_request_that_cannot_be_decoded_closes_its_connection_with_a_rea
     assert "Traceback" not in caplog.text
 
 
-def test_a_large_request_is_answered() -> None:
+def test_large_request_is_answered() -> None:
     with on_the_wire() as wire:
         topics = [{"name": f"missing-{number:06}"} for number in range(20_000)]
         body = {"topics": topics, "allow_auto_topic_creation": False}
@@ -210,7 +208,7 @@ def test_a_large_request_is_answered() -> None:
         assert [topic["error_code"] for topic in answer["topics"]] == [3] * 20_000
 
 
-def test_a_fetch_of_many_partitions_reads_them_all() -> None:
+def test_fetch_of_many_partitions_reads_all() -> None:
     with on_the_wire() as wire:
         wire.cluster.create_topic("wide", 300)
         for index in (0, 150, 299):
@@ -221,7 +219,7 @@ def test_a_fetch_of_many_partitions_reads_them_all() -> None:
         assert [each["partition_index"] for each in topic["partitions"] if each["high_watermark"] == 1] == [0, 150, 299]
 
 
-def test_a_fetch_of_many_partitions_waits_and_is_woken() -> None:
+def test_fetch_of_many_partitions_completes_when_one_gets_a_record() -> None:
     with on_the_wire() as wire:
         wire.cluster.create_topic("wide", 300)
         partitions = [{"partition": n, "fetch_offset": 0, "partition_max_bytes": 1000} for n in range(300)]
@@ -232,7 +230,7 @@ def test_a_fetch_of_many_partitions_waits_and_is_woken() -> None:
         assert [each["partition_index"] for each in topic["partitions"] if each["high_watermark"] == 1] == [123]
 
 
-def test_a_down_conversion_of_a_large_batch_gives_every_record() -> None:
+def test_down_conversion_of_large_batch_returns_every_record() -> None:
     with on_the_wire(topic_config={"max.message.bytes": "10000000"}) as wire:
         content = [b"%d" % number * 20 for number in range(20_000)]
         wire.produce(build_batch(numbered((1000, None, value, ()) for value in content)))
@@ -242,7 +240,7 @@ def test_a_down_conversion_of_a_large_batch_gives_every_record() -> None:
         assert len(messages) == 20_000
 
 
-def test_gzip_that_holds_a_hundred_megabytes_is_taken() -> None:
+def test_gzip_batch_of_a_hundred_megabytes_is_accepted() -> None:
     with on_the_wire(topic_config={"max.message.bytes": "10000000"}) as wire:
         payload = build_batch(numbered([(1000, None, bytes(100 << 20), ())]), codec=Codec.GZIP)
         assert len(payload) < 1 << 20
@@ -252,7 +250,7 @@ def test_gzip_that_holds_a_hundred_megabytes_is_taken() -> None:
         assert next(batches(bytes(entry.view()))).count == 1
 
 
-def test_many_topics_are_created_in_parts_and_all_are_answered() -> None:
+def test_create_topics_in_several_steps_answers_every_topic() -> None:
     with on_the_wire(topics=[]) as wire:
         topics = [
             {"name": f"made-{number}", "num_partitions": 20, "replication_factor": 1, "assignments": [], "configs": []}

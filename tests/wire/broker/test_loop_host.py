@@ -1,4 +1,4 @@
-"""Where a cluster runs: a thread of its own or the caller's loop; how it starts, fails, is called, and ends."""
+"""The thread or event loop that a cluster runs in: starting, failing to start, calling into it, and stopping."""
 
 import asyncio
 import gc
@@ -32,27 +32,27 @@ def temporary(tmp_path: Path) -> list[str]:
 
 @pytest.fixture
 def tidy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Asks whether a thread, a file descriptor or a temporary directory was left since the test began."""
+    """A function that checks that the test left no thread, file descriptor or temporary directory behind."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with kafkalet.Broker(topics=["t"]) as warm, socket.create_connection(("127.0.0.1", warm.port)):
-        warm.produce("t", 0, batch(b"a"))  # what is loaded once and for all is loaded now
+        warm.produce("t", 0, batch(b"a"))  # load everything that stays loaded
     threads_before, descriptors_before = threads(), descriptors()
 
     def check() -> None:
         assert threads() == threads_before
         assert temporary(tmp_path) == []
-        deadline = time.monotonic() + 5  # clients of earlier tests may be busy with sockets of their own
+        deadline = time.monotonic() + 5  # clients of earlier tests may still close sockets
         while descriptors() > descriptors_before:
-            assert time.monotonic() < deadline, "a file or a socket was left open"
+            assert time.monotonic() < deadline, "a file or socket was left open"
 
     check()
     return check
 
 
-# A thread of its own
+# In a separate thread
 
 
-def test_a_thread_serves_until_the_block_ends(tidy: Callable[[], None]) -> None:
+def test_thread_serves_until_with_block_ends(tidy: Callable[[], None]) -> None:
     others = threads()
     with kafkalet.Broker(topics=["t"]) as broker:
         assert len(threads() - others) == 1
@@ -62,13 +62,13 @@ def test_a_thread_serves_until_the_block_ends(tidy: Callable[[], None]) -> None:
     tidy()
 
 
-def test_a_block_that_fails_ends_the_thread_too(tidy: Callable[[], None]) -> None:
+def test_exception_in_with_block_stops_the_thread(tidy: Callable[[], None]) -> None:
     with pytest.raises(ZeroDivisionError), kafkalet.Broker():
         raise ZeroDivisionError
     tidy()
 
 
-def test_clients_that_are_still_there_lose_their_connection(tidy: Callable[[], None]) -> None:
+def test_stopping_closes_client_connections(tidy: Callable[[], None]) -> None:
     broker = kafkalet.Broker(topics=["t"])
     with broker:
         wire = Wire(broker)
@@ -95,7 +95,7 @@ def test_many_brokers_in_one_process(tidy: Callable[[], None]) -> None:
     tidy()
 
 
-def test_starting_and_stopping_again_and_again(tidy: Callable[[], None]) -> None:
+def test_repeated_start_and_stop_leaves_nothing_behind(tidy: Callable[[], None]) -> None:
     for _ in range(20):
         with kafkalet.Cluster(brokers=3) as cluster:
             cluster.create_topic("t", 3, 3)
@@ -104,7 +104,7 @@ def test_starting_and_stopping_again_and_again(tidy: Callable[[], None]) -> None
     tidy()
 
 
-def test_a_second_life_in_a_temporary_directory_begins_empty() -> None:
+def test_restarted_cluster_without_data_directory_is_empty() -> None:
     cluster = kafkalet.Cluster(brokers=2, topics=["given"])
     with cluster:
         cluster.create_topic("made", 1, 2)
@@ -117,10 +117,10 @@ def test_a_second_life_in_a_temporary_directory_begins_empty() -> None:
         assert cluster.log("made").high_watermark == 1
 
 
-# The caller's loop
+# In the caller's event loop
 
 
-def test_the_callers_loop_serves_while_it_runs(tidy: Callable[[], None]) -> None:
+def test_callers_loop_serves_requests(tidy: Callable[[], None]) -> None:
     others = threads()
 
     async def run() -> None:
@@ -136,19 +136,19 @@ def test_the_callers_loop_serves_while_it_runs(tidy: Callable[[], None]) -> None
     tidy()
 
 
-def test_starting_and_stopping_by_hand() -> None:
+def test_explicit_start_and_repeated_stop() -> None:
     async def run() -> None:
         broker = kafkalet.Broker(topics=["t"])
         await broker.start()
         assert broker.log("t").log_end_offset == 0
         await broker.stop()
-        await broker.stop()  # nothing more happens
+        await broker.stop()  # has no effect
         assert not broker.is_running
 
     asyncio.run(run())
 
 
-def test_a_call_from_another_thread_runs_in_the_callers_loop() -> None:
+def test_call_from_another_thread_runs_in_callers_loop() -> None:
     async def run() -> None:
         async with kafkalet.Broker() as broker:
             seen = await asyncio.to_thread(broker.server.call, threading.get_ident)
@@ -157,7 +157,7 @@ def test_a_call_from_another_thread_runs_in_the_callers_loop() -> None:
     asyncio.run(run())
 
 
-def test_a_broker_outlives_its_task_but_not_its_loop(tidy: Callable[[], None]) -> None:
+def test_broker_outlives_the_task_that_started_it(tidy: Callable[[], None]) -> None:
     async def run() -> None:
         broker = kafkalet.Broker()
         task = asyncio.create_task(broker.start())
@@ -170,10 +170,10 @@ def test_a_broker_outlives_its_task_but_not_its_loop(tidy: Callable[[], None]) -
     tidy()
 
 
-# A start that fails
+# Failing to start
 
 
-def test_a_start_that_fails_raises_where_it_was_asked_for(tidy: Callable[[], None]) -> None:
+def test_start_on_port_in_use_raises_to_the_caller(tidy: Callable[[], None]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -182,7 +182,7 @@ def test_a_start_that_fails_raises_where_it_was_asked_for(tidy: Callable[[], Non
     tidy()
 
 
-def test_of_several_brokers_none_stays_when_one_cannot_start(tidy: Callable[[], None]) -> None:
+def test_cluster_stops_all_brokers_if_one_cannot_start(tidy: Callable[[], None]) -> None:
     first, second = two_ports_in_a_row()
     second.listen()
     port = first.getsockname()[1]
@@ -209,14 +209,14 @@ def two_ports_in_a_row() -> tuple[socket.socket, socket.socket]:
             return first, second
 
 
-def test_a_topic_that_cannot_be_made_fails_the_start(tidy: Callable[[], None]) -> None:
+def test_invalid_topic_fails_the_start(tidy: Callable[[], None]) -> None:
     with pytest.raises(KafkaError) as refusal, kafkalet.Broker(topics=["no name for a topic"]):
         pass
     assert refusal.value.code == Code.INVALID_TOPIC_EXCEPTION
     tidy()
 
 
-def test_after_a_start_that_failed_another_may_succeed() -> None:
+def test_start_can_succeed_after_a_failed_start() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -227,7 +227,7 @@ def test_after_a_start_that_failed_another_may_succeed() -> None:
         assert broker.log("t").log_end_offset == 0
 
 
-def test_what_runs_cannot_be_started_again(tidy: Callable[[], None]) -> None:
+def test_running_broker_cannot_be_started_again(tidy: Callable[[], None]) -> None:
     with kafkalet.Broker() as broker:
         with pytest.raises(RuntimeError, match="this Broker is already running; stop it before starting it again"):
             broker.__enter__()
@@ -240,12 +240,12 @@ def test_what_runs_cannot_be_started_again(tidy: Callable[[], None]) -> None:
 # Calls
 
 
-def test_a_call_runs_in_the_loops_thread() -> None:
+def test_call_runs_in_thread_of_the_loop() -> None:
     with kafkalet.Broker() as broker:
         assert broker.server.call(lambda: threading.current_thread().name) in threads()
 
 
-def test_what_a_call_raises_is_raised_to_its_caller() -> None:
+def test_exception_in_call_is_raised_to_its_caller() -> None:
     def fail() -> None:
         raise LookupError("nothing there")
 
@@ -258,19 +258,19 @@ def test_what_a_call_raises_is_raised_to_its_caller() -> None:
         assert broker.server.call(lambda: 42) == 42
 
 
-def test_a_call_inside_a_call_is_no_deadlock() -> None:
+def test_nested_call_does_not_deadlock() -> None:
     with kafkalet.Broker(topics=["t"]) as broker:
         assert broker.server.call(lambda: broker.server.call(lambda: broker.log("t").log_end_offset)) == 0
 
 
-def test_calls_of_many_threads_are_carried_out_one_by_one() -> None:
+def test_calls_from_many_threads_are_serialized() -> None:
     with kafkalet.Broker(topics=["t"]) as broker, ThreadPoolExecutor(8) as pool:
         offsets = list(pool.map(lambda _: broker.produce("t", 0, batch(b"a")), range(200)))
         assert sorted(offsets) == list(range(200))
 
 
 @pytest.mark.parametrize("began", [False, True])
-def test_a_call_of_what_does_not_run_is_an_error(began: bool) -> None:
+def test_call_to_stopped_broker_raises(began: bool) -> None:
     broker = kafkalet.Broker()
     if began:
         with broker:
@@ -279,7 +279,7 @@ def test_a_call_of_what_does_not_run_is_an_error(began: bool) -> None:
         broker.server.call(lambda: None)
 
 
-DOORS: dict[str, Callable[[kafkalet.Broker], object]] = {
+CALLS: dict[str, Callable[[kafkalet.Broker], object]] = {
     "bootstrap_servers": lambda broker: broker.bootstrap_servers,
     "port": lambda broker: broker.port,
     "log": lambda broker: broker.log("t"),
@@ -291,18 +291,18 @@ DOORS: dict[str, Callable[[kafkalet.Broker], object]] = {
 }
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", CALLS)
 @pytest.mark.parametrize("began", [False, True])
-def test_a_broker_that_is_not_running_says_so_at_every_door(door: str, began: bool) -> None:
+def test_every_method_of_stopped_broker_raises(door: str, began: bool) -> None:
     broker = kafkalet.Broker(topics=["t"])
     if began:
         with broker:
             pass
     with pytest.raises(RuntimeError, match="this Broker is not running; use it inside `with`"):
-        DOORS[door](broker)
+        CALLS[door](broker)
 
 
-def test_a_cluster_all_of_whose_brokers_were_stopped_has_no_address() -> None:
+def test_cluster_with_all_brokers_stopped_has_no_address() -> None:
     with kafkalet.Cluster(2) as cluster:
         cluster.stop_broker(1)
         cluster.stop_broker(2)
@@ -312,10 +312,10 @@ def test_a_cluster_all_of_whose_brokers_were_stopped_has_no_address() -> None:
             cluster.bootstrap_servers  # noqa: B018 - that it raises is the point
 
 
-# What is printed of it
+# Representations
 
 
-def test_a_broker_shows_its_address_release_and_state() -> None:
+def test_repr_of_broker_shows_address_release_and_state() -> None:
     broker = kafkalet.Broker(kafka_version="3.9")
     assert repr(broker) == "<Broker not running, Kafka 3.9>"
     with broker:
@@ -323,7 +323,7 @@ def test_a_broker_shows_its_address_release_and_state() -> None:
     assert repr(broker) == "<Broker not running, Kafka 3.9>"
 
 
-def test_a_cluster_shows_all_its_addresses_and_the_brokers_that_were_stopped() -> None:
+def test_repr_of_cluster_shows_addresses_and_stopped_brokers() -> None:
     with kafkalet.Cluster(3) as cluster:
         assert repr(cluster) == f"<Cluster running at {cluster.bootstrap_servers}, Kafka newest>"
         cluster.stop_broker(2)
@@ -331,12 +331,12 @@ def test_a_cluster_shows_all_its_addresses_and_the_brokers_that_were_stopped() -
         assert repr(cluster) == f"<Cluster running at {cluster.bootstrap_servers} without broker 1, 2, Kafka newest>"
 
 
-def test_an_ipv6_address_stands_in_brackets() -> None:
+def test_ipv6_address_is_in_brackets() -> None:
     with kafkalet.Broker(advertise=("::1", 9092)) as broker:
         assert broker.bootstrap_servers == "[::1]:9092"
 
 
-def test_threads_that_call_while_it_stops_are_not_left_waiting() -> None:
+def test_calls_during_stop_do_not_block() -> None:
     for _ in range(10):
         broker = kafkalet.Broker()
         stopped = threading.Event()

@@ -1,4 +1,4 @@
-"""Clusters of several brokers: who leads, who follows, and what a client is told of it."""
+"""Clusters of several brokers: leaders, followers, and the metadata and errors that clients get."""
 
 import asyncio
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ def batch(*values: bytes) -> bytearray:
 
 
 class Wire:
-    """Connections to every broker of a cluster, opened when they are needed."""
+    """Connections to the brokers of a cluster, opened on first use."""
 
     def __init__(self, cluster: kafkalet.Cluster) -> None:
         self.cluster = cluster
@@ -39,7 +39,7 @@ class Wire:
         self.connections.pop(node_id).close()
 
     def latest(self, node_id: int, version: int = 7, **more: Any) -> dict[str, Any]:
-        """What a broker says of the latest offset of t-0."""
+        """Return a broker's answer to ListOffsets for the latest offset of t-0."""
         asked = {"partition_index": 0, "timestamp": -1, **more}
         answer = self.ask(node_id, "ListOffsets", version, {"topics": [{"name": "t", "partitions": [asked]}]})
         partition: dict[str, Any] = answer["topics"][0]["partitions"][0]
@@ -88,19 +88,19 @@ def follower(cluster: kafkalet.Cluster) -> int:
     return next(node for node in cluster.server.metadata.topics["t"].partitions[0].replicas if node != leader(cluster))
 
 
-# One broker or several, one loop or a thread
+# Starting brokers, in a thread or in the caller's event loop
 
 
-def test_each_broker_has_a_port_of_its_own(cluster: kafkalet.Cluster) -> None:
+def test_each_broker_has_its_own_port(cluster: kafkalet.Cluster) -> None:
     assert len(set(cluster.bootstrap_servers.split(","))) == 3
 
 
-def test_leaders_are_spread(cluster: kafkalet.Cluster) -> None:
+def test_leaders_are_spread_over_brokers(cluster: kafkalet.Cluster) -> None:
     cluster.create_topic("wide", partitions=6, replication_factor=2)
     assert sorted(state.leader for state in cluster.server.metadata.topics["wide"].partitions) == [1, 1, 2, 2, 3, 3]
 
 
-def test_each_broker_may_stand_in_a_rack_of_its_own() -> None:
+def test_brokers_can_have_different_racks() -> None:
     with kafkalet.Cluster(2, racks=["a", "b"], config={"broker.rack": "c"}) as cluster:
         assert [endpoint.rack for endpoint in cluster.server.metadata.endpoints.values()] == ["a", "b"]
         assert cluster.server.nodes[2].config.broker_rack == "b"
@@ -112,7 +112,7 @@ def test_each_broker_may_stand_in_a_rack_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("name", ["node.id", "broker.id"])
-def test_first_broker_has_the_id_of_the_property(name: str) -> None:
+def test_node_id_property_sets_id_of_first_broker(name: str) -> None:
     with kafkalet.Broker(config={name: "0"}) as broker:
         broker.create_topic("t", assignments=[[0], [0]])
         assert [(state.leader, state.replicas) for state in broker.server.metadata.topics["t"].partitions] == [
@@ -122,7 +122,7 @@ def test_first_broker_has_the_id_of_the_property(name: str) -> None:
         assert broker.server.metadata.controller_id == 0
 
 
-def test_ids_of_several_brokers_count_on_from_the_property() -> None:
+def test_node_ids_of_cluster_are_consecutive_from_the_property() -> None:
     with kafkalet.Cluster(3, config={"node.id": "10"}, racks=["a", "b", "c"]) as cluster:
         endpoints = cluster.server.metadata.endpoints
         assert [(node_id, endpoint.rack) for node_id, endpoint in endpoints.items()] == [
@@ -137,19 +137,19 @@ def test_ids_of_several_brokers_count_on_from_the_property() -> None:
         assert endpoints[11].port == port
 
 
-def test_data_directory_opens_again_with_its_node_id(tmp_path: Path) -> None:
+def test_data_directory_is_reopened_with_its_node_id(tmp_path: Path) -> None:
     for _ in range(2):
         with kafkalet.Broker(data_dir=tmp_path, config={"node.id": "0"}, topics=["t"]) as broker:
             assert broker.server.metadata.topics["t"].partitions[0].leader == 0
         assert "node.id=0\n" in (tmp_path / "meta.properties").read_text()
 
 
-def test_different_node_and_broker_ids_are_refused() -> None:
+def test_different_node_and_broker_ids_are_rejected() -> None:
     with pytest.raises(InvalidProperty, match="same value"):
         kafkalet.Broker(config={"node.id": "0", "broker.id": "1"})
 
 
-def test_a_topic_may_have_replicas_on_a_broker_that_is_away() -> None:
+def test_topic_can_have_replicas_on_stopped_broker() -> None:
     with kafkalet.Cluster(3) as cluster:
         cluster.stop_broker(2)
         cluster.create_topic("t", assignments=[[2, 1], [3, 2]])
@@ -166,7 +166,7 @@ def test_a_topic_may_have_replicas_on_a_broker_that_is_away() -> None:
         assert sorted(cluster.server.metadata.topics["u"].partitions[0].isr) == [1, 2, 3]
 
 
-def test_calls_of_what_nobody_has_written_are_counted() -> None:
+def test_requests_of_unimplemented_apis_are_counted() -> None:
     with kafkalet.Cluster(2) as cluster:
         wire = Wire(cluster)
         for node_id in (1, 2, 1):
@@ -176,7 +176,7 @@ def test_calls_of_what_nobody_has_written_are_counted() -> None:
         assert cluster.unimplemented_calls == {"CreateAcls": 3}
 
 
-def test_many_brokers_live_in_one_process() -> None:
+def test_brokers_in_one_process_are_independent() -> None:
     brokers = [kafkalet.Broker(topics=["t"]) for _ in range(5)]
     for broker in brokers:
         broker.__enter__()
@@ -186,7 +186,7 @@ def test_many_brokers_live_in_one_process() -> None:
         broker.__exit__(None, None, None)
 
 
-def test_a_broker_runs_in_the_callers_loop() -> None:
+def test_broker_runs_in_callers_loop() -> None:
     async def run() -> int:
         async with kafkalet.Broker(topics=["t"]) as broker:
             broker.produce("t", 0, batch(b"a", b"b"))
@@ -198,19 +198,19 @@ def test_a_broker_runs_in_the_callers_loop() -> None:
     assert asyncio.run(run()) == 2
 
 
-def test_a_broker_can_be_started_again_after_it_was_stopped() -> None:
+def test_stopped_broker_can_be_started_again() -> None:
     broker = kafkalet.Broker(topics=["t"])
     for _ in range(2):
         with broker:
             assert broker.log("t").log_end_offset == 0
 
 
-def test_starting_a_broker_twice_is_an_error() -> None:
+def test_starting_running_broker_raises() -> None:
     with kafkalet.Broker() as broker, pytest.raises(RuntimeError):
         asyncio.run(broker.start())
 
 
-def test_a_taken_port_is_an_os_error() -> None:
+def test_port_in_use_raises_os_error() -> None:
     with kafkalet.Broker() as broker, pytest.raises(OSError, match="in use"), kafkalet.Broker(port=broker.port):
         pass
 
@@ -219,25 +219,25 @@ def test_a_taken_port_is_an_os_error() -> None:
 
 
 @pytest.mark.parametrize("version", [1, 7])
-def test_list_offsets_of_a_follower_is_refused(cluster: kafkalet.Cluster, wire: Wire, version: int) -> None:
+def test_list_offsets_at_follower_fails(cluster: kafkalet.Cluster, wire: Wire, version: int) -> None:
     assert wire.latest(follower(cluster), version)["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
 
 
-def test_a_newer_epoch_is_unknown_also_to_a_follower(cluster: kafkalet.Cluster, wire: Wire) -> None:
+def test_newer_epoch_is_unknown_to_follower(cluster: kafkalet.Cluster, wire: Wire) -> None:
     assert wire.latest(follower(cluster), current_leader_epoch=5)["error_code"] == Code.UNKNOWN_LEADER_EPOCH
 
 
-def test_fetch_below_v11_is_refused_by_a_follower(cluster: kafkalet.Cluster, wire: Wire) -> None:
+def test_fetch_below_v11_at_follower_fails(cluster: kafkalet.Cluster, wire: Wire) -> None:
     assert wire.fetch(follower(cluster), 10)["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
 
 
-def test_fetch_since_v11_is_answered_by_a_follower(cluster: kafkalet.Cluster, wire: Wire) -> None:
+def test_fetch_since_v11_at_follower_succeeds(cluster: kafkalet.Cluster, wire: Wire) -> None:
     cluster.produce("t", 0, batch(b"a"))
     answer = wire.fetch(follower(cluster), 11)
     assert (answer["error_code"], answer["high_watermark"]) == (Code.NONE, 1)
 
 
-def test_produce_to_a_follower_names_the_leader(cluster: kafkalet.Cluster, wire: Wire) -> None:
+def test_produce_to_follower_returns_the_leader(cluster: kafkalet.Cluster, wire: Wire) -> None:
     partition = {"index": 0, "records": [{"raw": batch(b"a").hex()}]}
     body = {"acks": -1, "timeout_ms": 1000, "topics": [{"name": "t", "partitions": [partition]}]}
     answer = wire.ask(follower(cluster), "Produce", 10, body)
@@ -250,7 +250,7 @@ def test_produce_to_a_follower_names_the_leader(cluster: kafkalet.Cluster, wire:
 # Followers
 
 
-def test_followers_have_what_the_leader_has_at_once(cluster: kafkalet.Cluster) -> None:
+def test_followers_replicate_before_produce_returns(cluster: kafkalet.Cluster) -> None:
     cluster.produce("t", 0, batch(b"a", b"b"))
     offsets = {
         (p.log.log_end_offset, p.log.high_watermark)
@@ -260,14 +260,14 @@ def test_followers_have_what_the_leader_has_at_once(cluster: kafkalet.Cluster) -
     assert offsets == {(2, 2)}
 
 
-def test_a_follower_that_is_held_keeps_the_high_watermark_back(cluster: kafkalet.Cluster) -> None:
+def test_held_follower_holds_back_high_watermark(cluster: kafkalet.Cluster) -> None:
     cluster.hold_replication(follower(cluster))
     cluster.produce("t", 0, batch(b"a"))
     log = cluster.log("t")
     assert (log.high_watermark, log.log_end_offset) == (0, 1)
 
 
-def test_a_follower_that_is_let_go_catches_up(cluster: kafkalet.Cluster) -> None:
+def test_released_follower_catches_up(cluster: kafkalet.Cluster) -> None:
     held = follower(cluster)
     cluster.hold_replication(held, "t", 0)
     cluster.produce("t", 0, batch(b"a"))
@@ -285,7 +285,7 @@ def test_consumers_wait_for_the_high_watermark(cluster: kafkalet.Cluster, wire: 
     assert answer["responses"][0]["partitions"][0]["high_watermark"] == 1
 
 
-def test_a_fetch_with_a_replica_id_moves_the_high_watermark(cluster: kafkalet.Cluster, wire: Wire) -> None:
+def test_follower_fetch_advances_high_watermark(cluster: kafkalet.Cluster, wire: Wire) -> None:
     held = follower(cluster)
     cluster.hold_replication(held)
     cluster.produce("t", 0, batch(b"a", b"b"))
@@ -293,13 +293,13 @@ def test_a_fetch_with_a_replica_id_moves_the_high_watermark(cluster: kafkalet.Cl
     assert cluster.log("t").high_watermark == 2
 
 
-def test_a_fetch_with_the_id_of_no_replica_is_refused(wire: Wire, cluster: kafkalet.Cluster) -> None:
+def test_fetch_with_unknown_replica_id_fails(wire: Wire, cluster: kafkalet.Cluster) -> None:
     assert wire.fetch(leader(cluster), replica_id=9)["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
     answer = wire.fetch(leader(cluster), replica_id=9, current_leader_epoch=0)
     assert answer["error_code"] == Code.UNKNOWN_LEADER_EPOCH
 
 
-def test_acks_all_waits_for_the_followers_and_times_out(cluster: kafkalet.Cluster, wire: Wire) -> None:
+def test_acks_all_times_out_waiting_for_followers(cluster: kafkalet.Cluster, wire: Wire) -> None:
     cluster.hold_replication(follower(cluster))
     partition = {"index": 0, "records": [{"raw": batch(b"a").hex()}]}
     body = {"acks": -1, "timeout_ms": 50, "topics": [{"name": "t", "partitions": [partition]}]}
@@ -315,10 +315,10 @@ def test_acks_one_does_not_wait_for_followers(cluster: kafkalet.Cluster, wire: W
     assert answer["responses"][0]["partitions"][0]["error_code"] == Code.NONE
 
 
-# Leaders come and go
+# Leader changes
 
 
-def test_when_a_leader_stops_another_replica_leads_in_a_new_epoch(cluster: kafkalet.Cluster, wire: Wire) -> None:
+def test_stopping_leader_elects_another_in_new_epoch(cluster: kafkalet.Cluster, wire: Wire) -> None:
     cluster.produce("t", 0, batch(b"a"))
     old = leader(cluster)
     cluster.stop_broker(old)
@@ -327,19 +327,19 @@ def test_when_a_leader_stops_another_replica_leads_in_a_new_epoch(cluster: kafka
     assert (answer["error_code"], answer["offset"], answer["leader_epoch"]) == (Code.NONE, 1, 1)
 
 
-def test_the_old_epoch_is_fenced(cluster: kafkalet.Cluster, wire: Wire) -> None:
+def test_request_with_old_leader_epoch_is_fenced(cluster: kafkalet.Cluster, wire: Wire) -> None:
     cluster.stop_broker(leader(cluster))
     assert wire.latest(leader(cluster), current_leader_epoch=0)["error_code"] == Code.FENCED_LEADER_EPOCH
 
 
-def test_a_fenced_fetch_names_the_leader(cluster: kafkalet.Cluster, wire: Wire) -> None:
+def test_fenced_fetch_returns_the_leader(cluster: kafkalet.Cluster, wire: Wire) -> None:
     cluster.stop_broker(leader(cluster))
     answer = wire.fetch(leader(cluster), 16, current_leader_epoch=0)
     assert answer["error_code"] == Code.FENCED_LEADER_EPOCH
     assert answer["current_leader"] == {"leader_id": leader(cluster), "leader_epoch": 1}
 
 
-def test_a_broker_that_comes_back_follows_and_is_in_sync(cluster: kafkalet.Cluster) -> None:
+def test_restarted_broker_rejoins_isr(cluster: kafkalet.Cluster) -> None:
     old = leader(cluster)
     cluster.stop_broker(old)
     cluster.produce("t", 0, batch(b"while it was away"))
@@ -348,14 +348,14 @@ def test_a_broker_that_comes_back_follows_and_is_in_sync(cluster: kafkalet.Clust
     assert cluster.server.nodes[old].partitions["t", 0].log.log_end_offset == 1
 
 
-def test_a_broker_comes_back_on_its_port(cluster: kafkalet.Cluster) -> None:
+def test_restarted_broker_keeps_its_port(cluster: kafkalet.Cluster) -> None:
     before = cluster.server.metadata.endpoints[2].port
     cluster.stop_broker(2)
     cluster.start_broker(2)
     assert cluster.server.metadata.endpoints[2].port == before
 
 
-def test_what_the_new_leader_never_had_is_truncated(cluster: kafkalet.Cluster) -> None:
+def test_restarted_leader_truncates_unreplicated_records(cluster: kafkalet.Cluster) -> None:
     old = leader(cluster)
     others = [node for node in (1, 2, 3) if node != old]
     for node in others:
@@ -372,7 +372,7 @@ def test_what_the_new_leader_never_had_is_truncated(cluster: kafkalet.Cluster) -
     assert [entry.epoch for entry in log.epochs.entries] == [entry.epoch for entry in leading.epochs.entries]
 
 
-def test_a_reader_from_before_the_truncation_is_told_where_it_diverged(cluster: kafkalet.Cluster, wire: Wire) -> None:
+def test_fetch_beyond_truncation_returns_diverging_epoch(cluster: kafkalet.Cluster, wire: Wire) -> None:
     cluster.produce("t", 0, batch(b"a"))
     cluster.stop_broker(leader(cluster))
     body = fetch_body(cluster, 12, offset=5)
@@ -381,7 +381,7 @@ def test_a_reader_from_before_the_truncation_is_told_where_it_diverged(cluster: 
     assert answer["diverging_epoch"] == {"epoch": 0, "end_offset": 1}
 
 
-def test_a_leader_whose_high_watermark_lags_has_no_latest_offset_yet(cluster: kafkalet.Cluster, wire: Wire) -> None:
+def test_new_leader_has_no_latest_offset_until_high_watermark_catches_up(cluster: kafkalet.Cluster, wire: Wire) -> None:
     old = leader(cluster)
     last = [node for node in cluster.server.metadata.topics["t"].partitions[0].replicas if node != old][-1]
     cluster.hold_replication(last)
@@ -394,7 +394,7 @@ def test_a_leader_whose_high_watermark_lags_has_no_latest_offset_yet(cluster: ka
     assert wire.latest(new, 7, timestamp=-2)["offset"] == 0
 
 
-def test_nobody_leads_when_no_replica_in_sync_is_left(cluster: kafkalet.Cluster) -> None:
+def test_partition_without_in_sync_replica_has_no_leader(cluster: kafkalet.Cluster) -> None:
     cluster.create_topic("single", partitions=3, replication_factor=1)
     state = cluster.server.metadata.topics["single"].partitions[0]
     cluster.stop_broker(state.leader)
@@ -404,7 +404,7 @@ def test_nobody_leads_when_no_replica_in_sync_is_left(cluster: kafkalet.Cluster)
     assert refusal.value.code == Code.LEADER_NOT_AVAILABLE
 
 
-def test_the_last_replica_leads_again_when_it_is_back(cluster: kafkalet.Cluster) -> None:
+def test_last_replica_becomes_leader_after_restart(cluster: kafkalet.Cluster) -> None:
     cluster.create_topic("single", partitions=3, replication_factor=1)
     state = cluster.server.metadata.topics["single"].partitions[0]
     only = state.leader
@@ -413,13 +413,13 @@ def test_the_last_replica_leads_again_when_it_is_back(cluster: kafkalet.Cluster)
     assert (state.leader, state.leader_epoch) == (only, 2)
 
 
-def test_a_leader_can_be_chosen(cluster: kafkalet.Cluster) -> None:
+def test_elect_leader_moves_leadership(cluster: kafkalet.Cluster) -> None:
     wanted = follower(cluster)
     cluster.elect_leader("t", 0, wanted)
     assert leader(cluster) == wanted
 
 
-def test_too_few_replicas_in_sync_refuse_acks_all(cluster: kafkalet.Cluster, wire: Wire) -> None:
+def test_acks_all_fails_with_too_few_in_sync_replicas(cluster: kafkalet.Cluster, wire: Wire) -> None:
     cluster.create_topic("safe", 1, 3, {"min.insync.replicas": "2"})
     state = cluster.server.metadata.topics["safe"].partitions[0]
     for node in [node for node in state.replicas if node != state.leader]:
@@ -430,19 +430,19 @@ def test_too_few_replicas_in_sync_refuse_acks_all(cluster: kafkalet.Cluster, wir
     assert answer["responses"][0]["partitions"][0]["error_code"] == Code.NOT_ENOUGH_REPLICAS
 
 
-# Racks
+# Replication factor
 
 
-def test_a_topic_needs_as_many_brokers_as_replicas(cluster: kafkalet.Cluster) -> None:
+def test_replication_factor_above_number_of_brokers_is_rejected(cluster: kafkalet.Cluster) -> None:
     with pytest.raises(KafkaError) as refusal:
         cluster.create_topic("u", 1, 4)
     assert refusal.value.code == Code.INVALID_REPLICATION_FACTOR
 
 
-# What is kept
+# Persistence
 
 
-def test_a_cluster_on_disk_opens_again(tmp_path: Path) -> None:
+def test_cluster_with_data_directory_is_restored(tmp_path: Path) -> None:
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as first:
         first.create_topic("t", 2, 2, {"retention.ms": "-1"})
         first.produce("t", 1, batch(b"a", b"b"))
@@ -457,14 +457,14 @@ def test_a_cluster_on_disk_opens_again(tmp_path: Path) -> None:
         assert second.log("t", 1).high_watermark == 2
 
 
-def test_producer_ids_are_not_given_again_after_a_restart(tmp_path: Path) -> None:
+def test_producer_ids_are_not_reused_after_restart(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=tmp_path) as first:
         given = first.server.call(first.server.controller.producer_ids.take)
     with kafkalet.Broker(data_dir=tmp_path) as second:
         assert second.server.call(second.server.controller.producer_ids.take) > given
 
 
-def test_producer_ids_are_not_given_again_after_a_restart_in_which_none_was_given(tmp_path: Path) -> None:
+def test_producer_ids_are_not_reused_after_two_restarts(tmp_path: Path) -> None:
     with kafkalet.Cluster(data_dir=tmp_path) as first:
         given = first.server.call(first.server.controller.producer_ids.take)
     with kafkalet.Cluster(data_dir=tmp_path):
@@ -473,7 +473,7 @@ def test_producer_ids_are_not_given_again_after_a_restart_in_which_none_was_give
         assert third.server.call(third.server.controller.producer_ids.take) > given
 
 
-def test_a_deleted_topic_is_gone_after_a_restart(tmp_path: Path) -> None:
+def test_deleted_topic_stays_deleted_after_restart(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=tmp_path, topics=["t", "u"]) as first:
         first.delete_topic("t")
     with kafkalet.Broker(data_dir=tmp_path) as second:

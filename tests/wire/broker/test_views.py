@@ -1,4 +1,4 @@
-"""Views of a log and of a group: what a test sees of them while the broker goes on."""
+"""Views of logs, groups and transactions, used while the broker runs."""
 
 import threading
 from collections.abc import Iterator
@@ -20,13 +20,13 @@ def broker() -> Iterator[kafkalet.Broker]:
         yield running
 
 
-def test_an_empty_log_begins_and_ends_at_zero(broker: kafkalet.Broker) -> None:
+def test_empty_log_starts_and_ends_at_zero(broker: kafkalet.Broker) -> None:
     log = broker.log("t", 0)
     assert (log.log_start_offset, log.last_stable_offset, log.high_watermark, log.log_end_offset) == (0, 0, 0, 0)
     assert log.batches == []
 
 
-def test_a_view_is_live(broker: kafkalet.Broker) -> None:
+def test_log_view_shows_current_offsets(broker: kafkalet.Broker) -> None:
     log = broker.log("t", 0)
     broker.produce("t", 0, batch(b"a", b"b"))
     assert (log.high_watermark, log.log_end_offset) == (2, 2)
@@ -34,14 +34,14 @@ def test_a_view_is_live(broker: kafkalet.Broker) -> None:
     assert log.log_end_offset == 2
 
 
-def test_it_shows_its_offsets_where_it_is_printed(broker: kafkalet.Broker) -> None:
+def test_repr_of_log_view_shows_offsets(broker: kafkalet.Broker) -> None:
     broker.produce("t", 1, batch(b"a"))
     assert repr(broker.log("t", 1)) == (
         "<t-1: log start offset 0, last stable offset 1, high watermark 1, log end offset 1>"
     )
 
 
-def test_segments_come_with_base_offset_size_and_largest_timestamp(broker: kafkalet.Broker) -> None:
+def test_segments_have_base_offset_size_and_largest_timestamp(broker: kafkalet.Broker) -> None:
     first, second = timed(1000, 5000), timed(3000)
     broker.produce("t", 0, first)
     broker.server.call(broker.server.leadership.leader_of("t", 0).log.roll)
@@ -49,11 +49,11 @@ def test_segments_come_with_base_offset_size_and_largest_timestamp(broker: kafka
     assert broker.log("t", 0).segments == [SegmentView(0, len(first), 5000), SegmentView(2, len(second), 3000)]
 
 
-def test_a_segment_without_records_has_no_timestamp(broker: kafkalet.Broker) -> None:
+def test_empty_segment_has_no_timestamp(broker: kafkalet.Broker) -> None:
     assert broker.log("t", 0).segments == [SegmentView(0, 0, -1)]
 
 
-def test_batches_are_those_on_disk_across_segments(broker: kafkalet.Broker) -> None:
+def test_batches_of_all_segments_are_listed(broker: kafkalet.Broker) -> None:
     broker.produce("t", 0, batch(b"a", b"b"))
     broker.server.call(broker.server.leadership.leader_of("t", 0).log.roll)
     broker.produce("t", 0, batch(b"c"))
@@ -62,7 +62,7 @@ def test_batches_are_those_on_disk_across_segments(broker: kafkalet.Broker) -> N
     assert [record.value for entry in found for record in entry.records()] == [b"a", b"b", b"c"]
 
 
-def test_batches_below_the_log_start_are_there_until_their_segment_goes(broker: kafkalet.Broker) -> None:
+def test_batches_below_log_start_are_listed_until_segment_is_deleted(broker: kafkalet.Broker) -> None:
     for value in (b"a", b"b"):
         broker.produce("t", 0, batch(value))
     broker.server.call(lambda: broker.server.leadership.leader_of("t", 0).delete_records(1))
@@ -71,14 +71,14 @@ def test_batches_below_the_log_start_are_there_until_their_segment_goes(broker: 
     assert [entry.base_offset for entry in log.batches] == [0, 1]
 
 
-def test_batches_outlive_their_broker() -> None:
+def test_batches_are_usable_after_broker_stops() -> None:
     with kafkalet.Broker(topics=["t"]) as broker:
         broker.produce("t", 0, batch(b"a"))
         found = broker.log("t").batches
     assert [record.value for entry in found for record in entry.records()] == [b"a"]
 
 
-def test_a_view_may_be_used_in_any_thread_while_others_produce(broker: kafkalet.Broker) -> None:
+def test_log_view_can_be_used_in_any_thread(broker: kafkalet.Broker) -> None:
     log = broker.log("t", 0)
     ends: list[int] = []
 
@@ -97,7 +97,7 @@ def test_a_view_may_be_used_in_any_thread_while_others_produce(broker: kafkalet.
     assert ends == sorted(ends)
 
 
-def test_a_view_of_a_topic_that_was_deleted_has_nothing_to_show(broker: kafkalet.Broker) -> None:
+def test_log_view_of_deleted_topic_raises(broker: kafkalet.Broker) -> None:
     log = broker.log("t", 0)
     broker.produce("t", 0, batch(b"a"))
     broker.delete_topic("t")
@@ -106,7 +106,7 @@ def test_a_view_of_a_topic_that_was_deleted_has_nothing_to_show(broker: kafkalet
     assert repr(log) == "<t-0: UNKNOWN_TOPIC_OR_PARTITION: topic t does not exist>"
 
 
-def test_a_view_shows_the_topic_that_was_made_anew(broker: kafkalet.Broker) -> None:
+def test_log_view_shows_recreated_topic(broker: kafkalet.Broker) -> None:
     log = broker.log("t", 0)
     broker.produce("t", 0, batch(b"a"))
     broker.delete_topic("t")
@@ -114,7 +114,7 @@ def test_a_view_shows_the_topic_that_was_made_anew(broker: kafkalet.Broker) -> N
     assert log.log_end_offset == 0
 
 
-def test_a_view_follows_the_leader() -> None:
+def test_log_view_follows_the_leader() -> None:
     with kafkalet.Cluster(2) as cluster:
         cluster.create_topic("t", assignments=[[1, 2]])
         log = cluster.log("t")
@@ -124,7 +124,7 @@ def test_a_view_follows_the_leader() -> None:
         assert log.offsets == (0, 2, 2, 2)
 
 
-def test_a_view_of_a_partition_without_a_leader_says_so() -> None:
+def test_log_view_of_partition_without_leader_raises() -> None:
     with kafkalet.Cluster(2) as cluster:
         cluster.create_topic("t", assignments=[[2]])
         log = cluster.log("t")
@@ -134,7 +134,7 @@ def test_a_view_of_a_partition_without_a_leader_says_so() -> None:
         assert refused.value.code is Code.LEADER_NOT_AVAILABLE
 
 
-def test_views_of_a_broker_that_has_stopped_say_so_and_can_be_printed() -> None:
+def test_views_of_stopped_broker_raise_but_have_repr() -> None:
     with kafkalet.Broker(topics=["t"]) as broker:
         log, group = broker.log("t"), broker.group("g")
     with pytest.raises(RuntimeError, match="this Broker is not running"):
@@ -143,7 +143,7 @@ def test_views_of_a_broker_that_has_stopped_say_so_and_can_be_printed() -> None:
     assert repr(group).startswith("<group g: this Broker is not running; ")
 
 
-def test_a_transaction_in_its_course() -> None:
+def test_transaction_view_shows_each_state() -> None:
     with producing(2, clock=kafkalet.ManualClock()) as tx:
         cluster = tx.wire.cluster
         view = cluster.transaction("x")
@@ -157,7 +157,7 @@ def test_a_transaction_in_its_course() -> None:
 
 
 @pytest.mark.parametrize("somebody_else", [True, False])
-def test_a_transactional_id_that_nobody_used(broker: kafkalet.Broker, somebody_else: bool) -> None:
+def test_view_of_unknown_transactional_id_raises(broker: kafkalet.Broker, somebody_else: bool) -> None:
     if somebody_else:
         wire = Wire(broker)
         assert Tx(wire, "y").init() == Code.NONE
@@ -166,12 +166,12 @@ def test_a_transactional_id_that_nobody_used(broker: kafkalet.Broker, somebody_e
         broker.transaction("x")
 
 
-def test_a_group_that_nobody_knows_is_dead_and_empty(broker: kafkalet.Broker) -> None:
+def test_unknown_group_is_dead_and_empty(broker: kafkalet.Broker) -> None:
     group = broker.group("g")
     assert (group.state, group.members, group.offsets) == ("Dead", [], {})
 
 
-def test_a_group_shows_its_members_and_what_it_has_committed(broker: kafkalet.Broker) -> None:
+def test_group_view_shows_members_and_committed_offsets(broker: kafkalet.Broker) -> None:
     wire = Wire(broker)
     wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})
     group = broker.group("g")

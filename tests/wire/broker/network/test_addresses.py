@@ -1,4 +1,4 @@
-"""Addresses of brokers: one port after the other, or free ones; what clients are told; where a broker comes back."""
+"""Addresses of brokers: consecutive or free ports, advertised addresses, and ports kept for stopped brokers."""
 
 import socket
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from kafkalet.clock import ManualClock
 
 
 class Nobody:
-    """Stands where a broker stands."""
+    """A stub of a broker."""
 
     def __init__(self) -> None:
         self.api_versions: dict[object, tuple[int, int]] = {}
@@ -28,7 +28,7 @@ def listeners(count: int) -> Iterator[list[Listener]]:
         listener.close()
 
 
-def test_port_0_is_a_free_one_for_each() -> None:
+def test_port_0_picks_a_free_port_for_each_broker() -> None:
     addresses = Addresses("127.0.0.1", 0)
     with listeners(2) as (first, second):
         one, two = addresses.take(1, first, None), addresses.take(2, second, "r")
@@ -37,25 +37,25 @@ def test_port_0_is_a_free_one_for_each() -> None:
         assert addresses.ports == {1: one.port, 2: two.port}
 
 
-def test_ports_count_on_from_the_first_broker_whatever_its_id() -> None:
+def test_advertised_ports_are_consecutive_from_first_broker() -> None:
     addresses = Addresses("127.0.0.1", 0, ("out.side", 7000), first_node_id=0)
     with listeners(2) as (first, second):
         assert [addresses.take(0, first, None).port, addresses.take(1, second, None).port] == [7000, 7001]
 
 
-def test_clients_are_told_what_is_advertised() -> None:
+def test_clients_get_the_advertised_address() -> None:
     addresses = Addresses("127.0.0.1", 0, ("kafka", 9000))
     with listeners(2) as (first, second):
         assert addresses.take(1, first, None)[:3] == (1, "kafka", 9000)
         assert addresses.take(2, second, None)[:3] == (2, "kafka", 9001)
 
 
-def test_nobody_is_told_to_connect_to_all_interfaces() -> None:
+def test_address_for_all_interfaces_is_localhost() -> None:
     with listeners(1) as (listener,):
         assert Addresses("0.0.0.0", 0).take(1, listener, None).host == "localhost"
 
 
-def test_a_stopped_broker_comes_back_on_its_port() -> None:
+def test_stopped_broker_gets_its_port_back() -> None:
     addresses = Addresses("127.0.0.1", 0)
     with listeners(2) as (before, after):
         port = addresses.take(1, before, None).port
@@ -69,7 +69,7 @@ def test_a_stopped_broker_comes_back_on_its_port() -> None:
         assert not addresses.is_reserved(1)
 
 
-def test_kept_ports_are_let_go_in_the_end() -> None:
+def test_release_frees_kept_ports() -> None:
     addresses = Addresses("127.0.0.1", 0)
     with listeners(1) as (listener,):
         port = addresses.take(1, listener, None).port

@@ -1,4 +1,4 @@
-"""A connection: framing, order, waiting, slow readers, and every way it can end."""
+"""Connections: framing, order of responses, delayed responses, slow readers, and every way they can end."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ from kafkalet.protocol.errors import DecodeError
 from kafkalet.storage.files import FileRange, Files
 from tests.wire.serving import Answer, Serving, frame, in_loop
 
-KERNEL_BYTES = 64 * 1024  # asked for as the buffer of a socket; Linux takes twice as much, on either side
+KERNEL_BYTES = 64 * 1024  # requested socket buffer size; Linux doubles it, on both sides
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -29,14 +29,14 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 @in_loop
-async def test_a_request_is_answered() -> None:
+async def test_request_is_answered() -> None:
     async with Serving() as serving:
         client = await serving.connect()
         assert await client.ask(b"hello") == b"hello"
 
 
 @in_loop
-async def test_requests_that_come_together_are_answered_in_their_order() -> None:
+async def test_pipelined_requests_are_answered_in_order() -> None:
     async with Serving() as serving:
         client = await serving.connect()
         asked = [b"%d" % number for number in range(3 * TURN_REQUESTS)]
@@ -45,7 +45,7 @@ async def test_requests_that_come_together_are_answered_in_their_order() -> None
 
 
 @in_loop
-async def test_a_request_may_come_byte_by_byte() -> None:
+async def test_request_arriving_byte_by_byte_is_answered() -> None:
     async with Serving() as serving:
         client = await serving.connect()
         for byte in frame(b"slowly") + frame(b"then this"):
@@ -57,7 +57,7 @@ async def test_a_request_may_come_byte_by_byte() -> None:
 
 @pytest.mark.parametrize("size", [4095, 4096, 65_536, 262_140, 262_144, 262_145, 3_000_000])
 @in_loop
-async def test_a_frame_of_any_size_arrives_whole(size: int) -> None:
+async def test_frame_of_any_size_is_received(size: int) -> None:
     async with Serving() as serving:
         client = await serving.connect()
         content = os.urandom(size - 1) + b"."
@@ -68,7 +68,7 @@ async def test_a_frame_of_any_size_arrives_whole(size: int) -> None:
 
 
 @in_loop
-async def test_a_large_frame_whose_beginning_came_alone_arrives_whole() -> None:
+async def test_large_frame_arriving_in_pieces_is_received() -> None:
     async with Serving() as serving:
         client = await serving.connect()
         content = os.urandom(1_000_000)
@@ -82,7 +82,7 @@ async def test_a_large_frame_whose_beginning_came_alone_arrives_whole() -> None:
 
 @pytest.mark.parametrize("size", [100, 1_000_000])
 @in_loop
-async def test_produce_frames_can_be_written_and_others_are_constant(size: int) -> None:
+async def test_produce_frames_are_mutable_and_others_are_not(size: int) -> None:
     async with Serving(lambda content, context: b"ok") as serving:
         client = await serving.connect()
         await client.ask(b"\x00\x00" + bytes(size))
@@ -92,7 +92,7 @@ async def test_produce_frames_can_be_written_and_others_are_constant(size: int) 
 
 @pytest.mark.parametrize("size", [0, -1, -(2**31), 2**31 - 1, 1_000_001])
 @in_loop
-async def test_a_size_that_cannot_be_closes_the_connection(size: int, caplog: pytest.LogCaptureFixture) -> None:
+async def test_invalid_frame_size_closes_the_connection(size: int, caplog: pytest.LogCaptureFixture) -> None:
     async with Serving(socket_request_max_bytes=1_000_000) as serving:
         client = await serving.connect()
         client.send(b"fine")
@@ -106,16 +106,16 @@ async def test_a_size_that_cannot_be_closes_the_connection(size: int, caplog: py
 
 
 @in_loop
-async def test_the_largest_request_that_is_allowed_is_served() -> None:
+async def test_request_of_maximum_size_is_served() -> None:
     async with Serving(lambda content, context: b"%d" % len(content), socket_request_max_bytes=1_000_000) as serving:
         assert await (await serving.connect()).ask(bytes(1_000_000)) == b"1000000"
 
 
-# Answers
+# Responses
 
 
 @in_loop
-async def test_no_answer_sends_nothing_and_the_next_request_is_served() -> None:
+async def test_request_without_response_is_followed_by_next_request() -> None:
     async with Serving(lambda content, context: None if content == b"quiet" else content) as serving:
         client = await serving.connect()
         client.send(b"quiet", b"loud")
@@ -123,7 +123,7 @@ async def test_no_answer_sends_nothing_and_the_next_request_is_served() -> None:
 
 
 @in_loop
-async def test_answers_may_be_ranges_of_files(tmp_path: Path) -> None:
+async def test_response_can_contain_file_ranges(tmp_path: Path) -> None:
     content = os.urandom(1_500_000)
     (tmp_path / "log").write_bytes(content)
     files = Files(durable=False)
@@ -144,7 +144,7 @@ async def test_answers_may_be_ranges_of_files(tmp_path: Path) -> None:
 
 
 @in_loop
-async def test_a_log_that_became_shorter_under_an_answer_closes_the_connection(
+async def test_file_range_beyond_truncated_file_closes_the_connection(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "log").write_bytes(bytes(100_000))
@@ -160,7 +160,7 @@ async def test_a_log_that_became_shorter_under_an_answer_closes_the_connection(
 
 
 @in_loop
-async def test_a_client_that_does_not_read_holds_up_nobody_and_is_served_in_full_once_it_does() -> None:
+async def test_client_that_does_not_read_does_not_block_others() -> None:
     large = os.urandom(1 << 20)
     async with Serving(lambda asked, context: large if asked == b"large" else asked) as serving:
         slow, quick = await serving.connect(), await serving.connect()
@@ -169,14 +169,14 @@ async def test_a_client_that_does_not_read_holds_up_nobody_and_is_served_in_full
         for number in range(50):
             assert await quick.ask(b"%d" % number) == b"%d" % number
         served = len(serving.router.frames) - 50
-        assert served < 20  # nobody works ahead for a client that does not take his answers
+        assert served < 20  # requests are not handled while responses are not read
         slow.writer.transport.resume_reading()  # type: ignore[attr-defined]
         for _ in range(20):
             assert await slow.receive() == large
 
 
 @in_loop
-async def test_requests_of_a_client_that_does_not_read_stay_with_the_client() -> None:
+async def test_requests_of_client_that_does_not_read_are_not_buffered() -> None:
     large = bytes(8 << 20)
     async with Serving(lambda asked, context: large, socket_receive_buffer_bytes=KERNEL_BYTES) as serving:
         slow = await serving.connect()
@@ -192,11 +192,11 @@ async def test_requests_of_a_client_that_does_not_read_stay_with_the_client() ->
         slow.reset()
 
 
-# Waiting
+# Delayed responses
 
 
 @in_loop
-async def test_what_waits_holds_up_what_was_sent_after_it_on_this_connection_only() -> None:
+async def test_delayed_response_blocks_its_own_connection_only() -> None:
     delayed: Delayed[bytes] = Delayed()
     async with Serving(lambda asked, context: delayed if asked == b"wait" else asked) as serving:
         client, other = await serving.connect(), await serving.connect()
@@ -210,7 +210,7 @@ async def test_what_waits_holds_up_what_was_sent_after_it_on_this_connection_onl
 
 
 @in_loop
-async def test_an_answer_that_waited_may_be_none() -> None:
+async def test_delayed_response_can_be_none() -> None:
     delayed: Delayed[None] = Delayed()
     async with Serving(lambda asked, context: delayed if asked == b"wait" else asked) as serving:
         client = await serving.connect()
@@ -221,7 +221,7 @@ async def test_an_answer_that_waited_may_be_none() -> None:
 
 
 @in_loop
-async def test_many_waits_one_after_the_other() -> None:
+async def test_consecutive_delayed_responses_keep_their_order() -> None:
     def answer(asked: bytes, context: Context) -> Answer:
         delayed: Delayed[bytes] = Delayed()
         asyncio.get_running_loop().call_soon(delayed.complete, asked)
@@ -235,7 +235,7 @@ async def test_many_waits_one_after_the_other() -> None:
 
 
 @in_loop
-async def test_a_client_that_goes_away_cancels_its_wait(caplog: pytest.LogCaptureFixture) -> None:
+async def test_closing_client_cancels_its_delayed_response(caplog: pytest.LogCaptureFixture) -> None:
     delayed: Delayed[bytes] = Delayed()
     async with Serving(lambda asked, context: delayed) as serving:
         client = await serving.connect()
@@ -248,7 +248,7 @@ async def test_a_client_that_goes_away_cancels_its_wait(caplog: pytest.LogCaptur
 
 
 @in_loop
-async def test_a_client_that_is_cut_off_cancels_its_wait() -> None:
+async def test_connection_reset_cancels_delayed_response() -> None:
     delayed: Delayed[bytes] = Delayed()
     async with Serving(lambda asked, context: delayed) as serving:
         client = await serving.connect()
@@ -259,7 +259,7 @@ async def test_a_client_that_is_cut_off_cancels_its_wait() -> None:
 
 
 @in_loop
-async def test_while_it_waits_no_more_is_read_than_the_bound() -> None:
+async def test_input_is_bounded_while_response_is_delayed() -> None:
     delayed: Delayed[bytes] = Delayed()
 
     def answer(asked: bytes, context: Context) -> Answer:
@@ -280,7 +280,7 @@ async def test_while_it_waits_no_more_is_read_than_the_bound() -> None:
 
 
 @in_loop
-async def test_a_failed_wait_is_a_bug_that_costs_this_connection(caplog: pytest.LogCaptureFixture) -> None:
+async def test_failed_delayed_response_closes_its_connection_only(caplog: pytest.LogCaptureFixture) -> None:
     delayed: Delayed[bytes] = Delayed()
     async with Serving(lambda asked, context: delayed if asked == b"wait" else asked) as serving:
         client, other = await serving.connect(), await serving.connect()
@@ -299,7 +299,7 @@ async def test_a_failed_wait_is_a_bug_that_costs_this_connection(caplog: pytest.
 
 
 @in_loop
-async def test_a_muted_client_gets_its_answer_and_waits_for_the_next() -> None:
+async def test_muted_client_gets_next_response_after_the_delay() -> None:
     clock = ManualClock()
 
     def answer(asked: bytes, context: Context) -> Answer:
@@ -319,7 +319,7 @@ async def test_a_muted_client_gets_its_answer_and_waits_for_the_next() -> None:
 
 
 @in_loop
-async def test_a_muted_client_that_goes_away_is_closed_when_it_could_speak_again() -> None:
+async def test_muted_client_that_disconnects_is_closed_after_the_delay() -> None:
     clock = ManualClock()
     async with Serving(lambda asked, context: context.client.mute(500), clock) as serving:  # type: ignore[func-returns-value]
         client = await serving.connect()
@@ -332,11 +332,11 @@ async def test_a_muted_client_that_goes_away_is_closed_when_it_could_speak_again
         assert await serving.settles(lambda: len(serving.listener) == 0)
 
 
-# Ends
+# Closing
 
 
 @in_loop
-async def test_a_client_that_leaves_in_order_leaves_no_line(caplog: pytest.LogCaptureFixture) -> None:
+async def test_orderly_disconnect_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     async with Serving() as serving:
         client = await serving.connect()
         await client.ask(b"x")
@@ -347,7 +347,7 @@ async def test_a_client_that_leaves_in_order_leaves_no_line(caplog: pytest.LogCa
 
 @pytest.mark.parametrize("part", [1, 3, 4, 10, 100_000])
 @in_loop
-async def test_a_client_that_leaves_in_mid_frame_leaves_one_line(part: int, caplog: pytest.LogCaptureFixture) -> None:
+async def test_disconnect_in_middle_of_frame_is_logged_once(part: int, caplog: pytest.LogCaptureFixture) -> None:
     async with Serving() as serving:
         client = await serving.connect()
         client.writer.write(frame(bytes(200_000))[:part])
@@ -358,7 +358,7 @@ async def test_a_client_that_leaves_in_mid_frame_leaves_one_line(part: int, capl
 
 
 @in_loop
-async def test_requests_sent_before_leaving_are_all_served() -> None:
+async def test_requests_sent_before_disconnect_are_served() -> None:
     async with Serving(lambda asked, context: None) as serving:
         client = await serving.connect()
         client.send(*[b"without answer"] * 500)
@@ -368,7 +368,7 @@ async def test_requests_sent_before_leaving_are_all_served() -> None:
 
 
 @in_loop
-async def test_a_client_that_only_stops_sending_gets_its_answers() -> None:
+async def test_half_closed_client_gets_its_responses() -> None:
     large = bytes(1 << 20)
     async with Serving(lambda asked, context: large) as serving:
         client = await serving.connect()
@@ -381,7 +381,7 @@ async def test_a_client_that_only_stops_sending_gets_its_answers() -> None:
 
 @pytest.mark.parametrize("problem", [CloseConnection("not like this"), DecodeError("not like this")])
 @in_loop
-async def test_a_broken_request_ends_the_connection_after_the_answers_before_it(
+async def test_invalid_request_closes_connection_after_earlier_responses(
     problem: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     def answer(asked: bytes, context: Context) -> Answer:
@@ -401,7 +401,7 @@ async def test_a_broken_request_ends_the_connection_after_the_answers_before_it(
 
 
 @in_loop
-async def test_a_broken_request_after_a_large_answer_does_not_cut_the_answer() -> None:
+async def test_invalid_request_does_not_truncate_earlier_large_response() -> None:
     large = bytes(16 << 20)
 
     def answer(asked: bytes, context: Context) -> Answer:
@@ -417,7 +417,7 @@ async def test_a_broken_request_after_a_large_answer_does_not_cut_the_answer() -
 
 
 @in_loop
-async def test_a_bug_ends_the_connection_with_a_traceback_and_no_other(caplog: pytest.LogCaptureFixture) -> None:
+async def test_exception_in_handler_closes_its_connection_only(caplog: pytest.LogCaptureFixture) -> None:
     def answer(asked: bytes, context: Context) -> Answer:
         if asked == b"bug":
             raise ZeroDivisionError
@@ -436,7 +436,7 @@ async def test_a_bug_ends_the_connection_with_a_traceback_and_no_other(caplog: p
 
 
 @in_loop
-async def test_a_handler_can_close_after_its_answer(caplog: pytest.LogCaptureFixture) -> None:
+async def test_handler_can_close_connection_after_its_response(caplog: pytest.LogCaptureFixture) -> None:
     def answer(asked: bytes, context: Context) -> Answer:
         context.client.close("wrong password")
         return b"farewell"
@@ -451,7 +451,7 @@ async def test_a_handler_can_close_after_its_answer(caplog: pytest.LogCaptureFix
 
 
 @in_loop
-async def test_a_connection_can_be_closed_while_its_answer_waits() -> None:
+async def test_connection_can_be_closed_during_delayed_response() -> None:
     delayed: Delayed[bytes] = Delayed()
     async with Serving(lambda asked, context: delayed) as serving:
         client = await serving.connect()
@@ -463,7 +463,7 @@ async def test_a_connection_can_be_closed_while_its_answer_waits() -> None:
 
 
 @in_loop
-async def test_closing_the_listener_closes_everything_silently(caplog: pytest.LogCaptureFixture) -> None:
+async def test_closing_listener_closes_connections_without_logging(caplog: pytest.LogCaptureFixture) -> None:
     delayed: Delayed[bytes] = Delayed()
     async with Serving(lambda asked, context: delayed if asked == b"wait" else asked) as serving:
         waiting, idle = await serving.connect(), await serving.connect()
@@ -478,7 +478,7 @@ async def test_closing_the_listener_closes_everything_silently(caplog: pytest.Lo
 
 
 @in_loop
-async def test_a_client_that_resets_is_noted_without_alarm(caplog: pytest.LogCaptureFixture) -> None:
+async def test_connection_reset_is_logged_at_info_level(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     async with Serving() as serving:
         client = await serving.connect()
@@ -489,7 +489,7 @@ async def test_a_client_that_resets_is_noted_without_alarm(caplog: pytest.LogCap
 
 
 @in_loop
-async def test_the_client_id_in_a_log_line_cannot_break_it(caplog: pytest.LogCaptureFixture) -> None:
+async def test_client_id_is_escaped_in_log_line(caplog: pytest.LogCaptureFixture) -> None:
     def answer(asked: bytes, context: Context) -> Answer:
         context.client_id = "a\nforged line" + "x" * 1000
         raise CloseConnection("no")
@@ -504,7 +504,7 @@ async def test_the_client_id_in_a_log_line_cannot_break_it(caplog: pytest.LogCap
 
 
 @in_loop
-async def test_nagle_is_off_and_keepalive_on() -> None:
+async def test_connection_has_nodelay_and_keepalive() -> None:
     async with Serving() as serving:
         await (await serving.connect()).ask(b"x")
         [connection] = serving.listener.connections

@@ -1,4 +1,4 @@
-"""Limits of connections by address: how they are read, and what they let in on a running broker."""
+"""Connection limits by IP address: how they are resolved, and how they are applied by a running broker."""
 
 import asyncio
 import socket
@@ -23,7 +23,7 @@ LIMIT, OVERRIDES = "max.connections.per.ip", "max.connections.per.ip.overrides"
     ("host", "address"),
     [("127.0.0.1", "127.0.0.1"), ("0:0::1", "::1"), ("localhost", "127.0.0.1"), ("", "127.0.0.1"), ("a.host", None)],
 )
-def test_numbers_are_addresses_without_a_name_server(host: str, address: str | None) -> None:
+def test_numeric_addresses_need_no_name_lookup(host: str, address: str | None) -> None:
     assert numeric_address(host) == address
 
 
@@ -62,7 +62,7 @@ async def test_name_without_an_address_is_logged(
 
 
 def opens(wire: Wire, stack: ExitStack, source: str = "127.0.0.1") -> bool:
-    """Open a connection from an address that stays open; whether the broker serves it."""
+    """Open a connection from a source address and leave it open; return whether the broker serves it."""
     endpoint = wire.cluster.server.metadata.endpoints[1]
     connection = Connection.__new__(Connection)
     connection.socket = socket.create_connection((endpoint.host, endpoint.port), 10, (source, 0))
@@ -91,15 +91,15 @@ def limited(**config: str) -> Iterator[tuple[Wire, ExitStack]]:
         yield wire, stack
 
 
-def test_limit_of_zero_with_an_override_lets_only_the_override_in() -> None:
+def test_limit_of_zero_admits_only_overridden_address() -> None:
     with limited(max_connections_per_ip="0", max_connections_per_ip_overrides="127.0.0.1:2") as (wire, stack):
         assert [opens(wire, stack) for _ in range(3)] == [True, True, False]
         assert not opens(wire, stack, "127.0.0.2")
 
 
-def test_changed_limits_count_at_once() -> None:
+def test_changed_limits_apply_immediately() -> None:
     with limited() as (wire, stack):
-        assert alter(wire, max_connections_per_ip="3") == 0  # one of them is the wire's own
+        assert alter(wire, max_connections_per_ip="3") == 0  # one of them is the connection of `wire`
         assert [opens(wire, stack) for _ in range(3)] == [True, True, False]
         assert alter(wire, max_connections_per_ip_overrides="127.0.0.1:4") == 0
         assert [opens(wire, stack) for _ in range(2)] == [True, False]
@@ -107,7 +107,7 @@ def test_changed_limits_count_at_once() -> None:
         assert [opens(wire, stack, "127.0.0.2") for _ in range(2)] == [True, False]
 
 
-def test_raised_max_connections_lets_waiting_clients_in() -> None:
+def test_raising_max_connections_admits_waiting_clients() -> None:
     with limited(max_connections="1") as (wire, stack):
         wire.ask("ApiVersions", 0, {})
         endpoint = wire.cluster.server.metadata.endpoints[1]
@@ -119,6 +119,6 @@ def test_raised_max_connections_lets_waiting_clients_in() -> None:
         assert waiting.receive(sent)["error_code"] == 0
 
 
-def test_overrides_may_be_given_at_start_and_malformed_ones_end_it() -> None:
+def test_malformed_overrides_are_rejected() -> None:
     with pytest.raises(InvalidProperty, match="not host:number"):
         kafkalet.Broker(config={OVERRIDES: "x"})

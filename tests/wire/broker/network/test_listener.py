@@ -1,4 +1,4 @@
-"""A listener: who is let in, who has been silent for too long, and what it costs."""
+"""Listeners: accepting connections, closing idle ones, and the memory that connections use."""
 
 import asyncio
 import contextlib
@@ -31,10 +31,10 @@ def new_listener(**limits: Any) -> Listener:
     return Listener(router, ManualClock(), Limits(**limits))
 
 
-# The address
+# Binding
 
 
-def test_port_0_becomes_a_free_one() -> None:
+def test_port_0_binds_a_free_port() -> None:
     one, other = new_listener(), new_listener()
     host, port = one.bind("127.0.0.1", 0)
     assert host == "127.0.0.1"
@@ -44,7 +44,7 @@ def test_port_0_becomes_a_free_one() -> None:
     other.close()
 
 
-def test_a_taken_port_is_an_error_and_leaves_nothing_open() -> None:
+def test_binding_port_in_use_raises() -> None:
     one = new_listener()
     _, port = one.bind("127.0.0.1", 0)
     with pytest.raises(OSError, match="in use"):
@@ -52,7 +52,7 @@ def test_a_taken_port_is_an_error_and_leaves_nothing_open() -> None:
     one.close()
 
 
-def test_a_port_is_free_again_after_close() -> None:
+def test_port_is_free_after_close() -> None:
     for port in (0, 0):
         listener = new_listener()
         _, taken = listener.bind("127.0.0.1", port)
@@ -64,7 +64,7 @@ def test_a_port_is_free_again_after_close() -> None:
 
 @pytest.mark.skipif(not socket.has_ipv6, reason="this machine has no IPv6")
 @in_loop
-async def test_it_listens_on_ipv6_too() -> None:
+async def test_listener_accepts_ipv6() -> None:
     listener = new_listener()
     try:
         host, port = listener.bind("::1", 0)
@@ -80,7 +80,7 @@ async def test_it_listens_on_ipv6_too() -> None:
     listener.close()
 
 
-def test_a_loop_that_cannot_watch_sockets_is_refused_with_advice() -> None:
+def test_event_loop_without_add_reader_is_rejected() -> None:
     class Proactor(asyncio.SelectorEventLoop):
         def add_reader(self, *args: Any) -> None:
             raise NotImplementedError
@@ -95,7 +95,7 @@ def test_a_loop_that_cannot_watch_sockets_is_refused_with_advice() -> None:
 
 
 @in_loop
-async def test_clients_may_connect_between_bind_and_start() -> None:
+async def test_client_connecting_between_bind_and_start_is_served() -> None:
     listener = new_listener()
     reader, writer = await asyncio.open_connection(*listener.bind("127.0.0.1", 0))
     writer.write(b"\0\0\0\1x")
@@ -106,11 +106,11 @@ async def test_clients_may_connect_between_bind_and_start() -> None:
     listener.close()
 
 
-# Who is let in
+# Accepting
 
 
 @in_loop
-async def test_beyond_max_connections_clients_wait_until_one_leaves(caplog: pytest.LogCaptureFixture) -> None:
+async def test_clients_beyond_max_connections_wait_for_a_free_slot(caplog: pytest.LogCaptureFixture) -> None:
     async with Serving(max_connections=2) as serving:
         first, second = await serving.connect(), await serving.connect()
         assert await first.ask(b"1") == b"1"
@@ -130,7 +130,7 @@ async def test_beyond_max_connections_clients_wait_until_one_leaves(caplog: pyte
 
 
 @in_loop
-async def test_beyond_max_connections_per_ip_clients_are_cut_off(caplog: pytest.LogCaptureFixture) -> None:
+async def test_clients_beyond_max_connections_per_ip_are_closed(caplog: pytest.LogCaptureFixture) -> None:
     async with Serving(max_connections_per_ip=2) as serving:
         first, second = await serving.connect(), await serving.connect()
         assert await first.ask(b"1") == b"1"
@@ -144,14 +144,14 @@ async def test_beyond_max_connections_per_ip_clients_are_cut_off(caplog: pytest.
 
 
 @in_loop
-async def test_an_override_counts_for_its_address() -> None:
+async def test_override_applies_to_its_address() -> None:
     async with Serving(max_connections_per_ip=0, max_connections_per_ip_overrides={"127.0.0.1": 1}) as serving:
         assert await (await serving.connect()).ask(b"1") == b"1"
         assert await (await serving.connect()).is_closed()
 
 
 @in_loop
-async def test_limits_may_change_while_it_runs() -> None:
+async def test_limits_can_change_while_listener_runs() -> None:
     async with Serving(max_connections_per_ip=1) as serving:
         assert await (await serving.connect()).ask(b"1") == b"1"
         serving.limits.max_connections_per_ip = 2
@@ -159,7 +159,7 @@ async def test_limits_may_change_while_it_runs() -> None:
 
 
 @in_loop
-async def test_without_descriptors_it_pauses_says_so_once_and_goes_on(
+async def test_listener_out_of_descriptors_pauses_and_logs_once(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listener_module, "RETRY_ACCEPT_SECONDS", 0.01)
@@ -182,7 +182,7 @@ async def test_without_descriptors_it_pauses_says_so_once_and_goes_on(
 
 
 @in_loop
-async def test_a_connection_that_closes_ends_the_pause(
+async def test_closing_connection_ends_the_pause(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(listening: socket.socket) -> Any:
@@ -203,18 +203,18 @@ async def test_a_connection_that_closes_ends_the_pause(
         assert await second.receive() == b"y"
 
 
-# Silence
+# Idle connections
 
 
 @in_loop
-async def test_a_silent_connection_is_closed_when_its_time_is_up(caplog: pytest.LogCaptureFixture) -> None:
+async def test_idle_connection_is_closed_after_idle_timeout(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     clock = ManualClock()
     async with Serving(clock=clock, connections_max_idle_ms=1000) as serving:
         client = await serving.connect()
         await client.ask(b"x")
         clock.advance(999)
-        assert await client.ask(b"y") == b"y"  # which is not silence
+        assert await client.ask(b"y") == b"y"  # resets the idle time
         clock.advance(999)
         assert len(serving.listener) == 1
         clock.advance(1)
@@ -223,7 +223,7 @@ async def test_a_silent_connection_is_closed_when_its_time_is_up(caplog: pytest.
 
 
 @in_loop
-async def test_each_connection_has_its_own_silence() -> None:
+async def test_idle_time_is_per_connection() -> None:
     clock = ManualClock()
     async with Serving(clock=clock, connections_max_idle_ms=1000) as serving:
         early = await serving.connect()
@@ -239,7 +239,7 @@ async def test_each_connection_has_its_own_silence() -> None:
 
 
 @in_loop
-async def test_below_zero_silence_may_last() -> None:
+async def test_negative_idle_timeout_disables_it() -> None:
     clock = ManualClock()
     async with Serving(clock=clock, connections_max_idle_ms=-1) as serving:
         client = await serving.connect()
@@ -249,7 +249,7 @@ async def test_below_zero_silence_may_last() -> None:
 
 
 @in_loop
-async def test_a_connection_that_never_said_anything_is_closed_too() -> None:
+async def test_connection_without_requests_is_closed_after_idle_timeout() -> None:
     clock = ManualClock()
     async with Serving(clock=clock, connections_max_idle_ms=1000) as serving:
         client = await serving.connect()
@@ -258,7 +258,7 @@ async def test_a_connection_that_never_said_anything_is_closed_too() -> None:
         assert await client.is_closed()
 
 
-# What it costs, and what it bears
+# Memory use and malformed input
 
 
 @in_loop
@@ -291,21 +291,21 @@ asyncio.run(main())
 
 
 class Process:
-    """SERVER in a process of its own: what it holds in memory."""
+    """SERVER in a separate process, to measure its memory."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-c", SERVER],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # a line for each client that goes away in the middle of a frame
+            stderr=subprocess.DEVNULL,  # has a line for each client that disconnects in the middle of a frame
             text=True,
         )
         assert self.process.stdout is not None
         self.port, self.first_kb = map(int, self.process.stdout.readline().split())
 
     def look(self) -> tuple[int, int]:
-        """How many connections are open, and how many KiB are resident."""
+        """Return the number of open connections and the resident memory in KiB."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write("\n")
@@ -325,7 +325,7 @@ class Process:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-def test_ten_thousand_idle_connections_cost_under_five_kilobytes_each() -> None:
+def test_ten_thousand_idle_connections_use_under_five_kilobytes_each() -> None:
     import resource
 
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -347,16 +347,16 @@ def test_ten_thousand_idle_connections_cost_under_five_kilobytes_each() -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-def test_clients_that_promise_much_or_never_read_cost_a_bounded_amount() -> None:
+def test_memory_is_bounded_for_large_frames_and_unread_responses() -> None:
     server = Process()
     clients = [server.connect() for _ in range(150)]
     try:
         for client in clients:
             client.setblocking(False)
-        for client in clients[:50]:  # promises of 100 MiB, with a little of it
+        for client in clients[:50]:  # frames of 100 MiB of which only a part is sent
             client.send((100 << 20).to_bytes(4, "big") + bytes(10_000))
         request = (60_000).to_bytes(4, "big") + bytes(60_000)
-        for client in clients[50:]:  # requests and requests, and never a look at the answers
+        for client in clients[50:]:  # many requests, whose responses are never read
             with contextlib.suppress(BlockingIOError):
                 for _ in range(1000):
                     client.sendall(request)
@@ -373,7 +373,7 @@ def test_clients_that_promise_much_or_never_read_cost_a_bounded_amount() -> None
 
 
 @in_loop
-async def test_random_bytes_close_their_connection_and_memory_stays_bounded() -> None:
+async def test_random_bytes_close_their_own_connection_only() -> None:
     chance = random.Random(4711)
 
     def answer(content: bytes, context: Context) -> Answer:
@@ -393,7 +393,7 @@ async def test_random_bytes_close_their_connection_and_memory_stays_bounded() ->
 
 
 @in_loop
-async def test_promises_of_huge_frames_take_no_memory() -> None:
+async def test_announced_frame_size_is_not_allocated() -> None:
     async with Serving() as serving:
         clients = [await serving.connect() for _ in range(100)]
         assert await serving.settles(lambda: len(serving.listener) == 100)

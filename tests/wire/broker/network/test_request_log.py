@@ -1,4 +1,4 @@
-"""The log of requests: one line for each, whatever becomes of it, and nothing that costs while it is off."""
+"""The request log: one line per request, whatever its outcome, and no overhead while it is disabled."""
 
 import logging
 import re
@@ -37,7 +37,7 @@ Lines = Callable[[], list[str]]
 
 @pytest.fixture
 def lines(caplog: pytest.LogCaptureFixture) -> Lines:
-    """The lines of the log so far, without numbers of connections and times."""
+    """Returns the lines of the log so far, without connection numbers and times."""
     caplog.set_level(logging.DEBUG, REQUESTS)
 
     def seen() -> list[str]:
@@ -54,15 +54,15 @@ def wire(lines: Lines) -> Iterator[Wire]:
 
 
 def last(wire: Wire, lines: Lines, least: int = 2) -> str:
-    """The last line, once there are at least so many (the first one names the connection)."""
+    """Wait for at least `least` lines (the first one is about the connection) and return the last."""
     wire.until(lambda: len(lines()) >= least)
     return lines()[-1].removeprefix(f"{CLIENT} ")
 
 
-# What is asked, and what is answered
+# Requests and responses
 
 
-def test_a_line_has_connection_client_and_time(wire: Wire, caplog: pytest.LogCaptureFixture, lines: Lines) -> None:
+def test_line_has_connection_client_and_time(wire: Wire, caplog: pytest.LogCaptureFixture, lines: Lines) -> None:
     wire.ask("Metadata", 9, {"topics": []})
     opened, line = [record.getMessage() for record in caplog.records if record.name == REQUESTS]
     host, port = wire.connection().socket.getsockname()
@@ -72,7 +72,7 @@ def test_a_line_has_connection_client_and_time(wire: Wire, caplog: pytest.LogCap
     assert re.fullmatch(rf"conn={number[1]} {CLIENT} Metadata v9 -> brokers=\[1 at {address}\] in \d+\.\d ms", line)
 
 
-def test_each_connection_has_a_number_of_its_own(wire: Wire, caplog: pytest.LogCaptureFixture) -> None:
+def test_each_connection_has_its_own_number(wire: Wire, caplog: pytest.LogCaptureFixture) -> None:
     for name in ("one", "other"):
         connection = wire.connection(name=name)
         connection.ask("Metadata", 9, {"topics": []})
@@ -92,17 +92,17 @@ def test_produce_shows_producer_and_sequence(wire: Wire, lines: Lines) -> None:
     assert last(wire, lines) == (f"Produce v9 t-0 1 batch 1 record {len(sent)} B producer=7/1 sequence=0 -> offset 0")
 
 
-def test_an_error_has_kafkas_name(wire: Wire, lines: Lines) -> None:
+def test_error_is_shown_by_name(wire: Wire, lines: Lines) -> None:
     wire.produce(batch(b"a"), topic="missing", acks=-1)
     assert re.fullmatch(r"Produce v9 missing-0 1 batch 1 record \d+ B -> UNKNOWN_TOPIC_OR_PARTITION", last(wire, lines))
 
 
-def test_records_that_are_no_batch_are_shown_with_the_reason(wire: Wire, lines: Lines) -> None:
+def test_invalid_records_are_shown_with_the_reason(wire: Wire, lines: Lines) -> None:
     wire.produce(b"x" * 100, version=2, acks=1)
     assert last(wire, lines).startswith("Produce v2 t-0 100 B (Invalid magic found in record: 120) acks=1 -> CORRUPT")
 
 
-def test_a_request_without_an_answer_is_shown(wire: Wire, lines: Lines) -> None:
+def test_request_without_response_is_shown(wire: Wire, lines: Lines) -> None:
     wire.connection().send("Produce", 9, wire.produce_body(batch(b"a"), acks=0))
     assert last(wire, lines).endswith(" acks=0 -> no answer")
 
@@ -115,25 +115,25 @@ def test_fetch_shows_offsets_and_batches(wire: Wire, lines: Lines) -> None:
     assert last(wire, lines, 4) == f"Fetch v11 t-0@0 read_committed -> 2 batches {sum(map(len, sent))} B hw=3 lso=3"
 
 
-def test_batches_of_a_long_answer_are_counted_in_the_file(wire: Wire, lines: Lines) -> None:
+def test_batches_of_large_response_are_counted_in_the_file(wire: Wire, lines: Lines) -> None:
     for _ in range(40):
         wire.produce(batch(b"x" * 1000))
     wire.fetch()
     assert re.fullmatch(r"Fetch v12 t-0@0 -> 40 batches \d{5} B hw=40 lso=40", last(wire, lines, 42))
 
 
-def test_a_fetch_by_topic_id_shows_the_name(wire: Wire, lines: Lines) -> None:
+def test_fetch_by_topic_id_shows_the_name(wire: Wire, lines: Lines) -> None:
     topic_id = wire.cluster.server.metadata.topics["t"].topic_id.hex()
     wire.fetch(version=13, topic_id=topic_id)
     assert last(wire, lines) == "Fetch v13 t-0@0 -> nothing hw=0 lso=0"
 
 
-def test_a_fetch_of_an_unknown_topic_id_shows_the_id(wire: Wire, lines: Lines) -> None:
+def test_fetch_of_unknown_topic_id_shows_the_id(wire: Wire, lines: Lines) -> None:
     wire.ask("Fetch", 13, wire.fetch_body(version=13, topic_id="01" * 16))
     assert last(wire, lines) == "Fetch v13 AQEBAQEBAQEBAQEBAQEBAQ-0@0 -> UNKNOWN_TOPIC_ID"
 
 
-def test_a_long_poll_is_shown_when_it_is_answered(wire: Wire, lines: Lines) -> None:
+def test_long_poll_is_logged_when_it_is_answered(wire: Wire, lines: Lines) -> None:
     with wire.waiting("Fetch", 11, wire.fetch_body(version=11, wait_ms=60_000)) as receive:
         before = lines()
         sent = batch(b"a")
@@ -143,20 +143,20 @@ def test_a_long_poll_is_shown_when_it_is_answered(wire: Wire, lines: Lines) -> N
     assert last(wire, lines) == f"Fetch v11 t-0@0 -> 1 batch {len(sent)} B hw=1 lso=1 (waited)"
 
 
-def test_the_time_of_a_long_poll_is_all_of_it(wire: Wire, caplog: pytest.LogCaptureFixture) -> None:
+def test_time_of_long_poll_includes_the_wait(wire: Wire, caplog: pytest.LogCaptureFixture) -> None:
     wire.ask("Fetch", 11, wire.fetch_body(version=11, wait_ms=50))
     found = re.search(r" in ([\d.]+) ms \(waited\)$", caplog.records[-1].getMessage())
     assert found is not None
     assert float(found[1]) >= 49
 
 
-def test_a_client_that_leaves_while_it_waits_is_shown(wire: Wire, lines: Lines) -> None:
+def test_disconnect_during_long_poll_is_shown(wire: Wire, lines: Lines) -> None:
     with wire.waiting("Fetch", 11, wire.fetch_body(version=11, wait_ms=60_000)):
         wire.connection(name="waiting").close()
         assert last(wire, lines) == "Fetch v11 t-0@0 -> the connection was closed before the response (waited)"
 
 
-def test_a_fetch_session_is_shown(wire: Wire, lines: Lines) -> None:
+def test_fetch_session_is_shown(wire: Wire, lines: Lines) -> None:
     first = wire.ask("Fetch", 11, wire.fetch_body(version=11) | {"session_epoch": 0})
     session_id = first["session_id"]
     wire.ask(
@@ -169,13 +169,13 @@ def test_a_fetch_session_is_shown(wire: Wire, lines: Lines) -> None:
     ("timestamp", "words"),
     [(-1, "latest -> offset 2"), (-2, "earliest -> offset 0"), (1001, "1001 -> offset 1 timestamp 1001")],
 )
-def test_list_offsets_shows_the_place_and_the_offset(wire: Wire, lines: Lines, timestamp: int, words: str) -> None:
+def test_list_offsets_shows_timestamp_and_offset(wire: Wire, lines: Lines, timestamp: int, words: str) -> None:
     wire.cluster.produce("t", 0, batch(b"a", b"b"))
     wire.list_offset(timestamp)
     assert last(wire, lines) == f"ListOffsets v8 t-0@{words}"
 
 
-def test_a_time_that_is_not_found_is_shown(wire: Wire, lines: Lines) -> None:
+def test_timestamp_that_is_not_found_is_shown(wire: Wire, lines: Lines) -> None:
     wire.list_offset(5000)
     assert last(wire, lines) == "ListOffsets v8 t-0@5000 -> not found"
 
@@ -230,9 +230,7 @@ def ask_frame(wire: Wire, frame: bytes) -> None:
     ],
     ids=["no API", "API not served", "version not served", "message cut off", "header cut off", "nothing"],
 )
-def test_a_request_that_is_refused_by_closing_the_connection_is_shown(
-    wire: Wire, lines: Lines, frame: bytes, line: str
-) -> None:
+def test_request_rejected_by_closing_the_connection_is_shown(wire: Wire, lines: Lines, frame: bytes, line: str) -> None:
     ask_frame(wire, frame)
     wire.until(lambda: len(lines()) >= 2)
     assert lines()[-1].startswith(line)
@@ -240,7 +238,7 @@ def test_a_request_that_is_refused_by_closing_the_connection_is_shown(
 
 
 @pytest.mark.parametrize("later", [False, True])
-def test_a_bug_in_a_handler_is_shown(wire: Wire, lines: Lines, later: bool) -> None:
+def test_exception_in_handler_is_shown(wire: Wire, lines: Lines, later: bool) -> None:
     def break_down(*_: Any) -> Any:
         if not later:
             raise LookupError("a bug")
@@ -254,7 +252,7 @@ def test_a_bug_in_a_handler_is_shown(wire: Wire, lines: Lines, later: bool) -> N
     assert last(wire, lines) == f"Metadata v9 -> connection closed: a bug, {what}"
 
 
-def test_a_message_that_cannot_be_described_does_no_harm(
+def test_message_that_cannot_be_described_is_still_served(
     wire: Wire, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any) -> str:
@@ -266,10 +264,10 @@ def test_a_message_that_cannot_be_described_does_no_harm(
     assert last(wire, lines) == f"Metadata v9 {not_shown} -> {not_shown}"
 
 
-# Long and odd things
+# Long and unusual values
 
 
-def test_what_a_client_calls_itself_is_cut_and_escaped(wire: Wire, lines: Lines) -> None:
+def test_client_id_is_truncated_and_escaped(wire: Wire, lines: Lines) -> None:
     name = ("a\nb\x1b[31m " + "x" * 1000).encode()
     frame = struct.pack(">hhih", 18, 0, 1, len(name)) + name
     wire.connection().send_frame(frame)
@@ -278,7 +276,7 @@ def test_what_a_client_calls_itself_is_cut_and_escaped(wire: Wire, lines: Lines)
     assert re.fullmatch(re.escape(f"client='{shown}'... ApiVersions v0 -> ") + r"\d+ APIs", lines()[-1])
 
 
-def test_a_long_list_is_cut(wire: Wire, lines: Lines) -> None:
+def test_long_list_is_truncated(wire: Wire, lines: Lines) -> None:
     wire.cluster.create_topic("wide", 20)
     partitions = [{"partition_index": index, "timestamp": -2} for index in range(20)]
     wire.ask("ListOffsets", 8, {"topics": [{"name": "wide", "partitions": partitions}]})
@@ -288,14 +286,14 @@ def test_a_long_list_is_cut(wire: Wire, lines: Lines) -> None:
     )
 
 
-def test_an_error_is_not_cut_off_by_what_is_well(wire: Wire, lines: Lines) -> None:
+def test_errors_are_listed_before_successes(wire: Wire, lines: Lines) -> None:
     wire.cluster.create_topic("wide", 20)
     partitions = [{"partition_index": index, "timestamp": -2} for index in range(21)]
     wire.ask("ListOffsets", 8, {"topics": [{"name": "wide", "partitions": partitions}]})
     assert "-> wide-20 UNKNOWN_TOPIC_OR_PARTITION, wide-0 offset 0, " in last(wire, lines)
 
 
-def test_of_a_topic_with_many_partitions_their_number_is_shown() -> None:
+def test_topic_with_many_partitions_shows_their_number() -> None:
     def topic(name: str, count: int, error: Code = Code.NONE) -> MetadataResponse.Topic:
         partitions = [
             MetadataResponse.Topic.Partition(
@@ -310,21 +308,21 @@ def test_of_a_topic_with_many_partitions_their_number_is_shown() -> None:
     assert describe(answer, MetadataImage("")) == "wide (4 partitions), t-0, t-1, lost-0 LEADER_NOT_AVAILABLE"
 
 
-def test_a_large_request_is_not_decoded_for_its_line(wire: Wire, lines: Lines) -> None:
+def test_large_request_is_not_decoded_for_the_log(wire: Wire, lines: Lines) -> None:
     names = [{"name": "x" * 200} for _ in range(6000)]
     wire.ask("Metadata", 9, {"topics": names})
     assert re.match(r"Metadata v9 \(\d{7} B\) -> ", last(wire, lines))
 
 
-# What is not to be seen
+# Secrets
 
 
-def test_of_secrets_only_the_length_is_shown() -> None:
+def test_secrets_are_shown_by_length_only() -> None:
     request = SaslAuthenticateRequest(auth_bytes=b"\0user\0secret")
     assert describe(request, MetadataImage("")) == "auth_bytes=12 B"
 
 
-def test_values_of_properties_are_not_shown() -> None:
+def test_config_values_are_not_shown() -> None:
     config = IncrementalAlterConfigsRequest.Resource.Config(name="ssl.key.password", config_operation=0, value="secret")
     resource = IncrementalAlterConfigsRequest.Resource(resource_type=4, resource_name="1", configs=[config])
     request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
@@ -357,7 +355,7 @@ def _field(field: Any) -> st.SearchStrategy[Any]:
 @pytest.mark.parametrize("api", sorted(SERVED), ids=str)
 @settings(max_examples=20)
 @given(data=st.data())
-def test_every_message_has_words(api: Api, data: st.DataObject) -> None:
+def test_every_message_can_be_described(api: Api, data: st.DataObject) -> None:
     for kind in (request_type(api), request_type(api).RESPONSE):
         text = describe(data.draw(structs(kind)), MetadataImage(""))
         assert text.isprintable()
@@ -366,7 +364,7 @@ def test_every_message_has_words(api: Api, data: st.DataObject) -> None:
 # On and off
 
 
-def test_nothing_stands_in_the_way_while_it_is_off() -> None:
+def test_disabled_log_adds_no_step_to_routing() -> None:
     with on_the_wire() as wire:
         wire.ask("Metadata", 9, {"topics": []})
         router = wire.cluster.server.brokers[1].router
@@ -374,7 +372,7 @@ def test_nothing_stands_in_the_way_while_it_is_off() -> None:
         assert router._end is None
 
 
-def test_a_level_that_is_changed_counts_from_the_next_connection_on(caplog: pytest.LogCaptureFixture) -> None:
+def test_changed_log_level_applies_from_the_next_connection(caplog: pytest.LogCaptureFixture) -> None:
     def ask(name: str) -> int:
         wire.connection(name=name).ask("Metadata", 9, {"topics": []})
         return sum(record.name == REQUESTS for record in caplog.records)
@@ -383,14 +381,14 @@ def test_a_level_that_is_changed_counts_from_the_next_connection_on(caplog: pyte
         assert ask("first") == 0
         caplog.set_level(logging.DEBUG, REQUESTS)
         assert ask("second") == 2
-        assert ask("first") == 4  # its own line, too
+        assert ask("first") == 4  # including the line about the connection
         caplog.set_level(logging.WARNING, REQUESTS)
         assert ask("third") == 4
         router = wire.cluster.server.brokers[1].router
         assert router.route == router._serve
 
 
-def test_it_stays_on_when_quotas_come_and_go(wire: Wire, lines: Lines) -> None:
+def test_log_stays_enabled_when_quotas_change(wire: Wire, lines: Lines) -> None:
     entry = {"entity": [{"entity_type": "client-id", "entity_name": "another"}]}
     for remove in (False, True):
         ops = [{"key": "request_percentage", "value": 1.0, "remove": remove}]
@@ -399,15 +397,15 @@ def test_it_stays_on_when_quotas_come_and_go(wire: Wire, lines: Lines) -> None:
     assert [line.split()[1] for line in lines()[1:]] == ["AlterClientQuotas", "Metadata"] * 2
 
 
-def test_brokers_of_a_cluster_are_told_apart(lines: Lines) -> None:
+def test_lines_name_the_broker_of_a_cluster(lines: Lines) -> None:
     with on_the_wire(2) as wire:
         for node in (1, 2):
             wire.ask("Metadata", 9, {"topics": []}, node)
     assert [line[-8:] for line in lines() if " on " in line] == ["broker 1", "broker 2"]
 
 
-def test_every_request_of_a_client_has_its_line(lines: Lines) -> None:
-    """As many lines as requests, whatever way their answers take."""
+def test_every_request_has_one_line(lines: Lines) -> None:
+    """One line per request, whichever way its response is sent."""
     with kafkalet.Broker(topics=["t"]) as broker:
         connection = Connection("127.0.0.1", broker.port)
         asked = ["ApiVersions", "Metadata", "DescribeConfigs", "ListGroups", "DescribeCluster"]

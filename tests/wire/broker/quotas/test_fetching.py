@@ -1,4 +1,4 @@
-"""`kafkalet.broker.quotas.fetching`: a consumer within its quota, over the wire."""
+"""`kafkalet.broker.quotas.fetching`: throttling of consumers, over the wire."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def records_of(answer: dict[str, Any]) -> list[int]:
 
 
 @pytest.mark.parametrize("version", [9, 11], ids=["read in turns", "read at once"])
-def test_an_answer_that_is_too_much_becomes_an_empty_one(version: int) -> None:
+def test_fetch_over_quota_gets_empty_response(version: int) -> None:
     with kafkalet.Broker(clock=ManualClock()) as broker:
         connection = set_up(broker, 10_000.0)
         for offset in range(4):
@@ -44,15 +44,15 @@ def test_an_answer_that_is_too_much_becomes_an_empty_one(version: int) -> None:
             assert (answer["throttle_time_ms"], records_of(answer)) == (0, [1])
         refused = fetch(connection, 4, version)
         assert (refused["error_code"], refused["responses"], refused["session_id"]) == (0, [], NO_SESSION)
-        assert 0 < refused["throttle_time_ms"] < 100, "100,500 bytes are half a per cent too much for ten seconds"
+        assert 0 < refused["throttle_time_ms"] < 100, "100,500 bytes in ten seconds exceed the quota by half a percent"
         connection.close()
 
 
-def test_no_answer_is_larger_than_all_windows_allow() -> None:
+def test_fetch_response_is_limited_to_all_quota_windows() -> None:
     clock = ManualClock()
     with kafkalet.Broker(clock=clock) as broker:
         connection = set_up(broker, 5_000.0)
-        fetch(connection, 20)  # nothing, but from now on the windows run
+        fetch(connection, 20)  # returns nothing, but starts the quota windows
         broker.server.call(lambda: clock.advance(10_900))
         partition = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}
         answer = fetch(connection, topics=[{"topic": "t", "partitions": [partition]}])
@@ -61,7 +61,7 @@ def test_no_answer_is_larger_than_all_windows_allow() -> None:
         connection.close()
 
 
-def test_a_session_goes_on_after_a_rest_and_tells_what_it_held_back() -> None:
+def test_throttled_fetch_session_returns_held_back_records_later() -> None:
     clock = ManualClock()
     with kafkalet.Broker(clock=clock) as broker:
         connection = set_up(broker, 10_000.0)
@@ -76,7 +76,7 @@ def test_a_session_goes_on_after_a_rest_and_tells_what_it_held_back() -> None:
         connection.close()
 
 
-def test_a_session_is_not_opened_by_an_answer_that_is_too_much() -> None:
+def test_throttled_fetch_opens_no_session() -> None:
     with kafkalet.Broker(clock=ManualClock()) as broker:
         connection = set_up(broker, 10_000.0)
         for _ in range(4):
