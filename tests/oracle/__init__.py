@@ -1,1 +1,1 @@
-"""The same questions to Apache Kafka itself, where Java and Maven are: `make oracle`."""
+"""Comparisons with a running Apache Kafka (`make oracle`; needs Java and Maven)."""

@@ -1,11 +1,11 @@
-"""Apache Kafka on loopback, for comparisons: resolved through Maven, started, asked, stopped.
+"""Run Apache Kafka on the loopback interface for comparisons; its jars are resolved through Maven.
 
     with ApacheKafka("3.9") as kafka:
         ... kafka.bootstrap_servers ...
 
-It needs `java` (17 or newer) and, the first time, `mvn`, which puts the jars of a release into
-`~/.cache/kafka-oracle/lib` (`KAFKA_ORACLE_CACHE` moves it). Releases from 3.3 on run as KRaft, older ones with a
-ZooKeeper beside them. Linux and macOS.
+This needs `java` (17 or newer) and, on first use, `mvn`, which copies the jars of a release to
+`~/.cache/kafka-oracle/lib` (set `KAFKA_ORACLE_CACHE` to change the directory). Releases since 3.3 run in KRaft mode,
+older ones with ZooKeeper. Supported on Linux and macOS.
 """
 
 import os
@@ -54,7 +54,7 @@ PROPERTIES = {
 
 
 def missing(release: str) -> str:
-    """What is not there and would be needed to start this release, in words; "" if nothing."""
+    """Describe what is missing to start this release; "" if nothing is."""
     if not shutil.which("java"):
         return "java is not on the PATH"
     if not _jars(release).exists() and not shutil.which("mvn"):
@@ -71,7 +71,7 @@ def _numbers(release: str) -> tuple[int, ...]:
 
 
 class ApacheKafka:
-    """One broker of a release, running in a temporary directory between `with` and its end."""
+    """A single broker of a release in a temporary directory; it runs inside the `with` block."""
 
     def __init__(self, release: str, acl: bool = False, config: Mapping[str, str] | None = None) -> None:
         self.release, self.acl, self.config = release, acl, config or {}
@@ -79,7 +79,7 @@ class ApacheKafka:
         self.processes: list[subprocess.Popen[bytes]] = []
         self.directory = Path()
         self.start_s = 0.0
-        """Seconds from the start of the broker's process to its first answer."""
+        """The time from starting the broker's process to its first answer, in seconds."""
 
     def __enter__(self) -> Self:
         _install(self.release)
@@ -180,7 +180,7 @@ class ApacheKafka:
                 pass
             time.sleep(0.05)
         log = (self.directory / "server.log").read_text(errors="replace")
-        raise RuntimeError(f"Apache Kafka {self.release} does not come up:\n{log[-3000:]}")
+        raise RuntimeError(f"Apache Kafka {self.release} did not start:\n{log[-3000:]}")
 
     def _stop(self) -> None:
         for process in reversed(self.processes):
@@ -195,7 +195,7 @@ class ApacheKafka:
 
 
 def _install(release: str) -> None:
-    """Let Maven copy the jars of a release into the cache, unless they are there."""
+    """Let Maven copy the jars of a release into the cache if they are missing."""
     if _jars(release).exists():
         return
     version = VERSIONS[release]
@@ -214,7 +214,7 @@ def _install(release: str) -> None:
 
 
 def _pom(wanted: list[tuple[str, str, str]]) -> str:
-    # Some releases name a tools jar that was never published; the broker does not need it.
+    # Some releases depend on a tools jar that was never published; the broker does not need it.
     without = "<exclusion><groupId>org.apache.kafka</groupId><artifactId>kafka-tools-api</artifactId></exclusion>"
     dependencies = "".join(
         f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>"

@@ -1,15 +1,15 @@
-"""The same histories of requests to Apache Kafka and to kafkalet: where do their answers differ first?
+"""Send the same random histories of requests to Apache Kafka and kafkalet, and report the first difference of each.
 
     python -m tests.oracle.differential --release 3.9 --kafka 127.0.0.1:9092 [--seed 7] [--histories 200]
         [--groups list_offsets,fetch] [--out differences]
 
-Histories are made by chance, and a seed makes the same ones again (`histories/`). Both brokers get them on fresh
-topics, step by step. When two answers differ, steps and their parts are left out as long as they still do, and what
-remains is written down with Kafka's answers: a scenario like those of `tests/recorded`, which can be replayed and kept.
-Differences of one kind are shrunk once. A scenario that Kafka itself does not answer twice in the same way is chance,
-and said to be.
+Histories are random but reproducible from a seed (`histories/`). Both brokers get them step by step, on new topics. If
+two answers differ, the history is shrunk: steps and parts of steps are removed as long as the difference remains. The
+result is written with Kafka's answers as a scenario in the format of `tests/recorded`, which can be replayed and kept.
+Only the first difference of each kind is shrunk. If a replay against Kafka differs too, the scenario is reported as
+UNSTEADY.
 
-Without `--kafka` a Kafka of that release is started, as for the other tests here.
+Without `--kafka`, an Apache Kafka of that release is started, as for the other oracle tests.
 """
 
 import argparse
@@ -38,7 +38,7 @@ from tests.recorded.scenario import Player, Server, SetupFailed, compared_part
 from .apache_kafka import ApacheKafka
 from .histories import GROUPS, history
 
-PATIENCE_S = 40  # for shrinking one history
+PATIENCE_S = 40  # time limit for shrinking one history
 QUIET = {"log.initial.task.delay.ms": "100000000", "log.retention.check.interval.ms": "100000000"}
 OPTIONAL = (
     "set", "codec", "headers", "ts_type", "offset_delta", "inner_offsets", "transactional", "rack_id",
@@ -49,7 +49,7 @@ OPTIONAL = (
 
 
 class Found(NamedTuple):
-    """A step that both brokers answered, differently."""
+    """A step with different answers from the two brokers."""
 
     index: int
     expected: Any
@@ -64,14 +64,14 @@ class Found(NamedTuple):
 
 
 class Pair:
-    """Apache Kafka and kafkalet, asked the same."""
+    """Apache Kafka and kafkalet, which get the same requests."""
 
     def __init__(self, kafka: Server, ours: Server) -> None:
         self.kafka, self.ours = kafka, ours
         self.requests = 0
 
     def first_difference(self, steps: list[Step]) -> Found | None:
-        """Play on fresh topics; raises SetupFailed where a step that has to succeed does not."""
+        """Run the steps on new topics and return the first difference; raise SetupFailed if a setup step fails."""
         unique = os.urandom(4).hex()
         players = [Player(server, unique) for server in (self.kafka, self.ours)]
         try:
@@ -99,11 +99,11 @@ class Pair:
         return matcher.differences(wanted, counts, in_order=step.get("api") == "Fetch")
 
     def placed(self, step: Step, player: Player, answer: Any) -> Any:
-        """Kafka's answer as it is expected of any broker."""
+        """Replace the values in Kafka's answer that differ between brokers by placeholders."""
         return Placeholders(player, self.kafka, step.get("bind", ())).of(compared_part(step, answer, player.names))
 
     def record(self, steps: list[Step]) -> list[Step]:
-        """The steps with Kafka's answers."""
+        """Return the steps with Kafka's answers."""
         player = Player(self.kafka, os.urandom(4).hex())
         out = []
         try:
@@ -124,7 +124,7 @@ def perform(player: Player, step: Step) -> Any:
 
 
 class Shrinker:
-    """Leaves out what a difference does not need."""
+    """Removes the steps and fields that a difference does not need."""
 
     def __init__(self, pair: Pair, kind: tuple[Any, ...]) -> None:
         self.pair, self.kind = pair, kind
@@ -158,7 +158,7 @@ class Shrinker:
         return steps
 
     def either(self, steps: list[Step], less: list[Step]) -> tuple[list[Step], bool]:
-        """The candidate, cut behind the difference, if it still shows it."""
+        """Return the candidate, truncated after the difference, if it still shows it; otherwise the original steps."""
         if time.monotonic() > self.deadline:
             return steps, False
         try:
@@ -171,7 +171,7 @@ class Shrinker:
 
 
 def units(steps: list[Step]) -> list[list[Step]]:
-    """Steps that are left out together: who waits for a topic belongs to the making of it."""
+    """Group steps that must be removed together: waiting for a topic belongs to creating it."""
     out: list[list[Step]] = []
     for step in steps:
         if step["op"] == "poll_until" and out:
@@ -182,7 +182,7 @@ def units(steps: list[Step]) -> list[list[Step]]:
 
 
 def parts(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    """Where a list in a body has items and a dict has keys that can be left out."""
+    """Yield the paths of list items and dict keys that may be removed."""
     match value:
         case dict():
             for key, item in value.items():
@@ -202,7 +202,7 @@ class Run:
         self.kinds: Counter[tuple[Any, ...]] = Counter()
         self.histories: Counter[str] = Counter()
         self.steady: list[str] = []
-        """The scenarios that Kafka answers in the same way twice, and kafkalet otherwise."""
+        """Scenarios that Kafka answers in the same way twice, and kafkalet differently."""
 
     def one(self, group: str, seed: int, number: int) -> None:
         steps = history(group, seed, number, self.release, self.pair.kafka.versions).steps
@@ -246,10 +246,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--histories", type=int, default=100, help="per group")
     parser.add_argument("--first", type=int, default=0, help="number of the first history")
     parser.add_argument("--groups", default=",".join(GROUPS))
-    parser.add_argument("--minutes", type=float, default=1e9, help="stop after so long")
+    parser.add_argument("--minutes", type=float, default=1e9, help="time limit in minutes")
     parser.add_argument("--out", type=Path, default=Path("differences"))
     options = parser.parse_args(arguments)
-    logging.disable(logging.WARNING)  # a line for each connection that a broken request closes
+    logging.disable(logging.WARNING)  # malformed requests cause a line for each closed connection
     with ExitStack() as stack:
         config = broker_config(options.release)
         kafka = ApacheKafka(options.release, config=config)

@@ -1,4 +1,4 @@
-"""Histories made by chance: a few against Apache Kafka itself, and that the tool does what it says."""
+"""Tests of the differential tool, and a few histories compared with Apache Kafka."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,22 +26,22 @@ def twins() -> Iterator[tuple[Server, Server]]:
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_a_seed_makes_the_same_history_again(group: str, twins: tuple[Server, Server]) -> None:
+def test_same_seed_produces_same_history(group: str, twins: tuple[Server, Server]) -> None:
     steps = [history(group, SEED, number, "3.9", twins[0].versions).steps for number in (0, 0, 1)]
     assert steps[0] == steps[1] != steps[2]
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_a_broker_answers_as_itself(group: str, twins: tuple[Server, Server]) -> None:
+def test_two_equal_brokers_have_no_difference(group: str, twins: tuple[Server, Server]) -> None:
     steps = history(group, SEED, 0, "3.9", twins[0].versions).steps
     assert Pair(*twins).first_difference(steps) is None
 
 
-def test_what_a_difference_does_not_need_is_left_out(twins: tuple[Server, Server]) -> None:
+def test_shrinker_removes_unneeded_steps(twins: tuple[Server, Server]) -> None:
     steps = history("list_offsets", SEED, 0, "3.9", twins[0].versions).steps
 
     class Odd(Pair):
-        """Finds every answer to a newer ListOffsets wrong."""
+        """Reports a difference for every answer to ListOffsets since version 4."""
 
         def compare(self, step: Step, players: list[Player], expected: Any, got: Any) -> list[Difference]:
             odd = step.get("api") == "ListOffsets" and step["version"] >= 4
@@ -57,8 +57,8 @@ def test_what_a_difference_does_not_need_is_left_out(twins: tuple[Server, Server
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("release", ["3.9", "4.4"])
-def test_apache_kafka_answers_the_same_to_some_histories(release: str, tmp_path: Path) -> None:
-    """What chance or time decides is no difference; every other one is written down for `tests.recorded.replay`."""
+def test_histories_get_the_answers_of_apache_kafka(release: str, tmp_path: Path) -> None:
+    """Every reproducible difference is written to a file for `tests.recorded.replay`."""
     if reason := missing(release):
         pytest.skip(reason)
     config = broker_config(release)
@@ -70,4 +70,4 @@ def test_apache_kafka_answers_the_same_to_some_histories(release: str, tmp_path:
         for number in range(5):
             for group in GROUPS:
                 run.one(group, SEED, number)
-    assert not run.steady, f"kept in {tmp_path}"
+    assert not run.steady, f"scenarios with differences are in {tmp_path}"

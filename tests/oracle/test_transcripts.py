@@ -1,4 +1,4 @@
-"""The transcripts against Apache Kafka itself: they are still what it answers, and the replayer reads it right."""
+"""Replay the transcripts against Apache Kafka, to check the transcripts and the replayer."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -24,7 +24,7 @@ ALL = [
 
 @pytest.fixture(scope="module")
 def server_of() -> Iterator[Callable[[str, bool], Server]]:
-    """One Kafka at a time, kept until another is asked for: the transcripts come sorted by release."""
+    """Start one Kafka at a time and keep it until another is needed; the transcripts are sorted by release."""
     running: dict[tuple[str, bool], Server] = {}
     with ExitStack() as stack:
 
@@ -40,7 +40,7 @@ def server_of() -> Iterator[Callable[[str, bool], Server]]:
 
 
 @pytest.mark.parametrize(("release", "acl", "path"), ALL)
-def test_apache_kafka_answers_as_recorded(
+def test_apache_kafka_still_gives_recorded_answers(
     release: str, acl: bool, path: Path, server_of: Callable[[str, bool], Server]
 ) -> None:
     if reason := missing(release):

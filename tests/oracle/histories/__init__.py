@@ -1,7 +1,7 @@
-"""Histories of requests, made by chance: the same seed makes the same history.
+"""Random histories of requests; a seed always produces the same history.
 
-A group is a function that adds steps to a `History`; each step has a case, so that each answer is compared. Histories
-are scenarios as `tests/recorded` has them: what differs can be kept as it is.
+A group is a function that adds steps to a `History`. Every step is a case, so that every answer is compared. Histories
+are scenarios in the format of `tests/recorded`, so that one with a difference can be kept as it is.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Histories of topics and configurations: odd names, counts, assignments and values."""
+"""Histories of topics and configurations, with unusual names, counts, assignments and values."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ def odd_name(h: History) -> str:
 
 
 def settle(h: History) -> None:
-    """What was asked for reaches every part of the broker a little later."""
+    """Wait until a change has reached every part of the broker."""
     h.step("sleep", ms=40)
 
 
@@ -113,7 +113,7 @@ def metadata(h: History) -> None:
     body: Step = {"topics": chosen}
     if version >= 4:
         body["allow_auto_topic_creation"] = False
-    else:  # these make topics, sooner or later
+    else:  # earlier versions create topics
         chosen[:] = [{"name": h.of("", "a b", "x" * 250)}]
     if version >= 8:
         body["include_topic_authorized_operations"] = h.chance(0.3)
@@ -182,7 +182,7 @@ def alter(h: History) -> None:
     for _ in range(h.of(1, 1, 2)):
         changes: list[Any] = []
         for _ in range(h.of(1, 1, 2, 3, 0)):
-            operation = h.of(0, 0, 0, 1, 2, 3)  # another one makes Kafka's controller resign
+            operation = h.of(0, 0, 0, 1, 2, 3)  # other values make Kafka's controller resign
             changes.append({"name": h.of(*KEYS), "config_operation": operation, "value": h.of(*VALUES)})
         wanted.append(resource(h) | {"configs": changes})
     body = {"resources": wanted, "validate_only": h.chance(0.3)}

@@ -1,4 +1,4 @@
-"""Histories of consumer groups (KIP-848): those of `tests/recorded/questions/consumer_walks.py`, others each time."""
+"""Histories of consumer groups (KIP-848): random walks as in `tests/recorded/questions/consumer_walks.py`."""
 
 from tests.recorded.questions.consumer_walks import Walk
 

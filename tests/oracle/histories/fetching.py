@@ -1,4 +1,4 @@
-"""Histories of fetches: limits, offsets, epochs, ids, and sessions."""
+"""Histories of fetches with varying limits, offsets, epochs, topic ids and sessions."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def wanted(h: History, version: int, most: int = 4) -> list[tuple[str, Step]]:
 
 
 def named(h: History, version: int, chosen: list[tuple[str, Any]]) -> list[Step]:
-    """Topics of a request: by name, or from v13 on by id."""
+    """Return the topics of a request, by name before v13 and by topic id since."""
     if version < 13:
         return h.grouped(chosen, "topic")
     ids = {place[0] for place in h.places}
@@ -80,7 +80,7 @@ def sessions(h: History) -> None:
 
 
 class Session:
-    """One incremental fetch session at a time."""
+    """An incremental fetch session, which can be closed and reopened."""
 
     def __init__(self, h: History) -> None:
         self.h, self.opened, self.epoch, self.version = h, 0, 0, 7
@@ -128,7 +128,7 @@ class Session:
         self.ask(body)
 
     def odd(self) -> None:
-        """A wrong epoch, an unknown session, or another version on the way."""
+        """Use a wrong epoch, an unknown session id, a full fetch request, or another version."""
         kind = self.h.of("epoch", "id", "full", "version")
         if kind == "version":
             self.version = self.h.version("Fetch", 7, 12) if self.version < 13 else self.h.version("Fetch", 12)

@@ -1,6 +1,6 @@
-"""Frames that are no proper requests: good ones with bytes changed, cut off, or added.
+"""Malformed requests: valid ones with bytes changed, removed or added.
 
-Their topic has a name that none can have, so that no change of a byte makes one.
+The topic name in them is invalid, so that a changed byte cannot create a topic.
 """
 
 import struct

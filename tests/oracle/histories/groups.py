@@ -1,7 +1,7 @@
-"""Histories of classic groups and of offsets: members that come, sync, commit and go, and others that only commit.
+"""Histories of classic groups and of committed offsets: members that join, sync, commit and leave, and other clients.
 
-Whoever joins or syncs may have to wait for others, so that is done in rounds: every member that takes part sends its
-request on a connection of its own, then all answers are received. Each member remembers what its last answer said.
+Joins and syncs may wait for other members, so they happen in rounds: each participating member sends its request on a
+separate connection, then all answers are received. Each member keeps the values of its last answer.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ APART_MS = 25
 
 
 class Member:
-    """Somebody in the group, by the names of what it was told."""
+    """A group member and the names bound to its member id and generation."""
 
     def __init__(self, h: History, number: int) -> None:
         self.number = number
@@ -49,7 +49,7 @@ def groups(h: History) -> None:
 
 
 def offsets(h: History) -> None:
-    """Without members."""
+    """Commit and fetch offsets in a group without members."""
     h.make_topics(1, 3, dict)
     h.coordinator(h.let("G", "c<unique>.h.G"))
     for _ in range(h.dice.randint(5, 25)):
@@ -64,7 +64,7 @@ def offsets(h: History) -> None:
 
 
 def metadata(h: History) -> str:
-    """A subscription of version 0: to topics, or to none that can be read."""
+    """Return a subscription of version 0, or invalid metadata."""
     topics = sorted({topic for topic, _ in h.places})
     return h.of("nothing", "hex:0000000000000000ffffffff", "hex:000100000000ffffffff00000000", topics[0])
 
@@ -87,7 +87,7 @@ def joining(h: History, member: Member, version: int) -> Step:
 
 
 def round_of_joins(h: History, members: list[Member]) -> None:
-    """Those who are in, and a newcomer or two; all but, rarely, one."""
+    """Let the current members and some new ones join; rarely, leave out one of them."""
     taking = [member for member in members if member.is_in or h.chance(0.5)] or members[:1]
     if len(taking) > 1 and h.chance(0.1):
         taking.pop()
@@ -136,7 +136,7 @@ def generation(h: History, member: Member) -> Any:
 
 
 def who(h: History, members: list[Member], version: int, knows_instances: int) -> Step:
-    """A member that asks, or nobody."""
+    """Return the identity of a member, or one that is no member."""
     if not members or h.chance(0.25):
         body: Step = {"member_id": h.of("", "", "", "nobody"), "generation": h.of(-1, -1, -1, 0, 1)}
     else:
@@ -212,7 +212,7 @@ def describe(h: History) -> None:
 
 
 def forget(h: History) -> None:
-    """OffsetDelete."""
+    """Send OffsetDelete."""
     topic, partition = h.place()
     asked = [{"name": topic, "partitions": [{"partition_index": partition}]}]
     h.ask("OffsetDelete", 0, {"group_id": "$G" if h.chance(0.9) else h.of("", "c.nobody"), "topics": asked})

@@ -1,4 +1,4 @@
-"""What every group needs: topics of many kinds, batches of many kinds, and dice."""
+"""Building blocks of histories: random topics, batches and choices."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -105,7 +105,7 @@ class History(ScenarioBuilder):
             self.places += [(topic, p) for p in range(partitions)]
 
     def topic_configs(self) -> Step:
-        """Configurations that matter to a log, each with some chance; none whose effect depends on a codec's sizes."""
+        """Return random configurations that affect a log, except those whose effect depends on compressed sizes."""
         out: Step = {}
         old = self.release < "4"
         if self.chance(0.3):
@@ -114,7 +114,7 @@ class History(ScenarioBuilder):
             out["segment_bytes"] = self.of(140, 200, 300, 500, 1000, 2000) if old else LARGE
         if self.chance(0.5):
             out["index_interval_bytes"] = self.of(0, 1, 80, 200, 1000)
-        if self.chance(0.15) and "message_timestamp_type" not in out:  # else the clock would decide
+        if self.chance(0.15) and "message_timestamp_type" not in out:  # otherwise the result would depend on the clock
             out["segment_ms"] = self.of(1, 20, 100, 1000)
         if self.chance(0.15):
             out["segment_index_bytes"] = self.of(12, 16, 24, 36) if old else self.of(12, 24, 48)
@@ -126,7 +126,7 @@ class History(ScenarioBuilder):
         return out
 
     def place(self) -> tuple[str, int]:
-        """A partition, hardly ever one that does not exist."""
+        """Return a random partition; rarely one that does not exist."""
         if self.chance(0.03):
             return self.of((self.places[0][0], 9), (self.unknown_topic(), 0), (self.places[0][0], -1))
         found: tuple[str, int] = self.dice.choice(self.places)
@@ -169,7 +169,7 @@ class History(ScenarioBuilder):
         return out
 
     def idempotent(self, batch: Step, place: tuple[str, int]) -> None:
-        """Give a batch a producer and a sequence that mostly fits."""
+        """Assign a producer to a batch, usually with the next sequence number."""
         if not self.producers or self.chance(0.2):
             self.producers.append(self.producer(f"P{len(self.producers) + 1}"))
         producer, epoch = self.dice.choice(self.producers), self.of(0, 0, 0, 0, 0, 1, 2, -1)
@@ -182,7 +182,7 @@ class History(ScenarioBuilder):
         batch |= {"producer_id": producer, "producer_epoch": epoch, "base_sequence": sequence}
 
     def end(self, place: tuple[str, int]) -> int:
-        """About where the log of a partition ends."""
+        """Return the approximate end offset of a partition."""
         return self.ends.get(place, 0)
 
     def offset(self, place: tuple[str, int]) -> int:
@@ -196,7 +196,7 @@ class History(ScenarioBuilder):
         self.ask("Produce", version, content)
 
     def write(self) -> None:
-        """A batch as it should be."""
+        """Produce a valid batch."""
         place, version = self.place(), self.version("Produce", 3, 11)
         batch = self.batch(place[0], version)
         if self.chance(0.15):
@@ -217,7 +217,7 @@ class History(ScenarioBuilder):
         self.ask("OffsetForLeaderEpoch", self.version("OffsetForLeaderEpoch", 3), body)
 
     def grouped(self, places: Sequence[tuple[str, Any]], key: str = "name") -> list[Step]:
-        """Partitions as entries of topics: neighbours of a topic together, mostly."""
+        """Group partitions by topic; usually, adjacent partitions of a topic share an entry."""
         out: list[Step] = []
         for topic, partition in places:
             if out and out[-1][key] == topic and not self.chance(0.1):

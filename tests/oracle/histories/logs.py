@@ -1,4 +1,4 @@
-"""Histories of logs: what is written, refused and deleted, and which offsets are found for which times."""
+"""Histories of logs: produced, rejected and deleted records, and offsets looked up by timestamp."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def idempotent(h: History) -> None:
 
 
 def changed(h: History) -> None:
-    """A batch whose header says something else."""
+    """Produce a batch with changed header fields."""
     place, version = h.place(), h.version("Produce", 3, 11)
     batch = h.batch(place[0], version)
     if h.chance(0.2):
@@ -46,7 +46,7 @@ def changed(h: History) -> None:
 
 
 def several(h: History) -> None:
-    """More than one batch, partition, or topic in a request, or one of them twice."""
+    """Produce several batches, partitions or topics in a request, possibly with duplicates."""
     version = h.version("Produce", 3, 11)
     if h.chance(0.3):
         place = h.place()
@@ -109,7 +109,7 @@ def list_offsets(h: History) -> None:
 
 
 def legacy(h: History) -> None:
-    """Old formats in old requests, read in every version."""
+    """Produce old message formats with old requests, and fetch them in every version."""
     if 0 not in h.versions("Produce") and 0 not in h.versions("Fetch"):
         producing(h)
         return

@@ -1,7 +1,7 @@
-"""Histories of transactions: producers that come, go on, end, are fenced, and send offsets, with odd ids and epochs.
+"""Histories of transactions: producers that start, end and are fenced, and commit offsets, with odd ids and epochs.
 
-What ends a transaction is answered before the markers are written, by Apache Kafka as well. So a history waits until
-the coordinator says that it is complete, and goes on then.
+Like Apache Kafka, kafkalet answers EndTxn before the markers are written. A history therefore waits until the
+transaction is complete before it continues.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ COMPLETES_MS = 120
 
 
 class Producer:
-    """A transactional id, and what its producer believes: its epoch, and the next sequence of each partition."""
+    """A transactional id with the epoch and the sequence numbers that its producer assumes."""
 
     def __init__(self, h: History, number: int) -> None:
         self.number = number
@@ -55,7 +55,7 @@ def transactions(h: History) -> None:
 
 
 def ids(h: History, producer: Producer) -> Step:
-    """Who a request says it is: mostly who it is."""
+    """Return the producer's identity for a request; usually the correct one."""
     epoch: Any = producer.epoch
     producer_id = producer.producer_id
     if h.chance(0.12):
@@ -67,7 +67,7 @@ def ids(h: History, producer: Producer) -> Step:
 
 
 def settle(h: History) -> None:
-    """Until what was decided is complete."""
+    """Wait until the transaction is complete."""
     h.step("sleep", ms=COMPLETES_MS)
 
 
@@ -80,14 +80,14 @@ def init(h: History, producer: Producer, odd: bool = True) -> None:
     if odd:
         body |= {"producer_id": h.of(producer.producer_id, producer.producer_id, NO_ID, -1)}
         body |= {"producer_epoch": h.of(producer.epoch, producer.epoch, producer.epoch - 1, producer.epoch + 1, -1)}
-    if producer.is_open:  # it aborts first, and says to come again
+    if producer.is_open:  # aborts the transaction, and asks the client to retry
         h.ask("InitProducerId", version, body, retry_errors=RETRIED)
         settle(h)
         producer.is_open = False
         producer.epoch += 1
     refused = odd or body["transaction_timeout_ms"] != 60000
     bind = {} if refused else {"bind": {f"P{producer.number}": "producer_id"}}
-    told = {"only": ["error_code", "producer_epoch"]} if odd else bind  # it may be a new id
+    told = {"only": ["error_code", "producer_epoch"]} if odd else bind  # the producer id may be new
     h.ask("InitProducerId", version, body, retry_errors=RETRIED, **told)
     settle(h)
     producer.epoch += 1 if producer.sequences or h.cases > 3 else 0
@@ -186,7 +186,7 @@ def listing(h: History) -> None:
 
 
 def markers(h: History, producers: list[Producer]) -> None:
-    """Another coordinator's, so to speak. Rarely, for they leave what the coordinator knows behind."""
+    """Write markers as a coordinator would; rarely, because they bypass the coordinator's state."""
     if not h.chance(0.3):
         return
     producer = h.dice.choice(producers)

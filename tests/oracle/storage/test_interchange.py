@@ -1,4 +1,4 @@
-"""Directories go from Apache Kafka to here and back (`make oracle`)."""
+"""Log directories of Apache Kafka can be opened by kafkalet, and vice versa (`make oracle`)."""
 
 import re
 import shutil
@@ -30,7 +30,7 @@ def kafka(request: pytest.FixtureRequest) -> Iterator[ApacheKafka]:
 
 
 def fill(kafka: ApacheKafka, topic: str) -> list[bytes]:
-    """Records of three producers, two of them with transactions that are committed, aborted and open."""
+    """Produce with three producers, two of them transactional with every outcome; return all values."""
     from confluent_kafka import Producer
 
     values = []
@@ -51,7 +51,7 @@ def fill(kafka: ApacheKafka, topic: str) -> list[bytes]:
             producer.flush()
             if end is not None:
                 end()
-    time.sleep(1)  # Apache Kafka answers before the markers are in the log
+    time.sleep(1)  # Apache Kafka answers before the markers are written
     return values
 
 
@@ -65,7 +65,7 @@ def values_of(log: Log) -> list[bytes | None]:
     return found
 
 
-def test_what_a_killed_apache_kafka_leaves_opens_here(kafka: ApacheKafka, tmp_path: Path) -> None:
+def test_directory_of_killed_apache_kafka_is_recovered(kafka: ApacheKafka, tmp_path: Path) -> None:
     values = fill(kafka, "killed")
     shutil.copytree(kafka.directory / "data", tmp_path / "data")
     directory = LogDirectory(str(tmp_path / "data"), SystemClock(), durable=False)
@@ -82,7 +82,7 @@ def test_what_a_killed_apache_kafka_leaves_opens_here(kafka: ApacheKafka, tmp_pa
 
 @pytest.fixture
 def tools(tmp_path: Path) -> ApacheKafka:
-    """The command line tools of the last release that has them in its main jar."""
+    """The command line tools of 3.9, the last release whose main jar contains them."""
     if reason := missing("3.9"):
         pytest.skip(reason)
     _install("3.9")
@@ -91,7 +91,7 @@ def tools(tmp_path: Path) -> ApacheKafka:
     return kafka
 
 
-def test_what_is_written_here_apache_kafka_finds_in_order(tools: ApacheKafka, tmp_path: Path) -> None:
+def test_dump_log_segments_reads_logs_without_errors(tools: ApacheKafka, tmp_path: Path) -> None:
     place = Place(tmp_path / "data", CONFIG._replace(segment_bytes=2000, index_interval_bytes=200))
     assert place.log.topic_id == TOPIC_ID
     for number in range(100):

@@ -1,8 +1,9 @@
-"""Apache Kafka's own directories and answers agree: nothing that it does is taken for a fault.
+"""The audit reports no finding for directories and answers of Apache Kafka.
 
-While it runs and is written to, at rest, after a kill, after the recovery from it, and after a clean stop. Codecs,
-recompression, LogAppendTime, many small segments, compaction with and without transactions, retention, DeleteRecords,
-transactions that are committed, aborted, interleaved, fenced and open, consumer groups.
+The directories are audited while the broker runs and is written to, at rest, after a kill, after recovery, and after a
+clean shutdown. They contain all codecs, recompressed batches, LogAppendTime, many small segments, logs compacted with
+and without transactions, retention, DeleteRecords, transactions that are committed, aborted, interleaved, fenced and
+open, and consumer groups.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ KEPT: list[Any] = []
 
 
 class Filling:
-    """Writes to all topics, the same for the same seed."""
+    """Writes records to all topics, reproducibly from a seed."""
 
     def __init__(self, bootstrap: str, seed: int) -> None:
         self.bootstrap = bootstrap
@@ -126,7 +127,7 @@ class Filling:
         self.send(still, "txn", 15)
         self.send(still, "plain", 5)
         self.send(self.producer(), "txn", 30)
-        KEPT.extend([*producers, fencing, still])  # one that is collected would abort
+        KEPT.extend([*producers, fencing, still])  # a garbage-collected producer would abort its transaction
 
 
 def create_topics(kafka: ApacheKafka) -> None:
@@ -155,7 +156,7 @@ def kafka(request: pytest.FixtureRequest) -> Iterator[ApacheKafka]:
 
 
 def agrees(path: Path, options: AuditOptions | None = None, *, is_at_rest: bool = True) -> None:
-    """A log that never stands still may be left uncompared, which the verdict says."""
+    """Audit a directory, which must have no findings. While it is written to, some logs may remain uncompared."""
     verdict = audited(path, options)
     assert verdict.findings == [], "\n".join(verdict.lines())
     assert verdict.agrees or not is_at_rest, "\n".join(verdict.lines())
@@ -168,7 +169,7 @@ def agrees(path: Path, options: AuditOptions | None = None, *, is_at_rest: bool 
 
 
 def knows_all_topics(kafka: ApacheKafka) -> bool:
-    """A broker before 3.3 answers before it has heard of them."""
+    """Return whether the broker knows all topics; before 3.3 it answers requests before it has loaded them."""
     with LiveBroker(kafka.bootstrap_servers) as broker:
         return broker.topics().keys() >= TOPICS.keys()
 
@@ -181,14 +182,14 @@ def copied(kafka: ApacheKafka, path: Path) -> Path:
             shutil.rmtree(path)
 
 
-def test_nothing_that_kafka_does_is_a_fault(kafka: ApacheKafka, tmp_path: Path) -> None:
-    """One test for all, for each state follows from the one before."""
+def test_audit_of_apache_kafka_finds_no_fault(kafka: ApacheKafka, tmp_path: Path) -> None:
+    """A single test, because each state is built on the previous one."""
     data = kafka.directory / "data"
     asking = AuditOptions(bootstrap=kafka.bootstrap_servers, timestamps=600)
     Filling(kafka.bootstrap_servers, 1).write()
     delete_records(kafka, 1234)
 
-    # it is written to while we look
+    # audit while records are written
     writing = threading.Thread(target=lambda: Filling(kafka.bootstrap_servers, 2).write(), daemon=True)
     writing.start()
     looked = 0
@@ -198,7 +199,7 @@ def test_nothing_that_kafka_does_is_a_fault(kafka: ApacheKafka, tmp_path: Path) 
     writing.join()
     assert looked > 0
 
-    time.sleep(4)  # the cleaner, retention and the checkpoints have their turns
+    time.sleep(4)  # let the cleaner, retention and the checkpoints run
     agrees(data, asking)
     agrees(copied(kafka, tmp_path / "running"))
 
@@ -206,7 +207,7 @@ def test_nothing_that_kafka_does_is_a_fault(kafka: ApacheKafka, tmp_path: Path) 
     kafka.processes.pop().wait()
     agrees(copied(kafka, tmp_path / "killed"))
     if kafka.release == "2.8":
-        time.sleep(6)  # until ZooKeeper has forgotten it
+        time.sleep(6)  # until its ZooKeeper session has expired
     kafka._launch("kafka.Kafka", kafka.directory / "server.properties")
     kafka._wait(lambda: kafka._answers() and knows_all_topics(kafka))
     agrees(data, asking)

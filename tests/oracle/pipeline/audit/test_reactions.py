@@ -1,4 +1,4 @@
-"""What is said of Apache Kafka's reactions to faults is true of the release that was watched."""
+"""The documented reactions of Apache Kafka to faults are those of a real broker."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def fill(bootstrap: str) -> None:
             transactional.produce("txn", b"value %d" % number)
         transactional.flush()
         (transactional.abort_transaction if at % 2 else transactional.commit_transaction)()
-    KEPT.append(transactional)  # one that is collected would abort
+    KEPT.append(transactional)  # a garbage-collected producer would abort its transaction
 
 
 @pytest.mark.parametrize("name", [name for name, fault in FAULTS.items() if fault.kafka is not None])
-def test_kafka_does_what_is_said(kafka: ApacheKafka, name: str) -> None:
+def test_apache_kafka_reacts_to_fault_as_documented(kafka: ApacheKafka, name: str) -> None:
     data = kafka.directory / "data"
     shutil.rmtree(data, ignore_errors=True)
     shutil.copytree(kafka.directory / "sound", data, symlinks=True)

@@ -1,8 +1,8 @@
-"""Directories of Apache Kafka: what their files say is what the broker answered.
+"""The log reader derives from Apache Kafka's files what the broker answered.
 
-While it runs (its indexes are allocated ahead, nothing is closed), as a kill would leave it, and after a clean stop.
-Topics with dashes and dots, several segments and codecs; transactions that are committed, aborted, interleaved and
-open; a compacted log; logs whose first segments, or first records, were deleted.
+The directories are copied while the broker runs (with preallocated indexes, as after a kill) and after a clean
+shutdown. They contain topics with dashes and dots, several segments and codecs, transactions that are committed,
+aborted, interleaved and open, a compacted log, and logs whose first segments or records were deleted.
 """
 
 from __future__ import annotations
@@ -62,16 +62,16 @@ CONFIG = {
 
 
 class Answered(NamedTuple):
-    """What the broker said of a partition."""
+    """The broker's answers for a partition."""
 
     times: dict[int, tuple[int, int] | None]
     stable: int
     aborted: dict[tuple[int, int], list[tuple[int, int]]]
-    """Producer ids and first offsets by ranges."""
+    """Aborted transactions as (producer id, first offset), by offset range."""
 
 
 class Recorded(NamedTuple):
-    """A directory, as copied while the broker ran and as it left it, and what the broker said of both."""
+    """Copies of a directory from while the broker ran and after it stopped, and the broker's answers."""
 
     release: str
     running: Path
@@ -101,11 +101,11 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return Recorded(release, running, stopped, answers, counts)
 
 
-# -- what is written
+# -- writing
 
 
 def fill(bootstrap: str, data: Path, release: str) -> dict[tuple[str, int], int]:
-    """Fill the topics; the partitions, and how many records readers of everything see in them (-1: not known)."""
+    """Fill the topics; return the number of records visible to read_uncommitted readers by partition (-1: unknown)."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     topics = []
     for name, config in TOPICS.items():
@@ -138,8 +138,8 @@ def fill(bootstrap: str, data: Path, release: str) -> dict[tuple[str, int], int]
         done.result()
     wait(lambda: len(list((data / f"{DELETED}-0").glob("*.log"))) < 3, "first segments deleted")
     wait(lambda: compacted_enough(data / f"{COMPACTED}-0"), "compaction")
-    wait(lambda: DELETED in (data / "log-start-offset-checkpoint").read_text(), "log start written down")
-    time.sleep(2)  # what was renamed goes
+    wait(lambda: DELETED in (data / "log-start-offset-checkpoint").read_text(), "log start checkpoint")
+    time.sleep(2)  # renamed files are deleted
     return {(PLAIN, 0): 6250, (PLAIN, 1): 6250, (TRANSACTIONAL, 0): -1, (COMPACTED, 0): -1, (DELETED, 0): 6000 - 4321}
 
 
@@ -163,14 +163,14 @@ def transactions(bootstrap: str, rnd: random.Random) -> None:
         if rnd.random() < 0.4:
             (producer.commit_transaction if rnd.random() < 0.5 else producer.abort_transaction)()
             begun[which] = False
-    for which in (0, 1):  # the third is left open, if it is
+    for which in (0, 1):  # the third one stays open
         if begun[which]:
             producers[which].abort_transaction()
     if not begun[2]:
         producers[2].begin_transaction()
     producers[2].produce(TRANSACTIONAL, b"open", timestamp=T0)
     producers[2].flush()
-    KEPT.append(producers)  # one that is collected would abort
+    KEPT.append(producers)  # a garbage-collected producer would abort its transaction
 
 
 KEPT: list[Any] = []
@@ -188,7 +188,7 @@ def wait(ready: Callable[[], bool], what: str) -> None:
         time.sleep(0.2)
 
 
-# -- what the broker says
+# -- the broker's answers
 
 
 def ask(client: Client, topic: str, partition: int) -> Answered:
@@ -209,7 +209,7 @@ def ask(client: Client, topic: str, partition: int) -> Answered:
 def fetched_aborted(
     client: Client, topic: str, partition: int, start: int, end: int
 ) -> Iterator[tuple[tuple[int, int], list[tuple[int, int]]]]:
-    """What a read_committed fetch names. It says no range, but nothing that lies in what it returns is missing."""
+    """Yield the aborted transactions of read_committed fetches; a response lists at least those in its records."""
     if topic != TRANSACTIONAL:
         return
     for offset in range(start, end, max((end - start) // 40, 1)):
@@ -225,7 +225,7 @@ def fetched_aborted(
         )
 
 
-# -- what the files say
+# -- the files
 
 
 def each_log(recorded: Recorded) -> Iterator[tuple[PartitionLog, Answered]]:
@@ -236,7 +236,7 @@ def each_log(recorded: Recorded) -> Iterator[tuple[PartitionLog, Answered]]:
             yield found[key], answered
 
 
-def test_ends_are_those_that_the_broker_told(recorded: Recorded) -> None:
+def test_start_end_and_stable_offsets_equal_those_of_the_broker(recorded: Recorded) -> None:
     for log, answered in each_log(recorded):
         end = log_end(log)
         assert (log.log_start_offset, end.offset, end.fault) == (
@@ -247,39 +247,39 @@ def test_ends_are_those_that_the_broker_told(recorded: Recorded) -> None:
         assert last_stable_offset(log) == answered.stable
 
 
-def test_the_stopped_directory_is_known_as_such(recorded: Recorded) -> None:
+def test_cleanly_stopped_directory_is_recognized(recorded: Recorded) -> None:
     assert {log.is_closed for log in find([str(recorded.running)])} == {False}
     assert {log.is_closed for log in find([str(recorded.stopped)])} == {True}
 
 
-def test_high_watermarks_are_exact_after_a_clean_stop(recorded: Recorded) -> None:
+def test_high_watermarks_are_exact_after_clean_stop(recorded: Recorded) -> None:
     for log in find([str(recorded.stopped)]):
         assert log.high_watermark == log_end(log).offset
 
 
-def test_times_are_found_as_the_broker_finds_them(recorded: Recorded) -> None:
+def test_lookups_by_time_equal_those_of_the_broker(recorded: Recorded) -> None:
     for log, answered in each_log(recorded):
         search = TimestampSearch(log)
         assert {asked: search.offset_for(asked) for asked in answered.times} == answered.times, log.path
 
 
-def test_aborted_transactions_are_those_that_a_fetch_names(recorded: Recorded) -> None:
+def test_aborted_transactions_equal_those_of_a_fetch(recorded: Recorded) -> None:
     for log, answered in each_log(recorded):
         verify_transactions(log)
         for (start, end), told in answered.aborted.items():
             ours = aborted_transactions(log, start, end)
             pairs = list(zip(ours.producer_id.tolist(), ours.first_offset.tolist(), strict=True))
-            # The upper bound of a fetch lies at or behind the end of what it returns.
+            # The upper bound of a fetch is at or after the end of the records that it returns.
             assert [pair for pair in told if pair[1] < end] == pairs
 
 
-def test_all_transactions_have_their_entries(recorded: Recorded) -> None:
+def test_aborted_transactions_are_indexed(recorded: Recorded) -> None:
     for log, answered in each_log(recorded):
         if answered.aborted:
             assert aborted_transactions(log, 0, 1 << 60).producer_id.size > 5
 
 
-def test_splits_hold_every_record_once(recorded: Recorded) -> None:
+def test_splits_contain_every_record_once(recorded: Recorded) -> None:
     for log, answered in each_log(recorded):
         start, end = answered.times[EARLIEST][0], answered.times[LATEST][0]
         for more in ({}, {"max_records": 700}, {"min_splits": 50}):
@@ -291,7 +291,7 @@ def test_splits_hold_every_record_once(recorded: Recorded) -> None:
             assert len(offsets) == (len(all_offsets(log, start)) if expected < 0 else expected)
 
 
-def test_no_late_record_is_left_out(recorded: Recorded) -> None:
+def test_split_by_time_omits_no_later_record(recorded: Recorded) -> None:
     for log, answered in each_log(recorded):
         end = answered.times[LATEST][0]
         everything = [row for each in plan([(log, 0, end)], max_bytes=MEBIBYTE) for row in rows(each)]
@@ -301,7 +301,7 @@ def test_no_late_record_is_left_out(recorded: Recorded) -> None:
             assert found == [row for row in everything if row[1] >= ms]
 
 
-def test_indexes_point_to_their_entries(recorded: Recorded) -> None:
+def test_index_entries_point_to_batches(recorded: Recorded) -> None:
     entries = 0
     for log, _ in each_log(recorded):
         for segment in log.segments:
@@ -321,7 +321,7 @@ def test_leader_epochs_and_topic_ids_are_read(recorded: Recorded) -> None:
         assert (log.topic_id is None) == (recorded.release == "2.8")
 
 
-def test_gaps_of_compaction_are_no_fault(recorded: Recorded) -> None:
+def test_offset_gaps_of_compaction_are_accepted(recorded: Recorded) -> None:
     for log, _ in each_log(recorded):
         if log.topic == COMPACTED:
             assert len(all_offsets(log, 0)) < log_end(log).offset

@@ -1,4 +1,4 @@
-"""What a load leaves Apache Kafka opens, finds in order, and reads as we do (`make oracle`)."""
+"""Apache Kafka accepts the files that a load has written and serves the same records (`make oracle`)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SHAPE = {
 
 
 class Restarted:
-    """A broker that is stopped cleanly, and started again on what lies in its directory then."""
+    """A broker that can be stopped cleanly and started again on a changed directory."""
 
     def __init__(self, kafka: ApacheKafka) -> None:
         self.kafka = kafka
@@ -50,7 +50,7 @@ class Restarted:
         self.kafka._wait(self._leads)
 
     def _leads(self) -> bool:
-        """The broker answers, and leads all partitions."""
+        """Return whether the broker answers and leads all partitions."""
         from confluent_kafka.admin import AdminClient
 
         if not self.kafka._answers():
@@ -61,7 +61,7 @@ class Restarted:
 
 @pytest.fixture(scope="module", params=["2.8", "3.9", "4.4"])
 def filled(request: pytest.FixtureRequest) -> Iterator[Restarted]:
-    """A broker that has made a topic and written to it, and runs again after loads of several shapes behind that."""
+    """A restarted broker with records of its own, followed by loads of several shapes."""
     from confluent_kafka import Producer
     from confluent_kafka.admin import AdminClient, NewTopic
 
@@ -85,7 +85,7 @@ def filled(request: pytest.FixtureRequest) -> Iterator[Restarted]:
 
 
 @pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
-def test_a_consumer_reads_up_to_where_we_say(filled: Restarted, isolation: str) -> None:
+def test_consumer_reads_to_the_expected_end(filled: Restarted, isolation: str) -> None:
     from confluent_kafka import Consumer, TopicPartition
 
     consumer = Consumer(
@@ -115,7 +115,7 @@ def test_a_consumer_reads_up_to_where_we_say(filled: Restarted, isolation: str) 
     consumer.close()
 
 
-def test_its_own_tool_finds_nothing_wrong(filled: Restarted, tmp_path: Path) -> None:
+def test_dump_log_segments_finds_no_error(filled: Restarted, tmp_path: Path) -> None:
     kinds: Counter[str] = Counter()
     for partition in range(PARTITIONS):
         directory = filled.data / f"t-{partition}"
@@ -127,7 +127,7 @@ def test_its_own_tool_finds_nothing_wrong(filled: Restarted, tmp_path: Path) -> 
 
 
 def dump(paths: list[Path], work: Path) -> str:
-    """By the tool of the last release that has it in its main jar."""
+    """Run DumpLogSegments of 3.9, the last release whose main jar contains the tools."""
     if reason := missing("3.9"):
         pytest.skip(reason)
     _install("3.9")
@@ -137,15 +137,15 @@ def dump(paths: list[Path], work: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def test_what_a_killed_load_left_does_not_keep_it_from_starting(filled: Restarted) -> None:
+def test_kafka_starts_with_leftovers_of_killed_load(filled: Restarted) -> None:
     assert filled.kafka.processes[-1].poll() is None
 
 
-def test_it_does_not_start_on_half_a_load(filled: Restarted) -> None:
+def test_kafka_does_not_start_on_half_committed_load(filled: Restarted) -> None:
     filled.stop()
     half = staging.committed(Ground(str(filled.data)), "job")
     os.makedirs(half)
-    with pytest.raises(RuntimeError, match="does not come up"):
+    with pytest.raises(RuntimeError, match="did not start"):
         filled.start()
     filled.kafka.processes.pop()
     os.rmdir(half)
