@@ -1,1 +1,1 @@
-"""Scenarios of our own, one module per group of them; see `asking.py` for how they are written."""
+"""The scenarios to record, one module per group of APIs; see `asking.py` for how to write one."""

@@ -9,7 +9,7 @@ UNKNOWN_MEMBER = "conformance-00000000-0000-0000-0000-000000000000"
 
 
 class Classic:
-    """A group of the classic protocol, its requests, and its members' ids by their names."""
+    """A group of the classic protocol: requests of its members, whose ids are bound to names."""
 
     def __init__(self, ask: ScenarioBuilder, name: str = "g", protocol_type: str = "test") -> None:
         self.ask, self.protocol_type = ask, protocol_type
@@ -17,7 +17,7 @@ class Classic:
         ask.coordinator(self.id)
 
     def joining(self, member: str = "", *protocols: str, **more: Any) -> Step:
-        """The body of a JoinGroup; a protocol is written as `name` or `name:metadata`."""
+        """Return the body of a JoinGroup request; a protocol is given as `name` or `name:metadata`."""
         split = [name.partition(":") for name in protocols or ("range",)]
         given = [{"name": name, "metadata": metadata or f"{name} of {self.ask.name}"} for name, _, metadata in split]
         body = {"group_id": self.id, "session_timeout_ms": 30000, "rebalance_timeout_ms": 60000, "member_id": member}
@@ -27,7 +27,7 @@ class Classic:
         return self.ask.versions(api)[-1] if version is None else version
 
     def join(self, case: str, member: str = "", *protocols: str, version: int | None = None, **more: Any) -> None:
-        """Ask JoinGroup; `bind` names the member id of the answer."""
+        """Send JoinGroup; `bind` gives the name for the member id in the answer."""
         step = {key: more.pop(key) for key in ("conn", "only") if key in more}
         if name := more.pop("bind", ""):
             step["bind"] = {name: "member_id"}
@@ -36,18 +36,18 @@ class Classic:
         )
 
     def send_join(self, name: str, member: str = "", *protocols: str, version: int | None = None, **more: Any) -> None:
-        """Send a JoinGroup on a connection that is called like the request."""
+        """Send JoinGroup on a connection with the name of the request."""
         self.ask.send(
             name, "JoinGroup", self.newest("JoinGroup", version), self.joining(member, *protocols, **more), conn=name
         )
 
     def enter(self, name: str, *protocols: str, version: int = 3, **more: Any) -> None:
-        """A new member, alone or with all others waiting; an answer without error is all that matters."""
+        """Add a member, alone or after all others have rejoined; the answer must have no error."""
         body = self.joining("", *protocols, **more)
         self.ask.setup("JoinGroup", version, body, bind={name: "member_id"})
 
-    def promised(self, name: str, **more: Any) -> None:
-        """A member id that has yet to join."""
+    def obtain_member_id(self, name: str, **more: Any) -> None:
+        """Obtain a member id that has not joined yet."""
         self.ask.setup("JoinGroup", 4, self.joining(**more), bind={name: "member_id"}, must_succeed=False)
 
     def syncing(self, member: str, generation: int, *assigned: str, **more: Any) -> Step:
@@ -74,7 +74,7 @@ class Classic:
         self.ask.until("Heartbeat", 4, self.beating(member, generation, **more), "error_code", error_code)
 
     def leave(self, case: str, *members: str | Step, version: int | None = None, **more: Any) -> None:
-        """Ask LeaveGroup: before version 3 for the one member."""
+        """Send LeaveGroup, before version 3 for a single member."""
         version = self.newest("LeaveGroup", version)
         given = [one if isinstance(one, dict) else {"member_id": one, "group_instance_id": None} for one in members]
         body: Step = {"member_id": members[0]} if version < 3 else {"members": given}
@@ -215,7 +215,7 @@ def group_two_members(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     group.enter("M1")
     group.synced("$M1", 1, "$M1")
-    group.promised("M2")
+    group.obtain_member_id("M2")
     group.send_join("b", "$M2")
     group.beats_until("$M1", 1)
     ask.pending("the second waits", "b")
@@ -336,7 +336,7 @@ def group_leave(ask: ScenarioBuilder) -> None:
     for version in ask.versions("LeaveGroup", 3):
         group = Classic(ask, f"g{version}")
         group.enter("M1")
-        group.promised("M2")
+        group.obtain_member_id("M2")
         group.leave(f"v{version} nobody", version=version)
         known = {"member_id": "$M1", "group_instance_id": None, "reason": "so"}
         unknown = {"member_id": UNKNOWN_MEMBER, "group_instance_id": None}

@@ -5,7 +5,7 @@ from typing import Any
 from tests.recorded.asking import ScenarioBuilder, Step, scenario
 
 TOPIC, BROKER, LOGGER = 2, 4, 8
-NODE = "1"  # the name of the broker as a resource: the first of a cluster
+NODE = "1"  # the resource name of the broker, the first of the cluster
 SET, DELETE, APPEND, SUBTRACT = range(4)
 
 
@@ -27,8 +27,8 @@ def alter(
     ask.request(case, "IncrementalAlterConfigs", version, body | more)
 
 
-def becomes(ask: ScenarioBuilder, kind: int, name: str, key: str, value: str) -> None:
-    """Wait until the broker has heard of a change."""
+def wait_for_config(ask: ScenarioBuilder, kind: int, name: str, key: str, value: str) -> None:
+    """Wait until the broker has applied a change."""
     body = {"resources": [resource(kind, name, key)]}
     ask.until("DescribeConfigs", 1, body, "results.0.configs.0.value", value)
 
@@ -94,17 +94,17 @@ def incremental_topic(ask: ScenarioBuilder) -> None:
     t = ask.topic("t")
     for version in ask.versions("IncrementalAlterConfigs"):
         alter(ask, f"set v{version}", TOPIC, t, ("retention.ms", SET, str(1000 + version)), version=version)
-        becomes(ask, TOPIC, t, "retention.ms", str(1000 + version))
+        wait_for_config(ask, TOPIC, t, "retention.ms", str(1000 + version))
     describe(ask, "as set", resource(TOPIC, t, "retention.ms"))
     alter(ask, "delete", TOPIC, t, ("retention.ms", DELETE, None))
-    becomes(ask, TOPIC, t, "retention.ms", "604800000")
+    wait_for_config(ask, TOPIC, t, "retention.ms", "604800000")
     describe(ask, "as deleted", resource(TOPIC, t, "retention.ms"))
     alter(ask, "delete what is not set", TOPIC, t, ("retention.bytes", DELETE, None))
     alter(ask, "append to a default", TOPIC, t, ("cleanup.policy", APPEND, "compact"))
-    becomes(ask, TOPIC, t, "cleanup.policy", "delete,compact")
+    wait_for_config(ask, TOPIC, t, "cleanup.policy", "delete,compact")
     alter(ask, "append what is there", TOPIC, t, ("cleanup.policy", APPEND, "compact"))
     alter(ask, "subtract", TOPIC, t, ("cleanup.policy", SUBTRACT, "delete"))
-    becomes(ask, TOPIC, t, "cleanup.policy", "compact")
+    wait_for_config(ask, TOPIC, t, "cleanup.policy", "compact")
     alter(ask, "subtract what is not there", TOPIC, t, ("cleanup.policy", SUBTRACT, "delete"))
     alter(ask, "append a bad word", TOPIC, t, ("cleanup.policy", APPEND, "shrink"))
     alter(ask, "append to a number", TOPIC, t, ("retention.ms", APPEND, "5"))
@@ -150,21 +150,21 @@ def incremental_broker(ask: ScenarioBuilder) -> None:
     b = NODE
     key, more = "log.cleaner.backoff.ms", "message.max.bytes"
     alter(ask, "one broker", BROKER, b, (key, SET, "20001"))
-    becomes(ask, BROKER, b, key, "20001")
+    wait_for_config(ask, BROKER, b, key, "20001")
     alter(ask, "all brokers", BROKER, "", (key, SET, "20002"), (more, SET, "1048600"))
     body = {"resources": [resource(BROKER, "", key)]}
     ask.until("DescribeConfigs", 1, body, "results.0.configs.0.value", "20002")
-    becomes(ask, BROKER, b, more, "1048600")
+    wait_for_config(ask, BROKER, b, more, "1048600")
     describe(ask, "the broker", resource(BROKER, b, key, more))
     describe(ask, "all brokers described", resource(BROKER, "", key, more))
     t = ask.topic("t")
     describe(ask, "a topic", resource(TOPIC, t, "max.message.bytes"))
     alter(ask, "delete for one", BROKER, b, (key, DELETE, None))
-    becomes(ask, BROKER, b, key, "20002")
+    wait_for_config(ask, BROKER, b, key, "20002")
     describe(ask, "the broker again", resource(BROKER, b, key))
     alter(ask, "delete for all", BROKER, "", (key, DELETE, None), (more, DELETE, None))
-    becomes(ask, BROKER, b, key, "15000")
-    becomes(ask, BROKER, b, more, "1048588")
+    wait_for_config(ask, BROKER, b, key, "15000")
+    wait_for_config(ask, BROKER, b, more, "1048588")
     describe(ask, "the broker at last", resource(BROKER, b, key, more))
 
 
@@ -204,7 +204,7 @@ def alter_configs_whole(ask: ScenarioBuilder) -> None:
 
     for version in ask.versions("AlterConfigs"):
         whole(f"v{version}", TOPIC, t, ("segment.ms", str(60000 + version)), version=version)
-        becomes(ask, TOPIC, t, "segment.ms", str(60000 + version))
+        wait_for_config(ask, TOPIC, t, "segment.ms", str(60000 + version))
     describe(ask, "the rest is gone", resource(TOPIC, t, "retention.ms", "segment.ms"))
     whole("validate only", TOPIC, t, ("retention.ms", "5"), validate_only=True)
     whole("a bad value", TOPIC, t, ("retention.ms", "soon"))
@@ -221,5 +221,5 @@ def alter_configs_whole(ask: ScenarioBuilder) -> None:
     whole("a read-only one of a broker", BROKER, "1", ("num.partitions", "5"))
     whole("a bad value of a broker", BROKER, "1", ("max.connections", "many"))
     whole("nothing at all", TOPIC, t)
-    becomes(ask, TOPIC, t, "segment.ms", "604800000")
+    wait_for_config(ask, TOPIC, t, "segment.ms", "604800000")
     describe(ask, "everything is gone", resource(TOPIC, t, "retention.ms", "segment.ms"))

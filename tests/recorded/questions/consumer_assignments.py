@@ -1,7 +1,7 @@
-"""Who is assigned what under the consumer protocol: topics of many sizes, members that come and go.
+"""Assignments of the consumer protocol for topics of various sizes and members that join and leave.
 
-Which topic's partitions the uniform assignor hands out first hangs on the topics' ids, which are by chance: it is not
-asked for several topics that all members want.
+The uniform assignor processes topics in the order of their random ids, so no scenario has several topics that all
+members subscribe to.
 """
 
 from tests.recorded.asking import ScenarioBuilder, scenario
@@ -12,7 +12,7 @@ A, B, C, D, E = MEMBERS
 
 
 class Shape:
-    """A group whose members never say what they hold: only the target is looked at."""
+    """A group whose members never report their partitions, so that only the target assignment matters."""
 
     def __init__(self, ask: ScenarioBuilder, name: str, assignor: str) -> None:
         self.group = Consumers(ask, f"g.{name.replace(' ', '.')}")

@@ -13,13 +13,13 @@ FOUR = ("4.4",)
 
 
 class Consumers:
-    """A group of the consumer protocol."""
+    """A group of the consumer protocol: requests of its members."""
 
     def __init__(self, ask: ScenarioBuilder, name: str = "g") -> None:
         self.ask = ask
         self.id = ask.let(name, f"c<unique>.{ask.name}.{name}")
         ask.coordinator(self.id)
-        ask.step("sleep", ms=40)  # the coordinator hears of new topics a little later than others
+        ask.step("sleep", ms=40)  # the coordinator learns of new topics with a delay
 
     def beating(self, member: str, epoch: int, **fields: Any) -> Step:
         held = fields.pop("held", None)
@@ -28,7 +28,7 @@ class Consumers:
         return body | fields
 
     def beat(self, case: str, member: str, epoch: int, version: int = 1, **fields: Any) -> None:
-        """Ask ConsumerGroupHeartbeat; `held` are the partitions by topic that the member says it has."""
+        """Send ConsumerGroupHeartbeat; `held` has the partitions that the member reports, by topic."""
         step = {key: fields.pop(key) for key in ("bind", "only") if key in fields}
         self.ask.request(case, "ConsumerGroupHeartbeat", version, self.beating(member, epoch, **fields), **step)
 

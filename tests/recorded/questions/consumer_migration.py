@@ -1,4 +1,4 @@
-"""Members of both protocols in one group (KIP-848): its upgrade, its downgrade, and what is refused."""
+"""Classic and consumer protocol members in one group (KIP-848): upgrades, downgrades, and rejected requests."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def assignment(**topics: list[int]) -> Step:
 
 
 class Mixed(Consumers):
-    """A group in which members speak one protocol or the other."""
+    """A group with members of either protocol."""
 
     def __init__(self, ask: ScenarioBuilder, name: str = "g") -> None:
         super().__init__(ask, name)
@@ -42,7 +42,7 @@ class Mixed(Consumers):
         self.ask.request(f"{case}: in the list", "ListGroups", 5, {}, keep={"groups": "group_id"})
 
     def classic_join(self, case: str, member: str, wanted: list[Step], **more: Any) -> None:
-        """Ask JoinGroup with real subscriptions; the answer's are read."""
+        """Send JoinGroup with encoded subscriptions, and decode those in the answer."""
         step = {"bind": {more.pop("bind"): "member_id"}} if "bind" in more else {}
         version = more.pop("version", 9)
         body = self.classic.joining(member, protocols=wanted, **more)

@@ -1,4 +1,4 @@
-"""More of consumer groups: patterns of several members, configurations of a group, members that are late."""
+"""More consumer groups: subscriptions to patterns, group configurations, and members with expired sessions."""
 
 from tests.recorded.asking import ScenarioBuilder, scenario
 
@@ -105,7 +105,7 @@ def consumer_group_late_classic(ask: ScenarioBuilder) -> None:
 @scenario("groups", "Promises run out, and so do members between join and sync.", EVERY)
 def group_runs_out(ask: ScenarioBuilder) -> None:
     promised = Classic(ask, "promised")
-    promised.promised("M1", session_timeout_ms=6000)
+    promised.obtain_member_id("M1", session_timeout_ms=6000)
     unsynced = Classic(ask, "unsynced")
     unsynced.enter("M2", session_timeout_ms=6000)
     beating = Classic(ask, "beating")

@@ -1,7 +1,7 @@
-"""Consumer groups over a long time: members that come, go, change their minds and forget to answer, by chance.
+"""Random walks of consumer groups: members join, leave, change their subscriptions and miss requests.
 
-A member's epoch is `$Ea`, what it was told last to have is `$Ha`: both follow the answers, errors too, so that who is
-fenced joins again. A seed makes the same walk again.
+A member's epoch is bound to `$Ea`, and its last assignment to `$Ha`. Both are taken from every answer, so that a fenced
+member joins again. The same seed produces the same walk.
 """
 
 import random
@@ -17,7 +17,7 @@ CLASSIC = "classic-member-000000"
 
 
 class Walker:
-    """A member, and how it speaks."""
+    """A member and the protocol that it uses."""
 
     def __init__(self, walk: "Walk", letter: str, instance: str | None = None) -> None:
         self.walk, self.letter, self.instance = walk, letter, instance
@@ -96,7 +96,7 @@ class Walk:
         self.ask.request(f"{self.cases} {api} v{version} {body.get('member_id', '')}", api, version, body, **more)
 
     def wanted(self) -> list[str]:
-        """Topics that a member wants: with the uniform assignor the same for all."""
+        """Return the topics to subscribe to; with the uniform assignor, all members get the same ones."""
         if self.assignor == "uniform":
             return self.topics
         return sorted(self.dice.sample(self.topics, self.dice.randint(0, len(self.topics))))
@@ -113,7 +113,7 @@ class Walk:
                 acts.append(self.classic)
                 weights.append(6)
             if self.with_topics:
-                acts += [self.grows, self.is_deleted, self.fetches, self.lists]
+                acts += [self.grow, self.is_deleted, self.fetches, self.lists]
                 weights += [1, 1, 2, 1]
             self.dice.choices(acts, weights)[0]()
             if self.dice.random() < 0.2:
@@ -124,8 +124,8 @@ class Walk:
         body = {"group_ids": [self.group.id], "include_authorized_operations": False}
         self.request("ConsumerGroupDescribe", 1, body)
 
-    def grows(self) -> None:
-        """A topic gets another partition, or one that was not there is made."""
+    def grow(self) -> None:
+        """Add a partition to a topic, or create a missing one."""
         topic = self.dice.choice(self.topics)
         self.sizes[topic] += 1
         body = {"topics": [{"name": topic, "count": self.sizes[topic], "assignments": None}], "timeout_ms": 10000}
@@ -148,7 +148,7 @@ class Walk:
         self.request("DescribeGroups", 6, {"groups": [self.group.id]})
 
     def classic(self) -> None:
-        """What a member of the classic protocol does in between; there is but one, so that nobody waits for it."""
+        """Send a request as the classic member; there is only one, so that it never waits for others."""
         body: Step = {"group_id": self.group.id, "member_id": CLASSIC}
         wanted = protocols(*self.wanted()) if self.assignor == "range" else protocols(*self.topics)
         joining = {"session_timeout_ms": 45000, "rebalance_timeout_ms": 60000, "protocol_type": "consumer"}

@@ -1,4 +1,4 @@
-"""Fetch v0 to v3 of newer formats: what a broker up to 3.9 made of them."""
+"""Fetch v0 to v3 of newer message formats, which releases up to 3.9 down-convert."""
 
 from tests.recorded.asking import ScenarioBuilder, at, batch, filled, record, scenario
 

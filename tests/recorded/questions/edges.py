@@ -1,4 +1,4 @@
-"""Corners between the groups: records broken inside, removed versions, foreign APIs, segments by time."""
+"""Edge cases: invalid records in batches, removed versions, inter-broker APIs, segments rolled by time."""
 
 import struct
 from typing import Any
@@ -11,7 +11,7 @@ from tests.recorded.record_batches import BODY, varint
 
 
 def crafted(body: bytes, count: int = 1, **more: int) -> Step:
-    """A batch with these bytes as its records, its checksum right."""
+    """Return a batch with these bytes as its records and a valid checksum."""
     fields = {"attributes": 0, "delta": count - 1, "base": T0, "max": T0, "pid": -1, "epoch": -1, "sequence": -1}
     tail = BODY.pack(*(fields | more).values(), count) + body
     return {"raw": (struct.pack(">qiibI", 0, len(tail) + 9, -1, 2, crc32c.crc32c(tail)) + tail).hex()}

@@ -1,4 +1,4 @@
-"""UpdateFeatures, and what ApiVersions says of features then."""
+"""UpdateFeatures, and the features in ApiVersions after it."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ UPGRADE, SAFE, UNSAFE = 1, 2, 3
 
 
 def change(ask: ScenarioBuilder, case: str, version: int, *updates: tuple[str, int, int], **more: Any) -> None:
-    """The third of an update is its upgrade type, in version 0 permission to downgrade."""
+    """Send UpdateFeatures; an update is (name, level, upgrade type), in version 0 (name, level, allow downgrade)."""
     ask.request(case, "UpdateFeatures", version, {"feature_updates": [_update(version, *u) for u in updates]} | more)
 
 
@@ -20,7 +20,7 @@ def _update(version: int, name: str, level: int, kind: int) -> Step:
 
 
 def finalized(ask: ScenarioBuilder, case: str) -> None:
-    ask.step("sleep", ms=300)  # until the broker has heard of it
+    ask.step("sleep", ms=300)  # until the broker has applied it
     body = {"client_software_name": "test", "client_software_version": "1"}
     ask.request(case, "ApiVersions", 4, body, only=["finalized_features"])
 

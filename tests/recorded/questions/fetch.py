@@ -1,9 +1,9 @@
-"""Fetch: what is read from where, in which order, for whom."""
+"""Fetch: the records, order and errors returned for offsets, epochs and isolation levels."""
 
 from tests.recorded.asking import T0, ScenarioBuilder, at, batch, filled, record, scenario
 
 LAST = 17
-"""The newest version that both 3.9 and 4.4 serve."""
+"""The newest version that 3.9 and 4.4 both support."""
 
 
 def topic_of(version: int, name: str = "t") -> str:

@@ -1,4 +1,4 @@
-"""Fetch: sizes in bytes and time."""
+"""Fetch: limits on size and wait time."""
 
 from tests.recorded.asking import ScenarioBuilder, Step, at, batch, filled, scenario
 

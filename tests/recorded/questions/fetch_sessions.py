@@ -8,7 +8,7 @@ from tests.recorded.asking import ScenarioBuilder, Step, at, batch, filled, merg
 def session(
     ask: ScenarioBuilder, case: str, *wanted: Step, s: str = "S", epoch: int = 0, version: int = 11, **more: Any
 ) -> None:
-    """A full request (epoch 0) binds the session's id to `s`."""
+    """Send a Fetch request in a session; a full request (epoch 0) binds the session id to `s`."""
     bound = epoch != 0
     body = {"max_wait_ms": 0, "min_bytes": 0, "topics": merged(wanted), "session_id": f"${s}" if bound else 0} | more
     extra = {} if bound else {"bind": {s: "session_id"}}

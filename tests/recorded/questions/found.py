@@ -1,4 +1,4 @@
-"""What histories made by chance have found (`python -m tests.oracle.differential`)."""
+"""Scenarios found by random histories (`python -m tests.oracle.differential`)."""
 
 from tests.recorded.asking import ScenarioBuilder, Step, at, batch, record, scenario
 

@@ -1,4 +1,4 @@
-"""Groups as administrators see them: FindCoordinator, DescribeGroups, ListGroups, DeleteGroups, OffsetDelete."""
+"""Group administration: FindCoordinator, DescribeGroups, ListGroups, DeleteGroups and OffsetDelete."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from .classic_groups import EVERY, UNKNOWN_MEMBER, Classic
 
 
 def committed(ask: ScenarioBuilder, group: str, topic: str, *offsets: int, **more: Any) -> None:
-    """Commit an offset for each partition, by nobody of the group."""
+    """Commit an offset for each partition without being a member."""
     partitions = [
         {"partition_index": n, "committed_offset": at, "committed_metadata": "m"} for n, at in enumerate(offsets)
     ]
@@ -17,7 +17,7 @@ def committed(ask: ScenarioBuilder, group: str, topic: str, *offsets: int, **mor
 
 
 def subscribed(*topics: str, version: int = 1, **more: Any) -> list[Step]:
-    """The one protocol of a consumer."""
+    """Return the protocols of a consumer that supports only `range`."""
     return [{"name": "range", "metadata": {"subscription": {"version": version, "topics": list(topics)} | more}}]
 
 
@@ -63,7 +63,7 @@ def group_describe(ask: ScenarioBuilder) -> None:
     describe("before sync")
     group.synced("$M1", 1, "$M1", group_instance_id="i1")
     describe("stable")
-    group.promised("M2")
+    group.obtain_member_id("M2")
     group.send_join("b", "$M2")
     group.beats_until("$M1", 1, group_instance_id="i1")
     describe("preparing")
@@ -98,7 +98,7 @@ def group_list(ask: ScenarioBuilder) -> None:
     rebalancing.send_join("b", version=3)
     rebalancing.beats_until("$M4", 1)
     promised = Classic(ask, "promised")
-    promised.promised("M5")
+    promised.obtain_member_id("M5")
     keep = {"keep": {"groups": "group_id"}}
     for version in ask.versions("ListGroups"):
         ask.request(f"v{version}", "ListGroups", version, {}, **keep)
@@ -146,7 +146,7 @@ def group_delete(ask: ScenarioBuilder) -> None:
         stable.leave(f"the other becomes empty, {version}", "$M1")
         delete("twice in one", stable.id, stable.id)
         promised = Classic(ask, f"promised{version}")
-        promised.promised("M3")
+        promised.obtain_member_id("M3")
         delete("with a promise only", promised.id)
         promised.join(f"v{version} the promise after that", "$M3")
 

@@ -1,4 +1,4 @@
-"""Offsets of groups: OffsetCommit and OffsetFetch, for members of classic groups and for who is in none."""
+"""OffsetCommit and OffsetFetch, by members of classic groups and by other clients."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ Topic = tuple[str, tuple[Any, ...]]
 
 
 class Offsets:
-    """The offsets of one group."""
+    """The offsets of a group."""
 
     def __init__(self, ask: ScenarioBuilder, group: str) -> None:
         self.ask, self.group = ask, group
 
     def commit(self, case: str, *topics: Topic, version: int = 8, **more: Any) -> None:
-        """Ask OffsetCommit: a partition is the offset of the next index, or its fields."""
+        """Send OffsetCommit; a partition is given by the offset for the next index, or by its fields."""
         self.ask.request(case, "OffsetCommit", version, self.committing(*topics, version=version) | more)
 
     def committed(self, *topics: Topic, **more: Any) -> None:
@@ -33,13 +33,13 @@ class Offsets:
         return body | {"topics": asked}
 
     def fetch(self, case: str, *topics: Topic, version: int = 7, **more: Any) -> None:
-        """Ask OffsetFetch: for all topics where none is given."""
+        """Send OffsetFetch, by default for all topics."""
         body = {key: more.pop(key) for key in ("require_stable",) if key in more}
         self.ask.request(case, "OffsetFetch", version, fetching(version, (self.group, topics), **more) | body)
 
 
 def named(topic: str, version: int) -> Step:
-    """A topic by its id, from version 10 on."""
+    """Return a topic for a request, by id since version 10."""
     by_id = topic in ("ZERO", UNKNOWN_ID)
     if version < 10:
         return {"name": "by-id-only" if by_id else topic}
@@ -48,7 +48,7 @@ def named(topic: str, version: int) -> Step:
 
 
 def fetching(version: int, *groups: tuple[str, tuple[Topic, ...] | None], **more: Any) -> Step:
-    """The body of an OffsetFetch; no topics stand for all."""
+    """Return the body of an OffsetFetch request; None requests all topics of a group."""
     asked = []
     for group, topics in groups:
         wanted = [named(topic, version) | {"partition_indexes": list(which)} for topic, which in topics or ()]
@@ -80,7 +80,7 @@ def offsets_every_version(ask: ScenarioBuilder) -> None:
             offsets.fetch(f"v{version} fetch all", version=version)
             unknown.fetch(f"v{version} fetch all of an unknown group", version=version)
         Offsets(ask, "").fetch(f"v{version} fetch of a nameless group", (t, (0,)), version=version)
-    ask.setup("DeleteGroups", 0, {"groups_names": [""]}, must_succeed=False)  # others ask for it, too
+    ask.setup("DeleteGroups", 0, {"groups_names": [""]}, must_succeed=False)  # other scenarios use this group id too
 
 
 @scenario("offsets", "OffsetFetch: empty lists, the same twice, several groups.", EVERY)
@@ -111,7 +111,7 @@ def offsets_fetch_lists(ask: ScenarioBuilder) -> None:
             if name == "two groups":
                 body = fetching(version, *groups) | {"require_stable": True}
                 ask.request(f"v{version} {name}, stable", "OffsetFetch", version, body)
-        if ask.release >= "4":  # before that there is no answer
+        if ask.release >= "4":  # earlier releases do not answer
             ask.request(f"v{version} no groups", "OffsetFetch", version, {"groups": []})
         empty = {"groups": [{"group_id": first, "topics": []}]}
         ask.request(f"v{version} an empty list of topics", "OffsetFetch", version, empty)
@@ -181,13 +181,13 @@ def offsets_members(ask: ScenarioBuilder) -> None:
     ask.let("M1", UNKNOWN_MEMBER.replace("0000-0000", "1111-1111"))
     commits("unknown")
     commits("only offsets")
-    group.promised("M1")
+    group.obtain_member_id("M1")
     commits("promised")
     group.join("join", "$M1")
     commits("before sync")
     group.synced("$M1", 1, "$M1")
     commits("stable")
-    group.promised("M2")
+    group.obtain_member_id("M2")
     group.send_join("b", "$M2")
     group.beats_until("$M1", 1)
     commits("preparing")

@@ -1,4 +1,4 @@
-"""Topics in message formats v0 and v1 (message.format.version), on the last release that made them."""
+"""Topics with message formats v0 and v1 (message.format.version), recorded from 2.8."""
 
 from tests.recorded.asking import ScenarioBuilder, Step, at, batch, record, scenario
 

@@ -1,4 +1,4 @@
-"""ListOffsets: times, special times, states of the log, and the lists of v0."""
+"""ListOffsets: timestamps, special timestamps, log states, and the lists of v0."""
 
 from tests.recorded.asking import T0, ScenarioBuilder, Step, batch, record, scenario
 
@@ -7,14 +7,14 @@ STRANGE = (-7, -100, -(2**63), 2**63 - 1)
 
 
 def ends(ask: ScenarioBuilder, t: str, note: str = "") -> None:
-    """Earliest, latest and the maximum timestamp, in the versions that have them."""
+    """Look up the earliest and latest offset and the maximum timestamp, in the versions that support them."""
     ask.time(f"earliest{note}", t, EARLIEST)
     ask.time(f"latest{note}", t, LATEST)
     ask.time(f"max timestamp{note}", t, MAX_TIMESTAMP, 7)
 
 
 def entry(topic: str, *asked: tuple[int, int]) -> Step:
-    """A topic of a request: partitions and the times asked of them."""
+    """Return a topic of a request, from pairs of a partition and a timestamp."""
     return {"name": topic, "partitions": [{"partition_index": p, "timestamp": ts} for p, ts in asked]}
 
 

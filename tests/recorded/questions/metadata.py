@@ -1,4 +1,4 @@
-"""Metadata and ApiVersions, and requests that are no requests."""
+"""Metadata, ApiVersions, and malformed requests."""
 
 import struct
 from typing import Any

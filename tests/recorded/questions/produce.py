@@ -1,4 +1,4 @@
-"""Produce: what is refused, in which words, and what becomes of what is not."""
+"""Produce: accepted batches, and the errors and messages for rejected ones."""
 
 from collections.abc import Sequence
 

@@ -34,8 +34,8 @@ def describe(
     ask.request(case, "DescribeClientQuotas", version, filtering(*components, strict=strict))
 
 
-def heard(ask: ScenarioBuilder, kind: str, name: str | None, count: int) -> None:
-    """Wait until the broker has heard of a quota, or of its end."""
+def wait_for_quota(ask: ScenarioBuilder, kind: str, name: str | None, count: int) -> None:
+    """Wait until the broker has applied or removed a quota."""
     how = EXACT if name is not None else DEFAULT
     values = "entries.0.values.0.key"
     if not count:
@@ -127,7 +127,7 @@ def client_quotas(ask: ScenarioBuilder) -> None:
     )
     alter(ask, "address", entry({"ip": "10.9.8.7"}, connection_creation_rate=1e6))
     alter(ask, "any address", entry({"ip": None}, connection_creation_rate=1e6))
-    heard(ask, "user", None, 1)
+    wait_for_quota(ask, "user", None, 1)
     ask.step("sleep", ms=500)
     for strict in (False, True):
         how = "strictly " if strict else ""
@@ -171,6 +171,6 @@ def client_quotas(ask: ScenarioBuilder) -> None:
         alter(ask, f"remove {number}", entry(entity, producer_byte_rate=None))
     alter(ask, "no address", entry({"ip": "10.9.8.7"}, connection_creation_rate=None))
     alter(ask, "no default address", entry({"ip": None}, connection_creation_rate=None))
-    heard(ask, "user", None, 0)
+    wait_for_quota(ask, "user", None, 0)
     ask.step("sleep", ms=500)
     describe(ask, "all", strict=False)

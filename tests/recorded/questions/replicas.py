@@ -9,7 +9,7 @@ OWN = {"keep": {"replica_election_results": "topic"}}
 
 
 def placed(ask: ScenarioBuilder, name: str, *replicas: list[int], **configs: str) -> str:
-    """A topic with these replicas."""
+    """Create a topic with these replicas."""
     topic = ask.let(name, f"c<unique>.{ask.name}.{name}")
     assignments = [{"partition_index": index, "broker_ids": nodes} for index, nodes in enumerate(replicas)]
     given = [{"name": key.replace("_", "."), "value": value} for key, value in configs.items()]
@@ -20,7 +20,7 @@ def placed(ask: ScenarioBuilder, name: str, *replicas: list[int], **configs: str
 
 
 def state(ask: ScenarioBuilder, case: str, topic: str) -> None:
-    """Who holds and who leads the partitions."""
+    """Describe the replicas and leaders of all partitions."""
     ask.step("sleep", ms=300)
     ask.request(case, "Metadata", 8, {"topics": [{"name": topic}], "allow_auto_topic_creation": False}, only=["topics"])
 
@@ -32,8 +32,8 @@ def move(
     ask.request(case, "AlterPartitionReassignments", version, {"topics": topics} | body)
 
 
-def moved(ask: ScenarioBuilder, topic: str, partitions: int) -> None:
-    """Wait until nothing is moving any more."""
+def wait_for_reassignments(ask: ScenarioBuilder, topic: str, partitions: int) -> None:
+    """Wait until no reassignment is in progress."""
     asked = {"topics": [{"name": topic, "partition_indexes": list(range(partitions))}]}
     ask.until("ListPartitionReassignments", 0, asked, "topics", [])
 
@@ -72,8 +72,8 @@ def elect_leaders(ask: ScenarioBuilder) -> None:
 def elect_preferred_leaders(ask: ScenarioBuilder) -> None:
     t, u = placed(ask, "t", [1, 2, 3], [2, 3, 1]), placed(ask, "u", [3, 1])
     move(ask, "other leaders preferred", (t, 0, [2, 1, 3]), (t, 1, [2, 1, 3]), (u, 0, [1, 3]))
-    moved(ask, t, 2)
-    moved(ask, u, 1)
+    wait_for_reassignments(ask, t, 2)
+    wait_for_reassignments(ask, u, 1)
     state(ask, "t before", t)
     state(ask, "u before", u)
     elect(ask, "unclean where there is a leader", (t, [0]), kind=UNCLEAN)
@@ -152,7 +152,7 @@ def reassignments(ask: ScenarioBuilder) -> None:
         if before[0] == 1:
             ask.setup("Produce", 7, _one_record(t), retry_errors=[3, 5, 6])
         move(ask, f"{before} to {after}", (t, 0, after))
-        moved(ask, t, 1)
+        wait_for_reassignments(ask, t, 1)
         state(ask, f"{before} to {after}, then", t)
     t = placed(ask, "t", [1, 2, 3])
     for v in ask.versions("AlterPartitionReassignments", 1):
@@ -160,12 +160,12 @@ def reassignments(ask: ScenarioBuilder) -> None:
             for after in ([1, 2], [1, 3, 2], [1, 99]):
                 case = f"v{v} to {after}, another number is {'fine' if change_allowed else 'refused'}"
                 move(ask, case, (t, 0, after), version=v, allow_replication_factor_change=change_allowed)
-                moved(ask, t, 1)
+                wait_for_reassignments(ask, t, 1)
         state(ask, f"v{v} then", t)
     move(ask, "cancel what is complete", (t, 0, None))
     u = placed(ask, "u", [1, 2], [2, 1], [1, 3])
     move(ask, "good and bad", (u, 0, [1, 3]), (u, 1, [9]), (u, 2, []), (u, 3, [1]))
-    moved(ask, u, 3)
+    wait_for_reassignments(ask, u, 3)
     state(ask, "good and bad, then", u)
     more = {"name": u, "count": 5, "assignments": None}
     ask.setup(

@@ -1,4 +1,4 @@
-"""Configurations of groups and of subscriptions to clients' metrics; which resources there are; telemetry."""
+"""Configurations of groups and client metrics subscriptions, ListConfigResources, and client telemetry."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def replace(ask: ScenarioBuilder, case: str, kind: int, name: str, *configs: tup
     ask.request(case, "AlterConfigs", 2, body | more)
 
 
-def becomes(ask: ScenarioBuilder, kind: int, name: str, key: str, value: str) -> None:
+def wait_for_config(ask: ScenarioBuilder, kind: int, name: str, key: str, value: str) -> None:
     body = {"resources": [resource(kind, name, key)]}
     ask.until("DescribeConfigs", 1, body, "results.0.configs.0.value", value)
 
@@ -48,7 +48,7 @@ def group_configs(ask: ScenarioBuilder) -> None:
     describe(ask, "by name", resource(GROUP, g, SESSION, "nope"))
     describe(ask, "no name", resource(GROUP, "", all_keys=True))
     alter(ask, "set", GROUP, g, (SESSION, SET, "50000"))
-    becomes(ask, GROUP, g, SESSION, "50000")
+    wait_for_config(ask, GROUP, g, SESSION, "50000")
     describe(ask, "is set", resource(GROUP, g, SESSION, HEARTBEAT))
     for value in ("1", "44999", "60001", "x", "", "50000.5", "-1"):
         alter(ask, f"session {value!r}", GROUP, g, (SESSION, SET, value))
@@ -67,13 +67,13 @@ def group_configs(ask: ScenarioBuilder) -> None:
     alter(ask, "twice", GROUP, h, (SESSION, SET, "50000"), (SESSION, SET, "50000"))
     describe(ask, "not set", resource(GROUP, h, SESSION))
     replace(ask, "replaced", GROUP, g, (HEARTBEAT, "6000"))
-    becomes(ask, GROUP, g, SESSION, "45000")
+    wait_for_config(ask, GROUP, g, SESSION, "45000")
     describe(ask, "is replaced", resource(GROUP, g, SESSION, HEARTBEAT))
     replace(ask, "replaced by too little", GROUP, g, (HEARTBEAT, "1"))
     replace(ask, "replaced by what is unknown", GROUP, g, ("nope", "1"))
     replace(ask, "no name: replaced", GROUP, "", (HEARTBEAT, "6000"))
     alter(ask, "removed", GROUP, g, (HEARTBEAT, DELETE, None))
-    becomes(ask, GROUP, g, HEARTBEAT, "5000")
+    wait_for_config(ask, GROUP, g, HEARTBEAT, "5000")
 
 
 @scenario("administration", "Properties of groups that later releases have.", releases=("4.4",))
@@ -140,10 +140,10 @@ def client_metrics_configs(ask: ScenarioBuilder) -> None:
     alter(ask, "only validated", METRICS, m, ("interval.ms", SET, "5000"), validate_only=True)
     alter(ask, "unknown deleted", METRICS, m, ("nope", DELETE, None))
     alter(ask, "two", METRICS, m, ("interval.ms", SET, "1000"), ("metrics", SET, "org.a,org.b"))
-    becomes(ask, METRICS, m, "interval.ms", "1000")
+    wait_for_config(ask, METRICS, m, "interval.ms", "1000")
     describe(ask, "is set", resource(METRICS, m, all_keys=True))
     replace(ask, "replaced", METRICS, m, ("interval.ms", "200"))
-    becomes(ask, METRICS, m, "interval.ms", "200")
+    wait_for_config(ask, METRICS, m, "interval.ms", "200")
     describe(ask, "is replaced", resource(METRICS, m, all_keys=True))
     replace(ask, "replaced by too little", METRICS, m, ("interval.ms", "2"))
     replace(ask, "replaced by what is unknown", METRICS, m, ("nope", "2"))
@@ -159,9 +159,9 @@ def list_config_resources(ask: ScenarioBuilder) -> None:
     has_groups = ask.release >= "4"
     if has_groups:
         alter(ask, "group", GROUP, g, (SESSION, SET, "50000"))
-        becomes(ask, GROUP, g, SESSION, "50000")
+        wait_for_config(ask, GROUP, g, SESSION, "50000")
     alter(ask, "metrics", METRICS, m, ("interval.ms", SET, "1000"))
-    becomes(ask, METRICS, m, "interval.ms", "1000")
+    wait_for_config(ask, METRICS, m, "interval.ms", "1000")
     ask.request("v0", "ListConfigResources", 0, {}, keep={"config_resources": "resource_name"})
     for v in ask.versions("ListConfigResources", 1):
         keep = {"config_resources": "resource_name"}
@@ -191,7 +191,7 @@ def telemetry(ask: ScenarioBuilder) -> None:
     ask.request("push without an id", "PushTelemetry", 0, push | {"client_instance_id": "ZERO"})
     for name, value in (("metrics", "org.apache.a"), ("interval.ms", "100")):
         alter(ask, f"subscribe {name}", METRICS, m, (name, SET, value))
-    becomes(ask, METRICS, m, "interval.ms", "100")
+    wait_for_config(ask, METRICS, m, "interval.ms", "100")
     new = {"client_instance_id": "ZERO"}
     ask.request("a subscribed client", "GetTelemetrySubscriptions", 0, new, bind=bind, **only)
     for case, more in (

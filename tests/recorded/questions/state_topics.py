@@ -1,4 +1,4 @@
-"""What coordinators write down, byte for byte: the records of `__consumer_offsets` and `__transaction_state`."""
+"""The records that coordinators write to `__consumer_offsets` and `__transaction_state`, byte for byte."""
 
 from tests.recorded.asking import ScenarioBuilder, scenario
 
@@ -13,7 +13,7 @@ GROUPS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 
 
 def written(ask: ScenarioBuilder, case: str, topic: str, of: str, **more: bool) -> None:
-    """All records so far, by batches; or `flat`, by their keys, where batches are by chance."""
+    """Read all records, by batch, or sorted by key with `flat` if their batches are not deterministic."""
     ask.step("state_records", case=case, topic=topic, of=of, **more)
 
 
@@ -125,16 +125,16 @@ def transactions_records(ask: ScenarioBuilder) -> None:
     txn.added(0, (t, (1,)))
     written(ask, "added to", TRANSACTIONS, txn.id)
     txn.end("commit", 0)
-    txn.becomes("CompleteCommit")
+    txn.wait_until("CompleteCommit")
     written(ask, "committed", TRANSACTIONS, txn.id)
     txn.added(0, (t, (0,)))
     txn.end("abort", 0, False)
-    txn.becomes("CompleteAbort")
+    txn.wait_until("CompleteAbort")
     written(ask, "aborted", TRANSACTIONS, txn.id)
     txn.added(0, (t, (0,)))
     body = {"transactional_id": txn.id, "transaction_timeout_ms": 60000}
     ask.setup("InitProducerId", 4, body, must_succeed=False)
-    txn.becomes("CompleteAbort")
+    txn.wait_until("CompleteAbort")
     txn.init("taken over")
     written(ask, "taken over", TRANSACTIONS, txn.id)
 
@@ -146,11 +146,11 @@ def transactions_records_epochs(ask: ScenarioBuilder) -> None:
     txn.begun()
     txn.produce("produce", 0, t, version=12)
     txn.end("commit", 0, version=5)
-    txn.becomes("CompleteCommit")
+    txn.wait_until("CompleteCommit")
     written(ask, "committed", TRANSACTIONS, txn.id)
     txn.produce("produce more", 1, t, version=12)
     txn.end("abort", 1, False, version=5)
-    txn.becomes("CompleteAbort")
+    txn.wait_until("CompleteAbort")
     written(ask, "aborted", TRANSACTIONS, txn.id)
 
 
@@ -163,12 +163,12 @@ def transactions_records_offsets(ask: ScenarioBuilder) -> None:
     txn.commit("commit an offset", 0, (t, (5,)))
     written(ask, "pending", GROUPS, txn.group)
     txn.end("commit", 0)
-    txn.becomes("CompleteCommit")
+    txn.wait_until("CompleteCommit")
     ask.step("sleep", ms=100)
     written(ask, "committed", GROUPS, txn.group)
     txn.offsets_added(0)
     txn.commit("commit another offset", 0, (t, (6,)))
     txn.end("abort", 0, False)
-    txn.becomes("CompleteAbort")
+    txn.wait_until("CompleteAbort")
     ask.step("sleep", ms=100)
     written(ask, "aborted", GROUPS, txn.group)

@@ -1,4 +1,4 @@
-"""Static members of classic groups (KIP-345): who comes back under its instance id, and who is fenced."""
+"""Static members of classic groups (KIP-345): returning and fenced members."""
 
 from tests.recorded.asking import ScenarioBuilder, Step, scenario
 

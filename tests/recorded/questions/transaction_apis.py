@@ -1,4 +1,4 @@
-"""What the transaction coordinator answers: InitProducerId, AddPartitionsToTxn, EndTxn, WriteTxnMarkers and so on."""
+"""APIs of the transaction coordinator: InitProducerId, AddPartitionsToTxn, EndTxn, WriteTxnMarkers and others."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +10,7 @@ NO_ID = 987_654_321
 
 
 class Coordinated:
-    """A transactional id, `$X1` with `$P1` as its producer id; epochs are told each time."""
+    """The transactional id `$X1` with the producer id `$P1`; requests state the epoch."""
 
     def __init__(self, ask: ScenarioBuilder, number: int = 1) -> None:
         self.ask, self.number = ask, number
@@ -32,7 +32,7 @@ class Coordinated:
         self.ask.setup("InitProducerId", version, body, bind=bind, retry_errors=RETRIED)
 
     def add(self, case: str, epoch: int, *partitions: tuple[str, Iterable[int]], version: int = 3, **more: Any) -> None:
-        """Ask AddPartitionsToTxn up to version 3, or, later, as brokers do."""
+        """Send AddPartitionsToTxn, since version 4 in the form used by brokers."""
         topics = [{"name": topic, "partitions": list(which)} for topic, which in partitions]
         flags = {key: more.pop(key) for key in ("verify_only",) if key in more}
         body = self.of(epoch, topics=topics) | more
@@ -53,7 +53,7 @@ class Coordinated:
         ready = batch(10, transactional=True, **fields)
         self.ask.produce(topic, ready, case=case, version=version, transactional_id=self.id)
 
-    def becomes(self, *states: str) -> None:
+    def wait_until(self, *states: str) -> None:
         body = {"transactional_ids": [self.id]}
         self.ask.until("DescribeTransactions", 0, body, "transaction_states.0.transaction_state", states[0])
 
@@ -61,7 +61,7 @@ class Coordinated:
         self.ask.request(case, "DescribeTransactions", 0, {"transactional_ids": [self.id]})
 
     def look(self, case: str, topic: str) -> None:
-        """How the coordinator and the log see it."""
+        """Describe the transaction and the producers of the log, and look up its end under both isolation levels."""
         self.describe(f"{case}: described")
         asked = {"topics": [{"name": topic, "partition_indexes": [0]}]}
         self.ask.request(f"{case}: producers", "DescribeProducers", 0, asked)
@@ -139,7 +139,7 @@ def transactions_takeover(ask: ScenarioBuilder) -> None:
     txn.ask.setup(
         "InitProducerId", 4, {"transactional_id": txn.id, "transaction_timeout_ms": 60000}, must_succeed=False
     )
-    txn.becomes("CompleteAbort")
+    txn.wait_until("CompleteAbort")
     txn.look("fenced", t)
     txn.init("the second begins")
     txn.look("the second has begun", t)
@@ -152,7 +152,7 @@ def transactions_takeover(ask: ScenarioBuilder) -> None:
             body = txn.of(epoch, group_id="c.some-group")
             ask.request(f"v{version} add offsets in epoch {epoch}", "AddOffsetsToTxn", version, body)
         txn.end(f"end in epoch {epoch}", epoch)
-    txn.becomes("CompleteCommit")
+    txn.wait_until("CompleteCommit")
     txn.look("at the end", t)
 
 
@@ -181,7 +181,7 @@ def transactions_add(ask: ScenarioBuilder) -> None:
         txn.add(f"v{version} one more, one of them twice", 0, (t, (1, 1)), **v)
         txn.describe(f"v{version} all were added")
         txn.end(f"v{version} end", 0)
-        txn.becomes("CompleteCommit")
+        txn.wait_until("CompleteCommit")
         txn.describe(f"v{version} after the end")
         txn.add(f"v{version} the next transaction", 0, (u, (0,)), **v)
         txn.describe(f"v{version} in the next transaction")
@@ -209,7 +209,7 @@ def transactions_verify(ask: ScenarioBuilder) -> None:
         ask.request(f"v{version} several", "AddPartitionsToTxn", version, {"transactions": several})
         second.describe(f"v{version} the second")
         first.end(f"v{version} end", 0, False)
-        first.becomes("CompleteAbort")
+        first.wait_until("CompleteAbort")
         first.add(f"v{version} verify after the end", 0, (t, (0,)), **v)
 
 
@@ -228,13 +228,13 @@ def transactions_end(ask: ScenarioBuilder) -> None:
         txn.end(f"v{version} an unknown id", 0, transactional_id="no-such-id", **v)
         txn.end(f"v{version} a nameless id", 0, transactional_id="", **v)
         txn.end(f"v{version} commit", 0, **v)
-        txn.becomes("CompleteCommit")
+        txn.wait_until("CompleteCommit")
         txn.end(f"v{version} commit again", 0, **v)
         txn.end(f"v{version} abort after that", 0, False, **v)
         txn.describe(f"v{version} committed")
         txn.added(0, (t, (0,)))
         txn.end(f"v{version} abort", 0, False, **v)
-        txn.becomes("CompleteAbort")
+        txn.wait_until("CompleteAbort")
         txn.end(f"v{version} abort again", 0, False, **v)
         txn.end(f"v{version} commit after that", 0, **v)
         txn.describe(f"v{version} aborted")
@@ -248,7 +248,7 @@ def transactions_end_epochs(ask: ScenarioBuilder) -> None:
     txn.begun()
     for committed in (True, False):
         txn.end(f"nothing begun, {committed}", 0, committed, **v)
-        txn.becomes("Empty" if committed else "CompleteAbort")
+        txn.wait_until("Empty" if committed else "CompleteAbort")
         txn.describe(f"nothing begun, {committed}: described")
     txn.begun(5)
     txn.describe("begun again")
@@ -260,13 +260,13 @@ def transactions_end_epochs(ask: ScenarioBuilder) -> None:
     txn.end("an older epoch", epoch - 1, **v)
     txn.end("a newer epoch", epoch + 1, **v)
     txn.end("commit", epoch, **v)
-    txn.becomes("CompleteCommit")
+    txn.wait_until("CompleteCommit")
     txn.look("committed", t)
     txn.end("commit again, same epoch", epoch, **v)
     txn.end("abort after the commit, same epoch", epoch, False, **v)
     txn.end("commit in the next epoch", epoch + 1, **v)
     txn.end("abort in the next epoch", epoch + 1, False, **v)
-    txn.becomes("CompleteAbort")
+    txn.wait_until("CompleteAbort")
     txn.describe("after an abort of nothing")
     for old in (epoch, epoch + 1, epoch + 2):
         for version in (11, 12):
@@ -291,7 +291,7 @@ def transactions_implicit(ask: ScenarioBuilder) -> None:
     txn.produce("v12 produce with another producer id", 0, t, 0, version=12, producer_id=NO_ID)
     txn.produce("v11 produce more", 0, t, 2, version=11)
     txn.end("commit by version 4", 0, version=4)
-    txn.becomes("CompleteCommit")
+    txn.wait_until("CompleteCommit")
     txn.look("committed by version 4", t)
     txn.produce("v12 produce in the same epoch", 0, t, 3, version=12)
     txn.produce("v12 produce in the next epoch", 1, t, 0, version=12)
@@ -299,7 +299,7 @@ def transactions_implicit(ask: ScenarioBuilder) -> None:
     txn.add("add in the next epoch", 1, (t, (1,)))
     txn.add("add in the same epoch", 0, (t, (1,)))
     txn.end("abort by version 5", 0, False, version=5)
-    txn.becomes("CompleteAbort")
+    txn.wait_until("CompleteAbort")
     txn.look("aborted by version 5", t)
 
 
@@ -319,7 +319,7 @@ def transactions_produce(ask: ScenarioBuilder) -> None:
     txn.produce("a gap", 0, t, 5)
     txn.look("open", t)
     txn.end("commit", 0)
-    txn.becomes("CompleteCommit")
+    txn.wait_until("CompleteCommit")
     txn.produce("after the end", 0, t, 1)
     txn.look("at the end", t)
 
@@ -418,8 +418,8 @@ def transactions_list(ask: ScenarioBuilder) -> None:
         txn.added(0, (t, (0,)))
     committed.end("one commits", 0)
     aborted.end("one aborts", 0, False)
-    committed.becomes("CompleteCommit")
-    aborted.becomes("CompleteAbort")
+    committed.wait_until("CompleteCommit")
+    aborted.wait_until("CompleteAbort")
     keep = {"keep": {"transaction_states": "transactional_id"}}
     for version in ask.versions("ListTransactions"):
 

@@ -1,4 +1,4 @@
-"""Offsets within transactions: AddOffsetsToTxn, TxnOffsetCommit, and OffsetFetch that waits for what is stable."""
+"""Offsets in transactions: AddOffsetsToTxn, TxnOffsetCommit, and OffsetFetch with require_stable."""
 
 from typing import Any
 
@@ -60,7 +60,7 @@ def transactions_offsets(ask: ScenarioBuilder) -> None:
         txn.fetch_both(f"v{version} pending", (t, (0, 1)))
         txn.fetch_both(f"v{version} pending, all")
         txn.end(f"v{version} commit", 0)
-        txn.becomes("CompleteCommit")
+        txn.wait_until("CompleteCommit")
         path = "topics.0.partitions.0.error_code"
         stable = {"group_id": group, "topics": [{"name": t, "partition_indexes": [0]}], "require_stable": True}
         ask.until("OffsetFetch", 7, stable, path, 0)
@@ -69,7 +69,7 @@ def transactions_offsets(ask: ScenarioBuilder) -> None:
         txn.commit(f"v{version} commit offsets again", 0, (t, (50,)), version=version)
         txn.fetch_both(f"v{version} pending again", (t, (0, 1)))
         txn.end(f"v{version} abort", 0, False)
-        txn.becomes("CompleteAbort")
+        txn.wait_until("CompleteAbort")
         ask.until("OffsetFetch", 7, stable, path, 0)
         txn.fetch_both(f"v{version} aborted", (t, (0, 1)))
 
@@ -99,7 +99,7 @@ def transactions_offsets_refused(ask: ScenarioBuilder) -> None:
     txn.offsets.fetch("what is there", (t, (0,)))
     ask.setup("EndTxn", 0, txn.of(0, committed=False), must_succeed=False)
     ask.step("sleep", ms=100)
-    ask.setup("DeleteGroups", 0, {"groups_names": [""]}, must_succeed=False)  # others ask for it, too
+    ask.setup("DeleteGroups", 0, {"groups_names": [""]}, must_succeed=False)  # other scenarios use this group id too
 
 
 @scenario(GROUP, "TxnOffsetCommit by versions, without adding the offsets before.")
@@ -183,13 +183,13 @@ def transactions_offsets_two(ask: ScenarioBuilder) -> None:
     first.fetch_both("a plain commit meanwhile", (t, (0, 1)))
     stable = {"group_id": group, "topics": [{"name": t, "partition_indexes": [0]}], "require_stable": True}
     second.end("the second ends", 0)
-    second.becomes("CompleteCommit")
+    second.wait_until("CompleteCommit")
     ask.step("sleep", ms=200)
     first.fetch_both("one is pending", (t, (0, 1)))
     first.offsets.committed((t, (4,)))
     first.fetch_both("a plain commit while one is pending", (t, (0, 1)))
     first.end("the first ends", 0)
-    first.becomes("CompleteCommit")
+    first.wait_until("CompleteCommit")
     ask.until("OffsetFetch", 7, stable, "topics.0.partitions.0.error_code", 0)
     first.fetch_both("none is pending: an older commit does not win", (t, (0, 1)))
     partition = {"name": t, "partitions": [{"partition_index": 0}]}
@@ -200,6 +200,6 @@ def transactions_offsets_two(ask: ScenarioBuilder) -> None:
     ask.request("the group is deleted", "DeleteGroups", 2, {"groups_names": [group]})
     first.fetch_both("the group deleted while one is pending", (t, (0, 1)))
     first.end("the first ends again", 0)
-    first.becomes("CompleteCommit")
+    first.wait_until("CompleteCommit")
     ask.step("sleep", ms=200)
     first.fetch_both("after the end", (t, (0, 1)))

@@ -1,4 +1,4 @@
-"""Logs with transactions in them: what is stable, who is told of which aborted transaction, and where markers show."""
+"""Logs with transactions: last stable offsets, aborted transactions in Fetch, and lookups around markers."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,7 +11,7 @@ THREE = ("3.9",)
 
 
 class Transactional:
-    """A transactional producer of one partition; it counts its sequences."""
+    """A transactional producer for one partition that keeps track of its sequence numbers."""
 
     def __init__(self, ask: ScenarioBuilder, topic: str, name: str, partition: int = 0) -> None:
         self.ask, self.topic, self.name, self.partition = ask, topic, name, partition
@@ -19,7 +19,7 @@ class Transactional:
         self.sequence = 0
 
     def begin(self) -> None:
-        """Another transaction."""
+        """Add the partition to a new transaction."""
         self.ask.add_partitions(self.topic, self.name, (self.partition,))
 
     def send(self, *records: int | Step, case: str = "", version: int = 9, **changed: Any) -> None:
@@ -39,7 +39,7 @@ class Transactional:
         self.send(record(ts, self.ask.fill(size)))
 
     def end(self, committed: bool, log_end_offset: int) -> None:
-        """End the transaction and wait for the marker, behind which the log ends."""
+        """End the transaction and wait until the log ends at `log_end_offset`, after the marker."""
         self.ask.end(self.name, committed)
         ends_at(self.ask, self.topic, log_end_offset, self.partition)
 
@@ -52,7 +52,7 @@ def ends_at(ask: ScenarioBuilder, topic: str, offset: int, partition: int = 0) -
 def fetches(
     ask: ScenarioBuilder, topic: str, offsets: Iterable[int], *limits: int, note: str = "", version: int = 11
 ) -> None:
-    """Each offset, under both isolation levels and these limits."""
+    """Fetch from each offset under both isolation levels, with each limit."""
     for offset in offsets:
         for limit in limits or (BIG,):
             size = "" if limit == BIG else f", {limit} bytes"
@@ -62,14 +62,14 @@ def fetches(
 
 
 def stable(ask: ScenarioBuilder, topic: str, note: str) -> None:
-    """Where the log ends for whom, and where it begins."""
+    """Look up the latest, earliest and maximum timestamp offsets under both isolation levels."""
     for timestamp, name in ((-1, "latest"), (-2, "earliest"), (-3, "max timestamp")):
         for level, isolation in enumerate(("uncommitted", "committed")):
             ask.offsets(f"{name} {isolation} {note}", topic, timestamp, 7, isolation_level=level)
 
 
 def producers(ask: ScenarioBuilder, topic: str, case: str) -> None:
-    """What is known of the producers, but for times."""
+    """Describe the producers of the log, except for times."""
     asked = {"topics": [{"name": topic, "partition_indexes": [0]}]}
     ask.request(case, "DescribeProducers", 0, asked)
 
@@ -115,7 +115,7 @@ def txn_other_order(ask: ScenarioBuilder) -> None:
     second.end(False, 5)  # 4
     stable(ask, t, "the second ended")
     third.end(False, 6)  # 5
-    ask.step("sleep", ms=5)  # the next marker has a later time
+    ask.step("sleep", ms=5)  # so that the next marker has a later timestamp
     second.begin()
     second.send(50)  # 6
     first.end(False, 8)  # 7
@@ -291,9 +291,9 @@ def txn_marker_rolls(ask: ScenarioBuilder) -> None:
     producer = Transactional(ask, t, "X1")
     producer.send(10, 20)  # 0-1
     ask.produce(t, batch(30))  # 2
-    producer.end(False, 4)  # 3, in a segment of its own
+    producer.end(False, 4)  # 3, in a new segment
     producer.begin()
-    producer.send(40)  # 4, beside the marker, though years older
+    producer.send(40)  # 4, in the segment of the marker, with a much older timestamp
     ask.produce(t, batch(50))  # 5
     stable(ask, t, "open again")
     for ts in (0, 15, 30, 35, 45, 1_000_000):
@@ -315,7 +315,7 @@ def txn_append_time(ask: ScenarioBuilder) -> None:
     producer = Transactional(ask, t, "X1")
     producer.send(10, 20)
     producer.end(False, 3)
-    ask.step("sleep", ms=20)  # two appends in one millisecond have no order by time
+    ask.step("sleep", ms=20)  # so that the appends have different timestamps
     producer.begin()
     producer.send(30)
     stable(ask, t, "open again")
@@ -509,7 +509,7 @@ def txn_produce_first(ask: ScenarioBuilder) -> None:
     ask.produce(t, batch(10, **fields), case="added, nobody's name", version=9, transactional_id="nobody")
     producer.send(10, 20)
     producer.end(True, 3)
-    ask.step("sleep", ms=500)  # until the coordinator, too, knows that the marker is written
+    ask.step("sleep", ms=500)  # until the coordinator knows that the marker is written
     producer.send(30, case="after the end")
     producer.send(10, 20, case="duplicate after the end", base_sequence=0)
     producer.send(30, case="after the end, without a transaction", transactional=False)
