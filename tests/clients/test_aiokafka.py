@@ -56,7 +56,7 @@ async def test_waiting_consumer_gets_new_record(producer: AIOKafkaProducer, cons
     assert (await asyncio.wait_for(waiting, 10)).value == b"new"
 
 
-async def test_iterating(producer: AIOKafkaProducer, consumer: AIOKafkaConsumer) -> None:
+async def test_consumer_can_be_iterated(producer: AIOKafkaProducer, consumer: AIOKafkaConsumer) -> None:
     consumer.seek(PARTITION, 0)
     for number in range(50):
         await producer.send("t", b"%d" % number, partition=0)
@@ -74,7 +74,7 @@ async def test_fetch_beyond_log_end_is_out_of_range(consumer: AIOKafkaConsumer) 
         await asyncio.wait_for(consumer.getone(), 10)
 
 
-async def test_seeking_to_the_ends(producer: AIOKafkaProducer, consumer: AIOKafkaConsumer) -> None:
+async def test_consumer_seeks_to_end_and_beginning(producer: AIOKafkaProducer, consumer: AIOKafkaConsumer) -> None:
     for value in (b"a", b"b"):
         await producer.send_and_wait("t", value, partition=0)
     await consumer.seek_to_end(PARTITION)

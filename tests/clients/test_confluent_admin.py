@@ -161,7 +161,7 @@ def test_validate_only_creates_no_topic(client: ConfluentKafka, name: str) -> No
     assert name not in client.list_topics()
 
 
-def test_a_topic_cannot_be_created_twice(client: ConfluentKafka, topic: str) -> None:
+def test_existing_topic_cannot_be_created(client: ConfluentKafka, topic: str) -> None:
     with pytest.raises(KafkaException) as refusal:
         client.admin.create_topics([NewTopic(topic, 1)])[topic].result(PATIENCE_S)
     assert refusal.value.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS

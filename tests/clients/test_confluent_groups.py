@@ -70,7 +70,7 @@ def polling_and_ignoring_errors(condition: Callable[[], bool], member: Confluent
 
 @pytest.mark.usefixtures("_new_protocol")
 class TestConsumerProtocol:
-    def test_a_member_gets_all_partitions(self, client: ConfluentKafka, topic: str, name: str) -> None:
+    def test_single_member_gets_all_partitions(self, client: ConfluentKafka, topic: str, name: str) -> None:
         member = client.member(name, topic, **CONSUMER)
         until(shared(member), member)
         assert kind_of(client.admin, name) == "consumer"

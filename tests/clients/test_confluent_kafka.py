@@ -36,7 +36,7 @@ def filled(kafka: kafkalet.Broker, topic: str) -> str:
     return topic
 
 
-def test_watermarks(consumer: Consumer, filled: str) -> None:
+def test_watermark_offsets_of_filled_and_empty_partition(consumer: Consumer, filled: str) -> None:
     assert consumer.get_watermark_offsets(TopicPartition(filled, 0), PATIENCE_S) == (0, 10)
     assert consumer.get_watermark_offsets(TopicPartition(filled, 1), PATIENCE_S) == (0, 0)
 
@@ -48,7 +48,7 @@ def test_consumer_looks_up_offset_by_time(consumer: Consumer, filled: str, time:
     assert (found.offset, found.error) == (offset, None)
 
 
-def test_an_unknown_topic_has_no_watermarks(kafka: kafkalet.Broker) -> None:
+def test_unknown_topic_has_no_watermarks(kafka: kafkalet.Broker) -> None:
     with contextlib.closing(ConfluentKafka(kafka.bootstrap_servers).consumer()) as consumer:
         with pytest.raises(KafkaException) as refusal:
             consumer.get_watermark_offsets(TopicPartition("no-such-topic", 0), PATIENCE_S)
@@ -56,7 +56,9 @@ def test_an_unknown_topic_has_no_watermarks(kafka: kafkalet.Broker) -> None:
     assert "no-such-topic" not in kafka.server.metadata.topics
 
 
-def test_the_record_with_the_largest_timestamp(client: ConfluentKafka, kafka: kafkalet.Broker, topic: str) -> None:
+def test_max_timestamp_lookup_finds_first_record_with_largest_timestamp(
+    client: ConfluentKafka, kafka: kafkalet.Broker, topic: str
+) -> None:
     kafka.produce(topic, 0, build_batch(numbered((time, None, b"v", ()) for time in (5, 30, 20, 30))))
     assert client.list_offsets(topic, {0: OffsetSpec.max_timestamp()}) == {0: Found(1, 30)}
 
@@ -76,7 +78,7 @@ def test_consumer_reports_partition_end_once(consumer: Consumer, filled: str) ->
     ]
 
 
-def test_seeking_back_and_forth(consumer: Consumer, filled: str) -> None:
+def test_consumer_seeks_back_and_forth(consumer: Consumer, filled: str) -> None:
     consumer.assign([TopicPartition(filled, 0, 0)])
     assert consumer.consume(1, PATIENCE_S)[0].offset() == 0
     for offset in (7, 2, 9):
@@ -84,13 +86,13 @@ def test_seeking_back_and_forth(consumer: Consumer, filled: str) -> None:
         assert consumer.consume(1, PATIENCE_S)[0].offset() == offset
 
 
-def test_an_offset_out_of_range_may_be_reset(client: ConfluentKafka, filled: str) -> None:
+def test_offset_out_of_range_is_reset(client: ConfluentKafka, filled: str) -> None:
     with contextlib.closing(client.consumer(**{"auto.offset.reset": "earliest"})) as consumer:
         consumer.assign([TopicPartition(filled, 0, 99)])
         assert consumer.consume(1, PATIENCE_S)[0].offset() == 0
 
 
-def test_an_idempotent_producer_keeps_the_order_over_many_requests(
+def test_idempotent_producer_keeps_order_over_many_requests(
     client: ConfluentKafka, kafka: kafkalet.Broker, topic: str
 ) -> None:
     rows = [Row(n, b"%d" % n) for n in range(2000)]

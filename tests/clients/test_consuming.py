@@ -21,7 +21,7 @@ def offsets(client: Driver, topic: str, start: int, count: int) -> list[int]:
     return [message.offset for message in messages(client.read(topic, {0: start}, count))]
 
 
-def test_from_the_beginning(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
+def test_consumer_reads_from_the_beginning(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
     append(kafka, topic, b"a", b"b")
     append(kafka, topic, b"c")
     [start] = client.beginning_offsets(topic, [0])
@@ -29,13 +29,13 @@ def test_from_the_beginning(client: Driver, kafka: kafkalet.Broker, topic: str) 
     assert [(message.offset, message.value) for message in found] == [(0, b"a"), (1, b"b"), (2, b"c")]
 
 
-def test_from_an_offset_inside_a_batch(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
+def test_consumer_starts_at_offset_inside_a_batch(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
     """The broker returns the whole batch, and clients drop the records before their offset."""
     append(kafka, topic, b"a", b"b", b"c", b"d")
     assert offsets(client, topic, 2, 2) == [2, 3]
 
 
-def test_from_a_time(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
+def test_consumer_starts_at_offset_of_a_timestamp(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
     append(kafka, topic, b"a", b"b", b"c", time=1000)
     append(kafka, topic, b"d", time=5000)
     found = client.offsets_for_times(topic, {0: 1002})[0]
@@ -51,7 +51,7 @@ def test_record_produced_during_long_poll_is_consumed(client: Driver, kafka: kaf
     assert [message.value for message in messages(client.read(topic, {0: 1}, 1))] == [b"new"]
 
 
-def test_several_partitions(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
+def test_consumer_reads_several_partitions(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
     for partition in range(3):
         append(kafka, topic, b"%d" % partition, b"%d" % partition, partition=partition)
     found = client.read(topic, {0: 0, 1: 1, 2: 0}, 5)
@@ -91,7 +91,7 @@ def test_both_isolation_levels_see_nontransactional_records(
     assert [message.value for message in found] == [b"a", b"b", b"c"]
 
 
-def test_across_segments(client: Driver, kafka: kafkalet.Broker) -> None:
+def test_consumer_reads_across_segments(client: Driver, kafka: kafkalet.Broker) -> None:
     topic = f"{type(client).__name__}-segments"
     kafka.create_topic(topic, 1, config={"segment.bytes": str(1 << 20)})
     for n in range(12):

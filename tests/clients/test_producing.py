@@ -75,7 +75,7 @@ def test_topic_with_compression_type_recompresses(client: Driver, kafka: kafkale
 # Sizes
 
 
-def test_many_records(client: Driver, topic: str) -> None:
+def test_five_thousand_records_are_produced_and_consumed_in_order(client: Driver, topic: str) -> None:
     rows = [Row(n, b"%06d" % n * 10) for n in range(5000)]
     assert client.produce(topic, 0, rows, linger_ms=20) == list(range(5000))
     assert [message.value for message in messages(client.read(topic, {0: 0}, 5000))] == [row.value for row in rows]

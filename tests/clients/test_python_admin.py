@@ -136,7 +136,7 @@ def test_members_are_described(client: KafkaPython, topic: str, name: str) -> No
 # Transactions
 
 
-def test_an_open_transaction_is_described(client: KafkaPython, topic: str, name: str) -> None:
+def test_open_transaction_is_described(client: KafkaPython, topic: str, name: str) -> None:
     producer = client.transactional(name, transaction_timeout_ms=12_345)
     producer.begin()
     producer.send(topic, 1, [Row(1, b"a")])

@@ -18,7 +18,7 @@ TRANSACTIONS = (0, 11)
 
 
 @pytest.mark.parametrize("release", MILESTONES)
-def test_a_round_trip(driver_type: type[Driver], release: str) -> None:
+def test_client_produces_looks_up_and_consumes(driver_type: type[Driver], release: str) -> None:
     if Release.of(release).version < SINCE[driver_type.__name__]:
         return
     with kafkalet.Broker(kafka_version=release, topics=["t"]) as broker:
@@ -53,7 +53,7 @@ def test_group_resumes_at_committed_offsets(driver_type: type[Driver], release: 
 
 
 @pytest.mark.parametrize("release", MILESTONES)
-def test_a_transaction(driver_type: type[Driver], release: str) -> None:
+def test_client_aborts_and_commits_transactions(driver_type: type[Driver], release: str) -> None:
     if Release.of(release).version < max(TRANSACTIONS, SINCE[driver_type.__name__]):
         return
     with kafkalet.Broker(kafka_version=release, topics=["t"]) as broker:

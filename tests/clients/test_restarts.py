@@ -110,7 +110,7 @@ def test_open_transaction_times_out_after_restart(client: Driver, kept: Restarte
     until(lambda: client.end_offsets("t", [0], "read_committed") == [2])
 
 
-def test_a_broker_stops_while_members_wait(driver_type: type[Driver], tmp_path: Path) -> None:
+def test_broker_stops_while_members_wait(driver_type: type[Driver], tmp_path: Path) -> None:
     """Neither pending fetches nor joins delay the broker's stop, and clients can close without it."""
     kept = Restarted(tmp_path)
     kept.broker.create_topic("t", partitions=3)

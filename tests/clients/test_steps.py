@@ -118,7 +118,7 @@ def test_partitions_of_closed_member_are_reassigned(client: Driver, topic: str, 
 # Offsets by time
 
 
-def test_offsets_by_time(client: Driver, topic: str) -> None:
+def test_offsets_are_looked_up_by_time(client: Driver, topic: str) -> None:
     client.produce(topic, 0, [Row(1000, b"a"), Row(2000, b"b"), Row(3000, b"c")])
     client.produce(topic, 1, [Row(5000, b"d")])
     found = client.offsets_for_times(topic, {0: 1001, 1: 1001, 2: 1001})
@@ -128,7 +128,7 @@ def test_offsets_by_time(client: Driver, topic: str) -> None:
 # Transactions
 
 
-def test_isolation_levels(client: Driver, topic: str, name: str) -> None:
+def test_isolation_levels_with_committed_aborted_and_open_transactions(client: Driver, topic: str, name: str) -> None:
     """Consecutive committed, aborted and open transactions; each marker takes one offset."""
     producer = client.transactional(name)
     producer.begin()
@@ -151,7 +151,7 @@ def test_isolation_levels(client: Driver, topic: str, name: str) -> None:
     assert values(client.read(topic, {0: 0}, 3, "read_committed")) == [b"committed", b"too", b"open"]
 
 
-def test_a_transaction_over_several_partitions(client: Driver, topic: str, name: str) -> None:
+def test_transaction_commits_on_all_its_partitions(client: Driver, topic: str, name: str) -> None:
     producer = client.transactional(name)
     producer.begin()
     for partition in range(3):
@@ -207,7 +207,7 @@ def test_deleting_records_advances_beginning_offset(client: Driver, topic: str) 
 
 
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_a_codec(client: Driver, topic: str, codec: str) -> None:
+def test_records_round_trip_with_each_codec(client: Driver, topic: str, codec: str) -> None:
     rows = [Row(n, b"all work and no play %d " % n * 50) for n in range(100)]
     client.produce(topic, 0, rows, compression_type=codec, linger_ms=20)
     assert values(client.read(topic, {0: 0}, 100)) == [row.value for row in rows]
@@ -216,7 +216,7 @@ def test_a_codec(client: Driver, topic: str, codec: str) -> None:
 # Descriptions
 
 
-def test_the_cluster_is_described(client: Driver, bootstrap: str) -> None:
+def test_cluster_is_described(client: Driver, bootstrap: str) -> None:
     cluster = client.describe_cluster()
     [(broker_id, host, port)] = cluster.brokers
     assert f"{host}:{port}" in (bootstrap, bootstrap.replace("127.0.0.1", "localhost"))
@@ -252,7 +252,7 @@ def test_groups_are_listed_and_described(client: Driver, topic: str, name: str) 
 # Deletion
 
 
-def test_a_topic_is_deleted(client: Driver, topic: str) -> None:
+def test_deleted_topic_is_unknown(client: Driver, topic: str) -> None:
     client.delete_topic(topic)
     until(lambda: topic not in client.list_topics())
     with pytest.raises(Refused) as refusal:
@@ -261,7 +261,7 @@ def test_a_topic_is_deleted(client: Driver, topic: str) -> None:
 
 
 @pytest.mark.parametrize("driver_type", [KafkaPython, ConfluentKafka])
-def test_a_group_is_deleted_when_it_is_empty(client: Driver, topic: str, name: str) -> None:
+def test_only_empty_group_can_be_deleted(client: Driver, topic: str, name: str) -> None:
     """aiokafka's admin client cannot delete groups."""
     member = client.member(name, topic)
     until(shared(member), member)
@@ -280,7 +280,7 @@ def test_a_group_is_deleted_when_it_is_empty(client: Driver, topic: str, name: s
 # Refusals
 
 
-def test_an_unknown_topic(client: Driver, name: str) -> None:
+def test_unknown_topic_is_reported(client: Driver, name: str) -> None:
     """When aiokafka describes a topic, the broker creates it, the default behaviour of Metadata."""
     if type(client) is not AioKafka:
         with pytest.raises(Refused) as refusal:
@@ -291,7 +291,7 @@ def test_an_unknown_topic(client: Driver, name: str) -> None:
     assert refusal.value.code == UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_an_offset_out_of_range_without_a_reset(client: Driver, topic: str) -> None:
+def test_offset_out_of_range_without_reset_policy_fails(client: Driver, topic: str) -> None:
     client.produce(topic, 0, [Row(1, b"a")])
     with pytest.raises(Refused) as refusal:
         client.read(topic, {0: 99}, 1)

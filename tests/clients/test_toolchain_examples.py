@@ -1,6 +1,6 @@
-"""The examples in Java, Go and Node are test suites that pass: `make clients` runs each as its page says.
+"""The examples in Java, Go and Node are test suites; `make clients` runs each as described on its page.
 
-They run in a copy, so that what Maven, Go and npm write next to the sources does not end up in the repository.
+They run in a copy, because Maven, Go and npm write files next to the sources.
 """
 
 import os
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.toolchain
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    """A PATH on which `kafkalet` is the one under test."""
+    """A PATH in which `kafkalet` starts the version under test."""
     command = tmp_path / "commands" / "kafkalet"
     command.parent.mkdir()
     source = f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom kafkalet.cli import main\nsys.exit(main())\n"

@@ -66,12 +66,12 @@ def named(listing: str) -> list[str]:
 
 
 @pytest.mark.parametrize("release", ["2.4.1", "3.9.2", "4.4.0"])
-def test_kafka_clients_of_java(workshop: Workshop, release: str, broker: kafkalet.Broker, prefix: str) -> None:
+def test_java_kafka_clients(workshop: Workshop, release: str, broker: kafkalet.Broker, prefix: str) -> None:
     java = workshop.java("Steps", release, path="until2" if release < "3" else "since3")
     assert steps(*java, broker.bootstrap_servers, prefix) == named(STEPS)
 
 
-def test_java_before_headers(workshop: Workshop, broker: kafkalet.Broker, prefix: str) -> None:
+def test_java_client_without_record_headers(workshop: Workshop, broker: kafkalet.Broker, prefix: str) -> None:
     broker.create_topic(prefix, 3)
     java = workshop.java("OldSteps", "0.10.1.1")
     if broker.server.release.name == "4.4":

@@ -55,7 +55,7 @@ def report(*command: str | Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("release", KAFKA_CLIENTS)
-def test_kafka_clients_of_java(workshop: Workshop, release: str, broker: kafkalet.Broker, topic: str) -> None:
+def test_java_kafka_clients(workshop: Workshop, release: str, broker: kafkalet.Broker, topic: str) -> None:
     java = workshop.java("RoundTrip", release)
     if release == "0.10.2.2" and broker.server.release.name == "4.4":
         with pytest.raises(AssertionError, match="server disconnected"):  # 4.0 removed message sets (KIP-896)

@@ -2,8 +2,8 @@
 
     echo '["ListTransactionsRequest", 2, {"stateFilters": ["Ongoing"], ...}]' | python -m tests.oracle.frames [4.4]
 
-reads one message a line, with its values as Kafka's JSON converters name them (all fields of the version have to be
-there), and prints the entry of each. Records cannot be given this way. It needs Java, and Maven the first time.
+reads one message per line, with values in the format of Kafka's JSON converters (all fields of the version are
+required), and prints the entry of each. Records are not supported. This needs Java and, on first use, Maven.
 """
 
 import json
@@ -19,13 +19,13 @@ SOURCE = Path(__file__).with_name("Frames.java")
 
 
 def encoded(messages: Iterable[tuple[str, int, Any]], release: str) -> list[bytes]:
-    """The bytes of messages, given by name, version and values, as the classes of a release write them."""
+    """Encode messages, given by name, version and values, with the classes of a release."""
     _install(release)
     lines = "".join(json.dumps(message) + "\n" for message in messages)
     command = ["java", "-cp", f"{_jars(release)}/*", str(SOURCE)]
     done = subprocess.run(command, input=lines, capture_output=True, text=True, encoding="utf-8", check=False)
     if done.returncode:
-        raise SystemExit(f"Kafka's classes refused a message:\n{done.stderr[-3000:]}")
+        raise SystemExit(f"Kafka's classes rejected a message:\n{done.stderr[-3000:]}")
     return [bytes.fromhex(line) for line in done.stdout.splitlines()]
 
 

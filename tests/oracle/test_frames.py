@@ -1,4 +1,4 @@
-"""Messages that Kafka's Java classes encode are those that were recorded."""
+"""Kafka's Java classes encode the recorded messages to the recorded bytes."""
 
 import pytest
 
@@ -11,18 +11,18 @@ from .frames import encoded
 pytestmark = pytest.mark.oracle
 
 
-def is_known_since_4(vector: Recorded) -> bool:
-    """Kafka 4 has dropped versions, which only the classes of 3.9 still encode."""
+def is_supported_by_kafka_4(vector: Recorded) -> bool:
+    """Return whether 4.4 encodes this version; versions that Kafka 4.0 removed need the classes of 3.9."""
     api = next(api for api in versions_of("newest") if vector.name in (f"{api}Request", f"{api}Response"))
     return api in versions_of("4.4") and vector.version in versions_of("4.4")[api]
 
 
 @pytest.mark.parametrize(("release", "since_4"), [("3.9", False), ("4.4", True)])
-def test_kafka_encodes_recorded_values_to_the_recorded_bytes(release: str, since_4: bool) -> None:
+def test_kafka_encodes_recorded_values_to_recorded_bytes(release: str, since_4: bool) -> None:
     if reason := missing(release):
         pytest.skip(reason)
-    vectors = [each for each in recorded("messages.json") if each.values and is_known_since_4(each) is since_4]
-    vectors = [each for each in vectors if "'records'" not in str(each.values)]  # converters leave records out
+    vectors = [each for each in recorded("messages.json") if each.values and is_supported_by_kafka_4(each) is since_4]
+    vectors = [each for each in vectors if "'records'" not in str(each.values)]  # the converters omit records
     assert vectors
     again = encoded([(each.name, each.version, each.values) for each in vectors], release)
     assert [(each.name, each.version) for each, data in zip(vectors, again, strict=True) if data != each.data] == []

@@ -2,8 +2,8 @@
 
     python -m tests.recorded.record 3.9 [--bootstrap 127.0.0.1:9092] [--match lo_time] [--acl] [--legacy]
 
-writes `tests/recorded/3.9/more_*.json`. Without `--bootstrap`, Apache Kafka of that release (2.8, 3.9 or 4.4) is started
-and stopped afterwards, which needs Java and Maven. Each transcript is replayed immediately; if the replay fails, the
+writes `tests/recorded/3.9/more_*.json`. Without `--bootstrap`, it starts Apache Kafka of that release (2.8, 3.9 or 4.4)
+and stops it afterwards, which needs Java and Maven. Each transcript is replayed immediately; if the replay fails, the
 answers are not deterministic and the transcript is not written. Values that differ between runs become placeholders:
 names bound in the scenario, broker ids, the cluster id, the current time, and error messages, whose text is kept as a
 comment. If a release answers exactly like an earlier one, it gets no file; it is listed in `also` of the other file.
@@ -180,7 +180,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def record_all(server: Server, options: argparse.Namespace) -> int:
-    """Record the scenarios that are wanted and that the broker can answer; the status to exit with."""
+    """Record the selected scenarios that the broker supports; return the exit status."""
     failed = 0
     for question in QUESTIONS:
         wanted = options.release in question.releases and options.match in question.name

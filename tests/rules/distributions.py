@@ -1,10 +1,10 @@
-"""Checks a wheel and a source distribution: what they contain, and that the installed wheel serves.
+"""Check a wheel and a source distribution: their contents, and that the installed wheel can run a broker.
 
     python -m tests.rules.distributions dist        (make dist builds them first)
 
 The wheel is installed without extras into an empty virtual environment and started from an empty directory, so that
-nothing of this clone can stand in for a file that is missing. A client of this environment then produces one record and
-fetches it.
+files missing from it cannot be found in this clone. A client in the current environment then produces and fetches a
+record.
 """
 
 import os
@@ -22,11 +22,11 @@ from tests.source import ROOT
 
 READY = re.compile(r"kafkalet ready bootstrap=(\S+)\n")
 LEFT_OUT = {".ci"}
-"""What only this repository needs."""
+"""Top-level directories that are not part of the source distribution."""
 
 
 def check_wheel(wheel: Path) -> None:
-    """Every module of the package, the type marker and the licence are in the wheel, and nothing else is."""
+    """Check that the wheel contains every module of the package, the type marker and the licence, and nothing else."""
     names = zipfile.ZipFile(wheel).namelist()
     metadata = f"kafkalet-{VERSION}.dist-info"
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kafkalet").rglob("*.py")}
@@ -37,7 +37,7 @@ def check_wheel(wheel: Path) -> None:
 
 
 def check_source(archive: Path) -> None:
-    """Every file that git tracks is in the source distribution, so that its tests can run from it."""
+    """Check that the source distribution contains every file tracked by git, so that the tests can run from it."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
         "\n"
     )
@@ -49,7 +49,7 @@ def check_source(archive: Path) -> None:
 
 
 def check_serving(wheel: Path, directory: Path) -> None:
-    """The wheel serves from a bare interpreter, and gives back what was produced."""
+    """Install the wheel into an empty environment, start a broker, and produce and fetch a record."""
     venv.create(directory / "bare", with_pip=True, symlinks=os.name != "nt")
     scripts = directory / "bare" / ("Scripts" if os.name == "nt" else "bin")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
@@ -57,7 +57,7 @@ def check_serving(wheel: Path, directory: Path) -> None:
     subprocess.run([*pip, "install", "--quiet", "--no-index", wheel], check=True, env=environment)
     installed = subprocess.run([*pip, "list", "--format=freeze"], check=True, env=environment, capture_output=True)
     packages = {line.partition("=")[0] for line in installed.stdout.decode().splitlines()} - {"pip", "setuptools"}
-    assert packages == {"kafkalet"}, f"the wheel needs {packages - {'kafkalet'}}"
+    assert packages == {"kafkalet"}, f"the wheel requires {packages - {'kafkalet'}}"
     (directory / "empty").mkdir()
     command = [scripts / "kafkalet", "serve", "--listen", "127.0.0.1:0"]
     with subprocess.Popen(
@@ -71,11 +71,11 @@ def check_serving(wheel: Path, directory: Path) -> None:
         finally:
             process.terminate()
     if os.name == "posix":
-        assert process.returncode == 0, f"the broker ended with status {process.returncode}"
+        assert process.returncode == 0, f"the broker exited with status {process.returncode}"
 
 
 def round_trip(bootstrap: str) -> bytes | None:
-    """Produce a record, and return the value of the record that is fetched."""
+    """Produce a record, fetch it, and return its value."""
     from confluent_kafka import Consumer, Producer, TopicPartition
 
     producer = Producer({"bootstrap.servers": bootstrap})

@@ -41,7 +41,7 @@ class Snippet(NamedTuple):
 
     @property
     def included(self) -> str:
-        """The path of the file that the snippet consists of (`--8<-- "examples/..."`), or an empty string."""
+        """The path of the file that the snippet includes (`--8<-- "examples/..."`), or an empty string."""
         found = re.fullmatch(r'--8<-- "(.+)"\n', self.text)
         return found[1] if found else ""
 

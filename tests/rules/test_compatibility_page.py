@@ -1,4 +1,4 @@
-"""docs/compatibility.md lists the releases that can be emulated, and the APIs that are served or not."""
+"""docs/compatibility.md lists the releases that can be emulated, and the APIs that are supported or not."""
 
 from kafkalet.broker.apis import SERVED
 from kafkalet.protocol.api import Api
@@ -10,35 +10,35 @@ PER_LINE = 9
 
 
 def releases() -> str:
-    """The releases, some on each line."""
+    """Return the list of releases as it appears on the page."""
     names = [name for name in RELEASES if name != "newest"]
     return "\n".join("  ".join(names[at : at + PER_LINE]) for at in range(0, len(names), PER_LINE))
 
 
 def versions(api: Api) -> str:
-    """The versions with the release `newest`: `0-5`, or `0` for a single one."""
+    """Return the versions of an API in release `newest`, for example `0-5`, or `0` for a single one."""
     first, _, last = str(api.versions).partition("-")
     return first if first == last else f"{first}-{last}"
 
 
 def served() -> str:
-    """The table of APIs, by Kafka's names."""
+    """Return the table of supported APIs."""
     rows = [f"| {api.title} | {int(api)} | {versions(api)} |" for api in sorted(SERVED, key=lambda api: api.title)]
     return "\n".join(["| API | key | versions |", "| --- | ---: | --- |", *rows])
 
 
 def not_served() -> str:
-    """The other APIs that clients use."""
+    """Return the list of other APIs that clients use."""
     return ", ".join(sorted(api.title for api in Api if api.client_facing and api not in SERVED)) + "."
 
 
-def test_page_lists_the_releases() -> None:
+def test_page_lists_releases() -> None:
     assert f"\n{releases()}\n" in PAGE
 
 
-def test_page_lists_the_served_apis() -> None:
+def test_page_lists_supported_apis() -> None:
     assert f"\n{served()}\n" in PAGE
 
 
-def test_page_lists_the_apis_that_are_not_served() -> None:
+def test_page_lists_unsupported_apis() -> None:
     assert f"\n{not_served()}\n" in PAGE

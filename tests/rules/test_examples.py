@@ -101,7 +101,7 @@ def test_entrypoint_writes_ready_line_to_stdout_and_ready_file(tmp_path: Path) -
     kafkalet.write_text('#!/bin/sh\necho "$$" "$@"\n')
     kafkalet.chmod(0o755)
     ready = tmp_path / "ready"
-    ready.write_text("of an earlier start")
+    ready.write_text("from an earlier start")
     command = [part.replace("/tmp/ready", str(ready)) for part in json.loads(entry)]
     environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "KAFKALET_ADVERTISE": "host:1"}
     with subprocess.Popen([*command, "--topic", "a b"], stdout=subprocess.PIPE, text=True, env=environment) as process:

@@ -1,6 +1,6 @@
-"""Links in README and docs lead to files and headings that exist, and the site has every page.
+"""Links in README and docs lead to existing files and headings, and the site navigation lists every page.
 
-`make docs` checks the links between pages of the site as well; it does not know README, and not every run has MkDocs.
+`make docs` also checks links between pages of the site, but it does not check README, and requires MkDocs.
 """
 
 import re
@@ -14,23 +14,23 @@ from .snippets import DOCUMENTS
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 GENERATED = {ROOT / "docs" / "api.md", ROOT / "docs" / "changelog.md"}
-"""Pages whose headings are made when the site is built."""
+"""Pages whose headings are generated when the site is built."""
 
 
 def prose(document: Path) -> str:
-    """The text of a document without its code."""
+    """Return the text of a document without code."""
     return re.sub(r"^```.*?^```$|`[^`\n]*`", "", document.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
 def anchors(document: Path) -> set[str]:
-    """The anchors of the headings, as GitHub and MkDocs make them."""
+    """Return the anchors of the headings, as GitHub and MkDocs generate them."""
     text = re.sub(r"^```.*?^```$", "", document.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", re.sub(r"<[^>]*>", "", heading)).lower().replace(" ", "-") for heading in headings}
 
 
 def broken(document: Path) -> list[str]:
-    """The links of a document that lead nowhere."""
+    """Return the broken links of a document."""
     found = []
     for target in re.findall(r"\]\(([^)\s]+)\)", prose(document)):
         if re.match(r"[a-z]+:", target):

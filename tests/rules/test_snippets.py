@@ -120,34 +120,34 @@ def needs(tool: str) -> str:
 
 
 @not_run("sh")
-def test_a_shell_snippet_that_is_not_run_is_at_least_shell(snippet: Snippet) -> None:
+def test_shell_snippet_not_run_has_valid_syntax(snippet: Snippet) -> None:
     succeeded(subprocess.run(["bash", "-n", "-c", snippet.text], capture_output=True, text=True, check=False))
 
 
 @not_run("js")
-def test_node_snippet_is_javascript(snippet: Snippet, tmp_path: Path) -> None:
+def test_node_snippet_has_valid_syntax(snippet: Snippet, tmp_path: Path) -> None:
     (tmp_path / "snippet.mjs").write_text(snippet.text)
     command = [needs("node"), "--check", str(tmp_path / "snippet.mjs")]
     succeeded(subprocess.run(command, capture_output=True, text=True, check=False))
 
 
 @not_run("go")
-def test_go_snippet_is_go(snippet: Snippet, tmp_path: Path) -> None:
+def test_go_snippet_has_valid_syntax(snippet: Snippet, tmp_path: Path) -> None:
     (tmp_path / "snippet.go").write_text(f"package snippet\n\nfunc main() {{\n{snippet.text}\n}}\n")
     command = [needs("gofmt"), "-e", str(tmp_path / "snippet.go")]
     succeeded(subprocess.run(command, capture_output=True, text=True, check=False))
 
 
 @not_run("rust")
-def test_rust_snippet_is_rust(snippet: Snippet, tmp_path: Path) -> None:
+def test_rust_snippet_has_valid_syntax(snippet: Snippet, tmp_path: Path) -> None:
     (tmp_path / "snippet.rs").write_text(f"async fn run() {{\n{snippet.text}\n}}\n")
     command = [needs("rustfmt"), "--edition", "2021", "--emit", "stdout", str(tmp_path / "snippet.rs")]
     succeeded(subprocess.run(command, capture_output=True, text=True, check=False))
 
 
 @not_run("java")
-def test_java_snippet_is_java(snippet: Snippet, tmp_path: Path) -> None:
-    """Its names are unknown here; any other error is one of syntax."""
+def test_java_snippet_has_valid_syntax(snippet: Snippet, tmp_path: Path) -> None:
+    """Names are unresolved here, so the only compiler errors allowed are `cant.resolve`."""
     (tmp_path / "Snippet.java").write_text(f"class Snippet {{ void run() {{\n{snippet.text}\n}} }}\n")
     command = [needs("javac"), "-XDrawDiagnostics", "-d", str(tmp_path), str(tmp_path / "Snippet.java")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -156,9 +156,9 @@ def test_transaction_view_shows_each_state() -> None:
         assert (view.state, view.partitions) == ("CompleteCommit", [])
 
 
-@pytest.mark.parametrize("somebody_else", [True, False])
-def test_view_of_unknown_transactional_id_raises(broker: kafkalet.Broker, somebody_else: bool) -> None:
-    if somebody_else:
+@pytest.mark.parametrize("other_id_exists", [True, False])
+def test_view_of_unknown_transactional_id_raises(broker: kafkalet.Broker, other_id_exists: bool) -> None:
+    if other_id_exists:
         wire = Wire(broker)
         assert Tx(wire, "y").init() == Code.NONE
         wire.close()

@@ -61,7 +61,7 @@ class Restarted:
 
 @pytest.fixture(scope="module", params=["2.8", "3.9", "4.4"])
 def filled(request: pytest.FixtureRequest) -> Iterator[Restarted]:
-    """A restarted broker with records of its own, followed by loads of several shapes."""
+    """A broker restarted on a log that contains its own records, followed by loads of several shapes."""
     from confluent_kafka import Producer
     from confluent_kafka.admin import AdminClient, NewTopic
 

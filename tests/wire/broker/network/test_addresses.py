@@ -13,7 +13,7 @@ from kafkalet.broker.network.router import Router
 from kafkalet.clock import ManualClock
 
 
-class Nobody:
+class StubBroker:
     """A stub of a broker."""
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class Nobody:
 
 @contextmanager
 def listeners(count: int) -> Iterator[list[Listener]]:
-    made = [Listener(Router(Nobody()), ManualClock(), Limits()) for _ in range(count)]
+    made = [Listener(Router(StubBroker()), ManualClock(), Limits()) for _ in range(count)]
     yield made
     for listener in made:
         listener.close()

@@ -35,7 +35,7 @@ def records_of(answer: dict[str, Any]) -> list[int]:
     return [len(partition["records"]) for topic in answer["responses"] for partition in topic["partitions"]]
 
 
-@pytest.mark.parametrize("version", [9, 11], ids=["read in turns", "read at once"])
+@pytest.mark.parametrize("version", [9, 11], ids=["read in turns", "read in one step"])
 def test_fetch_over_quota_gets_empty_response(version: int) -> None:
     with kafkalet.Broker(clock=ManualClock()) as broker:
         connection = set_up(broker, 10_000.0)
