@@ -1,4 +1,4 @@
-"""Addresses of brokers: consecutive or free ports, advertised addresses, and ports kept for stopped brokers."""
+"""Addresses of brokers: consecutive or free ports, advertised addresses, and ports reserved for stopped brokers."""
 
 import socket
 from collections.abc import Iterator
@@ -69,7 +69,7 @@ def test_stopped_broker_gets_its_port_back() -> None:
         assert not addresses.is_reserved(1)
 
 
-def test_release_frees_kept_ports() -> None:
+def test_release_frees_reserved_ports() -> None:
     addresses = Addresses("127.0.0.1", 0)
     with listeners(1) as (listener,):
         port = addresses.take(1, listener, None).port
