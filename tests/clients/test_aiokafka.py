@@ -40,7 +40,7 @@ async def test_sent_record_is_in_the_log(broker: kafkalet.Broker, producer: AIOK
     assert (sent.offset, broker.log("t", 0).high_watermark) == (0, 1)
 
 
-async def test_offsets(broker: kafkalet.Broker, producer: AIOKafkaProducer, consumer: AIOKafkaConsumer) -> None:
+async def test_offsets_are_looked_up(broker: kafkalet.Broker, producer: AIOKafkaProducer, consumer: AIOKafkaConsumer) -> None:
     for time in (1000, 2000):
         await producer.send_and_wait("t", b"v", partition=0, timestamp_ms=time)
     assert await consumer.beginning_offsets([PARTITION, WHOLE]) == {PARTITION: 0, WHOLE: 0}
@@ -94,7 +94,7 @@ async def test_idempotent_producer_under_load_keeps_order(broker: kafkalet.Broke
     assert len({batch.producer_id for batch in broker.log("t", 1).batches}) == 1
 
 
-async def test_two_brokers_and_their_clients_in_one_loop(broker: kafkalet.Broker) -> None:
+async def test_two_brokers_in_one_event_loop_are_independent(broker: kafkalet.Broker) -> None:
     async with (
         kafkalet.Broker(topics=["t"]) as other,
         AIOKafkaProducer(bootstrap_servers=broker.bootstrap_servers) as here,

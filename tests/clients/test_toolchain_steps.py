@@ -94,7 +94,7 @@ def test_java_admin_client(workshop: Workshop, pair: kafkalet.Cluster, prefix: s
 
 
 @pytest.mark.parametrize("release", ["3.9.2", "4.3.1"])
-def test_kafka_streams_count_words(
+def test_kafka_streams_counts_words(
     workshop: Workshop, release: str, broker: kafkalet.Broker, prefix: str, tmp_path: Path
 ) -> None:
     java = workshop.java("WordCount", release, library="kafka-streams", path="streams since3")
@@ -102,14 +102,14 @@ def test_kafka_streams_count_words(
 
 
 @pytest.mark.parametrize("program", ["franz", "sarama"])
-def test_go(workshop: Workshop, program: str, broker: kafkalet.Broker, prefix: str) -> None:
+def test_go_clients(workshop: Workshop, program: str, broker: kafkalet.Broker, prefix: str) -> None:
     assert steps(*workshop.go(program), broker.bootstrap_servers, prefix) == named(STEPS)
 
 
-def test_kafkajs(workshop: Workshop, broker: kafkalet.Broker, prefix: str) -> None:
+def test_kafkajs_client(workshop: Workshop, broker: kafkalet.Broker, prefix: str) -> None:
     assert steps(*workshop.node("steps.js"), broker.bootstrap_servers, prefix) == named(STEPS)
 
 
-def test_kcat(workshop: Workshop, broker: kafkalet.Broker, prefix: str) -> None:
+def test_kcat_client(workshop: Workshop, broker: kafkalet.Broker, prefix: str) -> None:
     broker.create_topic(prefix, 3)
     assert steps(*workshop.kcat("steps.sh"), broker.bootstrap_servers, prefix) == named(KCAT_STEPS)

@@ -64,16 +64,16 @@ def test_java_kafka_clients(workshop: Workshop, release: str, broker: kafkalet.B
         assert report(*java, broker.bootstrap_servers, topic) == REPORT
 
 
-def test_franz_go(workshop: Workshop, broker: kafkalet.Broker, topic: str) -> None:
+def test_franz_go_client(workshop: Workshop, broker: kafkalet.Broker, topic: str) -> None:
     assert report(*workshop.go("roundtrip"), broker.bootstrap_servers, topic) == REPORT
 
 
-def test_kafkajs(workshop: Workshop, broker: kafkalet.Broker, topic: str) -> None:
+def test_kafkajs_client(workshop: Workshop, broker: kafkalet.Broker, topic: str) -> None:
     told = report(*workshop.node("roundtrip.js"), broker.bootstrap_servers, topic)
     assert told == {**REPORT, "found": 2}  # kafkajs does not return the timestamp
 
 
-def test_kcat(workshop: Workshop, broker: kafkalet.Broker, topic: str) -> None:
+def test_kcat_client(workshop: Workshop, broker: kafkalet.Broker, topic: str) -> None:
     told = report(*workshop.kcat("roundtrip.sh"), broker.bootstrap_servers, topic)
     assert (told["beginning"], told["end"], told["out_of_range"]) == (0, 5, True)
     assert (told["found"], told["none"]) == (0, -1)

@@ -168,7 +168,7 @@ def steps(snippet: Snippet) -> list[str]:
 
 
 @of("yaml")
-def test_steps_of_a_recipe_are_shell(snippet: Snippet) -> None:
+def test_recipe_steps_have_valid_shell_syntax(snippet: Snippet) -> None:
     assert "\t" not in snippet.text
     commands = steps(snippet)
     assert commands

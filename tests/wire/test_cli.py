@@ -96,7 +96,7 @@ def test_invalid_option_is_named_with_what_is_allowed(arguments: list[str], mess
         ("localhost:0", ("localhost", 0)),
     ],
 )
-def test_addresses(text: str, address: tuple[str, int]) -> None:
+def test_address_is_parsed(text: str, address: tuple[str, int]) -> None:
     assert parse_address("--listen", text) == address
 
 
@@ -117,7 +117,7 @@ def test_addresses(text: str, address: tuple[str, int]) -> None:
         ),
     ],
 )
-def test_topics(text: str, topic: NewTopic) -> None:
+def test_topic_option_is_parsed(text: str, topic: NewTopic) -> None:
     assert parse_topic(text) == topic
 
 

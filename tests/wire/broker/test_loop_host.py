@@ -81,7 +81,7 @@ def test_stopping_closes_client_connections(tidy: Callable[[], None]) -> None:
     tidy()
 
 
-def test_many_brokers_in_one_process(tidy: Callable[[], None]) -> None:
+def test_twenty_brokers_run_in_one_process(tidy: Callable[[], None]) -> None:
     brokers = [kafkalet.Broker(topics=["t"]) for _ in range(20)]
     for broker in brokers:
         broker.__enter__()
