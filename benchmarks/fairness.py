@@ -248,7 +248,7 @@ SCENARIOS: dict[str, Callable[[Address], Load]] = {
 }
 
 
-def put_on(load: Load, address: Address, started: Any) -> None:
+def apply_load(load: Load, address: Address, started: Any) -> None:
     """Send all requests without waiting for responses, then read the responses. Runs in a separate process."""
     waiting = selectors.DefaultSelector()
     for content, answers in load.connections:
@@ -314,7 +314,7 @@ def measure(scenario: Callable[[Address], Load], address: Address) -> tuple[floa
     load = scenario(address)
     processes = multiprocessing.get_context("spawn")
     started = processes.Event()
-    process = processes.Process(target=put_on, args=(load, address, started))
+    process = processes.Process(target=apply_load, args=(load, address, started))
     process.start()
     started.wait()
     began_s = time.perf_counter()

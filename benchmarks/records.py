@@ -69,7 +69,7 @@ def builder(kind: type, records: list[Record]) -> Callable[[], object]:
     return build
 
 
-def others() -> dict[str, tuple[type, type]]:
+def client_libraries() -> dict[str, tuple[type, type]]:
     """Return the batch readers and builders of the installed client libraries, by name."""
     found: dict[str, tuple[type, type]] = {}
     with warnings.catch_warnings():
@@ -108,7 +108,7 @@ def measure_records(seconds: float) -> list[dict[str, Any]]:
             "decode": ns(lambda data=data: Batch(data).records()),
             "encode": ns(lambda records=records: encode_records(records, 0, NOW)),
         }
-        for other, (reader, writer) in others().items():
+        for other, (reader, writer) in client_libraries().items():
             row[f"{other} decode"] = ns(aiokafka_decode(data, reader))
             row[f"{other} encode"] = ns(builder(writer, records))
         rows.append(row)

@@ -52,51 +52,51 @@ def rates(records: int, size: int, figure: reading.Figure | loading.Figure) -> t
     return f"{figure.seconds:,.1f}", *speeds, f"{figure.cpu_s:,.1f}", f"{figure.worker_mib:,.0f}"
 
 
-def read(spark: SparkSession, root: Path, told: argparse.Namespace) -> None:
-    for value_bytes in told.value_bytes:
+def read(spark: SparkSession, root: Path, options: argparse.Namespace) -> None:
+    for value_bytes in options.value_bytes:
         directory = root / f"log-{value_bytes}"
         begun = time.perf_counter()
-        log = reading.made(spark, directory, told.size, value_bytes, batchSize=told.batch_bytes)
+        log = reading.generated(spark, directory, options.size, value_bytes, batchSize=options.batch_bytes)
         seconds = time.perf_counter() - begun
         title = f"reading {log.records:,} records of {value_bytes} bytes, {log.size / 2**30:.2f} GiB"
-        print(f"\n{title} (made in {seconds:.0f} s)")
+        print(f"\n{title} (generated in {seconds:.0f} s)")
         with ExitStack() as stack:
-            frames = reading.readers(spark, log, stack, alone=told.alone)
+            frames = reading.readers(spark, log, stack, alone=options.alone)
             for query in reading.QUERIES:
                 head(query, *COLUMNS)
-                for figure in reading.measured(log, frames, query, told.runs):
+                for figure in reading.measured(log, frames, query, options.runs):
                     show(figure.reader, *rates(log.records, log.size, figure))
         shutil.rmtree(directory)
 
 
-def write(spark: SparkSession, root: Path, told: argparse.Namespace) -> None:
-    for value_bytes in told.value_bytes:
-        bench = loading.Bench(spark, root, told.size, value_bytes)
+def write(spark: SparkSession, root: Path, options: argparse.Namespace) -> None:
+    for value_bytes in options.value_bytes:
+        bench = loading.Bench(spark, root, options.size, value_bytes)
         head(f"loading {bench.records:,} records of {value_bytes} bytes", *COLUMNS)
-        for figure in bench.measured(told.runs, alone=told.alone):
+        for figure in bench.measured(options.runs, alone=options.alone):
             size = bench.records * (value_bytes + loading.generate.KEY_BYTES)
             show(figure.writer, *rates(bench.records, size, figure))
         shutil.rmtree(root / f"rows-{value_bytes}.parquet")
 
 
-def weigh(spark: SparkSession, root: Path, told: argparse.Namespace) -> None:
-    size = min(told.size, reading.MOST_WEIGHED_BYTES)
+def measure_memory(spark: SparkSession, root: Path, options: argparse.Namespace) -> None:
+    size = min(options.size, reading.MAX_MEMORY_LOG_BYTES)
     head(f"memory of a worker, one partition of {size / 2**30:.2f} GiB", "peak, MiB")
-    for name, mib in reading.bounded(spark, root, told.size):
+    for name, mib in reading.worker_memory(spark, root, options.size):
         show(name, f"{mib:,.0f}")
 
 
-def wanted(told: argparse.Namespace, part: str) -> bool:
-    return not told.parts or part in told.parts
+def wanted(options: argparse.Namespace, part: str) -> bool:
+    return not options.parts or part in options.parts
 
 
-def warm_up(spark: SparkSession, root: Path, told: argparse.Namespace) -> None:
+def warm_up(spark: SparkSession, root: Path, options: argparse.Namespace) -> None:
     """Run each reader and writer on a small log, to warm up the JVM and the Python workers."""
-    if wanted(told, "loading"):
+    if wanted(options, "loading"):
         bench = loading.Bench(spark, root, WARM_BYTES, 100)
         for _ in bench.measured(2, alone=True):
             pass
-    log = reading.made(spark, root / "warm", WARM_BYTES, 100)
+    log = reading.generated(spark, root / "warm", WARM_BYTES, 100)
     with ExitStack() as stack:
         frames = reading.readers(spark, log, stack, alone=True)
         for query in reading.QUERIES:
@@ -116,15 +116,15 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--directory", type=Path, help="parent of the temporary directory for the logs (default: the system's)"
     )
-    told = parser.parse_args(arguments)
-    if unknown := set(told.parts) - set(PARTS):
+    options = parser.parse_args(arguments)
+    if unknown := set(options.parts) - set(PARTS):
         parser.error(f"unknown part: {', '.join(unknown)}; choose from {', '.join(PARTS)}")
-    told.size = int(told.gib * 2**30)
-    return told
+    options.size = int(options.gib * 2**30)
+    return options
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    told = parsed(arguments)
+    options = parsed(arguments)
     if reason := spark_missing():
         print(f"the pipeline is not measured: {reason}", file=sys.stderr)
         return
@@ -133,16 +133,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except connector.Unavailable as unavailable:
         print(f"the pipeline is not measured: {unavailable}", file=sys.stderr)
         return
-    if not told.alone and (lacking := kafka_missing(serving.RELEASE)):
+    if not options.alone and (lacking := kafka_missing(serving.RELEASE)):
         print(f"Apache Kafka is not measured: {lacking}", file=sys.stderr)
-        told.alone = True
+        options.alone = True
     spark = spark_session(MASTER, conf={"spark.jars": jars, "spark.driver.memory": "2g", "spark.log.level": "ERROR"})
-    root = Path(tempfile.mkdtemp(prefix="kafkalet-bench-", dir=told.directory))
+    root = Path(tempfile.mkdtemp(prefix="kafkalet-bench-", dir=options.directory))
     try:
-        warm_up(spark, root, told)
-        for part, run in zip(PARTS, (read, write, weigh), strict=True):
-            if wanted(told, part):
-                run(spark, root, told)
+        warm_up(spark, root, options)
+        for part, run in zip(PARTS, (read, write, measure_memory), strict=True):
+            if wanted(options, part):
+                run(spark, root, options)
     finally:
         spark.stop()
         shutil.rmtree(root)

@@ -65,16 +65,21 @@ def main() -> None:
     parser.add_argument("--segment-bytes", default="1g")
     parser.add_argument("--compression", default="none")
     parser.add_argument("--master", help="Spark master URL (default: all cores of this machine)")
-    told = parser.parse_args()
-    spark = spark_session(told.master)
+    options = parser.parse_args()
+    spark = spark_session(options.master)
     try:
         begun = time.perf_counter()
-        rows = frame(spark, told.records, told.value_bytes, told.partitions)
-        sink = {"batchSize": told.batch_bytes, "segmentBytes": told.segment_bytes, "compression": told.compression}
-        write(rows, told.topic, told.partitions, told.directory, **sink)
+        rows = frame(spark, options.records, options.value_bytes, options.partitions)
+        sink = {
+            "batchSize": options.batch_bytes,
+            "segmentBytes": options.segment_bytes,
+            "compression": options.compression,
+        }
+        write(rows, options.topic, options.partitions, options.directory, **sink)
         seconds = time.perf_counter() - begun
-        size = size_of(told.directory)
-        print(f"{told.records:,} records, {size / 2**30:.1f} GiB in {seconds:.0f} s: {told.records / seconds:,.0f}/s")
+        size = size_of(options.directory)
+        rate = options.records / seconds
+        print(f"{options.records:,} records, {size / 2**30:.1f} GiB in {seconds:.0f} s: {rate:,.0f}/s")
     finally:
         spark.stop()
 

@@ -24,7 +24,7 @@ TOPIC = "generated"
 PARTITIONS = 4
 LARGER_FETCHES = {"kafka.max.partition.fetch.bytes": str(8 << 20), "kafka.max.poll.records": "10000"}
 """Settings that make the connector faster; the defaults are 1 MiB and 500 records."""
-MOST_WEIGHED_BYTES = 2 << 30
+MAX_MEMORY_LOG_BYTES = 2 << 30
 
 
 class Figure(NamedTuple):
@@ -36,17 +36,20 @@ class Figure(NamedTuple):
     worker_mib: float
 
 
-def added(rows: DataFrame) -> tuple[int, int]:
+def count_and_size(rows: DataFrame) -> tuple[int, int]:
     """Return the number of rows and the total size of their values in bytes."""
     [row] = rows.selectExpr("count(*) AS count", "sum(length(value)) AS bytes").collect()
     return row["count"], row["bytes"]
 
 
-def drained(rows: DataFrame) -> None:
+def write_to_noop(rows: DataFrame) -> None:
     rows.write.format("noop").mode("overwrite").save()
 
 
-QUERIES: Mapping[str, Callable[[DataFrame], object]] = {"count, sum(length(value))": added, "all rows to noop": drained}
+QUERIES: Mapping[str, Callable[[DataFrame], object]] = {
+    "count, sum(length(value))": count_and_size,
+    "all rows to noop": write_to_noop,
+}
 
 
 class Log(NamedTuple):
@@ -58,7 +61,7 @@ class Log(NamedTuple):
     size: int
 
 
-def made(
+def generated(
     spark: SparkSession, directory: Path, size: int, value_bytes: int, partitions: int = PARTITIONS, **options: object
 ) -> Log:
     """Generate a log of about `size` bytes."""
@@ -110,14 +113,14 @@ def measured(log: Log, frames: Mapping[str, DataFrame], query: str, runs: int) -
         yield Figure(name, median(took), median(cpu), max(peaks))
 
 
-def bounded(spark: SparkSession, root: Path, size: int) -> Iterator[tuple[str, float]]:
+def worker_memory(spark: SparkSession, root: Path, size: int) -> Iterator[tuple[str, float]]:
     """Yield the peak memory of a worker that reads a log of one partition, by segment size and task size."""
     for segment, tasks in (("16m", ("16m", "4g")), ("1g", ("16m", "128m", "4g"))):
         directory = root / f"segments-{segment}"
-        made(spark, directory, min(size, MOST_WEIGHED_BYTES), 100, 1, segmentBytes=segment)
+        generated(spark, directory, min(size, MAX_MEMORY_LOG_BYTES), 100, 1, segmentBytes=segment)
         for task in tasks:
             rows = from_directory(spark, directory, maxBytesPerTask=task)
             with Usage() as usage:
-                added(rows)
+                count_and_size(rows)
             yield f"segments of {segment}, tasks of {task}", usage.worker_mib
         shutil.rmtree(directory)

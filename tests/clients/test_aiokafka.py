@@ -40,7 +40,9 @@ async def test_sent_record_is_in_the_log(broker: kafkalet.Broker, producer: AIOK
     assert (sent.offset, broker.log("t", 0).high_watermark) == (0, 1)
 
 
-async def test_offsets_are_looked_up(broker: kafkalet.Broker, producer: AIOKafkaProducer, consumer: AIOKafkaConsumer) -> None:
+async def test_offsets_are_looked_up(
+    broker: kafkalet.Broker, producer: AIOKafkaProducer, consumer: AIOKafkaConsumer
+) -> None:
     for time in (1000, 2000):
         await producer.send_and_wait("t", b"v", partition=0, timestamp_ms=time)
     assert await consumer.beginning_offsets([PARTITION, WHOLE]) == {PARTITION: 0, WHOLE: 0}

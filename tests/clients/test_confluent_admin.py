@@ -126,11 +126,11 @@ def test_members_are_described(client: ConfluentKafka, topic: str, name: str) ->
 def test_unknown_group_is_described_as_deleted_group(admin: AdminClient, name: str) -> None:
     """Since Kafka 4.0 (KIP-1043) the answer is GROUP_ID_NOT_FOUND; before, it was the state Dead."""
     future = admin.describe_consumer_groups([name])[name]
-    refusal = future.exception(PATIENCE_S)
-    if refusal is None:
+    failure = future.exception(PATIENCE_S)
+    if failure is None:
         assert future.result().state == ConsumerGroupState.DEAD
     else:
-        assert refusal.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND
+        assert failure.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND
 
 
 def test_several_groups_are_deleted_in_one_request(client: ConfluentKafka, topic: str, name: str) -> None:
@@ -155,16 +155,16 @@ def test_partitions_are_added(client: ConfluentKafka, topic: str) -> None:
 
 def test_validate_only_creates_no_topic(client: ConfluentKafka, name: str) -> None:
     client.admin.create_topics([NewTopic(name, 1)], validate_only=True)[name].result(PATIENCE_S)
-    with pytest.raises(KafkaException) as refusal:
+    with pytest.raises(KafkaException) as failure:
         client.admin.create_topics([NewTopic(name, 1, config={"no.such": "1"})], validate_only=True)[name].result()
-    assert refusal.value.args[0].code() == KafkaError.INVALID_CONFIG
+    assert failure.value.args[0].code() == KafkaError.INVALID_CONFIG
     assert name not in client.list_topics()
 
 
 def test_existing_topic_cannot_be_created(client: ConfluentKafka, topic: str) -> None:
-    with pytest.raises(KafkaException) as refusal:
+    with pytest.raises(KafkaException) as failure:
         client.admin.create_topics([NewTopic(topic, 1)])[topic].result(PATIENCE_S)
-    assert refusal.value.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS
+    assert failure.value.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS
 
 
 def test_topics_have_ids(admin: AdminClient, topic: str) -> None:

@@ -50,9 +50,9 @@ def test_consumer_looks_up_offset_by_time(consumer: Consumer, filled: str, time:
 
 def test_unknown_topic_has_no_watermarks(kafka: kafkalet.Broker) -> None:
     with contextlib.closing(ConfluentKafka(kafka.bootstrap_servers).consumer()) as consumer:
-        with pytest.raises(KafkaException) as refusal:
+        with pytest.raises(KafkaException) as failure:
             consumer.get_watermark_offsets(TopicPartition("no-such-topic", 0), PATIENCE_S)
-        assert refusal.value.args[0].code() in (KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC)
+        assert failure.value.args[0].code() in (KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC)
     assert "no-such-topic" not in kafka.server.metadata.topics
 
 

@@ -5,7 +5,7 @@ import pytest
 import kafkalet
 from kafkalet.protocol.records.build import build_batch, numbered
 
-from .drivers import Driver, Refused, Row, messages
+from .drivers import BrokerError, Driver, Row, messages
 
 OFFSET_OUT_OF_RANGE = 1
 AUTO_OFFSET_RESET = -140
@@ -67,17 +67,17 @@ def test_consumer_reads_several_partitions(client: Driver, kafka: kafkalet.Broke
 
 def test_fetch_beyond_log_end_is_out_of_range(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
     append(kafka, topic, b"a")
-    with pytest.raises(Refused) as refusal:
+    with pytest.raises(BrokerError) as failure:
         client.read(topic, {0: 99}, 1)
-    assert refusal.value.code in (OFFSET_OUT_OF_RANGE, AUTO_OFFSET_RESET)
+    assert failure.value.code in (OFFSET_OUT_OF_RANGE, AUTO_OFFSET_RESET)
 
 
 def test_fetch_below_log_start_is_out_of_range(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
     append(kafka, topic, b"a", b"b")
     kafka.server.call(lambda: kafka.server.leadership.leader_of(topic, 0).delete_records(1))
-    with pytest.raises(Refused) as refusal:
+    with pytest.raises(BrokerError) as failure:
         client.read(topic, {0: 0}, 1)
-    assert refusal.value.code in (OFFSET_OUT_OF_RANGE, AUTO_OFFSET_RESET)
+    assert failure.value.code in (OFFSET_OUT_OF_RANGE, AUTO_OFFSET_RESET)
     assert offsets(client, topic, 1, 1) == [1]
 
 

@@ -15,8 +15,8 @@ import kafkalet
 from kafkalet.broker.cluster.state_topics import partition_of
 from tests.recorded.wire import Closed
 
-from .doomed import SESSION_TIMEOUT_MS
-from .drivers import DRIVERS, AioKafka, ConfluentKafka, Driver, Refused, Row
+from .drivers import DRIVERS, AioKafka, BrokerError, ConfluentKafka, Driver, Row
+from .killed_member import SESSION_TIMEOUT_MS
 from .raw import RawMember, committed, form_group, rebalance
 from .test_confluent_groups import CONSUMER
 from .test_steps import FENCED, values
@@ -96,14 +96,15 @@ def stop_transaction_coordinator(cluster: kafkalet.Cluster, transactional_id: st
 # Members that vanish
 
 
-@pytest.mark.parametrize("doomed", [*sorted(DRIVERS), "confluent-kafka/consumer"])
-def test_partitions_of_killed_client_are_reassigned(doomed: str, bootstrap: str, topic: str, name: str) -> None:
+@pytest.mark.parametrize("client_name", [*sorted(DRIVERS), "confluent-kafka/consumer"])
+def test_partitions_of_killed_client_are_reassigned(client_name: str, bootstrap: str, topic: str, name: str) -> None:
     client = ConfluentKafka(bootstrap)
-    settings = CONSUMER if doomed.endswith("/consumer") else {"partition_assignment_strategy": "roundrobin,range"}
+    settings = CONSUMER if client_name.endswith("/consumer") else {"partition_assignment_strategy": "roundrobin,range"}
     with contextlib.closing(client):
         survivor = client.member(name, topic, **settings)
         until(shared(survivor), survivor)
-        command = [sys.executable, "-W", "ignore", "-m", "tests.clients.doomed", doomed, bootstrap, name, topic]
+        command = [sys.executable, "-W", "ignore", "-m", "tests.clients.killed_member"]
+        command += [client_name, bootstrap, name, topic]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             try:
                 until(lambda: 0 < len(survivor.assignment()) < 3, survivor)
@@ -201,9 +202,9 @@ def test_new_coordinator_fences_older_producer(
     newer.begin()
     newer.send(topic, 0, [Row(2, b"of the newer")])
     newer.commit()
-    with pytest.raises(Refused) as refusal:
+    with pytest.raises(BrokerError) as failure:
         older.commit()
-    assert refusal.value.code in FENCED
+    assert failure.value.code in FENCED
     assert values(client.read(topic, {0: 0}, 1, "read_committed")) == [b"of the newer"]
 
 
@@ -237,7 +238,7 @@ def test_committed_offsets_survive_stop_of_the_coordinator(
 
 
 @pytest.fixture
-def held(cluster: kafkalet.Cluster, bootstrap: str, topic: str, name: str) -> Iterator[RawMember]:
+def pending_commit(cluster: kafkalet.Cluster, bootstrap: str, topic: str, name: str) -> Iterator[RawMember]:
     """A member whose last commit waits for followers that do not replicate."""
     with form_group(bootstrap, name, topic, 1) as [member]:
         assert member.commit({0: 1}) == {0}
@@ -253,23 +254,23 @@ def held(cluster: kafkalet.Cluster, bootstrap: str, topic: str, name: str) -> It
 
 
 def test_commit_is_acknowledged_when_every_replica_has_it(
-    cluster: kafkalet.Cluster, bootstrap: str, held: RawMember
+    cluster: kafkalet.Cluster, bootstrap: str, pending_commit: RawMember
 ) -> None:
-    assert committed(bootstrap, held.group, held.topic) == {0: 1}
-    for node_id in {1, 2, 3} - {coordinator_of(cluster, "__consumer_offsets", held.group)}:
+    assert committed(bootstrap, pending_commit.group, pending_commit.topic) == {0: 1}
+    for node_id in {1, 2, 3} - {coordinator_of(cluster, "__consumer_offsets", pending_commit.group)}:
         cluster.release_replication(node_id, "__consumer_offsets")
-    assert held.was_committed() == {0}
-    stop_group_coordinator(cluster, held.group)
-    assert committed(cluster.bootstrap_servers, held.group, held.topic) == {0: 2}
+    assert pending_commit.was_committed() == {0}
+    stop_group_coordinator(cluster, pending_commit.group)
+    assert committed(cluster.bootstrap_servers, pending_commit.group, pending_commit.topic) == {0: 2}
 
 
 def test_unreplicated_commit_is_lost_with_coordinator_but_never_acknowledged(
-    cluster: kafkalet.Cluster, bootstrap: str, held: RawMember
+    cluster: kafkalet.Cluster, bootstrap: str, pending_commit: RawMember
 ) -> None:
-    stop_group_coordinator(cluster, held.group)
+    stop_group_coordinator(cluster, pending_commit.group)
     with pytest.raises(Closed):
-        held.was_committed()
-    assert committed(cluster.bootstrap_servers, held.group, held.topic) == {0: 1}
+        pending_commit.was_committed()
+    assert committed(cluster.bootstrap_servers, pending_commit.group, pending_commit.topic) == {0: 1}
 
 
 def test_transactional_offsets_survive_restart_of_both_coordinators(
@@ -311,9 +312,9 @@ def test_transaction_is_aborted_after_its_timeout(client: Driver, topic: str, na
     producer.begin()
     producer.send(topic, 0, [Row(1, b"too late")])
     until(lambda: client.end_offsets(topic, [0], "read_committed") == [2])
-    with pytest.raises(Refused) as refusal:
+    with pytest.raises(BrokerError) as failure:
         producer.commit()
-    assert refusal.value.code in FENCED
+    assert failure.value.code in FENCED
 
 
 # Large groups

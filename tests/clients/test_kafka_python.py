@@ -8,7 +8,7 @@ import pytest
 import kafkalet
 from kafkalet.protocol.records.build import build_batch, numbered
 
-from .drivers import Found, KafkaPython, Refused, Row, messages
+from .drivers import BrokerError, Found, KafkaPython, Row, messages
 from .drivers import kafka as kafka_python
 from .waiting import take
 
@@ -53,7 +53,7 @@ def test_lookup_by_time_is_supported_since_0_10_1(
     if version >= (0, 10, 1):
         assert old_client.offsets_for_times(topic, {0: 1001}) == {0: Found(1, 2000)}
     else:
-        with pytest.raises(Refused, match="IncompatibleBrokerVersion"):  # the client rejects the call itself
+        with pytest.raises(BrokerError, match="IncompatibleBrokerVersion"):  # the client rejects the call itself
             old_client.offsets_for_times(topic, {0: 1001})
 
 

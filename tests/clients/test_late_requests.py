@@ -48,16 +48,16 @@ def topic(bootstrap: str, name: str) -> str:
 
 
 @pytest.fixture
-def two(bootstrap: str, topic: str, name: str) -> Iterator[list[RawMember]]:
+def leader_and_follower(bootstrap: str, topic: str, name: str) -> Iterator[list[RawMember]]:
     """The leader and a follower of a stable group."""
     with form_group(bootstrap, name, topic, 2) as members:
         yield members
 
 
-def test_requests_of_older_generation_are_rejected(two: list[RawMember], bootstrap: str) -> None:
-    leader, follower = two
+def test_requests_of_older_generation_are_rejected(leader_and_follower: list[RawMember], bootstrap: str) -> None:
+    leader, follower = leader_and_follower
     older = leader.generation
-    rebalance(two)
+    rebalance(leader_and_follower)
     assert leader.generation == follower.generation > older
     assert follower.heartbeat(generation_id=older) == ILLEGAL_GENERATION
     assert follower.commit({0: 1}, generation_id_or_member_epoch=older) == {ILLEGAL_GENERATION}
@@ -67,8 +67,8 @@ def test_requests_of_older_generation_are_rejected(two: list[RawMember], bootstr
     assert follower.heartbeat() == NONE, "the member is still in the group"
 
 
-def test_commit_during_rebalance_is_rejected_once_the_member_has_rejoined(two: list[RawMember]) -> None:
-    leader, follower = two
+def test_commit_during_rebalance_is_rejected_once_the_member_has_rejoined(leader_and_follower: list[RawMember]) -> None:
+    leader, follower = leader_and_follower
     leader.send_join()
     until(lambda: follower.heartbeat() == REBALANCE_IN_PROGRESS)
     assert follower.commit({0: 1}) == {NONE}, "members may commit before they rejoin"
@@ -77,15 +77,15 @@ def test_commit_during_rebalance_is_rejected_once_the_member_has_rejoined(two: l
     assert follower.commit({0: 2}) == {REBALANCE_IN_PROGRESS}, "it has joined but has no assignment yet"
 
 
-def test_member_that_leaves_twice_is_unknown(two: list[RawMember]) -> None:
-    _, follower = two
+def test_member_that_leaves_twice_is_unknown(leader_and_follower: list[RawMember]) -> None:
+    _, follower = leader_and_follower
     assert follower.leave() == NONE
     assert follower.leave() == UNKNOWN_MEMBER_ID
     assert follower.heartbeat() == UNKNOWN_MEMBER_ID
 
 
-def test_second_sync_of_a_member_gets_the_same_assignment(two: list[RawMember]) -> None:
-    _, follower = two
+def test_second_sync_of_a_member_gets_the_same_assignment(leader_and_follower: list[RawMember]) -> None:
+    _, follower = leader_and_follower
     follower.send_sync()
     first = follower.synced()
     follower.send_sync()
@@ -93,25 +93,25 @@ def test_second_sync_of_a_member_gets_the_same_assignment(two: list[RawMember]) 
     assert first["error_code"] == NONE
 
 
-def test_rejoining_follower_causes_no_rebalance(two: list[RawMember]) -> None:
+def test_rejoining_follower_causes_no_rebalance(leader_and_follower: list[RawMember]) -> None:
     """The member may have missed the answer to its first request."""
-    leader, follower = two
+    leader, follower = leader_and_follower
     before = follower.generation
     follower.send_join()
     assert follower.joined()["generation_id"] == before
     assert leader.heartbeat() == NONE
 
 
-def test_rejoining_leader_causes_rebalance(two: list[RawMember]) -> None:
-    leader, follower = two
+def test_rejoining_leader_causes_rebalance(leader_and_follower: list[RawMember]) -> None:
+    leader, follower = leader_and_follower
     leader.send_join()
     until(lambda: follower.heartbeat() == REBALANCE_IN_PROGRESS)
     follower.send_join()
     assert leader.joined()["generation_id"] == follower.joined()["generation_id"]
 
 
-def test_repeated_offset_commit_succeeds(two: list[RawMember], bootstrap: str) -> None:
-    _, follower = two
+def test_repeated_offset_commit_succeeds(leader_and_follower: list[RawMember], bootstrap: str) -> None:
+    _, follower = leader_and_follower
     assert follower.commit({0: 5}) == follower.commit({0: 5}) == {NONE}
     assert committed(bootstrap, follower.group, follower.topic) == {0: 5}
 

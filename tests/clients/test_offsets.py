@@ -12,7 +12,7 @@ from kafkalet.clock import ManualClock
 from kafkalet.protocol.records.build import build_batch, build_message_set, numbered
 from tests.recorded.wire import Connection
 
-from .drivers import ConfluentKafka, Driver, Found, Refused, Row
+from .drivers import BrokerError, ConfluentKafka, Driver, Found, Row
 
 HOUR = 3_600_000
 UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
@@ -114,7 +114,7 @@ def test_deleted_records_are_not_found(client: Driver, kafka: kafkalet.Broker, t
 # By time, LogAppendTime
 
 
-class Appending:
+class LogAppendTimeBroker:
     """A broker on a manual clock, with a topic that uses LogAppendTime."""
 
     def __init__(self, kafka: kafkalet.Broker, clock: ManualClock) -> None:
@@ -128,18 +128,20 @@ class Appending:
 
 
 @pytest.fixture
-def appending() -> Iterator[Appending]:
+def stamping() -> Iterator[LogAppendTimeBroker]:
     clock = ManualClock()
     topic = kafkalet.NewTopic("stamped", 1, {"message.timestamp.type": "LogAppendTime"})
     with kafkalet.Broker(topics=[topic], clock=clock) as kafka:
-        yield Appending(kafka, clock)
+        yield LogAppendTimeBroker(kafka, clock)
 
 
-def test_log_append_time_finds_the_first_record_of_an_append(driver_type: type[Driver], appending: Appending) -> None:
-    client = driver_type(appending.kafka.bootstrap_servers)
-    first = appending.later(HOUR)
+def test_log_append_time_finds_the_first_record_of_an_append(
+    driver_type: type[Driver], stamping: LogAppendTimeBroker
+) -> None:
+    client = driver_type(stamping.kafka.bootstrap_servers)
+    first = stamping.later(HOUR)
     client.produce("stamped", 0, [Row(5, b"a"), Row(6, b"b")], linger_ms=50)
-    second = appending.later(HOUR)
+    second = stamping.later(HOUR)
     client.produce("stamped", 0, [Row(7, b"c")])
     assert client.offsets_for_times("stamped", {0: 5}) == {0: Found(0, first)}
     assert client.offsets_for_times("stamped", {0: first}) == {0: Found(0, first)}
@@ -148,9 +150,9 @@ def test_log_append_time_finds_the_first_record_of_an_append(driver_type: type[D
     client.close()
 
 
-def test_consumers_see_log_append_time(driver_type: type[Driver], appending: Appending) -> None:
-    client = driver_type(appending.kafka.bootstrap_servers)
-    now = appending.later(HOUR)
+def test_consumers_see_log_append_time(driver_type: type[Driver], stamping: LogAppendTimeBroker) -> None:
+    client = driver_type(stamping.kafka.bootstrap_servers)
+    now = stamping.later(HOUR)
     client.produce("stamped", 0, [Row(5, b"a"), Row(6, b"b")])
     found = client.read("stamped", {0: 0}, 2)
     assert [(message.timestamp, message.timestamp_type) for _, message in found] == [(now, 1), (now, 1)]
@@ -199,9 +201,9 @@ def test_lookup_by_time_is_unsupported_in_format_before_0_10(
 ) -> None:
     """As in Java, consumers return "not found" and log the reason at debug level; the admin client raises the error."""
     if isinstance(old_client, ConfluentKafka):
-        with pytest.raises(Refused) as refusal:
+        with pytest.raises(BrokerError) as failure:
             old_client.offsets_for_times(topic, {0: 1500})
-        assert refusal.value.code == UNSUPPORTED_FOR_MESSAGE_FORMAT
+        assert failure.value.code == UNSUPPORTED_FOR_MESSAGE_FORMAT
     else:
         caplog.set_level(logging.DEBUG)
         assert old_client.offsets_for_times(topic, {0: 1500}) == {0: None}

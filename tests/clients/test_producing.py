@@ -5,7 +5,7 @@ import pytest
 import kafkalet
 from kafkalet.protocol.records.codecs import Codec
 
-from .drivers import ConfluentKafka, Driver, Message, Refused, Row, messages
+from .drivers import BrokerError, ConfluentKafka, Driver, Message, Row, messages
 
 MESSAGE_TOO_LARGE = 10
 CODECS = ["gzip", "snappy", "lz4", "zstd"]
@@ -81,7 +81,7 @@ def test_five_thousand_records_are_produced_and_consumed_in_order(client: Driver
     assert [message.value for message in messages(client.read(topic, {0: 0}, 5000))] == [row.value for row in rows]
 
 
-def big_requests(client: Driver) -> dict[str, int]:
+def large_message_setting(client: Driver) -> dict[str, int]:
     """Return the setting that allows a producer to send messages larger than 1 MB."""
     name = "message_max_bytes" if type(client) is ConfluentKafka else "max_request_size"
     return {name: 16 << 20}
@@ -90,16 +90,16 @@ def big_requests(client: Driver) -> dict[str, int]:
 def test_message_larger_than_fetch_size_is_returned_whole(client: Driver, topic: str) -> None:
     """The value exceeds the consumers' fetch size: the first batch of a response is returned whole (KIP-74)."""
     value = bytes(range(256)) * (BIG // 256)
-    client.produce(topic, 0, [Row(1, value)], **big_requests(client))
+    client.produce(topic, 0, [Row(1, value)], **large_message_setting(client))
     assert [message.value for message in messages(client.read(topic, {0: 0}, 1))] == [value]
 
 
 def test_message_over_size_limit_is_rejected(client: Driver, kafka: kafkalet.Broker) -> None:
     topic = f"{type(client).__name__}-small"
     kafka.create_topic(topic, 1, config={"max.message.bytes": "1000"})
-    with pytest.raises(Refused) as refusal:
+    with pytest.raises(BrokerError) as failure:
         client.produce(topic, 0, [Row(1, b"x" * 2000)])
-    assert refusal.value.code == MESSAGE_TOO_LARGE
+    assert failure.value.code == MESSAGE_TOO_LARGE
     assert client.produce(topic, 0, [Row(1, b"x" * 500)]) == [0]
 
 

@@ -8,7 +8,7 @@ import aiokafka
 import aiokafka.admin
 import pytest
 
-from .drivers import AioKafka, KafkaPython, Refused, Row, kafka
+from .drivers import AioKafka, BrokerError, KafkaPython, Row, kafka
 from .waiting import shared, take, until
 
 errors = kafka.errors
@@ -239,6 +239,6 @@ def test_aiokafka_adds_partitions(aio: AioKafka, topic: str) -> None:
 
 
 def test_aiokafka_cannot_reduce_partitions(aio: AioKafka, topic: str) -> None:
-    with pytest.raises(Refused) as refusal:
+    with pytest.raises(BrokerError) as failure:
         aio._run(aio.admin.create_partitions({topic: aiokafka.admin.NewPartitions(2)}))
-    assert refusal.value.code == 37  # INVALID_PARTITIONS
+    assert failure.value.code == 37  # INVALID_PARTITIONS

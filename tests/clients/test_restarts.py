@@ -10,14 +10,14 @@ import pytest
 
 import kafkalet
 
-from .drivers import ConfluentKafka, Driver, Refused, Row
+from .drivers import BrokerError, ConfluentKafka, Driver, Row
 from .test_steps import FENCED, values
 from .waiting import shared, take, until
 
 _numbers = itertools.count()
 
 
-class Restarted:
+class RestartableBroker:
     """A broker on a fixed port with a data directory, so that it can be restarted."""
 
     def __init__(self, directory: Path) -> None:
@@ -42,87 +42,87 @@ class Restarted:
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Iterator[Restarted]:
-    running = Restarted(tmp_path)
+def restartable(tmp_path: Path) -> Iterator[RestartableBroker]:
+    running = RestartableBroker(tmp_path)
     running.broker.create_topic("t", partitions=3)
     yield running
     running.stop()
 
 
 @pytest.fixture
-def client(driver_type: type[Driver], kept: Restarted) -> Iterator[Driver]:
-    driver = driver_type(kept.servers)
+def client(driver_type: type[Driver], restartable: RestartableBroker) -> Iterator[Driver]:
+    driver = driver_type(restartable.servers)
     yield driver
     driver.close()
 
 
-def test_group_resumes_after_restart(client: Driver, kept: Restarted) -> None:
+def test_group_resumes_after_restart(client: Driver, restartable: RestartableBroker) -> None:
     client.produce("t", 0, [Row(n, b"%d" % n) for n in range(5)])
     member = client.member("g", "t")
     take(member, 5)
     member.commit({0: 3})
-    kept.restart()
+    restartable.restart()
     client.produce("t", 1, [Row(1, b"new")])
     assert values(take(member, 1)) == [b"new"], "the member rejoined and resumed at its position"
     member.commit()
     assert client.committed("g", "t").items() >= {0: 5, 1: 1}.items()
 
 
-def test_committed_offsets_survive_restart(client: Driver, kept: Restarted) -> None:
+def test_committed_offsets_survive_restart(client: Driver, restartable: RestartableBroker) -> None:
     client.produce("t", 0, [Row(n, b"%d" % n) for n in range(5)])
     member = client.member("g", "t")
     take(member, 5)
     member.commit({0: 3})
     member.close()
-    kept.restart()
+    restartable.restart()
     assert client.committed("g", "t") == {0: 3}
     assert client.describe_group("g").state == "Empty"
 
 
-def test_open_transaction_continues_after_restart(client: Driver, kept: Restarted) -> None:
+def test_open_transaction_continues_after_restart(client: Driver, restartable: RestartableBroker) -> None:
     producer = client.transactional("x")
     producer.begin()
     producer.send("t", 0, [Row(1, b"before")])
-    kept.restart()
+    restartable.restart()
     assert client.end_offsets("t", [0], "read_committed") == [0]
     producer.send("t", 0, [Row(2, b"after")])
     producer.commit()
     assert values(client.read("t", {0: 0}, 2, "read_committed")) == [b"before", b"after"]
 
 
-def test_fenced_producer_stays_fenced_after_restart(client: Driver, kept: Restarted) -> None:
+def test_fenced_producer_stays_fenced_after_restart(client: Driver, restartable: RestartableBroker) -> None:
     older = client.transactional("x")
     older.begin()
     older.send("t", 0, [Row(1, b"of the older")])
     client.transactional("x")
-    kept.restart()
-    with pytest.raises(Refused) as refusal:
+    restartable.restart()
+    with pytest.raises(BrokerError) as failure:
         older.commit()
-    assert refusal.value.code in FENCED
+    assert failure.value.code in FENCED
     assert client.end_offsets("t", [0], "read_committed") == [2]
 
 
-def test_open_transaction_times_out_after_restart(client: Driver, kept: Restarted) -> None:
+def test_open_transaction_times_out_after_restart(client: Driver, restartable: RestartableBroker) -> None:
     producer = client.transactional("x", transaction_timeout_ms=1000)
     producer.begin()
     producer.send("t", 0, [Row(1, b"never committed")])
-    kept.restart()
+    restartable.restart()
     until(lambda: client.end_offsets("t", [0], "read_committed") == [2])
 
 
 def test_broker_stops_while_members_wait(driver_type: type[Driver], tmp_path: Path) -> None:
     """Neither pending fetches nor joins delay the broker's stop, and clients can close without it."""
-    kept = Restarted(tmp_path)
-    kept.broker.create_topic("t", partitions=3)
-    client = driver_type(kept.servers)
+    restartable = RestartableBroker(tmp_path)
+    restartable.broker.create_topic("t", partitions=3)
+    client = driver_type(restartable.servers)
     first, second = client.member("g", "t"), client.member("g", "t")
     until(shared(first, second), first, second)
-    kept.stop()
+    restartable.stop()
     client.close()
 
 
-def test_committed_offsets_can_be_read_as_records(kept: Restarted) -> None:
-    client = ConfluentKafka(kept.servers)
+def test_committed_offsets_can_be_read_as_records(restartable: RestartableBroker) -> None:
+    client = ConfluentKafka(restartable.servers)
     with contextlib.closing(client):
         member = client.member("g", "t")
         until(shared(member), member)

@@ -21,7 +21,7 @@ def cluster() -> Iterator[kafkalet.Cluster]:
 
 
 @pytest.fixture
-def wide(cluster: kafkalet.Cluster) -> Iterator[str]:
+def topic(cluster: kafkalet.Cluster) -> Iterator[str]:
     """A topic with three partitions, each led by another broker; all brokers are running."""
     name = f"wide-{next(_numbers)}"
     cluster.create_topic(name, partitions=3, replication_factor=3)
@@ -50,35 +50,35 @@ def leader(cluster: kafkalet.Cluster, topic: str, partition: int) -> int:
     return cluster.server.metadata.topics[topic].partitions[partition].leader
 
 
-def test_client_sends_requests_to_partition_leaders(client: Driver, cluster: kafkalet.Cluster, wide: str) -> None:
-    assert {leader(cluster, wide, index) for index in range(3)} == {1, 2, 3}
+def test_client_sends_requests_to_partition_leaders(client: Driver, cluster: kafkalet.Cluster, topic: str) -> None:
+    assert {leader(cluster, topic, index) for index in range(3)} == {1, 2, 3}
     for index in range(3):
-        client.produce(wide, index, [Row(1000 + index, b"%d" % index)] * (index + 1))
-    assert client.end_offsets(wide, [0, 1, 2]) == [1, 2, 3]
-    found = client.offsets_for_times(wide, {0: 1000, 1: 1001, 2: 1003})
+        client.produce(topic, index, [Row(1000 + index, b"%d" % index)] * (index + 1))
+    assert client.end_offsets(topic, [0, 1, 2]) == [1, 2, 3]
+    found = client.offsets_for_times(topic, {0: 1000, 1: 1001, 2: 1003})
     assert [hit and hit.offset for hit in (found[0], found[1], found[2])] == [0, 0, None]
-    read = client.read(wide, {0: 0, 1: 0, 2: 0}, 6)
+    read = client.read(topic, {0: 0, 1: 0, 2: 0}, 6)
     assert sorted(partition for partition, _ in read) == [0, 1, 1, 2, 2, 2]
 
 
 def test_client_finds_all_brokers_from_one_address(
-    driver_type: type[Driver], cluster: kafkalet.Cluster, wide: str
+    driver_type: type[Driver], cluster: kafkalet.Cluster, topic: str
 ) -> None:
     client = driver_type(cluster.bootstrap_servers.split(",")[2])
     for index in range(3):
-        client.produce(wide, index, [Row(1, b"v")])
-    assert client.end_offsets(wide, [0, 1, 2]) == [1, 1, 1]
+        client.produce(topic, index, [Row(1, b"v")])
+    assert client.end_offsets(topic, [0, 1, 2]) == [1, 1, 1]
     client.close()
 
 
-def test_records_survive_stop_of_their_leader(client: Driver, cluster: kafkalet.Cluster, wide: str) -> None:
-    client.produce(wide, 0, [Row(1, b"a"), Row(2, b"b")])
-    cluster.stop_broker(leader(cluster, wide, 0))
-    assert client.end_offsets(wide, [0]) == [2]
-    assert [message.value for message in messages(client.read(wide, {0: 0}, 2))] == [b"a", b"b"]
+def test_records_survive_stop_of_their_leader(client: Driver, cluster: kafkalet.Cluster, topic: str) -> None:
+    client.produce(topic, 0, [Row(1, b"a"), Row(2, b"b")])
+    cluster.stop_broker(leader(cluster, topic, 0))
+    assert client.end_offsets(topic, [0]) == [2]
+    assert [message.value for message in messages(client.read(topic, {0: 0}, 2))] == [b"a", b"b"]
 
 
-def test_idempotent_producer_continues_when_leader_stops(cluster: kafkalet.Cluster, wide: str) -> None:
+def test_idempotent_producer_continues_when_leader_stops(cluster: kafkalet.Cluster, topic: str) -> None:
     """With idempotence, no record is lost or duplicated."""
     producer = Producer(
         {
@@ -90,27 +90,27 @@ def test_idempotent_producer_continues_when_leader_stops(cluster: kafkalet.Clust
         }
     )
     for number in range(1000):
-        producer.produce(wide, b"%d" % number, partition=1)
+        producer.produce(topic, b"%d" % number, partition=1)
         if number == 500:
             producer.poll(0)
-            cluster.stop_broker(leader(cluster, wide, 1))
+            cluster.stop_broker(leader(cluster, topic, 1))
     assert producer.flush(PATIENCE_S) == 0
-    records = [record.value for batch in cluster.log(wide, 1).batches for record in batch.records()]
+    records = [record.value for batch in cluster.log(topic, 1).batches for record in batch.records()]
     assert records == [b"%d" % number for number in range(1000)]
 
 
-def test_consumer_continues_when_leader_stops(cluster: kafkalet.Cluster, wide: str) -> None:
+def test_consumer_continues_when_leader_stops(cluster: kafkalet.Cluster, topic: str) -> None:
     client = KafkaPython(cluster.bootstrap_servers)
-    client.produce(wide, 2, [Row(1, b"a")])
+    client.produce(topic, 2, [Row(1, b"a")])
     consumer = kafka.KafkaConsumer(
         bootstrap_servers=cluster.bootstrap_servers, enable_auto_commit=False, auto_offset_reset="none"
     )
-    partition = kafka.TopicPartition(wide, 2)
+    partition = kafka.TopicPartition(topic, 2)
     consumer.assign([partition])
     consumer.seek(partition, 0)
     assert [record.value for record in consumer.poll(timeout_ms=10_000)[partition]] == [b"a"]
-    cluster.stop_broker(leader(cluster, wide, 2))
-    client.produce(wide, 2, [Row(2, b"b")])
+    cluster.stop_broker(leader(cluster, topic, 2))
+    client.produce(topic, 2, [Row(2, b"b")])
     found: list[bytes] = []
     while not found:
         found = [record.value for record in consumer.poll(timeout_ms=1000).get(partition, [])]
@@ -119,23 +119,23 @@ def test_consumer_continues_when_leader_stops(cluster: kafkalet.Cluster, wide: s
     client.close()
 
 
-def test_restarted_broker_is_used_again(cluster: kafkalet.Cluster, wide: str) -> None:
+def test_restarted_broker_is_used_again(cluster: kafkalet.Cluster, topic: str) -> None:
     client = ConfluentKafka(cluster.bootstrap_servers)
-    preferred = leader(cluster, wide, 0)
+    preferred = leader(cluster, topic, 0)
     cluster.stop_broker(preferred)
-    client.produce(wide, 0, [Row(1, b"while it was away")])
+    client.produce(topic, 0, [Row(1, b"while it was away")])
     cluster.start_broker(preferred)
-    cluster.elect_leader(wide, 0, preferred)
-    client.produce(wide, 0, [Row(2, b"when it was back")])
-    assert client.end_offsets(wide, [0]) == [2]
-    assert cluster.log(wide, 0).log_end_offset == 2
+    cluster.elect_leader(topic, 0, preferred)
+    client.produce(topic, 0, [Row(2, b"when it was back")])
+    assert client.end_offsets(topic, [0]) == [2]
+    assert cluster.log(topic, 0).log_end_offset == 2
     client.close()
 
 
 @pytest.mark.parametrize("acks", [1, "all"])
 def test_acknowledged_records_are_on_every_broker(
-    client: Driver, cluster: kafkalet.Cluster, wide: str, acks: int | str
+    client: Driver, cluster: kafkalet.Cluster, topic: str, acks: int | str
 ) -> None:
-    client.produce(wide, 0, [Row(1, b"a")] * 3, acks=acks)
-    ends = {node.partitions[wide, 0].log.log_end_offset for node in cluster.server.nodes.values()}
+    client.produce(topic, 0, [Row(1, b"a")] * 3, acks=acks)
+    ends = {node.partitions[topic, 0].log.log_end_offset for node in cluster.server.nodes.values()}
     assert ends == {3}

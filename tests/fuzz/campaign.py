@@ -93,7 +93,7 @@ class Broker:
         self.process, self.log = process, log
         self.server = Server(bootstrap)
         self.address = (self.server.host, self.server.port)
-        self.honest = self.server.connect()
+        self.well_behaved = self.server.connect()
         self._read = 0
         self.attacks = self.notes = 0  # the fuzzer's connections, and log lines about closed connections
         self.canary = self._store()
@@ -118,9 +118,9 @@ class Broker:
         topic = {"name": CANARY, "partitions": [{"index": 0, "records": CANARY_RECORDS[0]}]}
         for batch in CANARY_RECORDS:
             topic["partitions"] = [{"index": 0, "records": [batch]}]
-            answer = self.honest.ask("Produce", 9, {"acks": -1, "topics": [topic]})
+            answer = self.well_behaved.ask("Produce", 9, {"acks": -1, "topics": [topic]})
             assert answer["responses"][0]["partitions"][0]["error_code"] == 0, answer
-        return self.stored(self.honest)
+        return self.stored(self.well_behaved)
 
     def stored(self, connection: Connection) -> dict[str, Any]:
         partition = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}
@@ -133,7 +133,7 @@ class Broker:
             raise Found(f"the broker exited with status {self.process.returncode}")
         stranger = self.server.connect()
         try:
-            for connection in (self.honest, stranger):
+            for connection in (self.well_behaved, stranger):
                 connection.timeout_s = ANSWER_S
                 if (stored := self.stored(connection)) != self.canary:
                     raise Found(f"the stored records have changed from {self.canary} to {stored}")
@@ -164,7 +164,7 @@ def running_broker() -> Iterator[Broker]:
                 try:
                     yield broker
                 finally:
-                    broker.honest.close()
+                    broker.well_behaved.close()
             finally:
                 process.stdin.close()
                 try:
@@ -187,7 +187,7 @@ def run(inputs: int, seed: int = 1, progress: bool = False, found: dict[str, Fou
             frames = [_input(chance) for _ in range(min(BATCH, inputs - done))]
             some_answered, some_closed = _attack(chance, broker, frames)
             try:
-                _look_after(broker, frames)
+                _check_broker(broker, frames)
             except Bug as bug:
                 if found is None:
                     raise
@@ -258,7 +258,7 @@ def _attack(chance: random.Random, broker: Broker, frames: list[bytes]) -> tuple
     return answered, closed
 
 
-def _look_after(broker: Broker, frames: list[bytes]) -> None:
+def _check_broker(broker: Broker, frames: list[bytes]) -> None:
     """Check the broker; if it logged a traceback, find the frame that caused it."""
     broker.check()
     lines = broker.new_log_lines()

@@ -130,7 +130,7 @@ class Damage:
         """Partition directories that may have lost records."""
         self.scrambled: set[str] = set()
         """Partition directories whose batches may have changed content, which may hide new records."""
-        self.bent: set[str] = set()
+        self.damaged_files: set[str] = set()
         """Damaged files that belong to the whole directory."""
 
     def __str__(self) -> str:
@@ -142,7 +142,7 @@ class Damage:
         self.done.append(f"{what} {name}")
         inside = path.relative_to(self.root).parts
         if len(inside) == 1 and not path.is_dir():
-            self.bent.add(inside[0])
+            self.damaged_files.add(inside[0])
         elif len(inside) == 1 or not inside[1].endswith(DERIVED) or path.is_dir():
             self.broken.add(inside[0])
             if what not in ("truncated", "extended", "deleted"):
@@ -433,7 +433,7 @@ class Broker:
         watch = _Watch(self.process)
         with watch:
             line = self.process.stdout.readline()
-        if watch.barked:
+        if watch.expired:
             raise Found("the broker did not become ready")
         if line:
             found = READY.fullmatch(line)
@@ -446,7 +446,7 @@ class Broker:
         return False
 
     def _check_refusal(self, status: int) -> None:
-        text = self.said()
+        text = self.log_text()
         lines = text.splitlines()
         own = [line for line in lines if line.startswith("kafkalet: ")]
         if status != 1 or len(own) != 1 or own != lines[-1:]:
@@ -466,7 +466,7 @@ class Broker:
         if status != 0:
             raise Found(f"the broker exited with status {status} after a signal")
 
-    def said(self) -> str:
+    def log_text(self) -> str:
         self.stderr.flush()
         text = Path(self.stderr.name).read_text(errors="replace")
         if "Traceback" in text:
@@ -487,10 +487,10 @@ class _Watch:
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
-        self.barked = False
+        self.expired = False
 
     def __enter__(self) -> "_Watch":
-        self._previous = signal.signal(signal.SIGALRM, self._bark)
+        self._previous = signal.signal(signal.SIGALRM, self._expire)
         signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
         return self
 
@@ -498,8 +498,8 @@ class _Watch:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, self._previous)
 
-    def _bark(self, *_: object) -> None:
-        self.barked = True
+    def _expire(self, *_: object) -> None:
+        self.expired = True
         self._process.kill()
 
 
@@ -597,9 +597,9 @@ class Case(NamedTuple):
                 started = True
                 self._look(broker, first=life == 1)
                 broker.stop()
-                broker.said()
+                broker.log_text()
             except (Closed, NoAnswer, ConnectionError) as error:
-                raise Found(f"start {life}: {error!r}\n{broker.said()}") from error
+                raise Found(f"start {life}: {error!r}\n{broker.log_text()}") from error
             finally:
                 broker.close()
         return True
@@ -659,7 +659,7 @@ class Case(NamedTuple):
         detected damaged metadata, it would not have started.
         """
         del topic
-        return bool(self.damage.bent & {"kafkalet.json", "log-start-offset-checkpoint", "meta.properties"})
+        return bool(self.damage.damaged_files & {"kafkalet.json", "log-start-offset-checkpoint", "meta.properties"})
 
 
 @contextlib.contextmanager

@@ -20,25 +20,25 @@ SEED = 1
 
 
 @pytest.fixture(scope="module")
-def twins() -> Iterator[tuple[Server, Server]]:
+def two_brokers() -> Iterator[tuple[Server, Server]]:
     with kafkalet.Broker(kafka_version="3.9") as one, kafkalet.Broker(kafka_version="3.9") as other:
         yield Server(one.bootstrap_servers), Server(other.bootstrap_servers)
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_same_seed_produces_same_history(group: str, twins: tuple[Server, Server]) -> None:
-    steps = [history(group, SEED, number, "3.9", twins[0].versions).steps for number in (0, 0, 1)]
+def test_same_seed_produces_same_history(group: str, two_brokers: tuple[Server, Server]) -> None:
+    steps = [history(group, SEED, number, "3.9", two_brokers[0].versions).steps for number in (0, 0, 1)]
     assert steps[0] == steps[1] != steps[2]
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_two_equal_brokers_have_no_difference(group: str, twins: tuple[Server, Server]) -> None:
-    steps = history(group, SEED, 0, "3.9", twins[0].versions).steps
-    assert Pair(*twins).first_difference(steps) is None
+def test_two_equal_brokers_have_no_difference(group: str, two_brokers: tuple[Server, Server]) -> None:
+    steps = history(group, SEED, 0, "3.9", two_brokers[0].versions).steps
+    assert Pair(*two_brokers).first_difference(steps) is None
 
 
-def test_shrinker_removes_unneeded_steps(twins: tuple[Server, Server]) -> None:
-    steps = history("list_offsets", SEED, 0, "3.9", twins[0].versions).steps
+def test_shrinker_removes_unneeded_steps(two_brokers: tuple[Server, Server]) -> None:
+    steps = history("list_offsets", SEED, 0, "3.9", two_brokers[0].versions).steps
 
     class Odd(Pair):
         """Reports a difference for every answer to ListOffsets since version 4."""
@@ -47,7 +47,7 @@ def test_shrinker_removes_unneeded_steps(twins: tuple[Server, Server]) -> None:
             odd = step.get("api") == "ListOffsets" and step["version"] >= 4
             return [Difference("topics", expected, got)] if odd else []
 
-    pair = Odd(*twins)
+    pair = Odd(*two_brokers)
     found = pair.first_difference(steps)
     assert found is not None
     shrunk = Shrinker(pair, found.kind(steps)).shrunk(steps)

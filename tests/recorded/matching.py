@@ -96,17 +96,17 @@ InOrder = bool | frozenset[str]
 """The arrays of an answer that must be in the recorded order: all, none, or those of these fields."""
 
 
-def tidy(answer: Any, in_order: InOrder, field: str = "") -> Any:
+def normalized(answer: Any, in_order: InOrder, field: str = "") -> Any:
     """Remove fields that are not compared, and sort arrays whose order does not matter."""
     match answer:
         case dict():
-            kept = {key: tidy(item, in_order, key) for key, item in answer.items()}
+            kept = {key: normalized(item, in_order, key) for key, item in answer.items()}
             for key, kind in SETS.items():
                 if not _counts(in_order, key) and all(type(one) is kind for one in kept.get(key) or [None]):
                     kept[key] = sorted(kept[key])
             return {key: item for key, item in kept.items() if key not in IGNORED and not key.startswith("#")}
         case list():
-            items = [tidy(item, in_order, field) for item in answer]
+            items = [normalized(item, in_order, field) for item in answer]
             return items if _counts(in_order, field) else sorted(items, key=_order)
     return answer
 
@@ -137,7 +137,7 @@ class Matcher:
 
     def differences(self, expected: Any, got: Any, in_order: InOrder = True) -> list[Difference]:
         found: list[Difference] = []
-        self._compare(tidy(expected, in_order), tidy(got, in_order), "", found)
+        self._compare(normalized(expected, in_order), normalized(got, in_order), "", found)
         return found
 
     def _compare(self, expected: Any, got: Any, path: str, found: list[Difference]) -> None:

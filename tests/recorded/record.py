@@ -209,7 +209,7 @@ def keep(scenario: dict[str, Any], server: Server, release: str, first: str) -> 
     name = f"{scenario['scenario']}.json"
     own, other = HERE / release / name, HERE / first / name
     same = json.loads(other.read_text()) if release != first and other.exists() else {}
-    if same and bare(same) == bare(scenario):
+    if same and without_comments(same) == without_comments(scenario):
         same["also"] = sorted({release, *same.get("also", [])})
         write(same, other)
         own.unlink(missing_ok=True)
@@ -222,13 +222,17 @@ def keep(scenario: dict[str, Any], server: Server, release: str, first: str) -> 
     return True
 
 
-def bare(scenario: Any) -> Any:
+def without_comments(scenario: Any) -> Any:
     """Return a transcript without comments and without `also`."""
     match scenario:
         case dict():
-            return {key: bare(value) for key, value in scenario.items() if key != "also" and not key.startswith("#")}
+            return {
+                key: without_comments(value)
+                for key, value in scenario.items()
+                if key != "also" and not key.startswith("#")
+            }
         case list():
-            return [bare(value) for value in scenario]
+            return [without_comments(value) for value in scenario]
     return scenario
 
 

@@ -161,7 +161,7 @@ class Player:
     def op_is_pending(self, step: dict[str, Any]) -> Any:
         connection, sent, _ = self.waiting[step["id"]]
         try:
-            answer = self.patiently(lambda wait_s: connection.receive(sent, wait_s), step["wait_ms"] / 1000)
+            answer = self.receive_within(lambda wait_s: connection.receive(sent, wait_s), step["wait_ms"] / 1000)
         except NoAnswer:
             return {"answered": False}
         connection.answers[sent] = answer
@@ -200,7 +200,7 @@ class Player:
                 connection.send_frame(data, step.get("size_prefix"))
             else:
                 connection.send_bytes(data)
-            frame = self.patiently(
+            frame = self.receive_within(
                 lambda wait_s: connection.receive_frame(time.monotonic() + wait_s), step["timeout_ms"] / 1000
             )
             answer: dict[str, Any] = {"correlation_id": int.from_bytes(frame[:4], "big", signed=True)}
@@ -238,9 +238,9 @@ class Player:
         return self.receive(connection, connection.send(step["api"], step["version"], self.body(step)))
 
     def receive(self, connection: Connection, sent: int) -> dict[str, Any]:
-        return self.patiently(lambda wait_s: connection.receive(sent, wait_s), connection.timeout_s)
+        return self.receive_within(lambda wait_s: connection.receive(sent, wait_s), connection.timeout_s)
 
-    def patiently(self, receive: Callable[[float], T], timeout_s: float) -> T:
+    def receive_within(self, receive: Callable[[float], T], timeout_s: float) -> T:
         """Return the result of `receive` (called with a timeout in seconds), or raise NoAnswer after `timeout_s`."""
         if self.server.clock is None:
             return receive(timeout_s)

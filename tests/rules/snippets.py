@@ -172,7 +172,7 @@ def shell(directory: Path) -> Iterator[Shell]:
         opened.stop_brokers()
 
 
-def provide(text: str, directory: Path) -> None:
+def create_files(text: str, directory: Path) -> None:
     """Create the files that a snippet uses but does not create itself."""
     if "flights.csv.zip" in text and "unzip" not in text:
         with zipfile.ZipFile(directory / "flights.csv.zip", "w") as archive:

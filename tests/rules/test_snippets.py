@@ -16,7 +16,7 @@ from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.properties import read_properties
 from tests.source import ROOT
 
-from .snippets import DOCUMENTS, Snippet, provide, run_python, shell, snippets
+from .snippets import DOCUMENTS, Snippet, create_files, run_python, shell, snippets
 
 pytestmark = pytest.mark.slow
 
@@ -70,7 +70,7 @@ def test_python_snippet_runs(snippet: Snippet, tmp_path: Path) -> None:
 @of("sh")
 def test_shell_snippet_runs(snippet: Snippet, tmp_path: Path) -> None:
     with shell(tmp_path) as opened:
-        provide(snippet.text, opened.directory)
+        create_files(snippet.text, opened.directory)
         succeeded(opened.run(snippet.text))
         assert opened.stop_brokers() == snippet.text.count("kafkalet serve")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kafkalet.pipeline import jobs
-from tests.rules.snippets import DOCUMENTS, FLIGHTS, Shell, provide, shell, snippets
+from tests.rules.snippets import DOCUMENTS, FLIGHTS, Shell, create_files, shell, snippets
 from tests.rules.test_snippets import reason_not_to_run
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def test_snippets_with_spark_run_in_order(
         monkeypatch.chdir(opened.directory)
         for snippet in BY_DOCUMENT[document]:
             if snippet.language == "sh":
-                provide(snippet.text, opened.directory)
+                create_files(snippet.text, opened.directory)
                 for line in snippet.text.splitlines():
                     run_line(line, opened, spark)
                 opened.stop_brokers()

@@ -84,7 +84,7 @@ def test_value_may_contain_equals_signs() -> None:
 def test_invalid_option_is_named_with_what_is_allowed(arguments: list[str], message: str) -> None:
     with pytest.raises(UsageError) as refused:
         Serve.of(arguments)
-    assert str(refused.value) == message
+    assert str(start_error.value) == message
 
 
 @pytest.mark.parametrize(
@@ -478,7 +478,7 @@ def test_directory_of_another_owner_prints_one_line_and_returns_1(
 ) -> None:
     properties = kept(tmp_path) / "meta.properties"
     properties.write_text(properties.read_text().replace(old, new))
-    assert refused(tmp_path).startswith(f"{properties}: {reason}")
+    assert start_error(tmp_path).startswith(f"{properties}: {reason}")
 
 
 def test_directory_of_another_broker_id_prints_one_line_and_returns_1(tmp_path: Path) -> None:
@@ -511,20 +511,23 @@ def test_directory_created_with_an_id_requires_it_again(tmp_path: Path) -> None:
 def test_damaged_metadata_prints_one_line_and_returns_1(tmp_path: Path) -> None:
     metadata = kept(tmp_path) / "kafkalet.json"
     metadata.write_bytes(b"\xff" + metadata.read_bytes())
-    assert refused(tmp_path).startswith(f"{metadata}: ")
+    assert start_error(tmp_path).startswith(f"{metadata}: ")
 
 
 def test_invalid_saved_property_prints_one_line_and_returns_1(tmp_path: Path) -> None:
     metadata = kept(tmp_path, topic="t:1:retention.ms=5") / "kafkalet.json"
     metadata.write_text(metadata.read_text().replace('"retention.ms": "5"', '"retention.ms": "x"'))
-    assert refused(tmp_path) == f"{metadata}: Invalid value x for configuration retention.ms: Not a number of type LONG"
+    assert (
+        start_error(tmp_path)
+        == f"{metadata}: Invalid value x for configuration retention.ms: Not a number of type LONG"
+    )
 
 
 def test_checkpoint_that_is_a_directory_prints_one_line_and_returns_1(tmp_path: Path) -> None:
     checkpoint = kept(tmp_path) / "recovery-point-offset-checkpoint"
     checkpoint.unlink()
     checkpoint.mkdir()
-    assert refused(tmp_path) == f"{checkpoint}: Is a directory"
+    assert start_error(tmp_path) == f"{checkpoint}: Is a directory"
 
 
 @pytest.mark.parametrize(

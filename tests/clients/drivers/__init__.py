@@ -1,17 +1,30 @@
-"""kafka-python, confluent-kafka and aiokafka behind a common interface (face.py), so that a test runs with all three.
+"""A common interface (interface.py) to kafka-python, confluent-kafka and aiokafka, so that tests run with all three.
 
-Errors returned by the broker are raised as `Refused` with Kafka's error code.
+Errors returned by the broker are raised as `BrokerError` with Kafka's error code.
 """
 
 from .aio import AioKafka
 from .confluent import ConfluentKafka
-from .face import PATIENCE_S, Driver, Found, Group, Member, Message, Refused, Replicas, Row, Transactions, messages
+from .interface import (
+    PATIENCE_S,
+    BrokerError,
+    Driver,
+    Found,
+    Group,
+    Member,
+    Message,
+    Replicas,
+    Row,
+    Transactions,
+    messages,
+)
 from .kafka_python import KafkaPython, kafka
 
 __all__ = [
     "DRIVERS",
     "PATIENCE_S",
     "AioKafka",
+    "BrokerError",
     "ConfluentKafka",
     "Driver",
     "Found",
@@ -19,7 +32,6 @@ __all__ = [
     "KafkaPython",
     "Member",
     "Message",
-    "Refused",
     "Replicas",
     "Row",
     "Transactions",

@@ -13,15 +13,15 @@ import aiokafka.admin
 import aiokafka.errors
 from aiokafka.coordinator.protocol import ConsumerProtocol
 
-from .face import (
+from .interface import (
     HEARTBEAT_MS,
     PATIENCE_S,
     PAUSE_MS,
+    BrokerError,
     Cluster,
     Found,
     Group,
     Message,
-    Refused,
     Replicas,
     Row,
     record_message,
@@ -34,20 +34,20 @@ POLLING_MS = 50
 
 
 @contextlib.contextmanager
-def refusals() -> Iterator[None]:
+def translated_errors() -> Iterator[None]:
     try:
         yield
     except aiokafka.errors.OffsetOutOfRangeError as error:
-        raise Refused(1, str(error)) from error
+        raise BrokerError(1, str(error)) from error
     except aiokafka.errors.ProducerFenced as error:
-        raise Refused(PRODUCER_FENCED, str(error)) from error
+        raise BrokerError(PRODUCER_FENCED, str(error)) from error
     except aiokafka.errors.BrokerResponseError as error:
-        raise Refused(error.errno, str(error)) from error
+        raise BrokerError(error.errno, str(error)) from error
 
 
 def check(code: int) -> None:
     if code:
-        raise Refused(code, aiokafka.errors.for_code(code).__name__)
+        raise BrokerError(code, aiokafka.errors.for_code(code).__name__)
 
 
 class Loop:
@@ -59,7 +59,7 @@ class Loop:
         self.thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        with refusals():
+        with translated_errors():
             return asyncio.run_coroutine_threadsafe(work, self.loop).result(2 * PATIENCE_S)
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ class AioKafkaMember:
         if self._waiting is None:
             self._waiting = self._begin(self.consumer.getmany(timeout_ms=POLLING_MS))
         try:
-            with refusals():
+            with translated_errors():
                 batches = self._waiting.result(wait_s) or {}
         except TimeoutError:
             return []

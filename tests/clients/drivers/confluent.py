@@ -8,19 +8,19 @@ from typing import Any
 import confluent_kafka
 import confluent_kafka.admin
 
-from .face import HEARTBEAT_MS, PATIENCE_S, PAUSE_MS, Cluster, Found, Group, Message, Refused, Replicas, Row
+from .interface import HEARTBEAT_MS, PATIENCE_S, PAUSE_MS, BrokerError, Cluster, Found, Group, Message, Replicas, Row
 
 
-def refusal(error: Any) -> Refused:
-    return Refused(error.code(), error.str())
+def broker_error(error: Any) -> BrokerError:
+    return BrokerError(error.code(), error.str())
 
 
 @contextlib.contextmanager
-def refusals() -> Iterator[None]:
+def translated_errors() -> Iterator[None]:
     try:
         yield
     except confluent_kafka.KafkaException as problem:
-        raise refusal(problem.args[0]) from problem
+        raise broker_error(problem.args[0]) from problem
 
 
 def dotted(settings: dict[str, Any]) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def send(producer: Any, topic: str, partition: int | None, rows: Sequence[Row]) 
 
         return note
 
-    with refusals():
+    with translated_errors():
         for index, row in enumerate(rows):
             stamp = {} if row.timestamp is None else {"timestamp": row.timestamp}
             producer.produce(
@@ -54,7 +54,7 @@ def send(producer: Any, topic: str, partition: int | None, rows: Sequence[Row]) 
             )
     assert producer.flush(PATIENCE_S) == 0
     if failed:
-        raise refusal(failed[0])
+        raise broker_error(failed[0])
     return list(offsets.values())
 
 
@@ -83,7 +83,7 @@ class ConfluentMember:
         found = []
         for message in self.consumer.consume(1000, wait_s):
             if message.error():
-                raise refusal(message.error())
+                raise broker_error(message.error())
             found.append((message.partition(), message_of(message)))
         return found
 
@@ -92,14 +92,14 @@ class ConfluentMember:
 
     def commit(self, offsets: dict[int, int] | None = None) -> None:
         asked = {} if offsets is None else {"offsets": positions(self.topic, offsets)}
-        with refusals():
+        with translated_errors():
             for partition in self.consumer.commit(asynchronous=False, **asked):
                 if partition.error is not None:
-                    raise refusal(partition.error)
+                    raise broker_error(partition.error)
 
     def committed(self, partitions: Sequence[int]) -> list[int | None]:
         asked = [confluent_kafka.TopicPartition(self.topic, index) for index in partitions]
-        with refusals():
+        with translated_errors():
             found = self.consumer.committed(asked, PATIENCE_S)
         return [None if partition.offset < 0 else partition.offset for partition in found]
 
@@ -116,11 +116,11 @@ class ConfluentTransactions:
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self.producer = confluent_kafka.Producer(settings)
-        with refusals():
+        with translated_errors():
             self.producer.init_transactions(PATIENCE_S)
 
     def begin(self) -> None:
-        with refusals():
+        with translated_errors():
             self.producer.begin_transaction()
 
     def send(self, topic: str, partition: int, rows: Sequence[Row]) -> list[int]:
@@ -128,15 +128,15 @@ class ConfluentTransactions:
 
     def send_offsets(self, member: ConfluentMember, topic: str, offsets: dict[int, int]) -> None:
         group = member.consumer.consumer_group_metadata()
-        with refusals():
+        with translated_errors():
             self.producer.send_offsets_to_transaction(positions(topic, offsets), group, PATIENCE_S)
 
     def commit(self) -> None:
-        with refusals():
+        with translated_errors():
             self.producer.commit_transaction(PATIENCE_S)
 
     def abort(self) -> None:
-        with refusals():
+        with translated_errors():
             self.producer.abort_transaction(PATIENCE_S)
 
     def close(self) -> None:
@@ -171,7 +171,7 @@ class ConfluentKafka:
         level = confluent_kafka.IsolationLevel[isolation.upper()]
         found = {}
         for partition, future in self.admin.list_offsets(asked, isolation_level=level).items():
-            with refusals():
+            with translated_errors():
                 answer = future.result(PATIENCE_S)
             found[partition.partition] = Found(answer.offset, answer.timestamp)
         return found
@@ -208,7 +208,7 @@ class ConfluentKafka:
             while len(found) < count and time.monotonic() < until:
                 for message in consumer.consume(max(1, count - len(found)), timeout=1):
                     if message.error():
-                        raise refusal(message.error())
+                        raise broker_error(message.error())
                     found.append((message.partition(), message_of(message)))
         finally:
             consumer.close()
@@ -233,7 +233,7 @@ class ConfluentKafka:
     def _result(self, futures: dict[Any, Any]) -> Any:
         """Wait for the only future and return its result."""
         [future] = futures.values()
-        with refusals():
+        with translated_errors():
             return future.result(PATIENCE_S)
 
     def create_topic(self, name: str, partitions: int = 1, config: dict[str, str] | None = None) -> None:
@@ -245,11 +245,11 @@ class ConfluentKafka:
 
     def delete_records(self, topic: str, offsets: dict[int, int]) -> dict[int, int]:
         futures = self.admin.delete_records(positions(topic, offsets))
-        with refusals():
+        with translated_errors():
             return {asked.partition: future.result(PATIENCE_S).low_watermark for asked, future in futures.items()}
 
     def describe_cluster(self) -> Cluster:
-        with refusals():
+        with translated_errors():
             found = self.admin.describe_cluster().result(PATIENCE_S)
         brokers = [(node.id, node.host, node.port) for node in found.nodes]
         return Cluster(found.cluster_id, found.controller.id, brokers)
@@ -282,7 +282,7 @@ class ConfluentKafka:
     def list_groups(self) -> set[str]:
         found = self.admin.list_consumer_groups().result(PATIENCE_S)
         if found.errors:
-            raise refusal(found.errors[0].args[0])
+            raise broker_error(found.errors[0].args[0])
         return {group.group_id for group in found.valid}
 
     def committed(self, group: str, topic: str) -> dict[int, int]:

@@ -14,15 +14,15 @@ with warnings.catch_warnings():
     import kafka.admin
     import kafka.errors
 
-from .face import (
+from .interface import (
     HEARTBEAT_MS,
     PATIENCE_S,
     PAUSE_MS,
+    BrokerError,
     Cluster,
     Found,
     Group,
     Message,
-    Refused,
     Replicas,
     Row,
     record_message,
@@ -30,22 +30,22 @@ from .face import (
 
 
 @contextlib.contextmanager
-def refusals() -> Iterator[None]:
+def translated_errors() -> Iterator[None]:
     try:
         yield
     except kafka.errors.BrokerResponseError as error:
-        raise Refused(error.errno, str(error)) from error
+        raise BrokerError(error.errno, str(error)) from error
 
 
 def check(error: type[Exception] | str) -> None:
-    """Raise Refused for an error class, or the name of one, that the admin client returned."""
+    """Raise BrokerError for an error class, or the name of one, that the admin client returned."""
     kind = getattr(kafka.errors, error) if isinstance(error, str) and error != "OK" else error
     if kind not in ("OK", kafka.errors.NoError):
-        raise Refused(kind.errno, kind.__name__)
+        raise BrokerError(kind.errno, kind.__name__)
 
 
 def send(producer: Any, topic: str, partition: int | None, rows: Sequence[Row]) -> list[int]:
-    with refusals():
+    with translated_errors():
         sent = [
             producer.send(
                 topic, row.value, row.key, headers=list(row.headers), partition=partition, timestamp_ms=row.timestamp
@@ -78,7 +78,7 @@ class KafkaPythonMember:
         if self._polling is None:
             self._polling = self._thread.submit(self.consumer.poll, timeout_ms=self.POLLING_MS)
         try:
-            with refusals():
+            with translated_errors():
                 batches = self._polling.result(wait_s).values()
         except TimeoutError:
             return []
@@ -87,7 +87,7 @@ class KafkaPythonMember:
 
     def _run(self, method: Any, *args: Any) -> Any:
         """Call a method of the consumer in its thread, after the current poll."""
-        with refusals():
+        with translated_errors():
             return self._thread.submit(method, *args).result()
 
     def assignment(self) -> set[int]:
@@ -117,7 +117,7 @@ class KafkaPythonTransactions:
     def __init__(self, **settings: Any) -> None:
         self.producer = kafka.KafkaProducer(**settings)
         try:
-            with refusals():
+            with translated_errors():
                 self.producer.init_transactions()
         except BaseException:
             self.close()
@@ -130,15 +130,15 @@ class KafkaPythonTransactions:
         return send(self.producer, topic, partition, rows)
 
     def send_offsets(self, member: KafkaPythonMember, topic: str, offsets: dict[int, int]) -> None:
-        with refusals():
+        with translated_errors():
             self.producer.send_offsets_to_transaction(positions(topic, offsets), member.consumer.group_metadata())
 
     def commit(self) -> None:
-        with refusals():
+        with translated_errors():
             self.producer.commit_transaction()
 
     def abort(self) -> None:
-        with refusals():
+        with translated_errors():
             self.producer.abort_transaction()
 
     def close(self) -> None:
@@ -187,19 +187,19 @@ class KafkaPython:
         return self._asker
 
     def beginning_offsets(self, topic: str, partitions: Sequence[int]) -> list[int]:
-        with refusals():
+        with translated_errors():
             found = self.asker.beginning_offsets([kafka.TopicPartition(topic, index) for index in partitions])
         return [found[kafka.TopicPartition(topic, index)] for index in partitions]
 
     def end_offsets(self, topic: str, partitions: Sequence[int], isolation: str = "read_uncommitted") -> list[int]:
         consumer = self._consumer(isolation)
-        with refusals(), contextlib.closing(consumer):
+        with translated_errors(), contextlib.closing(consumer):
             found = consumer.end_offsets([kafka.TopicPartition(topic, index) for index in partitions])
         return [found[kafka.TopicPartition(topic, index)] for index in partitions]
 
     def offsets_for_times(self, topic: str, times: dict[int, int]) -> dict[int, Found | None]:
         asked = {kafka.TopicPartition(topic, index): timestamp for index, timestamp in times.items()}
-        with refusals():
+        with translated_errors():
             answer = self.asker.offsets_for_times(asked)
         return {
             partition.partition: None if hit is None else Found(hit.offset, hit.timestamp)
@@ -213,7 +213,7 @@ class KafkaPython:
     ) -> list[tuple[int, Message]]:
         consumer = self._consumer(isolation)
         found: list[tuple[int, Message]] = []
-        with contextlib.closing(consumer), refusals():
+        with contextlib.closing(consumer), translated_errors():
             consumer.assign([kafka.TopicPartition(topic, index) for index in start])
             for index, offset in start.items():
                 consumer.seek(kafka.TopicPartition(topic, index), offset)
@@ -244,16 +244,16 @@ class KafkaPython:
         return self._admin
 
     def create_topic(self, name: str, partitions: int = 1, config: dict[str, str] | None = None) -> None:
-        with refusals():
+        with translated_errors():
             self.admin.create_topics({name: {"num_partitions": partitions, "configs": config or {}}})
 
     def delete_topic(self, name: str) -> None:
-        with refusals():
+        with translated_errors():
             self.admin.delete_topics([name])
 
     def delete_records(self, topic: str, offsets: dict[int, int]) -> dict[int, int]:
         asked = {kafka.TopicPartition(topic, index): offset for index, offset in offsets.items()}
-        with refusals():
+        with translated_errors():
             answer = self.admin.delete_records(asked)
         return {partition.partition: found["low_watermark"] for partition, found in answer.items()}
 
@@ -291,11 +291,11 @@ class KafkaPython:
         return Group(found["group_state"], found["protocol_data"], sorted(assigned))
 
     def list_groups(self) -> set[str]:
-        with refusals():
+        with translated_errors():
             return {group["group_id"] for group in self.admin.list_groups()}
 
     def committed(self, group: str, topic: str) -> dict[int, int]:
-        with refusals():
+        with translated_errors():
             found = self.admin.list_group_offsets(group)[group]
         return {partition.partition: kept.offset for partition, kept in found.items() if partition.topic == topic}
 

@@ -31,7 +31,7 @@ def temporary(tmp_path: Path) -> list[str]:
 
 
 @pytest.fixture
-def tidy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+def assert_nothing_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """A function that checks that the test left no thread, file descriptor or temporary directory behind."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with kafkalet.Broker(topics=["t"]) as warm, socket.create_connection(("127.0.0.1", warm.port)):
@@ -52,23 +52,23 @@ def tidy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 # In a separate thread
 
 
-def test_thread_serves_until_with_block_ends(tidy: Callable[[], None]) -> None:
+def test_thread_serves_until_with_block_ends(assert_nothing_left: Callable[[], None]) -> None:
     others = threads()
     with kafkalet.Broker(topics=["t"]) as broker:
         assert len(threads() - others) == 1
         wire = Wire(broker)
         assert wire.produce(batch(b"a"))["base_offset"] == 0
         wire.close()
-    tidy()
+    assert_nothing_left()
 
 
-def test_exception_in_with_block_stops_the_thread(tidy: Callable[[], None]) -> None:
+def test_exception_in_with_block_stops_the_thread(assert_nothing_left: Callable[[], None]) -> None:
     with pytest.raises(ZeroDivisionError), kafkalet.Broker():
         raise ZeroDivisionError
-    tidy()
+    assert_nothing_left()
 
 
-def test_stopping_closes_client_connections(tidy: Callable[[], None]) -> None:
+def test_stopping_closes_client_connections(assert_nothing_left: Callable[[], None]) -> None:
     broker = kafkalet.Broker(topics=["t"])
     with broker:
         wire = Wire(broker)
@@ -78,10 +78,10 @@ def test_stopping_closes_client_connections(tidy: Callable[[], None]) -> None:
     with pytest.raises(Closed):
         connection.receive(sent, 5)
     wire.close()
-    tidy()
+    assert_nothing_left()
 
 
-def test_twenty_brokers_run_in_one_process(tidy: Callable[[], None]) -> None:
+def test_twenty_brokers_run_in_one_process(assert_nothing_left: Callable[[], None]) -> None:
     brokers = [kafkalet.Broker(topics=["t"]) for _ in range(20)]
     for broker in brokers:
         broker.__enter__()
@@ -92,16 +92,16 @@ def test_twenty_brokers_run_in_one_process(tidy: Callable[[], None]) -> None:
     assert [broker.log("t").log_end_offset for broker in brokers] == list(range(20))
     for broker in brokers:
         broker.__exit__(None, None, None)
-    tidy()
+    assert_nothing_left()
 
 
-def test_repeated_start_and_stop_leaves_nothing_behind(tidy: Callable[[], None]) -> None:
+def test_repeated_start_and_stop_leaves_nothing_behind(assert_nothing_left: Callable[[], None]) -> None:
     for _ in range(20):
         with kafkalet.Cluster(brokers=3) as cluster:
             cluster.create_topic("t", 3, 3)
             cluster.produce("t", 0, batch(b"a"))
             cluster.stop_broker(2)
-    tidy()
+    assert_nothing_left()
 
 
 def test_restarted_cluster_without_data_directory_is_empty() -> None:
@@ -120,7 +120,7 @@ def test_restarted_cluster_without_data_directory_is_empty() -> None:
 # In the caller's event loop
 
 
-def test_callers_loop_serves_requests(tidy: Callable[[], None]) -> None:
+def test_callers_loop_serves_requests(assert_nothing_left: Callable[[], None]) -> None:
     others = threads()
 
     async def run() -> None:
@@ -133,7 +133,7 @@ def test_callers_loop_serves_requests(tidy: Callable[[], None]) -> None:
             wire.close()
 
     asyncio.run(run())
-    tidy()
+    assert_nothing_left()
 
 
 def test_explicit_start_and_repeated_stop() -> None:
@@ -157,7 +157,7 @@ def test_call_from_another_thread_runs_in_callers_loop() -> None:
     asyncio.run(run())
 
 
-def test_broker_outlives_the_task_that_started_it(tidy: Callable[[], None]) -> None:
+def test_broker_outlives_the_task_that_started_it(assert_nothing_left: Callable[[], None]) -> None:
     async def run() -> None:
         broker = kafkalet.Broker()
         task = asyncio.create_task(broker.start())
@@ -167,22 +167,22 @@ def test_broker_outlives_the_task_that_started_it(tidy: Callable[[], None]) -> N
         await broker.stop()
 
     asyncio.run(run())
-    tidy()
+    assert_nothing_left()
 
 
 # Failing to start
 
 
-def test_start_on_port_in_use_raises_to_the_caller(tidy: Callable[[], None]) -> None:
+def test_start_on_port_in_use_raises_to_the_caller(assert_nothing_left: Callable[[], None]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(OSError, match="in use"), kafkalet.Broker(port=taken.getsockname()[1]):
             pass
-    tidy()
+    assert_nothing_left()
 
 
-def test_cluster_stops_all_brokers_if_one_cannot_start(tidy: Callable[[], None]) -> None:
+def test_cluster_stops_all_brokers_if_one_cannot_start(assert_nothing_left: Callable[[], None]) -> None:
     first, second = two_ports_in_a_row()
     second.listen()
     port = first.getsockname()[1]
@@ -193,7 +193,7 @@ def test_cluster_stops_all_brokers_if_one_cannot_start(tidy: Callable[[], None])
     with socket.socket() as again:
         again.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         again.bind(("127.0.0.1", port))
-    tidy()
+    assert_nothing_left()
 
 
 def two_ports_in_a_row() -> tuple[socket.socket, socket.socket]:
@@ -209,11 +209,11 @@ def two_ports_in_a_row() -> tuple[socket.socket, socket.socket]:
             return first, second
 
 
-def test_invalid_topic_fails_the_start(tidy: Callable[[], None]) -> None:
+def test_invalid_topic_fails_the_start(assert_nothing_left: Callable[[], None]) -> None:
     with pytest.raises(KafkaError) as refusal, kafkalet.Broker(topics=["no name for a topic"]):
         pass
     assert refusal.value.code == Code.INVALID_TOPIC_EXCEPTION
-    tidy()
+    assert_nothing_left()
 
 
 def test_start_can_succeed_after_a_failed_start() -> None:
@@ -227,14 +227,14 @@ def test_start_can_succeed_after_a_failed_start() -> None:
         assert broker.log("t").log_end_offset == 0
 
 
-def test_running_broker_cannot_be_started_again(tidy: Callable[[], None]) -> None:
+def test_running_broker_cannot_be_started_again(assert_nothing_left: Callable[[], None]) -> None:
     with kafkalet.Broker() as broker:
         with pytest.raises(RuntimeError, match="this Broker is already running; stop it before starting it again"):
             broker.__enter__()
         with pytest.raises(RuntimeError, match="this Broker is already running"):
             asyncio.run(broker.start())
         assert broker.server.call(threading.get_ident) != threading.get_ident()
-    tidy()
+    assert_nothing_left()
 
 
 # Calls

@@ -61,7 +61,7 @@ async def test_name_without_an_address_is_logged(
 # On a running broker
 
 
-def opens(wire: Wire, stack: ExitStack, source: str = "127.0.0.1") -> bool:
+def can_connect(wire: Wire, stack: ExitStack, source: str = "127.0.0.1") -> bool:
     """Open a connection from a source address and leave it open; return whether the broker serves it."""
     endpoint = wire.cluster.server.metadata.endpoints[1]
     connection = Connection.__new__(Connection)
@@ -93,18 +93,18 @@ def limited(**config: str) -> Iterator[tuple[Wire, ExitStack]]:
 
 def test_limit_of_zero_admits_only_overridden_address() -> None:
     with limited(max_connections_per_ip="0", max_connections_per_ip_overrides="127.0.0.1:2") as (wire, stack):
-        assert [opens(wire, stack) for _ in range(3)] == [True, True, False]
-        assert not opens(wire, stack, "127.0.0.2")
+        assert [can_connect(wire, stack) for _ in range(3)] == [True, True, False]
+        assert not can_connect(wire, stack, "127.0.0.2")
 
 
 def test_changed_limits_apply_immediately() -> None:
     with limited() as (wire, stack):
         assert alter(wire, max_connections_per_ip="3") == 0  # one of them is the connection of `wire`
-        assert [opens(wire, stack) for _ in range(3)] == [True, True, False]
+        assert [can_connect(wire, stack) for _ in range(3)] == [True, True, False]
         assert alter(wire, max_connections_per_ip_overrides="127.0.0.1:4") == 0
-        assert [opens(wire, stack) for _ in range(2)] == [True, False]
+        assert [can_connect(wire, stack) for _ in range(2)] == [True, False]
         assert alter(wire, max_connections_per_ip_overrides="127.0.0.2:1") == 0
-        assert [opens(wire, stack, "127.0.0.2") for _ in range(2)] == [True, False]
+        assert [can_connect(wire, stack, "127.0.0.2") for _ in range(2)] == [True, False]
 
 
 def test_raising_max_connections_admits_waiting_clients() -> None:

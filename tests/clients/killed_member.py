@@ -1,6 +1,6 @@
 """A consumer group member that polls until it is killed.
 
-    python -m tests.clients.doomed CLIENT[/consumer] SERVERS GROUP TOPIC
+    python -m tests.clients.killed_member CLIENT[/consumer] SERVERS GROUP TOPIC
 
 With `/consumer` it uses the new consumer protocol, in which the broker sets the session timeout.
 """

@@ -66,7 +66,7 @@ class Group(NamedTuple):
     assigned: list[list[int]]
 
 
-class Refused(Exception):
+class BrokerError(Exception):
     """The broker returned an error; `code` is Kafka's error code."""
 
     def __init__(self, code: int, text: str) -> None:
@@ -92,7 +92,7 @@ class Member(Protocol):
 
 
 class Transactions(Protocol):
-    """An initialized transactional producer. Errors are raised as Refused."""
+    """An initialized transactional producer. Errors are raised as BrokerError."""
 
     def begin(self) -> None: ...
 
@@ -138,7 +138,7 @@ class Driver(Protocol):
     def read(
         self, topic: str, start: dict[int, int], count: int, isolation: str = "read_uncommitted"
     ) -> list[tuple[int, Message]]:
-        """Read at least `count` records from these offsets on; raise Refused if an offset is out of range."""
+        """Read at least `count` records from these offsets on; raise BrokerError if an offset is out of range."""
 
     def member(self, group: str, topic: str, **settings: Any) -> Member:
         """Return a group consumer without auto-commit that starts at the earliest offset."""
