@@ -17,7 +17,7 @@ from kafkalet.pipeline.logs.directory import find
 from kafkalet.pipeline.logs.ends import log_end_offset
 from kafkalet.pipeline.logs.transactions import last_stable_offset
 from kafkalet.pipeline.writing import staging
-from kafkalet.pipeline.writing.ground import Ground
+from kafkalet.pipeline.writing.target import TargetDirectory
 from tests.oracle.apache_kafka import ApacheKafka, _install, missing
 from tests.unit.pipeline.writing.making import load, numbered, records
 
@@ -79,7 +79,7 @@ def filled(request: pytest.FixtureRequest) -> Iterator[Restarted]:
         broker.stop()
         load(broker.data, [numbered(0, 3000)], [numbered(3000, 3000)], **SHAPE, segmentBytes="30k")
         load(broker.data, [numbered(6000, 2000)], compression="zstd", segmentBytes="30k")
-        os.makedirs(os.path.join(staging.writing(Ground(str(broker.data)), staging.new_job()), "0-0", "t-0"))
+        os.makedirs(os.path.join(staging.writing(TargetDirectory(str(broker.data)), staging.new_job()), "0-0", "t-0"))
         broker.start()
         yield broker
 
@@ -143,7 +143,7 @@ def test_kafka_starts_with_leftovers_of_killed_load(filled: Restarted) -> None:
 
 def test_kafka_does_not_start_on_half_committed_load(filled: Restarted) -> None:
     filled.stop()
-    half = staging.committed(Ground(str(filled.data)), "job")
+    half = staging.committed(TargetDirectory(str(filled.data)), "job")
     os.makedirs(half)
     with pytest.raises(RuntimeError, match="did not start"):
         filled.start()
