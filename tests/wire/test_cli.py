@@ -82,9 +82,9 @@ def test_value_may_contain_equals_signs() -> None:
     ],
 )
 def test_invalid_option_is_named_with_what_is_allowed(arguments: list[str], message: str) -> None:
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises(UsageError) as error:
         Serve.of(arguments)
-    assert str(start_error.value) == message
+    assert str(error.value) == message
 
 
 @pytest.mark.parametrize(
@@ -439,7 +439,7 @@ def test_progress_is_shown_on_a_terminal(tmp_path: Path) -> None:
 # Data directories
 
 
-def kept(path: Path, *, topic: str = "t:2") -> Path:
+def left_by_broker(path: Path, *, topic: str = "t:2") -> Path:
     """Create a data directory of a stopped broker."""
     with serving("--data-dir", str(path), "--topic", topic) as process:
         ready(process)
@@ -448,7 +448,7 @@ def kept(path: Path, *, topic: str = "t:2") -> Path:
     return path
 
 
-def refused(path: Path, *arguments: str) -> str:
+def start_error(path: Path, *arguments: str) -> str:
     """Return the line on stderr of a broker that refuses to start in a directory."""
     done = run("serve", "--listen", "127.0.0.1:0", "--data-dir", str(path), *arguments)
     assert done.returncode == 1
@@ -462,7 +462,7 @@ def refused(path: Path, *arguments: str) -> str:
 def test_directory_in_use_prints_one_line_and_returns_1(tmp_path: Path) -> None:
     with serving("--data-dir", str(tmp_path)) as process:
         ready(process)
-        assert refused(tmp_path) == f"{tmp_path} is in use by another broker"
+        assert start_error(tmp_path) == f"{tmp_path} is in use by another broker"
 
 
 @pytest.mark.parametrize(
@@ -476,14 +476,14 @@ def test_directory_in_use_prints_one_line_and_returns_1(tmp_path: Path) -> None:
 def test_directory_of_another_owner_prints_one_line_and_returns_1(
     tmp_path: Path, old: str, new: str, reason: str
 ) -> None:
-    properties = kept(tmp_path) / "meta.properties"
+    properties = left_by_broker(tmp_path) / "meta.properties"
     properties.write_text(properties.read_text().replace(old, new))
     assert start_error(tmp_path).startswith(f"{properties}: {reason}")
 
 
 def test_directory_of_another_broker_id_prints_one_line_and_returns_1(tmp_path: Path) -> None:
-    kept(tmp_path)
-    line = refused(tmp_path, "--set", "node.id=9")
+    left_by_broker(tmp_path)
+    line = start_error(tmp_path, "--set", "node.id=9")
     assert line.startswith(f"{tmp_path}/meta.properties: the directory belongs to broker 1, but the id of this broker")
 
 
@@ -503,19 +503,19 @@ def test_directory_created_with_an_id_requires_it_again(tmp_path: Path) -> None:
             ready(process)
             process.terminate()
             process.communicate(timeout=10)
-    assert refused(tmp_path) == (
+    assert start_error(tmp_path) == (
         f"{tmp_path}/kafkalet.json: its partitions belong to broker 5, but the id of this broker is 1; set node.id=5"
     )
 
 
 def test_damaged_metadata_prints_one_line_and_returns_1(tmp_path: Path) -> None:
-    metadata = kept(tmp_path) / "kafkalet.json"
+    metadata = left_by_broker(tmp_path) / "kafkalet.json"
     metadata.write_bytes(b"\xff" + metadata.read_bytes())
     assert start_error(tmp_path).startswith(f"{metadata}: ")
 
 
 def test_invalid_saved_property_prints_one_line_and_returns_1(tmp_path: Path) -> None:
-    metadata = kept(tmp_path, topic="t:1:retention.ms=5") / "kafkalet.json"
+    metadata = left_by_broker(tmp_path, topic="t:1:retention.ms=5") / "kafkalet.json"
     metadata.write_text(metadata.read_text().replace('"retention.ms": "5"', '"retention.ms": "x"'))
     assert (
         start_error(tmp_path)
@@ -524,7 +524,7 @@ def test_invalid_saved_property_prints_one_line_and_returns_1(tmp_path: Path) ->
 
 
 def test_checkpoint_that_is_a_directory_prints_one_line_and_returns_1(tmp_path: Path) -> None:
-    checkpoint = kept(tmp_path) / "recovery-point-offset-checkpoint"
+    checkpoint = left_by_broker(tmp_path) / "recovery-point-offset-checkpoint"
     checkpoint.unlink()
     checkpoint.mkdir()
     assert start_error(tmp_path) == f"{checkpoint}: Is a directory"
@@ -535,7 +535,7 @@ def test_checkpoint_that_is_a_directory_prints_one_line_and_returns_1(tmp_path: 
     ["t-99999999999", "backup-20240101", "t-2147483647", "backup-1500", "x-delete", "t-007", "a b-0", "lost+found"],
 )
 def test_directory_that_is_not_a_log_is_ignored(tmp_path: Path, name: str) -> None:
-    (kept(tmp_path) / name).mkdir()
+    (left_by_broker(tmp_path) / name).mkdir()
     (tmp_path / name / "precious").write_text("x")
     with serving("--data-dir", str(tmp_path)) as process:
         ready(process)
@@ -548,7 +548,7 @@ def test_directory_that_is_not_a_log_is_ignored(tmp_path: Path, name: str) -> No
 
 def test_signal_interrupts_a_start(tmp_path: Path) -> None:
     """The start must recover a large log; the directory is not marked as clean afterwards."""
-    kept(tmp_path, topic="t:1")
+    left_by_broker(tmp_path, topic="t:1")
     (tmp_path / ".kafka_cleanshutdown").unlink()
     log = tmp_path / "t-0" / "00000000000000000000.log"
     with log.open("wb") as file:
