@@ -29,7 +29,7 @@ from .failures import StorageFailed
 from .files import Files, explain
 from .identity import check_identity, read_identity, write_identity
 
-if TYPE_CHECKING:  # a broker starts before it has a log, and without what logs are made of
+if TYPE_CHECKING:  # a broker starts faster without these modules
     from .log import Log
 
 _log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from kafkalet.storage.flushing import MOST_JOBS, Flusher
 
 from .place import CONFIG, Place
 
-SMALL = CONFIG._replace(segment_bytes=100)  # every batch in a segment of its own
+SMALL = CONFIG._replace(segment_bytes=100)  # one batch per segment
 
 
 def job(path: Path) -> list[Descriptor]:

@@ -16,7 +16,7 @@ from kafkalet.storage.values import Isolation
 from .place import CONFIG, Place, bases, content, four, index_entries, with_epoch
 from .producing import T0, logged, message_set, produced, record
 
-SMALL = CONFIG._replace(segment_bytes=100)  # every batch in a segment of its own
+SMALL = CONFIG._replace(segment_bytes=100)  # one batch per segment
 DAY_MS = 86_400_000
 
 

@@ -23,7 +23,7 @@ from kafkalet.storage.lookup import (
 from .place import CONFIG, Place
 from .producing import T0, logged, message_set, record
 
-SMALL = CONFIG._replace(segment_bytes=100)  # every batch in a segment of its own
+SMALL = CONFIG._replace(segment_bytes=100)  # one batch per segment
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path / "data")
 
 
-SMALL = CONFIG._replace(segment_bytes=100)  # every batch in a segment of its own
+SMALL = CONFIG._replace(segment_bytes=100)  # one batch per segment
 
 
 # A new log

@@ -14,7 +14,7 @@ from kafkalet.storage.failures import StorageFailed
 from .place import CONFIG, Place, bases, content, four, index_entries, time_entries, with_epoch
 from .producing import T0, logged, message_set, produced, record
 
-SMALL = CONFIG._replace(segment_bytes=100)  # every batch in a segment of its own
+SMALL = CONFIG._replace(segment_bytes=100)  # one batch per segment
 DENSE = CONFIG._replace(index_interval_bytes=0)
 
 

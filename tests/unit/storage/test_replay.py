@@ -11,7 +11,7 @@ from kafkalet.storage.replay import rebuild_producers
 from .place import CONFIG, Place
 from .producing import T0
 
-SMALL = CONFIG._replace(segment_bytes=100)  # every batch in a segment of its own
+SMALL = CONFIG._replace(segment_bytes=100)  # one batch per segment
 
 
 @pytest.fixture

@@ -82,15 +82,15 @@ def receive(buffer: ReceiveBuffer, content: bytes, head: int) -> bytes | bytearr
 @given(st.lists(st.tuples(st.integers(4097, 30_000), st.booleans(), st.booleans()), max_size=12))
 def test_frames_in_reused_memory_are_complete(frames: list[tuple[int, bool, bool]]) -> None:
     buffer = ReceiveBuffer(40_000)
-    looking: list[tuple[memoryview, bytes]] = []
-    for number, (size, is_produce, somebody_looks) in enumerate(frames):
+    views: list[tuple[memoryview, bytes]] = []
+    for number, (size, is_produce, is_viewed) in enumerate(frames):
         content = (b"\0\0" if is_produce else b"\0\1") + bytes([number]) * (size - 2)
         frame = receive(buffer, content, size // 2)
         assert frame == content
-        if somebody_looks:
-            looking.append((memoryview(frame), content))
+        if is_viewed:
+            views.append((memoryview(frame), content))
         buffer.give_back(frame)
-    for view, content in looking:
+    for view, content in views:
         assert view == content
 
 
