@@ -31,7 +31,7 @@ LONG_TRANSACTIONS = {"transaction.timeout.ms": 900_000}
 PATIENCE_S = 120
 
 EARLY_MS, LATER_MS, NEVER_MS = 1_357_000_000_000, 1_357_100_000_000, 4_000_000_000_000
-EARLY_COUNT, LATER_COUNT, UNCERTAIN_COUNT = 100_000, 10, 5
+EARLY_COUNT, LATER_COUNT, UNCERTAIN_COUNT = 10_000, 10, 5
 PARTITIONS = 3
 
 ASKED = [pytest.param(None, id="kafkalet")]
@@ -150,7 +150,7 @@ def few(topic: Topic) -> Topic:
 
 @pytest.fixture(scope="module", params=["open", "aborted"])
 def many(request: pytest.FixtureRequest, spark: SparkSession, servers: str) -> Topic:
-    """100,000 records, then ten later ones, then five of a transaction that is open or was aborted."""
+    """10,000 records, then ten later ones, then five of a transaction that is open or was aborted."""
     topic = Topic(spark, servers, f"connector-{next(_numbers)}").make(PARTITIONS)
     topic.send(range(EARLY_COUNT), EARLY_MS)
     topic.send(range(LATER_COUNT), LATER_MS)
