@@ -11,6 +11,7 @@ batches begin in it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -88,8 +89,13 @@ def _rows(matrix: NDArray[np.uint8], used: NDArray[np.bool_] | None) -> pa.Array
     return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(ends), pa.py_buffer(data)])
 
 
-_NO_HEADERS = pa.scalar(b"\0", pa.binary())
-_EMPTY = pa.scalar(b"", pa.binary())
+@cache
+def _binary(value: bytes) -> pa.Scalar:
+    """Return a binary scalar. The first scalar of a process makes Arrow import pandas, if it is installed."""
+    return pa.scalar(value, pa.binary())
+
+
+_NO_HEADERS = b"\0"
 
 
 class EncodedFields(NamedTuple):
@@ -147,13 +153,13 @@ def encode(fields: EncodedFields, firsts: Longs, sizes: Longs) -> Encoded:
     offsets = np.arange(count, dtype=np.int64) - np.repeat(firsts, counts)
     length = sizes + size(timestamps) + size(offsets)
     value_length = lengths(fields.value)
-    tail = _NO_HEADERS if fields.tail is None else fields.tail
+    tail = _binary(_NO_HEADERS) if fields.tail is None else fields.tail
     if fields.key is None:
         parts = [spell((length, 0, timestamps, offsets, -1, value_length), count), fields.value, tail]
     else:
         front = spell((length, 0, timestamps, offsets, lengths(fields.key)), count)
         parts = [front, fields.key, spell((value_length,), count), fields.value, tail]
-    joined = pc.binary_join_element_wise(*parts, _EMPTY, null_handling="replace", null_replacement=b"")
+    joined = pc.binary_join_element_wise(*parts, _binary(b""), null_handling="replace", null_replacement=b"")
     ends = np.frombuffer(joined.buffers()[1], np.int32)[joined.offset : joined.offset + count + 1]
     cuts = [*ends[firsts].tolist(), int(ends[-1])]
     return Encoded(memoryview(joined.buffers()[2]).cast("B"), cuts)
@@ -182,7 +188,7 @@ def encode_headers(headers: pa.Array) -> pa.Array:
         keys,
         spell((value_sizes,), len(flat)),
         values,
-        _EMPTY,
+        _binary(b""),
         null_handling="replace",
         null_replacement=b"",
     )
@@ -191,4 +197,4 @@ def encode_headers(headers: pa.Array) -> pa.Array:
     ends = np.frombuffer(each.buffers()[1], np.int32)[each.offset : each.offset + len(each) + 1]
     bounds = np.ascontiguousarray(ends[until])
     entries = pa.Array.from_buffers(pa.binary(), len(counts), [None, pa.py_buffer(bounds), each.buffers()[2]])
-    return pc.binary_join_element_wise(spell((counts,), len(counts)), entries, _EMPTY)
+    return pc.binary_join_element_wise(spell((counts,), len(counts)), entries, _binary(b""))
