@@ -55,7 +55,7 @@ def test_a_record_fills_all_columns() -> None:
 def test_timestamp_that_does_not_fit_into_microseconds_is_refused(timestamp: int) -> None:
     batch = build_batch([Record(5, 0, b"k", b"v", ()), Record(6, timestamp, b"k", b"v", ())], base_offset=5)
     batches, _ = walk(batch)
-    with pytest.raises(TimestampTooLarge, match=f"t-7 has at offset 6 the timestamp {timestamp}"):
+    with pytest.raises(TimestampTooLarge, match=f"the record at offset 6 of t-7 has the timestamp {timestamp},"):
         Filling("t", 7, ["timestamp"]).rows(decode(batch, batches, needed(["timestamp"])), batches)
     found = Filling("t", 7, ["offset"]).rows(decode(batch, batches, needed(["offset"])), batches)
     assert found.to_pydict() == {"offset": [5, 6]}

@@ -109,7 +109,7 @@ class Made:
         self.log.maybe_increment_log_start_offset(offset)
         if files:
             self.log.apply_retention()
-            self.directory.ground.deletions.hurry_all()
+            self.directory.environment.deletions.hurry_all()
 
     def add(self, batch: bytes, origin: Origin = Origin.CLIENT) -> None:
         self.log.append_as_leader(bytearray(batch), 0, origin)
