@@ -4,11 +4,11 @@
 
 A handler is a plain function. It returns the response, a `Delayed` response if the request has to wait (purgatory.py),
 or None if the client expects no response (Produce with acks=0). A module may also define `refuse`, which builds the
-response to a request that failed as a whole:
+error response for when the whole request fails:
 
     def refuse(request: ProduceRequest, context: Context, error: KafkaError) -> ProduceResponse | None
 
-The router imports a module when the first request for its API arrives, to keep the startup of a broker short.
+The router imports a module when the first request for its API arrives, so that brokers start quickly.
 """
 
 from kafkalet.protocol.api import Api
@@ -69,4 +69,4 @@ SERVED: frozenset[Api] = frozenset(
         Api.WRITE_TXN_MARKERS,
     }
 )
-"""The APIs that have a handler here. A broker advertises those that exist in the release it emulates."""
+"""The APIs that have a handler in this package. A broker advertises only the APIs of the release it emulates."""

@@ -1,11 +1,11 @@
 """AddPartitionsToTxn v0-5: add partitions to a transaction (KIP-98).
 
 v2  returns PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH (KIP-588)
-v4  adds or only verifies several transactions in one request; used between brokers (KIP-890)
+v4  adds partitions to several transactions, or only verifies them; used between brokers (KIP-890)
 v5  may return TRANSACTION_ABORTABLE (KIP-890)
 
-Either all partitions are added to a transaction or none. If some of them do not exist, those return
-UNKNOWN_TOPIC_OR_PARTITION and the others OPERATION_NOT_ATTEMPTED.
+Either all partitions are added to a transaction or none. If some partitions do not exist, they return
+UNKNOWN_TOPIC_OR_PARTITION, and the existing partitions return OPERATION_NOT_ATTEMPTED.
 
 Source: kafka.server.KafkaApis.handleAddPartitionsToTxnRequest.
 """
@@ -55,7 +55,7 @@ def handle(
 
 
 def _add_all(transactions: list[Wanted], context: Context, then: Callable[[AddPartitionsToTxnResponse], None]) -> None:
-    """Handle several independent transactions, and respond when the last one is done.
+    """Handle several independent transactions, and respond once all of them are done.
 
     As in Kafka, a request without transactions never gets a response.
     """

@@ -1,7 +1,7 @@
 """AlterClientQuotas v0-1: set and remove quotas (KIP-546).
 
-Each entity is changed independently and atomically. An entity that occurs twice in the request is refused, except in
-releases that run with ZooKeeper, where its last entry counts.
+Each entity is changed independently and atomically. An entity that is listed twice in the request is refused; releases
+that run with ZooKeeper apply its last entry instead.
 
 Source: org.apache.kafka.controller.ClientQuotaControlManager.
 """
@@ -82,7 +82,7 @@ def _change(
     entity: QuotaEntity, named: list[Entry], addresses: Addresses, validate_only: bool, context: Context
 ) -> None:
     ops = named[0].ops
-    if not context.release.runs_without_zookeeper:  # duplicates are allowed, and the last one counts
+    if not context.release.runs_without_zookeeper:  # duplicates are allowed; the last one wins
         ops = list({op.key: op for op in named[-1].ops}.values())
     elif len(named) > 1 or len({op.key for op in ops}) < len(ops):
         parts = ", ".join(f"{kind}={name}" for kind, name in sorted(entity))

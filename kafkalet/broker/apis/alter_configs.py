@@ -1,6 +1,6 @@
 """AlterConfigs v0-2: replace the whole configuration of resources (KIP-133).
 
-A property that the request leaves out returns to its default.
+Properties that the request leaves out revert to their defaults.
 
 Source: kafka.server.ConfigAdminManager.preprocess, ConfigurationControlManager.legacyAlterConfigResource.
 """

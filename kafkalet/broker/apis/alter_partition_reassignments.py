@@ -4,7 +4,7 @@ v1  adds allow_replication_factor_change (KIP-860)
 
 New replicas catch up immediately, so a reassignment is usually complete before the response is sent. It stays in
 progress while the broker of a new replica is offline, or while a test holds that replica back. A request with null
-replicas cancels it.
+replicas cancels the reassignment.
 
 Source: org.apache.kafka.controller.ReplicationControlManager.alterPartitionReassignments.
 """
@@ -27,7 +27,7 @@ def handle(request: AlterPartitionReassignmentsRequest, context: Context) -> Alt
     if not request.topics:
         return AlterPartitionReassignmentsResponse(allow_replication_factor_change=may_differ, responses=[])
     if request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
-        raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout first
+        raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout before the topics
     topics = []
     for topic in request.topics:
         answers = []
@@ -49,7 +49,7 @@ def handle(request: AlterPartitionReassignmentsRequest, context: Context) -> Alt
 
 
 def _without_duplicates(topics: list[Topic]) -> list[Topic]:
-    """Remove duplicate partitions and topics without partitions, as brokers with ZooKeeper do."""
+    """Drop duplicate partitions, and topics without partitions, as brokers with ZooKeeper do."""
     found: dict[str, dict[int, Answer]] = {}
     for topic in topics:
         for answer in topic.partitions:

@@ -1,6 +1,6 @@
 """AlterReplicaLogDirs v0-2: move replicas to other log directories of their broker (KIP-113).
 
-A broker has only one log directory here: any other directory returns LOG_DIR_NOT_FOUND.
+In kafkalet, each broker has only one log directory. Any other directory returns LOG_DIR_NOT_FOUND.
 
 Source: kafka.server.ReplicaManager.alterReplicaLogDirs.
 """

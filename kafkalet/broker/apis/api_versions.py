@@ -1,12 +1,12 @@
 """ApiVersions v0-5: list the APIs and versions that this broker supports (KIP-35).
 
 v1  adds the throttle time
-v3  adds the name and version of the client (KIP-511) and the features of the broker (KIP-584)
+v3  adds the client's name and version (KIP-511) and the broker's features (KIP-584)
 v4  includes features with a minimum version of 0 (KAFKA-17492)
 v5  adds the cluster id and node id that the client expects to reach, either both or neither; a different broker
     returns REBOOTSTRAP_REQUIRED (KIP-1242)
 
-The router answers requests in unsupported versions, so they never reach this handler.
+The router itself answers requests with an unsupported version, so they never reach this handler.
 
 Source: kafka.server.KafkaApis.handleApiVersionsRequest, ApiVersionsResponse; v5 as observed with Kafka 4.4.
 """

@@ -18,15 +18,15 @@ Topic = CreatePartitionsRequest.Topic
 Answer = CreatePartitionsResponse.Topic
 
 STRICT_QUOTA_SINCE = 3
-"""The first version that refuses partitions over the client's quota. Earlier versions only throttle the client."""
+"""The first version that refuses to exceed the client's quota. Earlier versions only throttle the client."""
 MAX_RECORDS = 10_000
-"""The maximum number of records that Kafka's controller writes in one batch. Each partition is one record."""
+"""The maximum size of a batch from Kafka's controller, with one record per partition."""
 
 
 def handle(request: CreatePartitionsRequest, context: Context) -> CreatePartitionsResponse:
     times = Counter(topic.name for topic in request.topics)
     if 1 in times.values() and request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
-        raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout first
+        raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout before the topics
     answers = [
         Answer(name=name, error_code=Code.INVALID_REQUEST, error_message="Duplicate topic name.")
         for name, count in times.items()

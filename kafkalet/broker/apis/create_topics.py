@@ -5,10 +5,10 @@ v4  accepts -1 partitions or replicas for the broker's defaults (KIP-464); like 
     every version
 v5  returns partitions, replicas and configuration (KIP-525)
 v6  may return THROTTLING_QUOTA_EXCEEDED (KIP-599)
-v7  returns topic ids (KIP-516); with validate_only a random one
+v7  returns topic ids (KIP-516); with validate_only, the ids are random
 
-A topic that fails does not affect the others. Results have the order of the request. A topic that occurs twice is
-refused, with a single result at the end.
+A topic that cannot be created does not affect the others. Results are in request order. A topic that is listed twice is
+refused and has a single result, at the end.
 
 Source: kafka.server.ControllerApis.createTopics, ReplicationControlManager.createTopics.
 """
@@ -33,11 +33,11 @@ Config = CreateTopicsResponse.Topic.Config
 
 CLUSTER_METADATA = "__cluster_metadata"
 STRICT_QUOTA_SINCE = 6
-"""The first version that refuses topics over the client's quota. Earlier versions only throttle the client."""
+"""The first version that refuses to exceed the client's quota. Earlier versions only throttle the client."""
 PARTITIONS_PER_TURN = 50
 """The number of new partitions after which the handler yields to other requests."""
 MAX_RECORDS = 10_000
-"""The maximum number of records that Kafka's controller writes in one batch: one per topic, partition and property."""
+"""The maximum size of a batch from Kafka's controller, with one record per topic, partition and property."""
 
 
 def handle(
@@ -46,7 +46,7 @@ def handle(
     times = Counter(topic.name for topic in request.topics)
     allowed = [topic for topic in request.topics if times[topic.name] == 1 and topic.name != CLUSTER_METADATA]
     if allowed and request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
-        raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout first
+        raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout before the topics
     answers = _too_many(allowed)
     if answers or len(parts := list(_in_parts(allowed, context))) <= 1:
         return _answer(answers or _create_all(allowed, request, context), times)
@@ -56,7 +56,7 @@ def handle(
 async def _create_in_turns(
     parts: list[list[Topic]], request: CreateTopicsRequest, context: Context, times: Mapping[str, int]
 ) -> CreateTopicsResponse:
-    """Create many partitions in parts. Other requests run between two parts and see the topics created so far."""
+    """Create the topics in several parts. Between parts, other requests run and see the topics created so far."""
     answers = []
     for part in parts:
         answers += _create_all(part, request, context)
@@ -85,7 +85,7 @@ def _create_all(topics: list[Topic], request: CreateTopicsRequest, context: Cont
 
 
 def _answer(answers: list[Answer], times: Mapping[str, int]) -> CreateTopicsResponse:
-    """Add the refused topics, duplicates and the metadata topic, to the results of the others."""
+    """Add the results of the refused topics: the duplicates and the metadata topic."""
     for name, count in times.items():
         if count > 1:
             answers.append(_refused(name, Code.INVALID_REQUEST, "Duplicate topic name."))
@@ -141,7 +141,7 @@ def _create(topic: Topic, validate_only: bool, context: Context) -> Answer:
 
 
 def _config(topic: Topic) -> dict[str, str]:
-    """Return the properties by name. The last value of a duplicate wins."""
+    """Return the properties by name. If a name is listed more than once, its last value wins."""
     given = {config.name: config.value for config in topic.configs}
     nulls = [name for name, value in given.items() if value is None]
     if nulls:

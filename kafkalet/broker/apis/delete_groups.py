@@ -28,7 +28,7 @@ def handle(request: DeleteGroupsRequest, context: Context) -> Answer:
             shard = context.broker.coordinators.groups.shard_for_offsets(group_id)
             written.append((answer, shard, _delete(shard, group_id)))
         except KafkaError as error:
-            answer.error_code = error.code  # Kafka sets the message for Streams groups only
+            answer.error_code = error.code  # Kafka sets the message only for Streams groups
 
     def lacking() -> list[tuple[Deleted, Shard, int]]:
         return [entry for entry in written if not entry[1].log.is_replicated(entry[2])]

@@ -1,9 +1,10 @@
 """DeleteRecords v0-2: advance the log start offsets of partitions (KIP-107).
 
 Offset -1 stands for the high watermark. The handler only moves the log start offset; the retention task later deletes
-segments below it. The response waits until all replicas have moved, and returns the low watermark, the smallest log
-start offset of all replicas. After timeout_ms, it returns REQUEST_TIMED_OUT with the low watermark from before the
-wait. If a partition occurs twice, its last offset counts. Internal topics return INVALID_TOPIC_EXCEPTION.
+segments below it. The response waits until all replicas have moved their log start offsets. It contains the low
+watermark, which is the smallest log start offset among the replicas. After timeout_ms, it returns REQUEST_TIMED_OUT
+with the low watermark from before the wait. If a partition is listed twice, its last offset is used. Internal topics
+return INVALID_TOPIC_EXCEPTION.
 
 Source: kafka.server.ReplicaManager.deleteRecords, DelayedDeleteRecords.
 """
@@ -55,7 +56,7 @@ async def handle(
 
 
 def _settle(answers: dict[Key, Answer], pending: dict[Key, int], node: Node) -> bool:
-    """Complete the pending partitions whose replicas have moved. Return True if none is left."""
+    """Complete the partitions whose replicas have moved their log start offsets. Return True if none are pending."""
     for key, offset in list(pending.items()):
         answer = answers[key]
         try:

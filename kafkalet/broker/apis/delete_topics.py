@@ -4,7 +4,7 @@ v3  may return TOPIC_DELETION_DISABLED (KIP-322)
 v5  adds error messages; may return THROTTLING_QUOTA_EXCEEDED (KIP-599)
 v6  accepts topic ids (KIP-516)
 
-A topic that occurs twice, by name, by id or by both, is refused and not deleted.
+A topic that is listed twice, whether by name, by id or by both, is refused and not deleted.
 
 Source: kafka.server.ControllerApis.deleteTopics.
 """
@@ -21,9 +21,9 @@ from kafkalet.protocol.wire import ZERO_UUID
 Answer = DeleteTopicsResponse.Topic
 
 STRICT_QUOTA_SINCE = 5
-"""The first version that refuses deletions over the client's quota. Earlier versions only throttle the client."""
+"""The first version that refuses to exceed the client's quota. Earlier versions only throttle the client."""
 DISABLED_SINCE = 3
-"""The first version with TOPIC_DELETION_DISABLED. Earlier versions return INVALID_REQUEST."""
+"""The first version that returns TOPIC_DELETION_DISABLED. Earlier versions return INVALID_REQUEST."""
 UNKNOWN_NAME = "This server does not host this topic-partition."
 UNKNOWN_ID = "This server does not host this topic ID."
 
@@ -34,7 +34,7 @@ def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopicsRespon
     answers: list[Answer] = []
     names, ids = _unique_names_and_ids(request, answers)
     if (names or ids) and request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
-        raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout first
+        raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout before the topics
     by_id = _ids(ids, context, answers)
     to_delete = dict(by_id)
     for name in names:
@@ -69,7 +69,7 @@ def refuse(request: DeleteTopicsRequest, context: Context, error: KafkaError) ->
 
 
 def _unique_names_and_ids(request: DeleteTopicsRequest, answers: list[Answer]) -> tuple[list[str], dict[bytes, int]]:
-    """Return the names that occur once and the number of occurrences of each id. Add refusals to `answers`."""
+    """Return the names listed once, and how often each id is listed. Add the refusals to `answers`."""
     names = Counter(request.topic_names)
     ids: Counter[bytes] = Counter()
     for topic in request.topics:
@@ -90,7 +90,7 @@ def _unique_names_and_ids(request: DeleteTopicsRequest, answers: list[Answer]) -
 
 
 def _ids(ids: dict[bytes, int], context: Context, answers: list[Answer]) -> dict[bytes, str]:
-    """Map the ids that exist and occur once to topic names. Add refusals for the others to `answers`."""
+    """Map each id that exists and is listed once to its topic name. Add a refusal for any other id to `answers`."""
     found = {}
     for topic_id, times in ids.items():
         topic = context.metadata.topic_by_id(topic_id)
@@ -108,7 +108,7 @@ def _refused(code: Code, message: str | None, name: str | None, topic_id: bytes 
 
 
 def _disabled(request: DeleteTopicsRequest, version: int) -> Iterator[Answer]:
-    """Refuse every topic because of `delete.topic.enable=false`."""
+    """Refuse to delete any topic, because of `delete.topic.enable=false`."""
     code = Code.TOPIC_DELETION_DISABLED if version >= DISABLED_SINCE else Code.INVALID_REQUEST
     error = KafkaError(code, "Topic deletion is disabled.")
     for name in request.topic_names:

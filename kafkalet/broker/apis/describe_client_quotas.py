@@ -1,7 +1,7 @@
 """DescribeClientQuotas v0-1: list the quotas that match a filter (KIP-546).
 
 Each component of the filter is an entity type (user, client-id or ip) and matches a given name, the default entity, or
-any entity of that type. All components have to match. With a strict filter, the entity must have no other types.
+any entity of that type. All components have to match. A strict filter does not match entities with additional types.
 
 Source: org.apache.kafka.image.ClientQuotasImage.describe.
 """

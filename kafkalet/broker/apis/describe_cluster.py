@@ -1,7 +1,7 @@
 """DescribeCluster v0-2: describe the brokers, the controller and the id of the cluster (KIP-700).
 
 v1  adds the endpoint type: brokers or controllers (KIP-919); every listener here is a broker endpoint
-v2  optionally includes fenced brokers (KIP-1073); this cluster never has any
+v2  optionally includes fenced brokers (KIP-1073); kafkalet never has any
 
 Source: kafka.server.AuthHelper.computeDescribeClusterResponse.
 """

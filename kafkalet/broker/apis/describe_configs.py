@@ -27,7 +27,7 @@ Config = DescribeConfigsResponse.Resource.Config
 
 LOGGER_SOURCE = 6
 SERVER_ERROR = "The server experienced an unexpected error when processing the request."
-# Maps Python's level names to those of Kafka's loggers.
+# Maps the names of Python's log levels to Kafka's.
 LEVELS = {"CRITICAL": "FATAL", "WARNING": "WARN"}
 
 
@@ -129,7 +129,7 @@ def _documentation(name: str) -> str | None:
 
 
 def _facts(context: Context) -> dict[str, str]:
-    """Return the properties that a Kafka broker would read from its server.properties."""
+    """Return the properties that Kafka would read from the broker's server.properties file."""
     node = context.node
     endpoint = context.metadata.endpoints[node.node_id]
     listener = f"{context.listener}://{endpoint.host}:{endpoint.port}"
@@ -140,7 +140,7 @@ def _facts(context: Context) -> dict[str, str]:
 
 
 def _loggers(name: str, context: Context) -> Iterator[Config]:
-    """Yield the root logger and the loggers of this package with their levels."""
+    """Yield the root logger and the loggers of this package, with their levels."""
     if not name:
         raise _invalid("Broker id must not be empty")
     if _node_id(name) != context.node.node_id:

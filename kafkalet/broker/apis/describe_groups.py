@@ -3,8 +3,8 @@
 v3  optionally returns authorized operations (KIP-430)
 v6  adds error messages; returns GROUP_ID_NOT_FOUND for a missing group (KIP-1043)
 
-The metadata of members and the chosen protocol are returned only while the group is stable. Missing groups and groups
-of other types are in the state Dead.
+Member metadata and the chosen protocol are returned only while the group is stable. Missing groups and groups of other
+types are reported in the state Dead.
 
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager.describeGroups.
 """

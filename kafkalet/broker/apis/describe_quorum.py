@@ -4,7 +4,8 @@ v1  adds the times of the last fetch and of the last caught-up fetch (KIP-836)
 v2  adds directory ids and endpoints (KIP-853)
 
 All brokers here share one metadata image instead of a replicated log. Every broker is reported as a voter that has
-caught up, the controller as the leader, and the epoch of the finalized features in ApiVersions as the log end offset.
+caught up, and the controller as the leader. The reported log end offset is the epoch of the finalized features in
+ApiVersions.
 
 Source: org.apache.kafka.raft.KafkaRaftClient.handleDescribeQuorumRequest, DescribeQuorumRequest.
 """

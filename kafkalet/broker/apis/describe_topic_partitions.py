@@ -1,7 +1,7 @@
 """DescribeTopicPartitions v0: describe topics page by page, in the order of their names (KIP-966).
 
-A response contains at most `response_partition_limit` partitions and the cursor of the next page. The cursor of a
-request is the first topic and partition of the page; its topic has to be one of the requested topics.
+A response contains at most `response_partition_limit` partitions, and a cursor for the next page. A request's cursor
+names the topic and partition at which its page starts; the topic has to be one of the requested topics.
 
 Source: kafka.server.handlers.DescribeTopicPartitionsRequestHandler, KRaftMetadataCache.
 """
@@ -30,7 +30,7 @@ async def handle(request: DescribeTopicPartitionsRequest, context: Context) -> D
     if cursor is not None and ((request.topics and cursor.topic_name not in asked) or cursor.partition_index < 0):
         return _refused(request, Code.INVALID_REQUEST)
     if cursor is None and "" in asked:
-        return _refused(request, Code.UNKNOWN_SERVER_ERROR)  # as in Kafka, which compares it with a null cursor
+        return _refused(request, Code.UNKNOWN_SERVER_ERROR)  # as in Kafka, which compares "" with a null cursor
     left = max(min(context.node.config.max_request_partition_size_limit, request.response_partition_limit), 1)
     answers: list[Answer] = []
     for name in sorted(asked):
@@ -57,7 +57,7 @@ async def handle(request: DescribeTopicPartitionsRequest, context: Context) -> D
 
 
 def _refused(request: DescribeTopicPartitionsRequest, code: Code) -> DescribeTopicPartitionsResponse:
-    """Return the error for every requested topic, as for an invalid cursor."""
+    """Return an error, such as that of an invalid cursor, for every requested topic."""
     return DescribeTopicPartitionsResponse(
         topics=[Answer(error_code=code, name=topic.name, topic_id=ZERO_UUID, partitions=[]) for topic in request.topics]
     )
@@ -85,11 +85,11 @@ def _known(topic: TopicState, partitions: list[PartitionState], context: Context
 
 
 def _partition(state: PartitionState, context: Context) -> Partition:
-    """Describe a partition. In contrast to Metadata, a partition without a leader has no error code."""
+    """Describe a partition. Unlike in Metadata, a partition without a leader has no error code."""
     metadata = context.metadata
     isr, eligible = list(state.isr), []
     if state.leader == NO_LEADER and context.node.feature_level("eligible.leader.replicas.version"):
-        isr, eligible = [], isr  # KIP-966: the ISR is empty, but these replicas may lead without data loss
+        isr, eligible = [], isr  # KIP-966: the ISR is empty, but electing one of these replicas loses no data
     return Partition(
         partition_index=state.index,
         leader_id=state.leader,

@@ -1,6 +1,6 @@
-"""DescribeTransactions v0: describe the state and the partitions of transactional ids (KIP-664).
+"""DescribeTransactions v0: describe the transactions of transactional ids (KIP-664).
 
-The request has to go to the coordinator of each transactional id; other brokers return NOT_COORDINATOR.
+A request has to be sent to the coordinator of the transactional id; other brokers return NOT_COORDINATOR.
 
 Source: kafka.coordinator.transaction.TransactionCoordinator.handleDescribeTransactions.
 """

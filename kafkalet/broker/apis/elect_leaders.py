@@ -1,10 +1,10 @@
-"""ElectLeaders v0-2: trigger leader elections of partitions (KIP-183).
+"""ElectLeaders v0-2: trigger leader elections for partitions (KIP-183).
 
 v1  adds unclean elections and a top-level error code (KIP-460)
 
-A preferred election restores the leadership of the first replica. An unclean election gives a partition without a
-leader any available replica. If the request is for all partitions, the response leaves out partitions that need no
-election, but keeps their topics.
+A preferred election makes the first replica of a partition its leader again. An unclean election makes any available
+replica the leader of a partition that has none. If the request is for all partitions, the response leaves out
+partitions that need no election, but still lists their topics.
 
 Source: org.apache.kafka.controller.ReplicationControlManager.electLeaders.
 """
@@ -34,7 +34,7 @@ def handle(request: ElectLeadersRequest, context: Context) -> ElectLeadersRespon
             raise KafkaError(Code.UNKNOWN_SERVER_ERROR) from None
         raise KafkaError(Code.INVALID_REQUEST, f"Unknown election type {request.election_type}") from None
     if request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
-        raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout first
+        raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout before the topics
     topics = [
         Topic(topic=name, partition_result=list(_elect_each(name, partitions, kind, context)))
         for name, partitions in _wanted(request, context)
@@ -50,7 +50,7 @@ def handle(request: ElectLeadersRequest, context: Context) -> ElectLeadersRespon
 
 
 def _without_duplicates(topics: list[Topic]) -> list[Topic]:
-    """Remove duplicate partitions and topics without partitions, as brokers with ZooKeeper do."""
+    """Drop duplicate partitions, and topics without partitions, as brokers with ZooKeeper do."""
     found: dict[str, dict[int, Answer]] = {}
     for topic in topics:
         for answer in topic.partition_result:

@@ -3,7 +3,7 @@
 v2  returns PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH (KIP-588)
 v5  bumps the epoch after every transaction and returns the next producer id and epoch (KIP-890)
 
-The response is sent as soon as the decision is in the transaction log. The markers are written afterwards.
+The response is sent as soon as the outcome is in the transaction log. The markers are written afterwards.
 
 Source: kafka.server.KafkaApis.handleEndTxnRequest.
 """

@@ -11,10 +11,10 @@ v12 adds the last fetched epoch and diverging epochs (KIP-595)
 v13 replaces topic names with topic ids (KIP-516)
 v16 adds the current leader and its endpoint to NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951)
 
-Partitions of unknown topics or topic ids are set aside first. They come last in the response and do not complete a
-waiting request. The handler responds immediately if max_wait_ms is 0, no partition can be read, min_bytes are
-available, a read failed, or a reader has diverged from the log. Otherwise the request waits until enough records have
-arrived or max_wait_ms has passed, and then reads all partitions again.
+Partitions with an unknown topic name or topic id are set aside first. They come last in the response, and their errors
+do not make a request respond early. The handler responds immediately if max_wait_ms is 0, no partition can be read,
+min_bytes are available, a read failed, or a reader has diverged from the log. Otherwise the request waits until enough
+records have arrived or max_wait_ms has passed, and then reads all partitions again.
 
 Source: kafka.server.KafkaApis.handleFetchRequest, ReplicaManager.fetchMessages and readFromLog, DelayedFetch.
 """
@@ -44,11 +44,11 @@ T = TypeVar("T")
 FUTURE_REPLICA = -3
 UNKNOWN = -1
 READ_BYTES = 16 * 1024
-"""The largest size of records that is copied into the response. Larger ones are sent as a range of their file."""
+"""Up to this many bytes are copied into the response. Larger amounts are sent straight from the file."""
 PARTITIONS_WITHOUT_PAUSE = 100
-"""The largest number of partitions that is read without a pause for other requests."""
+"""The largest number of partitions to read without pausing for other requests."""
 UNCONVERTED_SINCE = 10
-"""The first version whose records are never down-converted."""
+"""The first version for which records are never down-converted."""
 ISOLATION_LEVELS = {0: Isolation.HIGH_WATERMARK, 1: Isolation.LAST_STABLE}
 
 
@@ -88,7 +88,7 @@ def handle(
 
 
 class _Fetch:
-    """A Fetch request while it is processed."""
+    """A Fetch request that is being processed."""
 
     def __init__(self, request: FetchRequest, context: Context) -> None:
         self.request = request
@@ -131,7 +131,7 @@ class _Fetch:
         return self._wait(limits, found, lambda: self._respond(self._read(limits, first_time=False)))
 
     async def _serve_in_turns(self, limits: Limits) -> FetchResponse:
-        """Serve a request that may take long, with pauses for other requests."""
+        """Serve a request that may take a long time, and pause for other requests."""
         found = await self._read_in_turns(limits, first_time=True)
         if not self._is_due(limits, found):
             if not self._enough(limits, found):  # records may have been appended during the pauses
@@ -148,7 +148,7 @@ class _Fetch:
     # Reading the request
 
     def _requested_partitions(self) -> list[tuple[Key, RequestedPartition]]:
-        """Return the requested partitions. A duplicate keeps its first position and its last parameters."""
+        """Return the requested partitions. Duplicates keep their first position and last parameters."""
         asked: dict[Key, RequestedPartition] = {}
         for topic in self.request.topics:
             name, topic_id = (self._name_of(topic.topic_id), topic.topic_id) if self.by_id else (topic.topic, None)
@@ -219,7 +219,7 @@ class _Fetch:
             one = self._read_partition(key, asked, limits, min(asked.max_bytes, left), at_least_one, first_time)
             yield key, one
             at_least_one = at_least_one and one.size == 0
-            left = max(0, left - one.size)  # also clamps a negative max_bytes, which only the first partition sees
+            left = max(0, left - one.size)  # a negative max_bytes applies only to the first partition
 
     def _is_due(self, limits: Limits, found: dict[Key, Found]) -> bool:
         """Return True if the request can be answered from the records read so far."""
@@ -276,7 +276,7 @@ class _Fetch:
         if result is None:
             return Found(answer, 0, None, True)
         if limits.first_batch_whole and result.first_entry_incomplete:
-            # ReplicaManager.readFromLog replaces an incomplete batch with empty data without aborted transactions.
+            # ReplicaManager.readFromLog returns no records and no aborted transactions instead of an incomplete batch.
             return Found(answer, 0, result.position, False)
         if result.aborted is not None:
             answer.aborted_transactions = [
@@ -332,7 +332,7 @@ class _Fetch:
     # Waiting
 
     def _wait(self, limits: Limits, found: dict[Key, Found], then: Callable[[], T]) -> Delayed[T]:
-        """Wait until there is enough to read or max_wait_ms has passed, and return the result of `then`."""
+        """Wait until enough can be read or max_wait_ms has passed, and then respond with the result of `then`."""
         waiting: Delayed[T] = self.context.node.purgatory.park(
             [(name, index) for (name, _, index), _ in self.readable],
             limits.max_wait_ms,
@@ -342,7 +342,7 @@ class _Fetch:
         return waiting
 
     def _enough(self, limits: Limits, found: dict[Key, Found]) -> bool:
-        """Return True if the request can complete, without reading the logs (DelayedFetch.tryComplete)."""
+        """Return True if the request can complete (DelayedFetch.tryComplete). Does not read the logs."""
         readable_bytes = 0
         for key, asked in self.readable:
             place = found[key].position
@@ -387,7 +387,7 @@ class _Fetch:
         return FetchResponse(session_id=self.session.kept_id, responses=[])
 
     async def _convert(self, answers: dict[Key, Answer]) -> None:
-        """Convert the records to a message format that the version of the request supports."""
+        """Convert the records to a message format that the request version supports."""
         for key, asked in self.readable:
             from_follower = self.replica_id >= 0
             answers[key] = await convert(
@@ -403,7 +403,7 @@ class _Fetch:
         for key in keys:
             answer = answers[key]
             if last == NAMELESS:
-                return self._refuse_all(Code.UNKNOWN_SERVER_ERROR)  # Kafka fails if another topic follows (NAMELESS)
+                return self._refuse_all(Code.UNKNOWN_SERVER_ERROR)  # as in Kafka, see NAMELESS
             if last != key[:2]:
                 last = key[:2]
                 topics.append(AnswerTopic(topic=key[0], topic_id=key[1] or ZERO_UUID, partitions=[]))

@@ -4,7 +4,7 @@
     v2, v3    convert to message format 1
     v4-v9     refuse topics with compression.type=zstd (Kafka 3.9 and older)
 
-The rules depend on the configuration of the topic and not on the records, so they also apply to empty and failed reads.
+The rules depend on the topic's configuration, not on its records, so they also apply to empty and failed reads.
 
 Source: kafka.server.KafkaApis.handleFetchRequest (maybeConvertFetchedData), LazyDownConversionRecords.
 """
@@ -29,7 +29,7 @@ Answer = FetchResponse.Topic.Partition
 UNKNOWN = -1
 ZSTD_SINCE = 10
 READ_BYTES = 4 * 1024 * 1024
-"""The number of bytes to read from a file before a pause for other requests."""
+"""The number of bytes to read from a file before pausing for other requests."""
 CONVERTED_IN_LOOP_BYTES = 64 * 1024
 """The largest number of bytes to convert in the event loop. More bytes are converted in a thread."""
 
@@ -48,7 +48,7 @@ def refused(index: int, code: Code, records: bytes | None = b"") -> Answer:
 
 
 async def convert(answer: Answer, topic: str, fetch_offset: int, context: Context, *, from_follower: bool) -> Answer:
-    """Convert the records of a partition to a message format that the version of the request supports."""
+    """Convert the records of a partition to a message format that the request version supports."""
     partition = context.node.partitions.get((topic, answer.partition_index))
     if partition is None:
         return answer

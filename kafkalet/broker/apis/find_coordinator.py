@@ -4,9 +4,9 @@ v1  adds transactional ids and the error message (KIP-98)
 v4  accepts several keys in one request (KIP-699)
 v6  adds share partitions (KIP-932), which kafkalet does not support
 
-The coordinator is the leader of the partition of the internal topic that the key maps to. The first request creates the
-internal topic. Kafka returns COORDINATOR_NOT_AVAILABLE until its controller has created the topic; kafkalet creates it
-before it responds.
+Each key maps to a partition of an internal topic, and the leader of that partition is the coordinator. The first
+request creates the internal topic. Kafka returns COORDINATOR_NOT_AVAILABLE until its controller has created the topic;
+kafkalet creates it before it responds.
 
 Source: kafka.server.KafkaApis.handleFindCoordinatorRequest.
 """

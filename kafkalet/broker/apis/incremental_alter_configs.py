@@ -1,7 +1,7 @@
 """IncrementalAlterConfigs v0-1: change individual configuration values of resources (KIP-339).
 
-Values can be set or deleted, and list properties also appended to or subtracted from. Each resource is changed
-independently and atomically. A resource that occurs twice is refused both times.
+Properties can be set or deleted; list properties can also be appended to or subtracted from. Each resource is changed
+independently and atomically. A resource that is listed twice is refused both times.
 
 Source: kafka.server.ConfigAdminManager.preprocess, ConfigurationControlManager.incrementalAlterConfigResource.
 """
@@ -88,7 +88,7 @@ def _change(resource: Resource, context: Context, validate_only: bool) -> None:
 class _Topic:
     """Edits the properties of a topic, a group or a client metrics subscription.
 
-    As in Kafka, the lists of groups and subscriptions cannot be appended to or subtracted from.
+    As in Kafka, list properties of groups and subscriptions cannot be appended to or subtracted from.
     """
 
     def __init__(self, context: Context) -> None:
@@ -110,7 +110,7 @@ class _Topic:
             texts[name] = ",".join(words)
 
     def list_of(self, config: Config, texts: Mapping[str, str]) -> str:
-        """Return the current value of a list property. Raises KafkaError for other types."""
+        """Return the current value of a list property. Raises KafkaError for a property of another type."""
         known = topic_properties(self.release.version).get(config.name)
         if not self.release.runs_without_zookeeper:
             return texts.get(config.name, _list_with_zookeeper(known, config))
@@ -146,7 +146,7 @@ class _Broker(_Topic):
 
 
 def _list_with_zookeeper(known: Property | None, config: Config) -> str:
-    """Return the default of a list property. Raises KafkaError for other types.
+    """Return the default of a list property. Raises KafkaError for a property of another type.
 
     Source: kafka.server.ZkAdminManager.prepareIncrementalConfigs.
     """

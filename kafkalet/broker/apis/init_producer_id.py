@@ -8,7 +8,8 @@ also applies to requests with a current producer id, because KIP-360 only covers
 without an epoch, or an epoch without a producer id, returns INVALID_REQUEST.
 
 With a transactional id, the transaction coordinator returns the same producer id with the next epoch, which fences the
-previous producer. It aborts an open transaction first and returns CONCURRENT_TRANSACTIONS until that is done.
+previous producer. If a transaction is open, the coordinator aborts it first, and returns CONCURRENT_TRANSACTIONS until
+the abort is complete.
 
 Source: kafka.server.KafkaApis.handleInitProducerIdRequest.
 """

@@ -1,7 +1,7 @@
 """JoinGroup v0-9: join a group and wait until all members of the next generation have joined.
 
 v1  adds a rebalance timeout; v0 uses the session timeout (KIP-62)
-v4  a new member first receives MEMBER_ID_REQUIRED with its member id, and joins again (KIP-394)
+v4  returns MEMBER_ID_REQUIRED with a member id to a new member, which then joins again (KIP-394)
 v5  adds static members (KIP-345)
 v7  returns null instead of "" if no protocol was chosen (KIP-559)
 v9  adds skip_assignment for a static leader that rejoins (KIP-814)

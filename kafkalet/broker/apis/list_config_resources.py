@@ -1,9 +1,9 @@
 """ListConfigResources v0-1: list the resources that have a configuration.
 
-v0  lists client metrics only; the API was named ListClientMetricsResources (KIP-1000)
+v0  lists only client metrics; the API was then called ListClientMetricsResources (KIP-1000)
 v1  lists resources of the requested types, or of all types if the request has none (KIP-1142)
 
-Topics and brokers are listed even if all of their properties have defaults.
+Topics and brokers are listed even if all of their properties have default values.
 
 Source: kafka.server.KafkaApis.handleListConfigResources.
 """

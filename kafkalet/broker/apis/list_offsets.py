@@ -1,6 +1,6 @@
 """ListOffsets v0-11: look up the earliest or latest offset of a partition, or the first offset at or after a timestamp.
 
-v0  returns the base offsets of segments, by the modification times of their files
+v0  returns base offsets of segments, found by the modification times of the segment files
 v1  returns one offset with its timestamp; negative timestamps have special meanings (KIP-79)
 v2  adds the isolation level: with read_committed, the latest offset is the last stable offset (KIP-98)
 v4  adds leader epochs, for fencing (KIP-320)
@@ -45,7 +45,7 @@ ISOLATION_LEVELS = {0: Isolation.HIGH_WATERMARK, 1: Isolation.LAST_STABLE}
 SINCE = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 NEVER = 0x7FFF
 PARTITIONS_WITHOUT_PAUSE = 100
-"""The largest number of partitions that is looked up without a pause for other requests."""
+"""The largest number of partitions to look up without pausing for other requests."""
 
 
 def handle(
@@ -113,7 +113,7 @@ def _list_partition(
     context: Context,
     known: Known,
 ) -> Answer:
-    """Look up an offset in one partition. Raises LongSearch for a search that belongs in a thread (lookup.py)."""
+    """Look up an offset in one partition. Raises LongSearch for a search that should run in a thread (lookup.py)."""
     index = asked.partition_index
     timestamp = asked.timestamp
     if duplicates and (topic, index) in duplicates:
@@ -136,7 +136,7 @@ def _list_partition(
         )
     except KafkaError as error:
         code = error.code
-        if code == Code.OFFSET_NOT_AVAILABLE and context.version < 5:  # clients before KIP-207 do not know it
+        if code == Code.OFFSET_NOT_AVAILABLE and context.version < 5:  # KIP-207 added this error in v5
             code = Code.LEADER_NOT_AVAILABLE
         return Answer(partition_index=index, error_code=code)
     if found is None:

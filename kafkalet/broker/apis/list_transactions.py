@@ -1,9 +1,10 @@
 """ListTransactions v0-2: list the transactional ids that a broker coordinates (KIP-664).
 
 v1  adds a filter by duration (KIP-994)
-v2  adds a filter by a pattern of transactional ids (KIP-1152)
+v2  adds a filter by transactional id, which is a pattern (KIP-1152)
 
-An empty filter matches everything. Unknown states match nothing; they are listed in unknown_state_filters.
+An empty filter matches everything. Unknown states in a filter match nothing; the response lists them in
+unknown_state_filters.
 
 Source: kafka.coordinator.transaction.TransactionStateManager.listTransactionStates.
 """
@@ -50,7 +51,7 @@ def handle(request: ListTransactionsRequest, context: Context) -> ListTransactio
 
 
 def _matcher(pattern: str | None) -> Callable[[str], bool]:
-    """Return a predicate for transactional ids that match `pattern` as a whole.
+    """Return a function that checks if a whole transactional id matches `pattern`.
 
     Raises KafkaError (INVALID_REGULAR_EXPRESSION) if `pattern` is not a valid regular expression.
     """
@@ -67,7 +68,7 @@ def _matcher(pattern: str | None) -> Callable[[str], bool]:
 
 
 def _matches_beyond_ascii(pattern: str, name: str) -> bool:
-    """Match an id with non-ASCII characters. Python's `re` is used, whose syntax differs slightly from RE2."""
+    """Match an id with non-ASCII characters, with Python's `re`. Its syntax differs slightly from RE2."""
     try:
         return re.fullmatch(pattern, name) is not None
     except re.error:

@@ -1,15 +1,15 @@
 """Metadata v0-13: describe the brokers and the leaders of topic partitions.
 
-v1  requests all topics by null and none by an empty list; in v0, an empty list requests all topics, and replicas on
-    offline brokers are left out with REPLICA_NOT_AVAILABLE
+v1  uses null to request all topics, and an empty list to request none; in v0, an empty list requests all topics, and
+    partitions leave out replicas on offline brokers and return REPLICA_NOT_AVAILABLE
 v4  adds allow_auto_topic_creation
 v8  optionally returns authorized operations (KIP-430)
 v10 returns topic ids (KIP-516)
 v12 accepts topic ids (KIP-516)
 v13 adds a top-level error code (KIP-1102)
 
-Existing topics precede missing topics, and unknown topic ids precede known ids. Otherwise topics have the order of the
-request. (Kafka keeps the order for up to four topics, and otherwise returns the order of a hash set.)
+Existing topics precede missing topics, and unknown topic ids precede known ids. Otherwise, topics are in request order.
+(Kafka keeps this order for up to four topics, and returns more than four in the order of a hash set.)
 
 A missing topic is created if automatic creation is allowed by the request and by the broker. KRaft releases return
 UNKNOWN_TOPIC_OR_PARTITION for this request, even if the controller refuses to create the topic, because the broker does
@@ -37,9 +37,9 @@ AnswerTopic = MetadataResponse.Topic
 AnswerPartition = MetadataResponse.Topic.Partition
 
 TOPICS_IN_LOOP = 5_000
-"""The largest number of requested topics that is processed in the event loop. More topics are processed in a thread."""
+"""The largest number of topics that a request processes in the event loop. More are processed in a thread."""
 NOT_REQUESTED = -(1 << 31)
-# All operations are allowed without an authorizer: one bit for each operation of the resource (AclOperation).
+# Without an authorizer, all operations are allowed. Each bit is one operation on the resource (AclOperation).
 TOPIC_OPERATIONS = sum(1 << operation for operation in (3, 4, 5, 6, 7, 8, 10, 11))
 CLUSTER_OPERATIONS = sum(1 << operation for operation in (5, 7, 8, 9, 10, 11, 12))
 
@@ -69,17 +69,17 @@ async def handle(request: MetadataRequest, context: Context) -> MetadataResponse
 
 
 def _read(asked: list[MetadataRequest.Topic], version: int) -> tuple[Code | None, dict[bytes, None], dict[str, None]]:
-    """Return the error of the whole request, if any, and the requested topic ids and names without duplicates."""
+    """Return the request-level error, if any, and the requested topic ids and names without duplicates."""
     refusal = _refusal(asked, version)
     ids = dict.fromkeys(topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID)
     return refusal, ids, dict.fromkeys(topic.name for topic in asked if topic.name is not None)
 
 
 def _refusal(asked: list[MetadataRequest.Topic], version: int) -> Code | None:
-    """Return the error of the whole request, if any.
+    """Return the request-level error, if any.
 
-    Versions 10 and 11 have a field for topic ids, but requests may use it only since version 12. A topic with neither
-    name nor id makes Kafka's handler fail.
+    Versions 10 and 11 have a field for topic ids, but requests may use it only from version 12. A topic with neither a
+    name nor an id makes Kafka's handler fail.
     """
     for topic in asked:
         if version < 12 and (topic.name is None or topic.topic_id != ZERO_UUID):
@@ -130,7 +130,7 @@ async def _by_names(names: Iterable[str], request: MetadataRequest, context: Con
         if topic is not None:
             existing.append(_known(topic, request, context))
         elif creates and not _is_legal(name):
-            illegal.append(name)  # the broker refuses these without the controller, so they come first
+            illegal.append(name)  # the broker refuses illegal names itself, so they come first
         else:
             missing.append(name)
     unknown = []
@@ -199,7 +199,7 @@ def _partition(state: PartitionState, alive: Collection[int], context: Context) 
     if state.leader == NO_LEADER:
         code = Code.LEADER_NOT_AVAILABLE
         if context.node.feature_level("eligible.leader.replicas.version"):
-            isr = []  # KIP-966: the last in-sync replicas are now only eligible leaders
+            isr = []  # KIP-966: without a leader, the ISR is empty
     elif offline and version == 0:
         code = Code.REPLICA_NOT_AVAILABLE
     return AnswerPartition(

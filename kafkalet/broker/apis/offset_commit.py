@@ -75,14 +75,14 @@ def _check(request: OffsetCommitRequest, asked: list[Asked], shard: Shard, conte
 def _commit_to_zookeeper(
     request: OffsetCommitRequest, asked: list[Asked], answer: CommitAnswer[Answer], context: Context
 ) -> OffsetCommitResponse:
-    """Store the offsets as ZooKeeper did: without metadata, and without a check of the member."""
+    """Store the offsets as in ZooKeeper: without metadata, and without checking the member."""
     limit = context.node.config.offset_metadata_max_bytes
 
     def keep(topic: str, index: int, offset: int, metadata: str | None) -> Code:
         if is_too_long(metadata, limit):
             return Code.OFFSET_METADATA_TOO_LARGE
         if not request.group_id:
-            return Code.UNKNOWN_SERVER_ERROR  # Kafka fails because the ZooKeeper path is invalid
+            return Code.UNKNOWN_SERVER_ERROR  # Kafka fails here: the ZooKeeper path would be invalid
         context.node.metadata.keep_zookeeper_offset(request.group_id, topic, index, offset)
         return Code.NONE
 

@@ -1,7 +1,7 @@
 """OffsetDelete v0: delete committed offsets of a group (KIP-496).
 
-Topics that the members of the group subscribe to return GROUP_SUBSCRIBED_TO_TOPIC. If the subscriptions of the members
-are unknown, the whole request returns NON_EMPTY_GROUP. Missing partitions return UNKNOWN_TOPIC_OR_PARTITION. Partitions
+Topics to which members of the group are subscribed return GROUP_SUBSCRIBED_TO_TOPIC. If the members' subscriptions are
+unknown, the whole request returns NON_EMPTY_GROUP. Missing partitions return UNKNOWN_TOPIC_OR_PARTITION. Partitions
 without a committed offset succeed.
 
 Source: kafka.server.KafkaApis.handleOffsetDeleteRequest, OffsetMetadataManager.deleteOffsets.

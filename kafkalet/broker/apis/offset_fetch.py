@@ -1,15 +1,15 @@
 """OffsetFetch v0-10: return the committed offsets of consumer groups.
 
 v0  reads offsets from ZooKeeper
-v2  requests all partitions by null; adds an error code for the whole group (KIP-88)
+v2  uses null to request all partitions; adds an error code for the whole group (KIP-88)
 v7  adds require_stable, which refuses offsets of pending transactions with UNSTABLE_OFFSET_COMMIT (KIP-447)
 v8  accepts several groups in one request (KIP-709)
 v9  adds the member id and the member epoch, for fencing (KIP-848)
 v10 replaces topic names with topic ids (KIP-848)
 
-A partition without a committed offset returns -1 and empty metadata, even if its topic or the group does not exist. The
-response contains offsets that all in-sync replicas have. With require_stable, it contains the newest offsets and, since
-Kafka 4.0, waits until all in-sync replicas have them.
+A partition without a committed offset returns -1 and empty metadata, even if its topic or the group does not exist.
+Normally, the response contains the newest offsets that all in-sync replicas have. With require_stable, it contains the
+newest offsets, replicated or not; since Kafka 4.0, it is sent only when all in-sync replicas have them.
 
 Source: kafka.server.KafkaApis.handleOffsetFetchRequest, OffsetMetadataManager.fetchOffsets, OffsetFetchResponse.
 """
@@ -174,7 +174,7 @@ def _when_replicated(readers: list[_Reader], context: Context) -> Answer:
 
 
 def _as_one_group(group: Group, request: OffsetFetchRequest, version: int) -> OffsetFetchResponse:
-    """Build the response to a request for a single group, as before v8."""
+    """Build the response to a request before v8, which is for a single group."""
     code = Code(group.error_code)
     if version >= 8:
         return OffsetFetchResponse(
@@ -206,7 +206,7 @@ def _from_zookeeper(request: OffsetFetchRequest, context: Context) -> OffsetFetc
 
     def find(topic: str, index: int) -> OldTopic.Partition:
         if not request.group_id:
-            return _old(index, -1, Code.UNKNOWN_SERVER_ERROR)  # Kafka fails because the ZooKeeper path is invalid
+            return _old(index, -1, Code.UNKNOWN_SERVER_ERROR)  # Kafka fails here: the ZooKeeper path would be invalid
         offset = metadata.zookeeper_offset(request.group_id, topic, index)
         if offset is None or metadata.partition(topic, index) is None:
             return _old(index, -1, Code.UNKNOWN_TOPIC_OR_PARTITION)

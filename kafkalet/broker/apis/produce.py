@@ -12,8 +12,9 @@ acks=0    no response; the broker reports an error by closing the connection
 acks=1    responds when the leader has appended the records
 acks=-1   responds when all in-sync replicas have the records, or after timeout_ms
 
-If a partition occurs twice, only its last valid records are appended; if any other entry for it is refused, the
-response contains that error. Only clients with the client id of Kafka's admin client may produce to internal topics.
+If a partition is listed twice, only its last valid records are appended; if any other entry for it is refused, the
+response contains that error. Only clients that use the client id of Kafka's admin client may produce to internal
+topics.
 
 Source: kafka.server.KafkaApis.handleProduceRequest, ReplicaManager.appendRecords, DelayedProduce.
 """
@@ -44,13 +45,13 @@ ALL_IN_SYNC = -1
 LEADER = 1
 NO_RESPONSE = 0
 PARTITIONS_WITHOUT_PAUSE = 20
-"""The largest number of partitions that is appended to without a pause for other requests."""
+"""The largest number of partitions to append to without pausing for other requests."""
 UNKNOWN = -1
 ADMIN_CLIENT = "__admin_client"
 
 
 class Pending(NamedTuple):
-    """Appended records that wait for the other in-sync replicas."""
+    """Records that were appended and now wait to be replicated to the other in-sync replicas."""
 
     answer: Answer
     required_offset: int
@@ -80,7 +81,7 @@ def handle(request: ProduceRequest, context: Context) -> Answered | Coroutine[An
 async def _append_in_turns(
     sound: dict[Key, Buffer], refused: dict[Key, Answer], request: ProduceRequest, context: Context
 ) -> Answered:
-    """Append records that may take long to validate, or that the transaction coordinator has to verify first."""
+    """Append records that take a long time to validate, or that the transaction coordinator must verify first."""
     verified = NOTHING_TO_VERIFY
     if request.transactional_id is not None and context.release.verifies_transactions:
         chunks = {(name, index): chunk for (name, _, index), chunk in sound.items()}
@@ -151,7 +152,7 @@ def _records(request: ProduceRequest, context: Context) -> Iterator[tuple[Key, B
 def _split_by_validity(
     given: list[tuple[Key, Buffer | None]], context: Context
 ) -> tuple[dict[Key, Buffer], dict[Key, Answer]]:
-    """Split the entries into those to append and those that are refused before they reach a log.
+    """Separate the entries to append from those that are refused before they reach a log.
 
     Raises KafkaError (UNKNOWN_SERVER_ERROR) for records that make Kafka fail the whole request.
     """
@@ -195,7 +196,7 @@ def _append(
     pending: dict[Key, Pending],
     outcome: Callable[[], ValidatedBatches] | None = None,
 ) -> Answer:
-    """Append to one partition. `outcome` is the result of a validation that has already run."""
+    """Append to one partition. If the records have already been validated, `outcome` returns the result."""
     name, _, index = key
     if (not_verified := verified.refusals.get((name, index))) is not None:
         return _refused_by(not_verified, key, context)
@@ -262,7 +263,7 @@ def _records_refused(key: Key, refusal: RecordsRefused, log_start_offset: int) -
 
 
 def _settle(pending: dict[Key, Pending], context: Context) -> bool:
-    """Complete the partitions that are replicated (DelayedProduce.tryComplete). Return True if none is pending."""
+    """Complete the partitions that are fully replicated (DelayedProduce.tryComplete). Return True if none are left."""
     for key, (answer, required_offset) in list(pending.items()):
         try:
             partition = context.node.partition(key[0], key[2])  # the topic may have been deleted

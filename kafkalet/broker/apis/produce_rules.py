@@ -1,4 +1,4 @@
-"""Checks of the records in a Produce request before they reach a log. They depend on the version of the request.
+"""Checks that the records in a Produce request have to pass before they reach a log.
 
     is_transactional    checks whether the request needs a transactional id
     check_produced      checks the format of the records of a partition (ProduceRequest.validateRecords)
@@ -29,16 +29,16 @@ FORMAT = 2
 PRODUCER_EPOCH_AT = PRODUCER_ID_AT + 8
 ONE_BATCH_SINCE = 3
 ZSTD_SINCE = 7
-"""Versions of Produce (KIP-98, KIP-110)."""
+"""Versions of Produce that introduced these rules (KIP-98, KIP-110)."""
 WITHOUT_LOG_START = frozenset({Code.CORRUPT_MESSAGE, Code.MESSAGE_TOO_LARGE, Code.RECORD_LIST_TOO_LARGE})
-"""The errors of a log that are returned with log start offset -1 (ReplicaManager.appendToLocalLog)."""
+"""Append errors that are returned with log start offset -1 (ReplicaManager.appendToLocalLog)."""
 
 
 def check_produced(records: Buffer, version: int) -> None:
     """Raise KafkaError unless a Produce request of `version` may contain these records.
 
-    Since v3, the records have to be exactly one batch of format 2; an incomplete batch at the end is ignored. zstd is
-    allowed since v7. Earlier versions may contain anything. The error has no message, and the log start offset in the
+    From v3, the records have to be exactly one batch of format 2; an incomplete batch at the end is ignored. zstd is
+    allowed from v7. Earlier versions may contain anything. The error has no message, and the log start offset in the
     response is -1 (ProduceRequest.validateRecords).
     """
     if version < ONE_BATCH_SINCE or (version >= ZSTD_SINCE and _is_one_batch(records)):
@@ -59,7 +59,7 @@ def check_produced(records: Buffer, version: int) -> None:
 
 
 def check_first_header(records: Buffer) -> None:
-    """Raise KafkaError if the first batch is too short for its header.
+    """Raise KafkaError if the first batch is shorter than a batch header.
 
     Kafka reads the producer id, which may lie beyond the end of the batch, before it verifies the checksum. The error
     is CORRUPT_MESSAGE, or UNKNOWN_SERVER_ERROR, which then fails all partitions of the request.
@@ -71,9 +71,9 @@ def check_first_header(records: Buffer) -> None:
 def is_transactional(records: Buffer) -> bool:
     """Return True if the first batch is transactional (RequestUtils).
 
-    Raises KafkaError (CORRUPT_MESSAGE) if the length or magic of the first batch is invalid. Kafka makes this check for
-    all partitions before it processes any, so the error applies to every partition of the request, with its message and
-    log start offset -1.
+    Raises KafkaError (CORRUPT_MESSAGE) if the length or magic of the first batch is invalid. Kafka checks all
+    partitions before it processes any of them, so the error is returned for every partition of the request, with an
+    error message and log start offset -1.
     """
     if _is_one_batch(records) or _short_first_batch(records):
         return records[ATTRIBUTES_AT + 1] & TRANSACTIONAL != 0
@@ -84,7 +84,7 @@ def is_transactional(records: Buffer) -> bool:
 
 
 def _is_old(records: Buffer) -> bool:
-    """Return True if the records begin with a complete message of format 0 or 1, even one without content."""
+    """Return True if the records begin with a complete message of format 0 or 1, which may be empty."""
     if len(records) < LOG_OVERHEAD + MIN_LENGTH or records[MAGIC_AT] >= FORMAT:
         return False
     length: int = INT32.unpack_from(records, LENGTH_AT)[0]
@@ -92,7 +92,7 @@ def _is_old(records: Buffer) -> bool:
 
 
 def _is_one_batch(records: Buffer) -> bool:
-    """Return True if `records` is exactly one batch of format 2, the usual case."""
+    """Return True if `records` is exactly one batch of format 2, as it usually is."""
     size = len(records)
     if size < HEADER_SIZE or records[MAGIC_AT] != FORMAT:
         return False
@@ -101,7 +101,7 @@ def _is_one_batch(records: Buffer) -> bool:
 
 
 def _short_first_batch(records: Buffer) -> int:
-    """Return the size of the first batch if it has format 2 and is shorter than its header, otherwise 0."""
+    """Return the size of a first batch of format 2 that is shorter than a batch header, otherwise 0."""
     if len(records) < LOG_OVERHEAD + MIN_LENGTH or records[MAGIC_AT] != FORMAT:
         return 0
     size: int = LOG_OVERHEAD + INT32.unpack_from(records, LENGTH_AT)[0]

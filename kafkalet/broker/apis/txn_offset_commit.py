@@ -6,9 +6,9 @@ v5  adds the group to the transaction implicitly, without AddOffsetsToTxn (KIP-8
 v6  replaces topic names with topic ids; returns STALE_MEMBER_EPOCH, and GROUP_ID_NOT_FOUND for a missing group, instead
     of ILLEGAL_GENERATION
 
-The offsets are transactional records in the log of the group. They take effect with the commit marker; until then, an
-OffsetFetch for stable offsets refuses these partitions. Before the first record is written, the transaction coordinator
-verifies that the log belongs to the transaction (KIP-890).
+The offsets are written to the group's log as transactional records. They take effect with the commit marker; until
+then, an OffsetFetch for stable offsets refuses these partitions. Before the first record is written, the transaction
+coordinator verifies that the log's partition is part of the transaction (KIP-890).
 
 Source: kafka.server.KafkaApis.handleTxnOffsetCommitRequest, OffsetMetadataManager.commitTransactionalOffset.
 """
@@ -51,7 +51,7 @@ def handle(request: TxnOffsetCommitRequest, context: Context) -> Answer:
 
 
 def _start_verification(request: TxnOffsetCommitRequest, shard: Shard, context: Context) -> Guard | None:
-    """Return the guard of a verification by the transaction coordinator, or None if none is needed."""
+    """Return a guard if the transaction coordinator has to verify the transaction, otherwise None."""
     operation = Operation.of_txn_offset_commit(context.version)
     is_asked = operation is Operation.ADD or context.node.config.transaction_partition_verification_enable
     if not context.release.verifies_transactions or not is_asked:
@@ -69,7 +69,7 @@ def _verify(
     guard: Guard,
     context: Context,
 ) -> Answer:
-    """Commit the offsets if the transaction coordinator confirms the transaction, which may have to write it first."""
+    """Commit the offsets after the transaction coordinator has verified the transaction or added to it."""
     done: Delayed[TxnOffsetCommitResponse] = Delayed()
     key = (shard.log.partition.topic, shard.log.index)
 
@@ -131,7 +131,7 @@ def _check(request: TxnOffsetCommitRequest, asked: Sequence[Asked], shard: Shard
         if error.code == Code.STALE_MEMBER_EPOCH and context.version < TOPIC_IDS_SINCE:
             raise KafkaError(Code.ILLEGAL_GENERATION, error.message) from error
         raise
-    if request.producer_epoch < 0:  # MemoryRecordsBuilder of Kafka throws an exception
+    if request.producer_epoch < 0:  # Kafka's MemoryRecordsBuilder throws an exception
         raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"Invalid negative producer epoch {request.producer_epoch}")
 
 

@@ -1,10 +1,10 @@
 """UpdateFeatures v0-2: upgrade or downgrade the features of the cluster (KIP-584).
 
-v1  adds validate_only and the upgrade type: safe or unsafe downgrades (KIP-778)
+v1  adds validate_only and the upgrade type, which allows safe or unsafe downgrades (KIP-778)
 v2  drops the results of individual features; the top-level error covers all (KIP-1022)
 
 Since Kafka 4.0, either all features of a request change or none. Earlier releases change each feature independently and
-sort the results by name. If a feature occurs twice, its last level counts.
+sort the results by name. If a feature is listed twice, its last level is used.
 
 Source: FeatureControlManager; kafka.controller.KafkaController with ZooKeeper.
 """
@@ -48,7 +48,7 @@ def refuse(request: UpdateFeaturesRequest, context: Context, error: KafkaError) 
 
 
 def _keep_min_isr_in_cluster(context: Context) -> None:
-    """Replace min.insync.replicas of single brokers with one cluster-wide value.
+    """Replace the min.insync.replicas of individual brokers with one cluster-wide value.
 
     Eligible leader replicas require this (KIP-966, ConfigurationControlManager.maybeGenerateElrSafetyRecords).
     """
@@ -85,7 +85,7 @@ def _change(update: Update, validate_only: bool, features: Features, context: Co
 
 
 def _not_with_zookeeper(update: Update) -> str:
-    """Return the message of a release with ZooKeeper, which has no features and refuses every change."""
+    """Return the error message of releases with ZooKeeper, which have no features and refuse every change."""
     if not update.feature:
         return "Feature name can not be empty."
     if update.max_version_level >= 1:
