@@ -4,10 +4,10 @@ Tables of properties, with one declaration per property:
 
 broker_properties.py    broker properties that have an effect, and defaults for topics
 without_effect.py       all other broker properties, loaded on demand
-catalog.py              both tables, by release
+catalog.py              both tables joined, for each release
 group_properties.py     group properties
 client_metrics.py       properties of client metrics subscriptions
-                        (topic properties are in kafkalet/storage/topic_properties.py)
+                        (the topic properties are in kafkalet/storage/topic_properties.py)
 
 Code that uses the tables:
 

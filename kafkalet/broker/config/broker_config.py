@@ -1,6 +1,7 @@
 """The configuration of a broker: the effective value of each property, and the defaults for topics.
 
-A property can be set at four levels. The first level that sets it wins; DescribeConfigs returns all of them.
+A property can be set at four levels. The first of these levels that has a value wins; DescribeConfigs returns the
+values of all levels.
 
     per broker      set for this broker at runtime, with AlterConfigs or IncrementalAlterConfigs
     cluster-wide    set for all brokers at runtime, with the same APIs and an empty broker name
@@ -40,9 +41,9 @@ DEFAULT_NODE_ID = 1
 
 
 class BrokerConfig(BrokerProperties):
-    """The configuration of one broker. Raises InvalidProperty for an invalid value.
+    """The configuration of one broker. The constructor raises InvalidProperty for an invalid value.
 
-    Changes at runtime take effect immediately: the attributes always have the current values.
+    Runtime changes take effect immediately: the attributes always have the current values.
     """
 
     def __init__(self, static: Mapping[str, str] | None = None, release: Release | None = None) -> None:
@@ -50,7 +51,7 @@ class BrokerConfig(BrokerProperties):
         self.static = dict(static or {})
         self.cluster_wide: Mapping[str, str] = {}
         self.per_broker: Mapping[str, str] = {}
-        # Names in the static configuration that have no effect in kafkalet, and names that Kafka does not have.
+        # Static properties that have no effect in kafkalet, and names that are not properties of Kafka.
         self.without_effect: list[str] = []
         self.unknown: list[str] = []
         for name in self.static:
@@ -59,7 +60,7 @@ class BrokerConfig(BrokerProperties):
         self._apply()
 
     def for_broker(self, own: Mapping[str, str] | None = None) -> "BrokerConfig":
-        """Return a copy that can be reconfigured independently, with the static properties of `own` added."""
+        """Return a copy that can be reconfigured independently. `own` are additional static properties."""
         other = copy.copy(self)
         if own:
             other.static = {**self.static, **own}
@@ -86,7 +87,7 @@ class BrokerConfig(BrokerProperties):
     def reconfigure(self, cluster_wide: Mapping[str, str], per_broker: Mapping[str, str]) -> None:
         """Replace the properties that are set at runtime.
 
-        If one of them is invalid, raises InvalidProperty and keeps the old ones.
+        If one of the new properties is invalid, raises InvalidProperty and keeps the old ones.
         """
         before = self.cluster_wide, self.per_broker
         self.cluster_wide, self.per_broker = cluster_wide, per_broker
@@ -97,13 +98,13 @@ class BrokerConfig(BrokerProperties):
             raise
 
     def cluster_wide_at_first(self) -> dict[str, str]:
-        """Return the cluster-wide properties of a new cluster."""
+        """Return the cluster-wide properties that a new cluster starts with."""
         if not self.release.sets_min_isr_cluster_wide:
             return {}
         return {"min.insync.replicas": self.static.get("min.insync.replicas", "1")}
 
     def first_node_id(self, brokers: int = 1) -> int:
-        """Return the id of the first of `brokers` brokers: node.id, broker.id or 1. Raises InvalidProperty."""
+        """Return the lowest id in a cluster of `brokers` brokers: node.id, broker.id or 1. Raises InvalidProperty."""
         ids = set()
         for name in NODE_IDS:
             if (text := self.static.get(name)) is not None:
@@ -140,11 +141,11 @@ class BrokerConfig(BrokerProperties):
             setattr(self, attribute, own.get(attribute, default))
 
     def topic_defaults(self) -> Mapping[str, str]:
-        """Return the topic properties whose defaults are overridden by properties of this broker."""
+        """Return the topic defaults that are set by properties of this broker, by topic property."""
         return self._topic_defaults
 
     def log_config(self, topic: Mapping[str, str]) -> LogConfig:
-        """Return the configuration of the logs of a topic with these properties. Raises InvalidProperty."""
+        """Return the log configuration of a topic with these properties. Raises InvalidProperty."""
         return LogConfig.of({**self._topic_defaults, **topic}, self.release.log_rules)
 
 
@@ -170,7 +171,7 @@ def _refuse(
     values: Mapping[str, Value],
     defaults: Mapping[str, str],
 ) -> None:
-    """Raise InvalidProperty if a topic default has a value that KafkaConfig does not allow for the broker property."""
+    """Raise InvalidProperty if KafkaConfig does not allow the value of a broker property that sets a topic default."""
     if defaults.get(topic_property) in refused:
         name = next(synonym.name for synonym in SYNONYMS[topic_property] if synonym.name in values)
         raise InvalidProperty(name, as_text(values[name]), rule, f"requirement failed: {name} {rule}")

@@ -1,13 +1,13 @@
 """The table of broker properties that have an effect, with Kafka's names.
 
-A declaration consists of the name of a property, its type, default, bounds and releases, its update mode, a sentence of
-documentation and what the property affects.
+Each property is declared with its name, type, default, bounds, releases and update mode, a sentence of documentation,
+and the part of the program that it affects.
 
 BrokerProperties    properties of the broker itself; each one is an attribute of the configuration
-READ_AS_GIVEN       properties whose defaults depend on the release; they are read only if they are set
+READ_AS_GIVEN       properties whose defaults depend on the release; they are used only if they are set
 TOPIC_DEFAULTS      properties that set defaults for topics (`log.segment.bytes` for `segment.bytes`)
 
-`without_effect.py` contains the broker properties without effect, which are loaded on demand; `catalog.py` joins both
+`without_effect.py` contains the broker properties that have no effect, and is loaded on demand; `catalog.py` joins both
 tables. Topic properties are in `kafkalet.storage.topic_properties`, group properties in `group_properties.py`, and
 properties of client metrics subscriptions in `client_metrics.py`.
 """
@@ -25,7 +25,7 @@ MAX_INT = (1 << 31) - 1
 MINUTE_MS = 60_000
 
 
-# Like dataclasses.field, these functions are typed to return the value of the attribute of an instance.
+# Like that of dataclasses.field, the return type of these functions is the type of the instance attribute.
 
 
 def boolean(name: str, default: bool, documentation: str, **options: Unpack[Options]) -> bool:
@@ -60,7 +60,7 @@ def text(
 class BrokerProperties:
     """The properties of the broker itself.
 
-    `since` is the release that introduced a property. Older releases accept it, too.
+    `since` is the release that introduced a property. Older releases accept the property, too.
     """
 
     # fmt: off
@@ -206,7 +206,7 @@ BROKER_PROPERTIES: Mapping[str, Declaration] = {
     if isinstance(row, Declaration)
 }
 DEFAULT_VALUES: Mapping[str, Value] = {row.affects: row.declared.default_value() for row in BROKER_PROPERTIES.values()}
-"""The defaults by attribute of BrokerConfig."""
+"""The default values of BrokerConfig's attributes, by attribute name."""
 
 _JAVA_ASSIGNORS = ",".join(
     f"org.apache.kafka.coordinator.group.assignor.{name}Assignor" for name in ("Uniform", "Range")
@@ -218,7 +218,7 @@ _BOUNDS_OF_GROUPS = (
     ("session.timeout.ms", (3, 0), "45000", "60000"),
 )
 
-# `affects` is the method of BrokerConfig that reads the property.
+# Here, `affects` names the method of BrokerConfig that reads the property.
 READ_AS_GIVEN: Mapping[str, Declaration] = {
     row.name: row
     for row in (
@@ -262,11 +262,11 @@ READ_AS_GIVEN: Mapping[str, Declaration] = {
 }
 
 _AS_TOPIC: Any = object()
-"""A TopicDefault with this value uses the value of the topic property."""
+"""A field of TopicDefault with this value has the same value as in the topic property."""
 
 
 class TopicDefault(NamedTuple):
-    """A broker property that is the default of a topic property. It exists in the same releases as that property."""
+    """A broker property that sets the default of a topic property. Both exist in the same releases."""
 
     name: str
     topic: str  # the name of the topic property
@@ -274,9 +274,9 @@ class TopicDefault(NamedTuple):
     type: Type = _AS_TOPIC
     default: str | None = _AS_TOPIC
     check: Check | None = _AS_TOPIC
-    least: int | None = None  # smaller values are raised to this one
+    least: int | None = None  # smaller values are raised to this value
     update: Update = Update.CLUSTER_WIDE
-    documentation: str = ""  # if the property has other effects, too
+    documentation: str = ""  # set only if the property has other effects, too
 
     def declaration(self, topic: Property) -> Declaration:
         declared = Property(
@@ -288,7 +288,7 @@ class TopicDefault(NamedTuple):
         return Declaration(declared, self.documentation, self.topic, self.update)
 
 
-# If several rows have the same topic property, the first one that is set wins (`ServerTopicConfigSynonyms`). Negative
+# If several rows have the same topic property, the first row that is set wins (`ServerTopicConfigSynonyms`). Negative
 # retention times mean "no limit", and negative flush intervals mean 0.
 _TOPIC_DEFAULTS = (
     TopicDefault("compression.type", "compression.type"),
@@ -344,7 +344,7 @@ SYNONYMS: Mapping[str, tuple[TopicDefault, ...]] = {
     name: tuple(row for row in _TOPIC_DEFAULTS if row.topic == name)
     for name in {row.topic: None for row in _TOPIC_DEFAULTS}
 }
-"""The same rows, by topic property."""
+"""The rows of TOPIC_DEFAULTS, grouped by topic property."""
 
 
 @cache

@@ -1,6 +1,6 @@
-"""The catalog of all broker properties of a Kafka release, with or without effect in kafkalet.
+"""The catalog of all broker properties of a Kafka release, whether or not they have an effect in kafkalet.
 
-The module is imported only when a property without effect is set or described, to keep startup short.
+To keep startup fast, this module is imported only when a property that has no effect is set or described.
 """
 
 import re

@@ -4,8 +4,8 @@
     metrics       prefixes of the metrics to push, or `*` for all
     match         the clients: `client_id=regex,client_software_name=regex,...`; all expressions have to match
 
-The broker announces the subscriptions to clients, and accepts and drops the metrics that they push, like a Kafka broker
-without a metrics receiver.
+The broker announces the subscriptions to clients. Like a Kafka broker without a metrics receiver, it accepts the
+metrics that clients push, and drops them.
 
 Kafka evaluates the patterns of `match` with java.util.regex, which can take exponential time. kafkalet uses the syntax
 of RE2 (`broker/regex`) and refuses patterns that require backtracking: look-around, back-references and possessive
@@ -32,7 +32,7 @@ MATCHABLE = frozenset(
     }
 )
 
-# `affects` is the part of a subscription that `kafkalet.broker.telemetry` reads.
+# Here, `affects` names the part of a subscription that the property sets (`kafkalet.broker.telemetry`).
 PROPERTIES = {
     row.name: row
     for row in (

@@ -28,7 +28,7 @@ def parse_overrides(text: str) -> dict[str, int]:
 
 
 def check_overrides(name: str, value: Value) -> None:
-    """A list of host:number, separated by commas."""
+    """Parse a comma-separated list of host:number pairs."""
     try:
         parse_overrides(str(value))
     except ValueError as error:
@@ -37,7 +37,7 @@ def check_overrides(name: str, value: Value) -> None:
 
 
 def check_together(values: Mapping[str, Value]) -> None:
-    """Raise InvalidProperty for a limit of 0 without overrides, which would refuse every connection."""
+    """Raise InvalidProperty if the limit is 0 and has no overrides, because every connection would be refused."""
     if values.get("max.connections.per.ip") == 0 and not values.get("max.connections.per.ip.overrides"):
         reason = "can be set to zero only if max.connections.per.ip.overrides property is set."
         text = f"requirement failed: max.connections.per.ip {reason}"

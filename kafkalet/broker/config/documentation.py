@@ -1,7 +1,7 @@
 """The documentation of properties, for DescribeConfigs (KIP-569) and for docs/configuration.md.
 
-Most properties are documented in their table. The sentences for defaults of topic properties and for bounds of group
-properties are derived from the property that they apply to. The module is imported only on demand.
+Most properties are documented in their tables. The documentation of a property that sets a topic default or a bound of
+a group property is derived from the topic or group property. The module is imported only on demand.
 """
 
 from kafkalet.properties import NO_EFFECT

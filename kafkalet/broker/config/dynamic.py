@@ -1,11 +1,11 @@
-"""Validation of changes to broker properties at runtime (DynamicBrokerConfig).
+"""Validation of runtime changes to broker properties (DynamicBrokerConfig).
 
-    names           a property must be dynamic; keystores can only change per listener, some properties only per broker
+    names           a property must be dynamic; keystores can change only per listener, some properties only per broker
     values          a value must match the type and bounds of its property
     combinations    KafkaConfig restricts combinations of properties (`requirement failed: ...`)
-    transitions     components of the broker restrict the change: a thread pool at most doubles or halves, for example
+    transitions     components of the broker restrict changes: a thread pool, for example, can at most double or halve
 
-Most of these properties have no effect in kafkalet. Changes that Kafka refuses are refused nevertheless, with the same
+Most of these properties have no effect in kafkalet. Even so, changes that Kafka refuses are refused with the same
 messages, so that tools can be tested.
 
 Source: kafka.server.DynamicBrokerConfig, DynamicThreadPool, DynamicLogConfig, DynamicMetricReporterState,
@@ -44,9 +44,9 @@ _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 
 def check_change(texts: Mapping[str, str], *, cluster_wide: bool, config: BrokerConfig, log_dir: str) -> None:
-    """Raise KafkaError (INVALID_REQUEST) unless `texts` are valid as the properties that are set at runtime.
+    """Raise KafkaError (INVALID_REQUEST) unless `texts` is a valid set of runtime properties.
 
-    The properties are those of one broker or, with `cluster_wide`, those of all brokers. `config` is the current
+    They are the properties set for one broker or, with `cluster_wide`, for all brokers. `config` is the current
     configuration of the broker and `log_dir` its log directory.
     """
     known = {name: found for name in texts if (found := known_property(name, config.release.version)) is not None}
@@ -75,7 +75,7 @@ def check_change(texts: Mapping[str, str], *, cluster_wide: bool, config: Broker
 
 
 class _Values:
-    """The effective values of a broker by name, including properties without effect; None for unknown names."""
+    """A broker's effective values by name, even of properties without effect. Unknown names have the value None."""
 
     def __init__(self, config: BrokerConfig) -> None:
         self._given = config.given()
@@ -101,7 +101,7 @@ def _refused(message: str) -> KafkaError:
 
 
 def _set_of(names: Iterable[str], config: BrokerConfig, kind: str = "Set") -> str:
-    """Format a set of names as Scala does, or as Java does in releases where this part of Kafka is written in Java."""
+    """Format a set of names in Scala's notation, or in Java's if Kafka's code is Java in this release."""
     joined = ", ".join(names)
     return f"[{joined}]" if config.release.prints_sets_as_java else f"{kind}({joined})"
 
@@ -117,7 +117,7 @@ def _check_names(known: Mapping[str, Declaration], config: BrokerConfig) -> None
 
 
 def _check_words(name: str, text: str, known: Declaration, config: BrokerConfig) -> None:
-    """Raise InvalidProperty for duplicates in a list and for invalid classes and words."""
+    """Raise InvalidProperty for duplicates in a list, an unknown class or an invalid keyword."""
     if known.declared.type is Type.LIST and config.release.refuses_duplicates_in_lists:
         words = [word.strip() for word in text.split(",")]
         if len(set(words)) < len(words) and name != "config.providers":

@@ -1,7 +1,7 @@
 """The entries of DescribeConfigs and CreateTopics: the value of a property, its source and its synonyms.
 
-Synonyms are the values of a property at all levels, in the order of precedence. As in Kafka, the list begins at the
-first entry with the name of the property itself. If only `log.retention.hours` is set, for example,
+Synonyms are the values of a property at all levels, in the order of precedence. As in Kafka, the list starts at the
+first entry that has the name of the property itself. If only `log.retention.hours` is set, for example,
 `log.retention.ms` has no synonyms and the source DEFAULT (ConfigHelper.configSynonyms).
 """
 
@@ -20,7 +20,7 @@ UNKNOWN_TYPE = 0
 
 
 class Source(IntEnum):
-    """The source of a value, with the numbers of DescribeConfigs."""
+    """The source of a value, as numbered in DescribeConfigs."""
 
     TOPIC = 1
     PER_BROKER = 2
@@ -51,7 +51,7 @@ class Entry(NamedTuple):
 
 
 def topic_entries(topic: Mapping[str, str], config: BrokerConfig) -> Iterator[Entry]:
-    """Yield the entries of a topic with these properties, on a broker with this configuration."""
+    """Yield the entries of a topic that has these properties, on a broker with this configuration."""
     defaults = config.topic_defaults()
     for property_ in topic_properties(config.release.version):
         name = property_.name
@@ -67,7 +67,7 @@ def topic_entries(topic: Mapping[str, str], config: BrokerConfig) -> Iterator[En
 
 
 def new_topic_entries(topic: Mapping[str, str], config: BrokerConfig) -> Iterator[Entry]:
-    """Yield the entries of a new topic for CreateTopics, sorted by name. Values keep the text of the request."""
+    """Yield the entries of a new topic for CreateTopics, sorted by name. The values are as written in the request."""
     defaults = config.topic_defaults()
     for property_ in sorted(topic_properties(config.release.version), key=lambda property_: property_.name):
         name = property_.name
@@ -87,7 +87,7 @@ def _broker_source(topic_property: str, config: BrokerConfig) -> Source:
 
 
 def broker_entries(config: BrokerConfig, facts: Mapping[str, str]) -> Iterator[Entry]:
-    """Yield the entries of a broker. `facts` are static properties that were not set, such as its id and listener."""
+    """Yield the entries of a broker. `facts` are properties, such as its id, that kafkalet sets if the user does not."""
     version = config.release.version
     given = {**facts, **config.given()}
     known = catalog(version)

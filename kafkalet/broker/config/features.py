@@ -1,10 +1,10 @@
-"""The features of each Kafka release (KIP-584): the levels that brokers support, and the level of the cluster.
+"""The features of each Kafka release (KIP-584): the levels that brokers support, and the cluster's current level.
 
 A new cluster has the default levels of its release; UpdateFeatures changes them. Only changed levels are stored. If a
-data directory is opened with another release, all other features have the levels of that release.
+data directory is opened with another release, the unchanged features have the levels of that release.
 
 The levels of a release are those that ApiVersions returns for a new KRaft cluster with default settings. They were
-recorded from 3.9, 4.0, 4.3 and 4.4, and taken from the release notes for other releases (the levels of
+recorded from 3.9, 4.0, 4.3 and 4.4; for other releases, they were taken from the release notes (the levels of
 `metadata.version` are those of org.apache.kafka.server.common.MetadataVersion). Releases up to 3.2 run with ZooKeeper
 and have no features.
 """
@@ -20,7 +20,7 @@ from .release import Release
 
 
 class Feature(NamedTuple):
-    """A feature: the range of supported levels and the default level of a new cluster (0 if disabled)."""
+    """A feature, with the range of supported levels and a new cluster's default level (0 if disabled)."""
 
     name: str
     lowest: int
@@ -70,7 +70,7 @@ _MANY_IN_ORDER = (
     *("group.version", "kraft.version", "share.version", "metadata.version"),
     *("streams.version", "transaction.version", "eligible.leader.replicas.version"),
 )
-"""The iteration order of Java's HashMap with up to six entries, and with more."""
+"""The order in which Java's HashMap iterates over up to six features, and over more."""
 
 _METADATA_CHANGED = frozenset({1, 3, 5, 6, 7, 8, 11, 13, 14, 15, 17, *range(23, 34)})
 """The levels of metadata.version that changed the metadata itself. A downgrade below such a level is refused."""
@@ -92,7 +92,7 @@ def _by_name(version: tuple[int, ...]) -> dict[str, Feature]:
 
 
 class Features:
-    """The feature levels of a cluster. Changed levels are stored in `metadata`."""
+    """The feature levels of a cluster. `metadata` stores changed levels."""
 
     def __init__(self, release: Release, metadata: MetadataImage) -> None:
         self.release = release
@@ -105,7 +105,7 @@ class Features:
         if feature is None:
             return 0
         changed = self.metadata.feature_levels.get(name, feature.finalized)
-        return max(feature.lowest, min(changed, feature.highest))  # it may have been set in another release
+        return max(feature.lowest, min(changed, feature.highest))  # the level may have been set in another release
 
     def finalized(self) -> list[tuple[str, int]]:
         """Return the enabled features with their levels, in the order in which Kafka returns them."""
@@ -125,7 +125,7 @@ class Features:
         return 0 if self.release.version >= (2, 7) else -1
 
     def check(self, name: str, level: int, upgrade_type: int, node_id: int) -> None:
-        """Raise KafkaError (INVALID_UPDATE_VERSION) unless the feature may change to this level.
+        """Raise KafkaError (INVALID_UPDATE_VERSION) unless the feature may be changed to this level.
 
         `node_id` is the id of the controller, for the error message.
         """

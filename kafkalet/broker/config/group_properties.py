@@ -1,8 +1,9 @@
 """Group properties (KIP-848, KIP-932, KIP-1071), the resource type GROUP of the configuration APIs.
 
 A property that a group does not set has the value of the corresponding broker property:
-`group.consumer.session.timeout.ms` for `consumer.session.timeout.ms`. Other broker properties limit the range of the
-values. The metadata contains the properties that are set, as text, and only groups that set at least one.
+`group.consumer.session.timeout.ms` for `consumer.session.timeout.ms`. Other broker properties limit the range of
+allowed values. The metadata contains, as text, only the properties that are set, and only groups that set at least one
+property.
 
 Source: org.apache.kafka.coordinator.group.GroupConfig, GroupConfigManager; bounds and messages as observed with 4.4.
 """
@@ -39,7 +40,7 @@ _DURATION = re.compile(
 
 
 def _offset_reset(name: str, value: Value) -> None:
-    """earliest, latest, or by_duration: with a duration such as PT1H."""
+    """Accept earliest, latest, or by_duration: followed by a duration such as PT1H."""
     kind, _, duration = str(value).partition(":")
     if value in ("earliest", "latest") or (kind == "by_duration" and _DURATION.fullmatch(duration)):
         return
@@ -65,11 +66,11 @@ class GroupProperty(NamedTuple):
 
 
 _BROKER_DEFAULTS = {row.name: row.declared.default for row in (*declarations(), *BROKER_PROPERTIES.values())}
-"""The defaults in the newest release, because its row is the last one of a property."""
+"""The defaults in the newest release, whose row is always the last row of a property."""
 
 
 def _bounded(name: str, since: Version, check: Check, documentation: str = "") -> GroupProperty:
-    """Declare a property with bounds. It is documented if the corresponding broker property has an effect."""
+    """Declare a property with bounds. It is documented only if the corresponding broker property has an effect."""
     kind, _, rest = name.partition(".")
     prefix = f"group.{kind}."
     broker = prefix + rest
@@ -174,7 +175,7 @@ def group_entries(texts: Mapping[str, str], config: BrokerConfig) -> Iterator[En
 def _default(known: GroupProperty, config: BrokerConfig) -> str:
     text = None if known.broker is None else _broker_text(known.broker, config)
     if known.declared.name == "streams.assignor.name":
-        text = (text or "").partition(",")[0]  # the default is the first assignor
+        text = (text or "").partition(",")[0]  # the first assignor is the default
     return text if text is not None else known.declared.default or ""
 
 

@@ -1,8 +1,8 @@
-"""The rules of the emulated release (release.py) that concern groups: one named rule per difference."""
+"""The differences between releases in the behaviour of groups: one named rule for each difference (see release.py)."""
 
 
 class GroupRules:
-    """Differences between releases that concern groups.
+    """The rules of the emulated release that concern groups.
 
     A rule is true in the releases that its docstring names.
     """
@@ -40,7 +40,7 @@ class GroupRules:
 
     @property
     def takes_heartbeats_before_assignments(self) -> bool:
-        """Since 2.7, heartbeats succeed while the leader computes the assignment; before, members had to rejoin."""
+        """Since 2.7, heartbeats succeed while the leader computes the assignment; earlier, members had to rejoin."""
         return self.version >= (2, 7)
 
     @property
@@ -60,22 +60,22 @@ class GroupRules:
 
     @property
     def keeps_groups_in_java(self) -> bool:
-        """Since 4.0, a tie between protocols is decided by the order of a Java hash table instead of a Scala one."""
+        """Since 4.0, the order of a Java hash table decides ties between protocols; earlier, that of a Scala one."""
         return self.version >= (4, 0)
 
     @property
     def hides_assignments_of_rebalances(self) -> bool:
-        """Before 4.0, DescribeGroups returns assignments of stable groups only, later always the last assignment."""
+        """Before 4.0, DescribeGroups returns assignments only for stable groups; later, always the last assignment."""
         return self.version < (4, 0)
 
     @property
     def trims_group_states(self) -> bool:
-        """Since 4.0, ListGroups strips spaces around the states in its filter."""
+        """Since 4.0, ListGroups strips spaces around the states in its state filter."""
         return self.version >= (4, 0)
 
     @property
     def ignores_case_of_group_states(self) -> bool:
-        """Since 3.8, the filter by state of ListGroups is case-insensitive."""
+        """Since 3.8, the state filter of ListGroups is case-insensitive."""
         return self.version >= (3, 8)
 
     # Groups of the consumer protocol
@@ -102,7 +102,7 @@ class GroupRules:
 
     @property
     def looks_at_subscriptions_within_epochs(self) -> bool:
-        """Since 4.2, a member immediately revokes partitions of unsubscribed topics, and may rejoin in any epoch."""
+        """Since 4.2, a member immediately revokes partitions of unsubscribed topics, and may rejoin with any epoch."""
         return self.version >= (4, 2)
 
     @property
@@ -112,7 +112,7 @@ class GroupRules:
 
     @property
     def keeps_assignment_epochs(self) -> bool:
-        """Since 4.3, partitions keep the epoch of their assignment, so that members may commit late (KIP-1251).
+        """Since 4.3, partitions keep the epoch in which they were assigned, so that members may commit late (KIP-1251).
 
         `group.consumer.assignment.interval.ms` takes effect in the same release.
         """

@@ -1,10 +1,10 @@
-"""Changes of the configuration of a resource at runtime, for AlterConfigs and IncrementalAlterConfigs.
+"""Runtime changes to the configuration of a resource, for AlterConfigs and IncrementalAlterConfigs.
 
 Both APIs express a change as an `Edit`, a function from the old properties of a resource to the new ones. All checks
-run before anything changes. A change takes effect immediately.
+run before anything is changed, and changes take effect immediately.
 
-Source: kafka.server.ConfigAdminManager for the checks of the broker, and then ConfigurationControlManager for those of
-the controller.
+Source: kafka.server.ConfigAdminManager for the checks in the broker, and ConfigurationControlManager for the subsequent
+checks in the controller.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -20,13 +20,13 @@ from .dynamic import check_change
 from .release import Release
 
 Edit = Callable[[Mapping[str, str]], dict[str, str]]
-"""Returns the new properties of a resource for its old ones. May raise KafkaError."""
+"""A function that takes the old properties of a resource and returns the new ones. May raise KafkaError."""
 
 MIN_ISR = "min.insync.replicas"
 
 
 class ResourceType(IntEnum):
-    """The types of resources that have a configuration, with their numbers on the wire."""
+    """The types of resources that have a configuration, as numbered in the protocol."""
 
     TOPIC = 2
     BROKER = 4
@@ -38,7 +38,7 @@ class ResourceType(IntEnum):
 def change(
     context: Context, resource_type: int, name: str, edit: Edit, named: Collection[str], validate_only: bool
 ) -> None:
-    """Change the configuration of a resource, or only check the change with `validate_only`.
+    """Change the configuration of a resource. With `validate_only`, only check the change.
 
     `named` are the names of the properties in the request. Raises KafkaError if the change is refused.
     """
@@ -88,7 +88,7 @@ def _bad_value(error: InvalidProperty, topic: str, release: Release) -> KafkaErr
 
 
 def _prefix(kind: str, name: str, release: Release) -> str:
-    """Return the prefix that brokers with ZooKeeper put before the message about an invalid value."""
+    """Return the text that brokers with ZooKeeper put before an error message about an invalid value."""
     if release.runs_without_zookeeper:
         return ""
     return f"Invalid config value for resource ConfigResource(type={kind}, name='{name}'): "
@@ -149,7 +149,7 @@ def _change_group(context: Context, name: str, edit: Edit, validate_only: bool) 
 def _store(
     name: str, texts: dict[str, str], kept: dict[str, dict[str, str]], context: Context, validate_only: bool
 ) -> None:
-    """Store the properties of a resource, or remove the resource if no property is left."""
+    """Store the properties of a resource, or remove the resource if it has no properties left."""
     if validate_only:
         return
     with context.controller.changes.begin() as change:

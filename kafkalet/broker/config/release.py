@@ -1,8 +1,8 @@
 """The emulated release: one named rule for each difference in behaviour between Kafka releases.
 
-`kafkalet.protocol.releases` lists the API versions of each release; this module defines differences in the responses.
-Other code uses these rules and never compares versions itself. The release `newest` supports the API versions of all
-releases and otherwise behaves like 4.4.
+`kafkalet.protocol.releases` lists the API versions of each release; this module defines the differences in how they
+respond. Other code uses these rules and never compares versions itself. The release `newest` supports the API versions
+of all releases and otherwise behaves like 4.4.
 """
 
 from typing import NamedTuple
@@ -23,7 +23,7 @@ class _Named(NamedTuple):
 
 
 class Release(_Named, GroupRules):
-    """A Kafka release, such as `Release.of("3.9")`, and its differences from other releases.
+    """A Kafka release, and how it differs from other releases. Example: `Release.of("3.9")`.
 
     A rule is true in the releases that its docstring names.
     """
@@ -66,7 +66,7 @@ class Release(_Named, GroupRules):
 
     @property
     def searches_unknown_timestamps(self) -> bool:
-        """Before 3.0, ListOffsets treats an unknown negative timestamp as a time, and finds the first record."""
+        """Before 3.0, ListOffsets looks up unknown negative timestamps as normal ones, and finds the first record."""
         return self.version < (3, 0)
 
     # Fetch
@@ -78,7 +78,7 @@ class Release(_Named, GroupRules):
 
     @property
     def moves_every_told_partition(self) -> bool:
-        """Before 3.0, a fetch session moves every partition of a response to the end, even without records."""
+        """Before 3.0, a fetch session moves every partition in a response to the end, even those without records."""
         return self.version < (3, 0)
 
     @property
@@ -96,7 +96,7 @@ class Release(_Named, GroupRules):
 
     @property
     def returns_null_records_on_fetch_errors(self) -> bool:
-        """Before 4.0, a top-level error of Fetch returns null records instead of empty records."""
+        """Before 4.0, a Fetch response with a top-level error has null records instead of empty records."""
         return self.version < (4, 0)
 
     @property
@@ -123,19 +123,19 @@ class Release(_Named, GroupRules):
 
     @property
     def has_unavailable_share_coordinators(self) -> bool:
-        """Before 4.0, FindCoordinator v6 returns COORDINATOR_NOT_AVAILABLE for share groups, later INVALID_REQUEST."""
+        """Before 4.0, FindCoordinator v6 returns COORDINATOR_NOT_AVAILABLE for share groups; later, INVALID_REQUEST."""
         return self.version < (4, 0)
 
     # Offsets
 
     @property
     def commits_named_twice_once(self) -> bool:
-        """Before 4.0, OffsetCommit commits only the last entry of a duplicate partition."""
+        """Before 4.0, if a partition is listed twice, OffsetCommit commits only its last entry."""
         return self.version < (4, 0)
 
     @property
     def reports_unknown_groups_to_commits(self) -> bool:
-        """Since 4.0, OffsetCommit v9 of a group member returns GROUP_ID_NOT_FOUND if the group does not exist."""
+        """Since 4.0, a group member's OffsetCommit v9 returns GROUP_ID_NOT_FOUND if the group does not exist."""
         return self.version >= (4, 0)
 
     # Transactions
@@ -147,7 +147,7 @@ class Release(_Named, GroupRules):
 
     @property
     def implies_transaction_version_2(self) -> bool:
-        """Since 4.0, a partition that a broker adds to a transaction implies transaction version 2 (KIP-890)."""
+        """Since 4.0, if a broker adds a partition to a transaction, the transaction has version 2 (KIP-890)."""
         return self.version >= (4, 0)
 
     @property
@@ -205,7 +205,7 @@ class Release(_Named, GroupRules):
 
     @property
     def creates_groups_for_transactions(self) -> bool:
-        """Before 4.0, TxnOffsetCommit always creates a missing group, later only for requests without a generation."""
+        """Before 4.0, TxnOffsetCommit always creates a missing group; later, only if the request has no generation."""
         return self.version < (4, 0)
 
     @property
@@ -215,14 +215,14 @@ class Release(_Named, GroupRules):
 
     @property
     def numbers_group_records(self) -> bool:
-        """Since 4.0, all batches of a group coordinator have sequence 0, not only those with offsets."""
+        """Since 4.0, all batches that a group coordinator writes have sequence 0, not only batches with offsets."""
         return self.version >= (4, 0)
 
     @property
     def tells_sizes_of_commits(self) -> bool:
-        """Before 4.0, commits return INVALID_COMMIT_OFFSET_SIZE if too large and REQUEST_TIMED_OUT if too late.
+        """Before 4.0, failed commits return INVALID_COMMIT_OFFSET_SIZE if too large, REQUEST_TIMED_OUT if too slow.
 
-        Later releases return UNKNOWN_SERVER_ERROR and COORDINATOR_NOT_AVAILABLE.
+        Later releases return UNKNOWN_SERVER_ERROR and COORDINATOR_NOT_AVAILABLE instead.
         """
         return self.version < (4, 0)
 
@@ -256,12 +256,12 @@ class Release(_Named, GroupRules):
 
     @property
     def drops_groups_with_their_last_offset(self) -> bool:
-        """Before 4.0, deleting the last offset removes an empty group, later the next expiration check does."""
+        """Before 4.0, deleting the last offset also removes an empty group; later, the next expiration check does."""
         return self.version < (4, 0)
 
     @property
     def sorts_in_sync_replicas(self) -> bool:
-        """The leader reports in-sync replicas sorted by id, not in the order of joining.
+        """The leader reports the in-sync replicas sorted by id, not in the order in which they joined the ISR.
 
         Observed in 4.4, not in 3.9.
         """
@@ -269,7 +269,7 @@ class Release(_Named, GroupRules):
 
     @property
     def fences_leaders_after_a_crash(self) -> bool:
-        """After an unclean shutdown of its leader, a partition has a leader epoch without a leader.
+        """After an unclean shutdown of its leader, a partition has no leader for one leader epoch.
 
         Observed in 4.4, not in 3.9.
         """
@@ -289,17 +289,17 @@ class Release(_Named, GroupRules):
 
     @property
     def sets_min_isr_cluster_wide(self) -> bool:
-        """Since 4.1, a new cluster sets min.insync.replicas cluster-wide, for eligible leader replicas (KIP-966)."""
+        """Since 4.1, a new cluster has a cluster-wide min.insync.replicas, for eligible leader replicas (KIP-966)."""
         return self.version >= (4, 1)
 
     @property
     def prints_sets_as_java(self) -> bool:
-        """Since 4.3, error messages about properties print sets as `[a, b]` instead of `Set(a, b)`."""
+        """Since 4.3, error messages about properties show sets as `[a, b]` instead of `Set(a, b)`."""
         return self.version >= (4, 3)
 
     @property
     def refuses_duplicates_in_lists(self) -> bool:
-        """Changes with duplicates in a list are refused. Observed in 4.4, not in 4.3."""
+        """Configuration changes are refused if a list contains duplicates. Observed in 4.4, not in 4.3."""
         return self.version >= (4, 4)
 
     @property
@@ -314,7 +314,7 @@ class Release(_Named, GroupRules):
 
     @property
     def changes_features_together(self) -> bool:
-        """Since 4.0, UpdateFeatures changes all requested features or none."""
+        """Since 4.0, UpdateFeatures changes either all requested features or none."""
         return self.version >= (4, 0)
 
     @property

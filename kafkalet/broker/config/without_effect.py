@@ -1,13 +1,13 @@
 """The table of broker properties that have no effect in kafkalet.
 
 The properties were recorded from Kafka 2.8, 3.9, 4.0, 4.3 and 4.4 with DescribeConfigs. A release between two of these
-has the properties of the later one. Each line is one property:
+has the properties of the later of the two. Each line is one property:
 
     name  type  default  [update mode]  [>=minimum]  [releases]
 
-default       `null` for no default, `''` for an empty one
+default       `null` for no default, `''` for an empty default
 update mode   read-only if missing
->=minimum     the smallest allowed value; only dynamic properties have one
+>=minimum     the smallest allowed value; given only for dynamic properties
 releases      `3.0-4.0` for releases from 3.0 and before 4.0, `4.1+` for 4.1 and later; all releases if missing
 
 `hidden` marks a property that Kafka accepts but does not describe.

@@ -1,11 +1,11 @@
 """Client quotas (KIP-13, KIP-55, KIP-257, KIP-599, KIP-612): limits for users, client ids and addresses.
 
-    entities.py     the entities that can have quotas, the valid values, and the quota of a client
+    entities.py     the entities that can have quotas, the valid quota values, and which quota applies to a client
     hosts.py        the addresses of host names with quotas
     meters.py       measures the recent usage of a client
     throttling.py   mutes clients over quota and sets the throttle time
-    fetching.py     the same for Fetch, which returns an empty response
-    mutations.py    the same for topic creation and deletion, which may be refused
+    fetching.py     the throttling of Fetch, which returns an empty response
+    mutations.py    the throttling of topic creation and deletion, which may be refused
 
 A broker without quotas does not import these modules. A broker with quotas has a `Throttling`, which the router calls
 before and after each request.

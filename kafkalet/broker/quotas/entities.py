@@ -1,7 +1,8 @@
 """Quota entities: the valid entities and values, and the quota that applies to a client.
 
-An entity is a user, a client id, both, or an address. Each part is a name, or None for the default entity, which
-applies if there is no quota for the name. A client has the first of these quotas that is set:
+An entity is a user, a client id, both, or an address. Each part is either a name, or None for the default entity, which
+covers all names that have no quota of their own. Of the following quotas, the first that is set applies to a client
+(read row by row):
 
     user and client         user and any client         user
     any user and client     any user and any client     any user
@@ -27,7 +28,7 @@ _LONG = (1 << 63) - 1
 _INT = (1 << 31) - 1
 _WHOLE = {PRODUCE: (_LONG, "LONG"), CONSUME: (_LONG, "LONG"), CONNECT: (_INT, "INT")}
 _EPSILON = 1e-6
-"""The tolerance for whole numbers."""
+"""How far a value may be from a whole number and still count as one."""
 
 _NOT_LOOKED_UP: Mapping[str, str | None] = {}
 
@@ -78,9 +79,9 @@ def _invalid(message: str) -> KafkaError:
 
 
 def quota_of(quotas: Quotas, key: str, user: str, client: str) -> tuple[float, str, str] | None:
-    """Return the quota of a client, and the user and the client id whose usage counts towards it.
+    """Return a client's quota, and the user and the client id whose usage is counted together.
 
-    A user or client id of "" stands for all of them. Returns None for a client without a quota.
+    A returned user or client id of "" stands for all users or client ids. Returns None for a client without a quota.
     """
     for entity, together in (
         (((USER, user), (CLIENT, client)), (user, client)),
@@ -93,7 +94,7 @@ def quota_of(quotas: Quotas, key: str, user: str, client: str) -> tuple[float, s
         (((CLIENT, None),), ("", client)),
     ):
         if client == "" and entity[-1][0] == CLIENT:
-            continue  # client quotas do not apply to clients without a client id
+            continue  # quotas for client ids do not apply to clients without one
         values = quotas.get(frozenset(entity))
         if values is not None and key in values:
             return values[key], *together
@@ -103,7 +104,7 @@ def quota_of(quotas: Quotas, key: str, user: str, client: str) -> tuple[float, s
 def quotas_of_addresses(
     quotas: Quotas, addresses: Mapping[str, str | None] = _NOT_LOOKED_UP
 ) -> dict[str | None, float]:
-    """Return the maximum rate of new connections per second by address, with None for all other addresses.
+    """Return the allowed new connections per second, by address. The key None stands for all other addresses.
 
     `addresses` maps host names to addresses. The quota of an unresolved host name is left out.
     """

@@ -1,7 +1,7 @@
-"""The quota of consumed bytes (KIP-13), for the Fetch handler.
+"""The quota for consumed bytes (KIP-13), as applied by the Fetch handler.
 
-A response that exceeds the quota is replaced by an empty one; the client is muted and then retries. The decision
-precedes the update of the fetch session.
+A response that exceeds the quota is replaced by an empty one; the client is muted and then retries. This is decided
+before the fetch session is updated.
 
 Source: kafka.server.KafkaApis.handleFetchRequest, FetchSession's getThrottledResponse and getResponseSize.
 """
@@ -17,13 +17,13 @@ Key = tuple[str, bytes | None, int]
 
 
 def fetch_max_bytes(context: Context) -> int:
-    """Return the maximum size of a Fetch response to this client in bytes."""
+    """Return the maximum size in bytes of a Fetch response to this client."""
     max_bytes, throttling = context.node.config.fetch_max_bytes, context.broker.throttling
     return max_bytes if throttling is None else int(min(max_bytes, throttling.most_fetch_bytes(context)))
 
 
 def refuses(answers: Mapping[Key, Partition], context: Context) -> bool:
-    """Return True if a response with these partitions exceeds the quota of the client. Otherwise count its size."""
+    """Return True if a response with these partitions exceeds the client's quota. Otherwise count its size."""
     throttling = context.broker.throttling
     if not context.request_bytes or throttling is None or not context.metadata.client_quotas:
         return False

@@ -1,4 +1,4 @@
-"""The addresses of hosts with quotas. The entity of such a quota is an address or a host name.
+"""The addresses of hosts with quotas. A host is given by its address or its host name.
 
 Host names are resolved in a worker thread, when a quota is set and when a broker with such a quota starts, so that the
 event loop never waits for a name server. Kafka resolves names in the threads of the controller and of the metadata
@@ -35,7 +35,7 @@ def look_up(host: str) -> str | None:
 
 
 def names_of(entities: Iterable[QuotaEntity]) -> dict[str, None]:
-    """Return the host names in `entities` that have to be resolved, in order."""
+    """Return the hosts in `entities` that are names rather than addresses, in order."""
     hosts = (name for entity in entities for kind, name in entity if kind == IP and name)
     return {host: None for host in hosts if _may_be_a_name(host)}
 
@@ -50,5 +50,5 @@ def _may_be_a_name(host: str) -> bool:
 
 
 def address_of(host: str, known: Mapping[str, str | None]) -> str | None:
-    """Return the address of a host, with `known` for host names, or None if it is unresolved."""
+    """Return the address of a host, or None if it is unresolved. `known` maps host names to addresses."""
     return known.get(host) or literal_address(host)

@@ -1,12 +1,13 @@
-"""Meters, which measure the recent usage of a client and the throttle time if it exceeds the quota.
+"""Meters, which measure a client's recent usage, and its throttle time if it exceeds the quota.
 
 `SampledRate` records usage in windows, by default the last eleven windows of one second. The rate is the average over
-at least ten full windows, so an idle client may use the quota of ten seconds in one burst. The throttle time is
+at least ten full windows, so a client that was idle may use ten seconds' worth of its quota in one burst. The throttle
+time is
 
     (rate - quota) / quota x length of all windows
 
-`TokenBucket` is refilled at the rate of the quota, up to the quota of eleven seconds. Usage may bring it below zero;
-the throttle time is the time until it is back at zero.
+`TokenBucket` is refilled at the rate of the quota, up to eleven seconds' worth of tokens. Usage may bring the number of
+tokens below zero; the throttle time is the time until it is back at zero.
 
 Source: org.apache.kafka.common.metrics.stats.SampledStat, Rate, TokenBucket; org.apache.kafka.server.quota.QuotaUtils.
 """
@@ -49,7 +50,7 @@ class SampledRate:
         sample.last_used_ms = now_ms
 
     def _advance(self, now_ms: int) -> _Sample:
-        """Start a new window. It replaces the oldest one if there are `windows` windows and one that overlaps."""
+        """Start a new window. It replaces the oldest one if there are already `windows` + 1 windows."""
         self._current = (self._current + 1) % (self._windows + 1)
         if self._current >= len(self._samples):
             self._samples.append(_Sample(now_ms))
@@ -74,22 +75,22 @@ class SampledRate:
 
 
 class TokenBucket:
-    """A token bucket that is refilled at the rate of the quota, up to the quota of `burst_seconds`."""
+    """A token bucket that is refilled at the rate of the quota, up to `burst_seconds` times the quota."""
 
     __slots__ = ("_burst_seconds", "_filled_ms", "_tokens")
 
     def __init__(self, burst_seconds: int) -> None:
         self._burst_seconds = burst_seconds
         self._tokens = 0.0
-        self._filled_ms = 0  # long ago, so the bucket is full at first
+        self._filled_ms = 0  # far in the past, so the bucket starts full
 
     def take(self, count: float, quota: float, now_ms: int) -> None:
-        """Take tokens, even more than there are."""
+        """Take tokens, even if there are not enough."""
         self._fill(quota, now_ms)
         self._tokens = min(self._burst_seconds * quota, self._tokens - count)
 
     def throttle_ms(self, quota: float, now_ms: int) -> int:
-        """Return the time until the bucket is back at zero, or 0 if it is not below."""
+        """Return the time until the number of tokens is back at zero, or 0 if it is not negative."""
         self._fill(quota, now_ms)
         return _round(-self._tokens / quota * MS_PER_SECOND) if self._tokens < 0 else 0
 

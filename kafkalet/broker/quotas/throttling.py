@@ -1,15 +1,15 @@
-"""Throttling: connections of clients over quota are muted, and responses contain the throttle time (KIP-219).
+"""Throttling: clients over quota are muted, and their responses contain the throttle time (KIP-219).
 
 The quotas:
 
     producer_byte_rate         bytes of Produce requests
-    consumer_byte_rate         bytes of Fetch responses; a response over quota is replaced by an empty one, not counted
+    consumer_byte_rate         bytes of Fetch responses; responses over quota are not counted, and sent empty
     request_percentage         processing time in percent of one CPU; the throttle time is at most one window
     controller_mutation_rate   partitions created and deleted, counted by the controller; newer request versions return
                                THROTTLING_QUOTA_EXCEEDED while the client is over quota
-    connection_creation_rate   new connections from an address; one over quota is closed after the throttle time
+    connection_creation_rate   new connections from an address; when over quota, closed after the throttle time
 
-Each broker measures usage independently and in memory only. Followers have no quotas.
+Each broker measures usage independently, and only in memory. Followers have no quotas.
 
 Source: kafka.server.ClientQuotaManager, ClientRequestQuotaManager, ControllerMutationQuotaManager, ConnectionQuotas.
 """
@@ -39,19 +39,19 @@ PERCENT = 100
 FORGET_MS = 3_600_000
 """The time after which an unused meter is dropped (ClientQuotaManager.InactiveSensorExpirationTimeSeconds)."""
 MANY_CLIENTS = 10_000
-"""The maximum number of clients whose quota is cached."""
+"""The maximum number of clients whose quotas are cached."""
 MANY_METERS = 1000
 """The number of meters above which unused meters are dropped."""
 
 
 class MeasuredRequest(Protocol):
-    """The request that is measured, and its client (a Context)."""
+    """A request that is being measured, and its client. Implemented by Context."""
 
     api: Api
     client_id: str
     principal: str
     request_bytes: int
-    """0 if the request arrived before the broker had quotas."""
+    """The size of the request, or 0 if it arrived before the broker had quotas."""
     spent_s: float
     began_s: float | None
     throttle_ms: int
@@ -86,10 +86,10 @@ class _Meters(Generic[T]):
 
 
 class Throttling:
-    """The quotas of the clients of one broker, and their usage.
+    """The client quotas on one broker, and how much of them the clients have used.
 
-    `spent_s` returns the processing time of the broker in seconds, for `request_percentage`. `look_up` resolves a host
-    name without blocking.
+    `spent_s` is the clock, in seconds, that measures processing time for `request_percentage`. `look_up` resolves a
+    host name without blocking.
     """
 
     def __init__(
@@ -115,8 +115,8 @@ class Throttling:
     def obey(self, quotas: Quotas, addresses: Mapping[str, str | None]) -> None:
         """Replace the quotas and keep the usage measured so far.
 
-        `addresses` contains host names that have just been resolved. Other new host names are resolved in the
-        background; their quotas take effect when the address is known.
+        `addresses` maps host names that have just been resolved to their addresses. Other new host names are resolved
+        in the background; their quotas take effect when the addresses are known.
         """
         self._quotas = quotas
         self._found.clear()
@@ -138,13 +138,13 @@ class Throttling:
 
     @property
     def limits_connections(self) -> bool:
-        """True if there is a connection quota, including those of unresolved host names."""
+        """True if there is any connection quota, even if its host name is not resolved yet."""
         return any(kind == IP and CONNECT in values for entity, values in self._quotas.items() for kind, _ in entity)
 
     # Called by the router
 
     def begin(self, context: MeasuredRequest, request_bytes: int) -> None:
-        """Start the measurement of a request of `request_bytes`."""
+        """Start to measure a request of `request_bytes` bytes."""
         context.request_bytes = request_bytes
         context.throttle_ms = 0
         context.spent_s = 0.0
@@ -156,7 +156,7 @@ class Throttling:
         context.began_s = None
 
     def end(self, answer: Any, context: MeasuredRequest) -> None:
-        """Finish the measurement, and mute the client if it is over quota. `answer` is None without a response."""
+        """Stop measuring, and mute the client if it is over quota. `answer` is None if no response is sent."""
         if not context.request_bytes:
             return  # the request arrived before the broker had quotas
         throttle_ms = context.throttle_ms
@@ -191,7 +191,7 @@ class Throttling:
         return meter.throttle_ms(quota, now_ms)
 
     def _quota_of(self, key: str, context: MeasuredRequest) -> tuple[float, str, str] | None:
-        """Return the cached result of `quota_of`."""
+        """Return the result of `quota_of`, which is cached."""
         who = key, context.principal, context.client_id
         if who not in self._found:
             if len(self._found) > MANY_CLIENTS:
@@ -203,7 +203,7 @@ class Throttling:
     # Called by request handlers
 
     def most_fetch_bytes(self, context: MeasuredRequest) -> float:
-        """Return the size in bytes above which a response to Fetch would always exceed the quota."""
+        """Return the size in bytes above which a Fetch response would always exceed the quota."""
         found = self._quota_of(CONSUME, context)
         window_seconds = self._window_ms // MS_PER_SECOND
         return float("inf") if found is None else found[0] * self._fetch_windows * window_seconds
