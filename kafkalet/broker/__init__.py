@@ -7,7 +7,7 @@
 
 network/         listeners, connections, buffers, and the router from frames to handlers
 apis/            request handlers, one module for each API
-scheduling/      turns on the event loop, long requests, waiting requests
+scheduling/      sharing the event loop between requests; long requests, waiting requests
 cluster/         metadata, the controller, leadership, nodes with their partitions, replication
 groups/          the group coordinator: both rebalance protocols, offsets
 transactions/    the transaction coordinator
@@ -24,13 +24,13 @@ context.py       what a handler knows about its request; client.py: what it may 
 views.py         the public views of logs, groups and transactions
 fetch_sessions.py, telemetry.py, arguments.py, quoting.py
 
-Modules import each other without cycles, including imports for type checking (tests/rules/test_layers.py), from the
-bottom to the top:
+Imports have no cycles, even counting imports for type checking (tests/rules/test_layers.py). From the lowest layer to
+the highest:
 
     metadata, partition < node < groups, transactions < coordinators
     node < leadership < controller
     coordinators, controller < broker < context < apis, network < broker_server < server
 
-Lower modules call higher ones through a callable or a protocol that they declare themselves: a node calls its
-`Observer`, a transaction coordinator uses the `Leader` of a partition.
+Lower modules call higher modules through a callable or a protocol that the lower module declares. For example, a node
+calls its `Observer`, and a transaction coordinator uses the `Leader` of a partition.
 """

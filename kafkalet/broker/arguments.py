@@ -1,9 +1,9 @@
 """Validation of the arguments of `Broker` and `Cluster`.
 
-The methods of a cluster run in its event loop, often in another thread. An invalid argument would fail there with a
-confusing message, or would not fail at all: Python accepts `topics="orders"` as a sequence of six names, and the C
-library truncates port 70000 to 4464. So each argument is checked in the caller's thread. A value of the wrong type
-raises TypeError, an invalid value ValueError; the message shows the value and what is expected.
+The methods of a cluster run in its event loop, often in another thread. An invalid argument would cause a confusing
+error there, or no error at all: Python accepts `topics="orders"` as a sequence of six names, and the C library
+truncates port 70000 to 4464. So each argument is checked in the caller's thread. A value of the wrong type raises
+TypeError, and an invalid value raises ValueError; the message shows the value and what was expected.
 """
 
 import os
@@ -13,7 +13,7 @@ from kafkalet.properties import as_text
 from kafkalet.protocol.errors import KafkaError
 
 PropertyValue = str | int | float | bool
-"""The Python types of property values. `True` is converted to "true" and 5 to "5"."""
+"""The Python types that property values may have. `True` is converted to "true", and 5 to "5"."""
 
 MAX_PORT = 65535
 EXPECTED_RECORDS = (
@@ -38,14 +38,14 @@ def number(what: str, value: int) -> int:
 
 
 def port(what: str, value: int, least: int = 0) -> int:
-    """Return a valid port number, at least `least`."""
+    """Return `value` if it is a valid port number and at least `least`, else raise an exception."""
     if not least <= number(what, value) <= MAX_PORT:
         raise ValueError(f"{what} is {value}; a port must be a number from {least} to {MAX_PORT}")
     return value.__index__()
 
 
 def advertised(address: tuple[str, int] | None, brokers: int) -> tuple[str, int] | None:
-    """Check the advertised address: a host, and a port with enough port numbers above it for the other brokers."""
+    """Check the advertised host and port. Each further broker needs the next higher port number."""
     if address is None:
         return None
     if isinstance(address, str) or not isinstance(address, Sequence) or len(address) != 2:
@@ -57,7 +57,7 @@ def advertised(address: tuple[str, int] | None, brokers: int) -> tuple[str, int]
 
 
 def racks(given: Sequence[str] | None, brokers: int) -> list[str] | None:
-    """Return the rack of each broker."""
+    """Check the racks and return them as a list, with one rack for each broker."""
     if given is None:
         return None
     if isinstance(given, (str, bytes)):
@@ -68,7 +68,7 @@ def racks(given: Sequence[str] | None, brokers: int) -> list[str] | None:
 
 
 def directory(path: str | os.PathLike[str] | None) -> str | None:
-    """Return the path of a data directory. An empty path is refused, because it would be the current directory."""
+    """Return the path of a data directory. An empty path is refused, because it would mean the current directory."""
     if path is None:
         return None
     found = os.fspath(path)
@@ -114,12 +114,12 @@ def _is_list(value: object) -> bool:
 def record_batches(records: bytes | bytearray | memoryview) -> bytearray:
     """Return a writable copy of `records`, which must be whole batches (or messages of the old formats).
 
-    Produce ignores an incomplete last batch, as Kafka does, so without this check bytes that are not a batch would be
-    dropped without an error.
+    As in Kafka, Produce ignores an incomplete last batch. Without this check, bytes that are not a batch would
+    therefore be dropped without an error.
     """
     if not isinstance(records, (bytes, bytearray, memoryview)):
         raise TypeError(f"{shown(records)} is not a record batch: {EXPECTED_RECORDS}")
-    from kafkalet.protocol.records.batch import batches  # not needed to start a broker
+    from kafkalet.protocol.records.batch import batches  # imported here because it is not needed to start a broker
 
     data = bytearray(records)
     end = 0
@@ -136,7 +136,7 @@ def record_batches(records: bytes | bytearray | memoryview) -> bytearray:
 
 
 def shown(value: object) -> str:
-    """Format a value for a message, shortened."""
+    """Format a value for an error message, and shorten it."""
     if isinstance(value, (bytes, bytearray)):
         return f"{bytes(value[:20])!r}{'...' if len(value) > 20 else ''} ({len(value)} bytes)"
     printed = repr(value)

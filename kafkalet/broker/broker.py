@@ -5,7 +5,7 @@
                         ├── coordinators    of groups and of transactions                    coordinators.py
                         └── fetch sessions, telemetry, quotas; the other brokers
 
-It has no connections: a `BrokerServer` adds the listener and the router.
+The broker itself handles no connections: a `BrokerServer` adds the listener and the router.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .coordinators import Coordinators
 from .fetch_sessions import FetchSessions
 from .scheduling.purgatory import Delayed
 
-if TYPE_CHECKING:  # created on first use
+if TYPE_CHECKING:  # imported on first use
     from .quotas.throttling import Throttling
     from .telemetry import Telemetry
     from .transactions.verification import Transactions
 
 
 class Broker:
-    """A broker. `brokers` are the running brokers of the cluster, by id."""
+    """A broker. `brokers` maps ids to the running brokers of the cluster."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Broker:
         self.api_versions: Mapping[Api, tuple[int, int]] = {
             api: (versions.low, versions.high) for api, versions in versions_of(release.name).items() if api in SERVED
         }
-        """The supported APIs, with their lowest and highest version."""
+        """The supported APIs, with the lowest and highest version of each."""
         self.fetch_sessions = FetchSessions(
             node.clock,
             config.max_incremental_fetch_session_cache_slots,
@@ -56,14 +56,14 @@ class Broker:
             takes_nameless=release.takes_nameless_topics_into_sessions,
         )
         self.throttling: Throttling | None = None
-        """The client quotas; None until there is one."""
+        """Enforces the client quotas; None until one is set."""
         self._telemetry: Telemetry | None = None
         self._transactions: Transactions | None = None
         node.observer = self
 
     @property
     def telemetry(self) -> Telemetry:
-        """The client metrics (KIP-714), created on first use."""
+        """The client telemetry (KIP-714), created on first use."""
         if self._telemetry is None:
             from .telemetry import Telemetry
 
@@ -72,7 +72,7 @@ class Broker:
 
     @property
     def transactions(self) -> Transactions:
-        """The transactions of the cluster, on any of its coordinators."""
+        """The transactions of the whole cluster, regardless of which broker coordinates them."""
         if self._transactions is None:
             from .transactions.verification import Transactions
 
@@ -81,7 +81,7 @@ class Broker:
         return self._transactions
 
     def apply_quotas(self, addresses: Mapping[str, str | None] | None = None) -> None:
-        """Apply the client quotas in the metadata. `addresses` are resolved host names."""
+        """Apply the client quotas in the metadata. `addresses` maps resolved host names to addresses."""
         node = self.node
         quotas = node.metadata.client_quotas
         if self.throttling is None and quotas:
@@ -100,7 +100,7 @@ class Broker:
         self.coordinators.close()
         self.node.close()
 
-    # Observer of the node
+    # Methods of the node's Observer
 
     def state_partition_changed(self, topic: str, index: int) -> None:
         self.coordinators.changed(topic, index)
@@ -109,4 +109,4 @@ class Broker:
         self.coordinators.partitions_deleted(topic, partitions)
 
     def config_changed(self) -> None:
-        """Do nothing: no part of the configuration is cached here."""
+        """Do nothing, because no part of the configuration is cached here."""

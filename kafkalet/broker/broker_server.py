@@ -18,7 +18,7 @@ from .network.router import Router
 
 
 class BrokerServer(Broker):
-    """A broker that serves clients. `unimplemented_calls` counts the calls of APIs that are not implemented."""
+    """A broker that serves clients. `unimplemented_calls` counts the requests for APIs that are not implemented."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class BrokerServer(Broker):
         overrides = parse_overrides(config.max_connections_per_ip_overrides or "")
         limits.max_connections_per_ip_overrides = by_address(overrides, self.node.loop)
         given = config.given()
-        # Kafka's default of 100 KiB is for slow networks; unless it is set explicitly, use the system's default.
+        # Kafka's default of 100 KiB is meant for slow networks. Unless a size is set, use the system's default.
         if "socket.send.buffer.bytes" in given:
             limits.socket_send_buffer_bytes = config.socket_send_buffer_bytes
         if "socket.receive.buffer.bytes" in given:
@@ -53,7 +53,7 @@ class BrokerServer(Broker):
         self.listener.limits_changed()
 
     def apply_quotas(self, addresses: Mapping[str, str | None] | None = None) -> None:
-        """Apply the client quotas. Requests and connections are counted only while there are any."""
+        """Apply the client quotas. Requests and connections are counted only while quotas exist."""
         super().apply_quotas(addresses)
         throttling = self.throttling
         if throttling is not None:

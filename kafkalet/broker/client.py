@@ -1,4 +1,4 @@
-"""The interface to a client's connection for handlers and quotas."""
+"""The interface through which handlers and quotas use a client's connection."""
 
 from typing import Protocol
 
@@ -12,4 +12,4 @@ class Client(Protocol):
         """Close the connection and log `reason`."""
 
     def mute(self, ms: float) -> None:
-        """Serve no further request of this connection for `ms` milliseconds (KIP-219); the current one is answered."""
+        """Respond to the current request, then serve no others on this connection for `ms` milliseconds (KIP-219)."""

@@ -1,12 +1,13 @@
 """The context of a request: what a handler may use.
 
-    node, metadata, clock, release      the broker's replicas and what they share
-    broker                              its coordinators, fetch sessions, telemetry and quotas
-    controller                          changes of topics and configurations, for all brokers
+    node, metadata, clock, release      the broker's replicas and what they have in common
+    broker                              the broker's coordinators, fetch sessions, telemetry and quotas
+    controller                          changes topics and configurations, for all brokers
 
-There is one context per connection, created with its first request. A connection serves one request at a time, so the
-attributes of the request (`api`, `version`, `correlation_id`, `client_id`) are overwritten by the next request. Code
-that keeps one of them after the response (a group keeps its members' client ids) must copy the value, not the context.
+There is one context per connection, created with the first request. A connection serves one request at a time, and each
+request overwrites the request attributes (`api`, `version`, `correlation_id`, `client_id`) of the previous one. Code
+that needs an attribute after the response (a group keeps its members' client ids) must store its value, not the
+context.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from .cluster.metadata import MetadataImage
 from .cluster.node import Node
 from .config.release import Release
 
-if TYPE_CHECKING:  # only loaded while requests are logged
+if TYPE_CHECKING:  # imported only if requests are logged
     from .network.request_text import LoggedRequest
 
 
@@ -63,21 +64,21 @@ class Context:
     def __init__(self, broker: Broker, client: Client, peer: tuple[str, int], listener: str) -> None:
         node = broker.node
         self.broker = broker  # the broker that received the request
-        self.node: Node = node  # its replicas
+        self.node: Node = node  # the replicas of that broker
         self.controller: Controller = broker.controller
         self.metadata: MetadataImage = node.metadata
         self.release: Release = node.release
         self.clock: Clock = node.clock
         self.client = client
         self.peer = peer  # host and port of the client
-        self.client_id = ""  # "" for null, too, as in Kafka
+        self.client_id = ""  # "" if the client sent null, as in Kafka
         self.route: object = None  # used by the router to encode the response
         self.request: Request | None = None  # used by the router if the response cannot be encoded
         self.logged_request: LoggedRequest | None = None  # used by the request log
         self.listener = listener  # the name of the listener
         self.principal = "User:ANONYMOUS"
         self.session: object = None  # used by the authentication gate
-        # Counted for quotas (quotas/throttling.py); 0 bytes if there are none.
+        # Measured for quotas (quotas/throttling.py); `request_bytes` is 0 if there are no quotas.
         self.request_bytes = 0
         self.spent_s = 0.0
         self.began_s: float | None = None

@@ -1,9 +1,9 @@
 """The group coordinator and the transaction coordinator of a broker, created on first use.
 
-A broker coordinates the groups or transactions in the partitions of an internal topic that it leads. The state of a
-partition is loaded after the broker becomes its leader, and unloaded after another broker does. Both happen soon after
-the election, in a separate call (`refresh`), or with the first request for a key of the partition, whichever is first.
-So a coordinator never works in the middle of an election.
+Groups and transactions are stored in partitions of internal topics; the leader of a partition coordinates them. The
+state of a partition is loaded after the broker becomes its leader, and unloaded after another broker becomes its
+leader. Both happen in a separate call (`refresh`) soon after the election, or before that if a request needs the
+partition. So a coordinator never runs in the middle of an election.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ if TYPE_CHECKING:  # imported with the first group or transaction
 
 
 class Coordinator(Protocol):
-    """The interface of a coordinator for this module."""
+    """What this module needs from a coordinator."""
 
     def loaded(self) -> dict[int, int]:
-        """Return the partitions whose state is loaded, each with the leader epoch at that time."""
+        """Return the partitions whose state is loaded, and the leader epoch in which each was loaded."""
 
     def load(self, log: StateLog) -> None:
         """Load the state from a partition that this broker leads."""
 
     def unload(self, index: int) -> None:
-        """Unload the state of a partition: answer waiting requests with NOT_COORDINATOR and cancel timers."""
+        """Unload the state of a partition: respond NOT_COORDINATOR to waiting requests, and cancel timers."""
 
 
 class Coordinators:
     """The coordinators of the broker `node`.
 
-    `take_producer_id` returns an unused producer id, or raises StorageFailed. `of_broker` returns the coordinators of a
-    running broker by its id.
+    `take_producer_id` returns an unused producer id, or raises StorageFailed. `of_broker` takes a broker id, and
+    returns the coordinators of that broker if it is running.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Coordinators:
         return self.groups if topic == CONSUMER_OFFSETS.name else self.transactions
 
     def partition_for(self, topic: StateTopic, key: str) -> int:
-        """Return the partition of `topic` for a key, with its state loaded.
+        """Return the partition of `topic` that a key maps to, after loading its state if necessary.
 
         Raises NOT_COORDINATOR if this broker does not lead the partition, or if the topic does not exist yet.
         """
@@ -101,11 +101,11 @@ class Coordinators:
         return index
 
     def changed(self, topic: str, index: int) -> None:
-        """Schedule a `refresh`, because a leader of this partition was elected."""
+        """Schedule a `refresh` after a leader election of this partition."""
         self.node.call_soon(lambda: self.refresh(topic, index))
 
     def refresh(self, topic: str, index: int) -> None:
-        """Load or unload the state of a partition if its leader has changed."""
+        """Load or unload the state of a partition if its leader or leader epoch has changed."""
         partition = self.node.partitions.get((topic, index))
         if partition is not None and not partition.is_leader:
             partition = None
@@ -127,13 +127,13 @@ class Coordinators:
             self._groups.partitions_deleted(topic, partitions)
 
     def load_all(self) -> None:
-        """Load the state of every non-empty state partition that this broker leads."""
+        """Load the state from every non-empty partition of an internal topic that this broker leads."""
         for (topic, index), partition in list(self.node.partitions.items()):
             if topic in STATE_TOPICS and partition.log.log_end_offset:
                 self.refresh(topic, index)
 
     def close(self) -> None:
-        """Unload all state, because the broker stops."""
+        """Unload all state when the broker stops."""
         for coordinator in self.made:
             for index in list(coordinator.loaded()):
                 coordinator.unload(index)

@@ -1,4 +1,4 @@
-"""Incremental fetch sessions (KIP-227): the broker keeps a client's partitions and returns only what has changed.
+"""Incremental fetch sessions (KIP-227): the broker remembers a client's partitions and returns only changes.
 
 A request has a session id and a session epoch, which determine its type:
     id   epoch   meaning
@@ -6,11 +6,12 @@ A request has a session id and a session epoch, which determine its type:
     n    -1      no session; close session n
     0     0      full request; open a session
     n     0      full request; close session n and open another one
-    n     k > 0  request k of session n: add or update the listed partitions, remove the forgotten ones
+    n     k > 0  request k of session n: add or update the listed partitions, remove forgotten partitions
 
-Epoch 1 follows 2147483647. An incremental response contains a partition if it has records, an error, a diverging epoch
-or a preferred replica, or if its high watermark or log start offset has changed since it was last returned. Partitions
-that returned records move to the end of the session, so that small responses serve all of them in turn.
+After epoch 2147483647 comes epoch 1. An incremental response contains a partition if it has records, an error, a
+diverging epoch or a preferred replica, or if its high watermark or log start offset has changed since it was last
+returned. Partitions that returned records move to the end of the session, so that all partitions get their turn even if
+responses are small.
 
 Source: kafka.server.FetchSession, FetchManager and FetchSessionCache.
 """
@@ -29,26 +30,26 @@ NO_SESSION = 0
 MAX_EPOCH = 0x7FFFFFFF
 EVICTION_MS = 120_000
 
-# (topic name, topic id, partition); the name is "" if only the id is known, the id is None in requests with names
+# (topic name, topic id, partition). The name is "" if only the id is known; the id is None if requests use names.
 Key = tuple[str, bytes | None, int]
 
 NAMELESS = ("", ZERO_UUID)
 """The key of the zero topic id, which has no name.
 
-Kafka identifies a topic with the zero id by its name: before 4.3 in sessions, and always if another topic follows in a
-response. There is none, so the request fails.
+In two situations, Kafka looks for the name of a topic with the zero id: in sessions before 4.3, and in any response
+where another topic follows. Because there is no name, the request fails.
 """
 
 
 def next_epoch(epoch: int) -> int:
-    """Return the epoch after `epoch`. There is none after FINAL_EPOCH."""
+    """Return the epoch that follows `epoch`. FINAL_EPOCH is followed by itself."""
     if epoch < 0:
         return FINAL_EPOCH
     return 1 if epoch == MAX_EPOCH else epoch + 1
 
 
 class RequestedPartition(NamedTuple):
-    """A client's request for one partition. Epochs are None if not given."""
+    """A client's request for one partition. An epoch is None if the request does not contain it."""
 
     fetch_offset: int
     max_bytes: int
@@ -68,7 +69,7 @@ class PartitionResult(NamedTuple):
 
 
 class _Cached:
-    """A partition in a session: the last request, and the offsets last returned."""
+    """A partition in a session, with its last request and the last offsets that were returned."""
 
     __slots__ = ("asked", "high_watermark", "log_start_offset", "topic")
 
@@ -79,7 +80,7 @@ class _Cached:
         self.log_start_offset = -1
 
     def record(self, result: PartitionResult) -> bool:
-        """Record a response. Return whether it must be sent to the client."""
+        """Record a result. Return True if the response must contain it."""
         changed = (
             result.must_return
             or result.records_size > 0
@@ -87,14 +88,14 @@ class _Cached:
             or result.log_start_offset != self.log_start_offset
             or result.error != Code.NONE
         )
-        # After an error, the next response is sent in any case.
+        # After an error, the next result always counts as a change.
         self.high_watermark = result.high_watermark if result.error == Code.NONE else -1
         self.log_start_offset = result.log_start_offset
         return changed
 
 
 def _identity(key: Key) -> tuple[str | bytes, int]:
-    """Return what identifies a partition in a session: its topic id or, without one, its topic name."""
+    """Return the identity of a partition in a session: its index and its topic id or, without an id, topic name."""
     topic, topic_id, index = key
     return (topic if topic_id is None else topic_id, index)
 
@@ -115,7 +116,7 @@ class FetchSession:
     def update(
         self, asked: Iterable[tuple[Key, RequestedPartition]], forgotten: Iterable[Key], *, takes_nameless: bool = True
     ) -> bool:
-        """Add, change and remove partitions. Return False at the first invalid one; earlier changes are kept."""
+        """Add, change and remove partitions. Return False at the first invalid partition, and keep earlier changes."""
         for key, what in asked:
             if key[:2] == NAMELESS and not takes_nameless:
                 return False
@@ -133,19 +134,19 @@ class FetchSession:
 
 
 class FetchContext:
-    """The partitions of one request. `settle` selects those that are part of the response."""
+    """The partitions of one request. `settle` selects the partitions that the response contains."""
 
     error = Code.NONE
     kept_id = NO_SESSION
     """The session that continues even if an empty response is sent because of a quota."""
     is_stateless = True
-    """Whether `settle` ignores its argument, so that it need not be called (requests without a session)."""
+    """True for requests without a session. Calling `settle` is then unnecessary: it selects all partitions."""
 
     def __init__(self, asked: list[tuple[Key, RequestedPartition]]) -> None:
         self.asked = asked
 
     def settle(self, answers: dict[Key, PartitionResult]) -> tuple[Code, int, list[Key]]:
-        """Return the top-level error, the session id, and the partitions of the response in order."""
+        """Return the response's top-level error, its session id, and its partitions in order."""
         return Code.NONE, NO_SESSION, list(answers)
 
 
@@ -164,7 +165,7 @@ class ErrorContext(FetchContext):
 
 
 class FullContext(FetchContext):
-    """A full request. The session is opened with the response."""
+    """A full request. The session is opened when the response is built."""
 
     is_stateless = False
 
@@ -198,7 +199,7 @@ class FullContext(FetchContext):
 
 
 class IncrementalContext(FetchContext):
-    """A request of an existing session."""
+    """A request in an existing session."""
 
     is_stateless = False
 
@@ -207,7 +208,7 @@ class IncrementalContext(FetchContext):
         for identity, (key, cached) in list(session.partitions.items()):
             topic, topic_id, index = key
             if not topic and topic_id is not None and (topic := name_of(topic_id)):
-                key = (topic, topic_id, index)  # the name of the topic has become known
+                key = (topic, topic_id, index)  # the topic's name was unknown until now
                 session.partitions[identity] = (key, cached)
             asked.append((key, cached.asked))
         super().__init__(asked)
@@ -218,7 +219,7 @@ class IncrementalContext(FetchContext):
 
     def settle(self, answers: dict[Key, PartitionResult]) -> tuple[Code, int, list[Key]]:
         session = self.session
-        if session.epoch != self.expected_epoch:  # another request of the session arrived while this one waited
+        if session.epoch != self.expected_epoch:  # another request arrived in the session while this one was waiting
             return Code.INVALID_FETCH_SESSION_EPOCH, session.id, []
         returned: list[Key] = []
         for key, result in answers.items():
@@ -235,12 +236,12 @@ class IncrementalContext(FetchContext):
 class FetchSessions:
     """The sessions of one broker, at most `max_entries`.
 
-    If the cache is full, a new session replaces one that was not used for two minutes, or a smaller one that was opened
-    more than two minutes ago (followers have priority over consumers). Otherwise the client gets no session and sends
-    full requests.
+    If there is no room, a new session replaces a session that has not been used for two minutes, or a smaller session
+    that was opened more than two minutes ago (followers have priority over consumers). If there is neither, the client
+    gets no session and keeps sending full requests.
 
-    `returned_go_last`: all returned partitions move to the end of the session, not only those with records.
-    `takes_nameless`: a session may contain the zero topic id.
+    With `returned_go_last`, all returned partitions move to the end of the session, not only partitions with records.
+    With `takes_nameless`, a session may contain the zero topic id.
     """
 
     def __init__(
@@ -286,7 +287,7 @@ class FetchSessions:
         return IncrementalContext(session, name_of, self.returned_go_last)
 
     def open(self, uses_topic_ids: bool, from_follower: bool, size: int) -> FetchSession | None:
-        """Open a session with a new id. Return None if the cache is full and no session may be evicted."""
+        """Open a session with a new id. Return None if there is no room and no session may be evicted."""
         now_ms = self.clock.now_ms()
         if len(self.sessions) >= self.max_entries and not self._evict(from_follower, size, now_ms):
             return None

@@ -4,9 +4,9 @@
     await host.start() ... await host.stop()     in the running loop
     host.start_thread() ... host.stop_thread()   in a thread; `call` runs functions in it
 
-The loop must support `add_reader`: every loop on Unix does; on Windows only the SelectorEventLoop does, which the
-thread uses on all systems. The state of the server is used only in its loop; `call` runs a function there from any
-thread.
+The loop must support `add_reader`: every loop on Unix does, but on Windows only SelectorEventLoop does. The thread uses
+a SelectorEventLoop on all systems. The state of the server is used only in its loop; other threads use `call` to run a
+function there.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class LoopHost:
-    """Starts and stops a server in an event loop. `name` is the name of the server in error messages."""
+    """Starts and stops a server in an event loop. Error messages call the server `name`."""
 
     def __init__(
         self, name: str, open_in: Callable[[asyncio.AbstractEventLoop], None], close: Callable[[], None]
@@ -28,11 +28,11 @@ class LoopHost:
         self._close = close
         self._loop: asyncio.AbstractEventLoop | None = None
         self._loop_thread = 0
-        """The ident of the thread in which the loop runs."""
+        """The identifier of the thread in which the loop runs."""
         self._thread: threading.Thread | None = None
-        """That thread, if it was created by `start_thread`."""
+        """The thread of the loop if `start_thread` created it, otherwise None."""
         self._ending = threading.Lock()
-        """Held while a call is passed to the loop, and while the loop is given up, so that no call is lost."""
+        """Held while a call is passed to the loop, and while the loop is released, so that no call is lost."""
 
     @property
     def is_running(self) -> bool:
@@ -46,7 +46,7 @@ class LoopHost:
         return self._loop
 
     def not_running(self) -> RuntimeError:
-        """Return the exception for a call that needs a running server."""
+        """Return the exception to raise if a call needs a running server."""
         return RuntimeError(
             f"this {self._name} is not running; use it inside `with` or `async with`, "
             "or between `await start()` and `await stop()`"
@@ -64,7 +64,7 @@ class LoopHost:
             raise
 
     async def stop(self) -> None:
-        """Close the server. No effect if it is not running."""
+        """Close the server. Does nothing if it is not running."""
         if self._loop is not None:
             self._end()
 
@@ -80,7 +80,7 @@ class LoopHost:
                 self._loop = None
 
     def start_thread(self) -> None:
-        """Open the server in a new thread and wait until it is open. Raises the exceptions of `open_in`."""
+        """Open the server in a new thread and wait until it is open. Raises any exception from `open_in`."""
         self._refuse_twice()
         started: list[BaseException | None] = []
         ready = threading.Event()
@@ -98,7 +98,7 @@ class LoopHost:
                     ready.set()
                 loop.run_forever()
                 loop.run_until_complete(self.stop())
-                loop.run_until_complete(asyncio.sleep(0))  # run the last calls
+                loop.run_until_complete(asyncio.sleep(0))  # run the remaining calls
             finally:
                 loop.close()
 
@@ -119,7 +119,7 @@ class LoopHost:
         self._thread = None
 
     def call(self, function: Callable[[], T]) -> T:
-        """Run `function` in the loop and return its result; immediately if called in the thread of the loop.
+        """Run `function` in the loop and return its result. In the loop's own thread, it runs immediately.
 
         Raises RuntimeError if the server is not running, or if it stops before the function runs.
         """
@@ -146,7 +146,7 @@ class LoopHost:
         return result[0]
 
     def call_in(self, loop: asyncio.AbstractEventLoop) -> Callable[[Callable[[], None]], None]:
-        """Return a `call` that is only valid while the server runs in `loop`, not after a restart."""
+        """Return a variant of `call` that fails once the server has left `loop`, even after a restart."""
 
         def call(function: Callable[[], None]) -> None:
             if self._loop is not loop:

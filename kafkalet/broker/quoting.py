@@ -1,10 +1,10 @@
-"""Client strings in log lines."""
+"""Quoting of client strings in log lines."""
 
 LONGEST = 100
 
 
 def quoted(text: object) -> str:
-    """Quote a client's string for a log line: truncated after LONGEST characters, control characters escaped.
+    """Quote a client's string for a log line. Control characters are escaped, and long strings truncated (LONGEST).
 
     A name may have 32,767 characters, and a line feed in it would allow clients to forge log lines.
     """

@@ -1,8 +1,8 @@
 """The server: the brokers of one cluster, in one event loop.
 
-It creates and closes the parts of a cluster: the metadata directory, the controller, and for each broker its node and
-its network layer. It starts and stops brokers and runs the periodic tasks. `kafkalet.Cluster` and `kafkalet.Broker` are
-the public API of a server.
+The server creates and closes the parts of a cluster: the metadata directory, the controller, and the node and network
+layer of each broker. It starts and stops brokers and runs the periodic tasks. `kafkalet.Cluster` and `kafkalet.Broker`
+are the public API of a server.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ _LOG = logging.getLogger(__name__)
 
 
 class Server:
-    """The brokers of one cluster in this process, with everything that they share.
+    """The brokers of one cluster, which run in this process, and everything that they share.
 
-    `name` is used in error messages. `topics` are created at the start if they do not exist. Without `data_dir`, logs
-    are in a temporary directory that is removed at the end.
+    `name` is used in error messages. `topics` are created at startup if they do not exist. Without `data_dir`, the logs
+    are stored in a temporary directory that is removed at shutdown.
     """
 
     def __init__(
@@ -68,19 +68,19 @@ class Server:
     ) -> None:
         self.release = release
         self.config = config
-        """The cluster-wide defaults; each node has its own configuration on top of them."""
+        """The cluster-wide configuration. Each node has a copy to which its own properties are added."""
         self.clock = clock
-        """The clock as given."""
+        """The clock that the user passed."""
         self.loop_clock: Clock = clock
         """The same clock, with timers that run in the event loop while the server is running."""
         self.host = LoopHost(name, self._open, self._close)
         self.controller = Controller(config, release, clock, MetadataImage(""))
         self.brokers: dict[int, BrokerServer] = {}
-        """The running brokers, like the `nodes` of the controller."""
+        """The running brokers by id. Their nodes are the controller's `nodes`."""
         self.unimplemented_calls: dict[str, int] = {}
-        """How often clients called APIs that kafkalet does not implement, by API name: {"CreateAcls": 2}."""
+        """The number of requests for APIs that kafkalet does not implement, by API name: {"CreateAcls": 2}."""
         self.first_node_id = config.first_node_id(brokers)
-        """The id of the first broker; the ids are consecutive."""
+        """The id of the first broker. The other brokers have the ids that follow."""
         self._brokers = brokers
         self._racks = racks
         self._addresses = addresses
@@ -112,7 +112,7 @@ class Server:
 
     @property
     def transactions(self) -> Transactions:
-        """The transactions of the cluster, on any of its coordinators."""
+        """The transactions of the whole cluster, regardless of which broker coordinates them."""
         from .transactions.verification import Transactions
 
         return Transactions(self.metadata, self.loop_clock, self.release, self._coordinators_of)
@@ -123,7 +123,7 @@ class Server:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a long request is being processed, or so many requests that they have to queue."""
+        """True if a long request is being processed, or if there are so many requests that they have to queue."""
         return self._turns is not None and (
             self._turns.is_congested or any(broker.router.is_busy for broker in self.brokers.values())
         )
@@ -131,7 +131,7 @@ class Server:
     # Brokers
 
     def hold_replication(self, node_id: int, name: str | None, index: int | None) -> None:
-        """Stop a broker's replicas from following their leaders: of one partition, of one topic, or all."""
+        """Stop a broker's replicas (of a partition, of a topic, or all) from following their leaders."""
         self._check_node(node_id)
         if name is None and index is not None:
             raise ValueError(f"partition {index} is given without a topic; name the topic, too")
@@ -147,7 +147,7 @@ class Server:
         self.leadership.hold(node_id, name, index)
 
     def release_replication(self, node_id: int, name: str | None, index: int | None) -> None:
-        """Undo a `hold_replication` with the same arguments."""
+        """Undo an earlier call of `hold_replication` with the same arguments."""
         if not self.leadership.release(node_id, name, index):
             what = "" if name is None else f", topic {name}" if index is None else f", partition {name}-{index}"
             raise ValueError(
@@ -158,7 +158,7 @@ class Server:
     def elect_leader(self, name: str, index: int, node_id: int) -> None:
         """Make a broker the leader of a partition, in a new epoch.
 
-        Raises PREFERRED_LEADER_NOT_AVAILABLE if its replica is not in sync.
+        Raises PREFERRED_LEADER_NOT_AVAILABLE if the broker's replica is not in sync.
         """
         state = self.metadata.existing_partition(name, index)
         self._check_node(node_id)
@@ -279,7 +279,7 @@ class Server:
         return broker
 
     def _given_node_id(self, node_id: int) -> int | None:
-        """Return the id of a broker if a property sets it, else None."""
+        """Return `node_id` if a property determines the broker ids, else None."""
         return node_id if any(name in self.config.static for name in NODE_IDS) else None
 
     def _own_properties(self, node_id: int) -> dict[str, str]:
@@ -300,10 +300,10 @@ class Server:
         for topic, partition in list(self.metadata.all_partitions()):
             self._check_interrupted()
             self.controller.host(topic, partition, skip_broken=True)
-            self.leadership.elect(topic, partition)  # if there was no leader, or it no longer exists
+            self.leadership.elect(topic, partition)  # elects a leader if there was none, or if it no longer exists
 
     def interrupt(self) -> None:
-        """Make a start in progress end soon, with StartInterrupted. May be called from a signal handler."""
+        """Interrupt a start in progress, which soon raises StartInterrupted. May be called from a signal handler."""
         self._is_interrupted = True
 
     def _check_interrupted(self) -> None:
@@ -311,7 +311,7 @@ class Server:
             raise StartInterrupted
 
     def stop_broker(self, node_id: int) -> None:
-        """Stop one broker: its listener closes, and other brokers become leaders of its partitions."""
+        """Stop one broker. Its listener is closed, and other brokers become the leaders of its partitions."""
         self._check_node(node_id)
         if node_id not in self.nodes:
             raise ValueError(f"broker {node_id} is already stopped; start_broker({node_id}) starts it again")
@@ -325,7 +325,7 @@ class Server:
         self.controller.save()
 
     def start_broker(self, node_id: int) -> None:
-        """Restart a stopped broker, on the port it had."""
+        """Restart a stopped broker on the port that it used before."""
         self._check_node(node_id)
         if not self._addresses.is_reserved(node_id):
             raise ValueError(f"broker {node_id} is already running; start_broker only starts stopped brokers")

@@ -1,11 +1,11 @@
 """Client telemetry (KIP-714) of a broker without a telemetry receiver: metrics are checked and discarded.
 
-A client requests the metrics that are subscribed for it (client_metrics.py), and pushes them at the given interval.
-Requests and pushes before the end of the interval are refused with THROTTLING_QUOTA_EXCEEDED, except for the first push
-after a request and the last push of a terminating client. The subscription id is a checksum of the metrics and the
-client, so a client learns of a change by UNKNOWN_SUBSCRIPTION_ID.
+A client asks which metrics to push (its subscription, see client_metrics.py), and pushes them at the given interval.
+Requests and pushes that arrive before the end of the interval are refused with THROTTLING_QUOTA_EXCEEDED, except for
+the first push after a request and the last push of a terminating client. The subscription id is a checksum of the
+metrics and the client; after a change, a push with the old id returns UNKNOWN_SUBSCRIPTION_ID.
 
-Brokers without a receiver do not advertise these APIs, but they answer clients that use them anyway.
+Brokers without a receiver do not advertise these APIs, but they respond to clients that use these APIs anyway.
 
 Source: org.apache.kafka.server.ClientMetricsManager, ClientMetricsInstance.
 """
@@ -27,17 +27,17 @@ _LOG = logging.getLogger(__name__)
 ALL_METRICS = "*"
 MAX_BYTES = 1 << 20
 MAX_CLIENTS = 16_384
-"""Maximum number of clients kept; the oldest are removed first."""
+"""The maximum number of clients to remember. The oldest are forgotten first."""
 
 MAX_WORK = 100_000
-"""Maximum number of states visited by a match: enough for a pattern of 100 characters and a client id of 1,000."""
+"""The maximum number of states that a match may visit: enough for a 100-character pattern and a 1,000-character id."""
 
 RECOVERABLE = (Code.UNKNOWN_SUBSCRIPTION_ID, Code.UNSUPPORTED_COMPRESSION_TYPE)
 """After these errors, a client requests its subscription again immediately."""
 
 
 class Subscription(NamedTuple):
-    """The metrics that a client should push, and the interval."""
+    """The metrics that a client should push, and how often."""
 
     id: int
     metrics: list[str]
@@ -45,7 +45,7 @@ class Subscription(NamedTuple):
 
 
 class TelemetryClient(Protocol):
-    """The attributes of the client that sends a request (a Context)."""
+    """The client that sent a request. Implemented by Context."""
 
     clock: Clock
     client_id: str
@@ -53,7 +53,7 @@ class TelemetryClient(Protocol):
 
 
 class _Instance:
-    """The state of one client."""
+    """What the broker remembers about one client."""
 
     __slots__ = ("asked_ms", "is_ending", "last_error", "pushed_ms", "subscription")
 
@@ -71,7 +71,7 @@ class Telemetry:
         self._metadata = metadata
         self._release = release
         self._instances: dict[bytes, _Instance] = {}
-        self._patterns: dict[str, tuple[str, dict[str, Regex]]] = {}  # by subscription: its `match`, compiled
+        self._patterns: dict[str, tuple[str, dict[str, Regex]]] = {}  # the compiled `match` of each subscription
 
     def ask(self, client_id: bytes, asker: TelemetryClient) -> Subscription:
         """Return the subscription of a client. Raises THROTTLING_QUOTA_EXCEEDED before the end of the interval."""
@@ -85,7 +85,7 @@ class Telemetry:
         return instance.subscription
 
     def push(self, client_id: bytes, subscription_id: int, is_ending: bool, asker: TelemetryClient) -> None:
-        """Accept a push of a client. Raises KafkaError with the error code of PushTelemetry."""
+        """Accept a client's push. Raises KafkaError with the error code that PushTelemetry returns."""
         instance = self._instance(client_id, asker)
         if instance.is_ending:
             raise KafkaError(Code.INVALID_REQUEST)
@@ -101,7 +101,7 @@ class Telemetry:
             raise KafkaError(Code.UNKNOWN_SUBSCRIPTION_ID)
 
     def failed(self, client_id: bytes, code: Code) -> None:
-        """Record that a push was refused."""
+        """Record the error with which a push was refused."""
         if client_id in self._instances:
             self._instances[client_id].last_error = code
 
@@ -129,9 +129,9 @@ class Telemetry:
         return Subscription(crc - (1 << 32) if crc >> 31 else crc, names, interval_ms)
 
     def _matches_client(self, name: str, match: str | None, client_id: bytes, asker: TelemetryClient) -> bool:
-        """Return whether a subscription matches a client.
+        """Return True if a subscription matches a client.
 
-        The client's software name and version are not kept: a pattern for them must match the empty string.
+        The client's software name and version are not stored, so patterns for them must match the empty string.
         """
         import uuid
 

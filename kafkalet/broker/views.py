@@ -1,4 +1,4 @@
-"""The public views of logs, groups and transactions, which may be used in any thread."""
+"""The public views of logs, groups and transactions. They may be used in any thread."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SegmentView(NamedTuple):
     base_offset: int
     size_bytes: int
     largest_timestamp: int
-    """-1 if no record has a timestamp."""
+    """The largest timestamp, or -1 if no record has a timestamp."""
 
 
 class LogOffsets(NamedTuple):
@@ -43,9 +43,10 @@ class LogOffsets(NamedTuple):
 
 
 class LogView:
-    """A live view of the log of one partition. Each attribute is read from the current leader on access.
+    """A live view of the log of one partition. Each access to an attribute reads it from the current leader.
 
-    Attributes raise KafkaError if the partition is deleted or has no leader, RuntimeError if the broker is not running.
+    Attributes raise KafkaError if the partition has been deleted or has no leader, and RuntimeError if the broker is
+    not running.
     """
 
     def __init__(self, topic: str, partition: int, leaders_log: Callable[[], Log], call: Call) -> None:
@@ -94,7 +95,7 @@ class LogView:
 
     @property
     def segments(self) -> list[SegmentView]:
-        """The segments, oldest first."""
+        """The segments, from oldest to newest."""
         return self._look(
             lambda log: [
                 SegmentView(segment.base_offset, segment.size_bytes, segment.largest.timestamp)
@@ -116,9 +117,10 @@ class LogView:
 
 
 class GroupView:
-    """A live view of a group. Each attribute is read on access.
+    """A live view of a group. Each access to an attribute reads its current value.
 
-    `coordinators` returns those of the running brokers. Attributes raise RuntimeError if the broker is not running.
+    `coordinators` returns the group coordinators of the running brokers. Attributes raise RuntimeError if the broker is
+    not running.
     """
 
     def __init__(self, group_id: str, coordinators: Callable[[], Iterable[Coordinators]], call: Call) -> None:
@@ -136,7 +138,8 @@ class GroupView:
     def state(self) -> str:
         """The state of the group: "Empty", "PreparingRebalance", "CompletingRebalance" or "Stable".
 
-        In the consumer protocol also "Assigning" and "Reconciling"; "Dead" if the group does not exist.
+        A group with the consumer protocol may also be "Assigning" or "Reconciling". A group that does not exist is
+        "Dead".
         """
         return self._look(lambda group, _: str(group.state) if group is not None else "Dead", "Dead")
 
@@ -149,7 +152,7 @@ class GroupView:
 
     @property
     def offsets(self) -> dict[tuple[str, int], int]:
-        """The committed offsets by topic and partition, without those of open transactions."""
+        """The committed offsets by topic and partition. Offsets in open transactions are not included."""
         return self._look(
             lambda _, offsets: {
                 (topic, partition): committed.offset
@@ -167,7 +170,7 @@ class GroupView:
                 try:
                     shard = each.groups.shard_for_offsets(self.group_id)
                 except KafkaError:
-                    continue  # coordinated by another broker
+                    continue  # another broker coordinates the group
                 return see(shard.groups.get(self.group_id), shard.offsets)
             return nothing
 
@@ -184,8 +187,8 @@ class TransactionView(NamedTuple):
     producer_epoch: int
     timeout_ms: int
     partitions: list[tuple[str, int]]
-    """The partitions of the open transaction; while it is being completed, those without a marker."""
+    """The partitions in the open transaction or, while it is being completed, the partitions without a marker."""
     started_ms: int
-    """The start of the last transaction; -1 if there was none."""
+    """The start time of the last transaction, or -1 if there was none."""
     coordinator: int
-    """The id of the broker that coordinates it."""
+    """The id of the broker that coordinates the transactional id."""

@@ -87,7 +87,7 @@ def _broker_source(topic_property: str, config: BrokerConfig) -> Source:
 
 
 def broker_entries(config: BrokerConfig, facts: Mapping[str, str]) -> Iterator[Entry]:
-    """Yield the entries of a broker. `facts` are properties, such as its id, that kafkalet sets if the user does not."""
+    """Yield the entries of a broker. `facts` are properties, such as the id, that the user did not set."""
     version = config.release.version
     given = {**facts, **config.given()}
     known = catalog(version)
