@@ -95,7 +95,7 @@ class _Cached:
 
 
 def _identity(key: Key) -> tuple[str | bytes, int]:
-    """Return the identity of a partition in a session: its index and its topic id or, without an id, topic name."""
+    """Return what identifies a partition in a session: its index, and its topic id or else its topic name."""
     topic, topic_id, index = key
     return (topic if topic_id is None else topic_id, index)
 
@@ -138,7 +138,7 @@ class FetchContext:
 
     error = Code.NONE
     kept_id = NO_SESSION
-    """The session that continues even if an empty response is sent because of a quota."""
+    """The id of the session that stays open even if a quota makes the response empty."""
     is_stateless = True
     """True for requests without a session. Calling `settle` is then unnecessary: it selects all partitions."""
 

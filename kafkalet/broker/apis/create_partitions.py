@@ -18,7 +18,7 @@ Topic = CreatePartitionsRequest.Topic
 Answer = CreatePartitionsResponse.Topic
 
 STRICT_QUOTA_SINCE = 3
-"""The first version that refuses to exceed the client's quota. Earlier versions only throttle the client."""
+"""From this version on, requests over the client's quota are refused. Earlier versions only throttle the client."""
 MAX_RECORDS = 10_000
 """The maximum size of a batch from Kafka's controller, with one record per partition."""
 

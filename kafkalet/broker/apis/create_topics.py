@@ -33,7 +33,7 @@ Config = CreateTopicsResponse.Topic.Config
 
 CLUSTER_METADATA = "__cluster_metadata"
 STRICT_QUOTA_SINCE = 6
-"""The first version that refuses to exceed the client's quota. Earlier versions only throttle the client."""
+"""From this version on, requests over the client's quota are refused. Earlier versions only throttle the client."""
 PARTITIONS_PER_TURN = 50
 """The number of new partitions after which the handler yields to other requests."""
 MAX_RECORDS = 10_000

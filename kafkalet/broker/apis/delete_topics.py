@@ -21,7 +21,7 @@ from kafkalet.protocol.wire import ZERO_UUID
 Answer = DeleteTopicsResponse.Topic
 
 STRICT_QUOTA_SINCE = 5
-"""The first version that refuses to exceed the client's quota. Earlier versions only throttle the client."""
+"""From this version on, requests over the client's quota are refused. Earlier versions only throttle the client."""
 DISABLED_SINCE = 3
 """The first version that returns TOPIC_DELETION_DISABLED. Earlier versions return INVALID_REQUEST."""
 UNKNOWN_NAME = "This server does not host this topic-partition."

@@ -57,7 +57,7 @@ async def handle(request: DescribeTopicPartitionsRequest, context: Context) -> D
 
 
 def _refused(request: DescribeTopicPartitionsRequest, code: Code) -> DescribeTopicPartitionsResponse:
-    """Return an error, such as that of an invalid cursor, for every requested topic."""
+    """Return the same error for every requested topic, for example if the cursor is invalid."""
     return DescribeTopicPartitionsResponse(
         topics=[Answer(error_code=code, name=topic.name, topic_id=ZERO_UUID, partitions=[]) for topic in request.topics]
     )

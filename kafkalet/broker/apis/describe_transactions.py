@@ -1,4 +1,4 @@
-"""DescribeTransactions v0: describe the transactions of transactional ids (KIP-664).
+"""DescribeTransactions v0: describe transactions by transactional id (KIP-664).
 
 A request has to be sent to the coordinator of the transactional id; other brokers return NOT_COORDINATOR.
 

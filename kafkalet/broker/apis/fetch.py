@@ -44,7 +44,7 @@ T = TypeVar("T")
 FUTURE_REPLICA = -3
 UNKNOWN = -1
 READ_BYTES = 16 * 1024
-"""Up to this many bytes are copied into the response. Larger amounts are sent straight from the file."""
+"""Records of up to this many bytes are copied into the response. Larger ranges are sent straight from the file."""
 PARTITIONS_WITHOUT_PAUSE = 100
 """The largest number of partitions to read without pausing for other requests."""
 UNCONVERTED_SINCE = 10
@@ -78,7 +78,7 @@ class Found(NamedTuple):
     position: LogOffsetMetadata | None
     """The position of the fetch offset, or None if the partition could not be read."""
     answer_now: bool
-    """True if the request must not wait for more records."""
+    """True if the response must not wait for more records."""
 
 
 def handle(

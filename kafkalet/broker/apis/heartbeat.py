@@ -1,4 +1,4 @@
-"""Heartbeat v0-4: keep a member in its group and report rebalances to it.
+"""Heartbeat v0-4: keep a member in its group and inform it about rebalances.
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.heartbeat.
 """

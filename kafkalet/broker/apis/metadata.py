@@ -37,7 +37,7 @@ AnswerTopic = MetadataResponse.Topic
 AnswerPartition = MetadataResponse.Topic.Partition
 
 TOPICS_IN_LOOP = 5_000
-"""The largest number of topics that a request processes in the event loop. More are processed in a thread."""
+"""The largest number of topics to process in the event loop. Requests for more topics are processed in a thread."""
 NOT_REQUESTED = -(1 << 31)
 # Without an authorizer, all operations are allowed. Each bit is one operation on the resource (AclOperation).
 TOPIC_OPERATIONS = sum(1 << operation for operation in (3, 4, 5, 6, 7, 8, 10, 11))

@@ -101,7 +101,7 @@ async def _append_in_turns(
 async def _validate_in_thread(
     key: Key, chunk: Buffer, verified: Verified, context: Context
 ) -> Callable[[], ValidatedBatches] | None:
-    """Validate records in a thread, and return a function that returns the accepted entries or raises KafkaError.
+    """Validate records in a thread, and return a function that returns the valid batches or raises KafkaError.
 
     Returns None if the partition does not accept records.
     """

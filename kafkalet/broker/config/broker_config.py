@@ -36,7 +36,7 @@ from .release import Release
 _LOG = logging.getLogger(__name__)
 
 NODE_IDS = ("node.id", "broker.id")
-"""The names of the broker id in KRaft and in ZooKeeper releases. kafkalet accepts both in every release."""
+"""The property with the broker id, in KRaft releases and with ZooKeeper. kafkalet always accepts both names."""
 DEFAULT_NODE_ID = 1
 
 
@@ -119,7 +119,7 @@ class BrokerConfig(BrokerProperties):
         return ids.pop() if ids else DEFAULT_NODE_ID
 
     def given(self) -> dict[str, str]:
-        """Return all properties that are set at any level, with their effective values."""
+        """Return every property that is set at any level, with its effective value."""
         return {**self.static, **self.cluster_wide, **self.per_broker}
 
     def property(self, name: str) -> Property | None:

@@ -20,7 +20,7 @@ _WITHOUT_EFFECT = declarations()
 
 @cache
 def catalog(version: Version) -> Mapping[str, Declaration]:
-    """Return all properties that a broker of this release describes, sorted by name."""
+    """Return all properties that DescribeConfigs returns for a broker of this release, sorted by name."""
     known = {}
     for row in (*_WITHOUT_EFFECT, *READ_AS_GIVEN.values(), *BROKER_PROPERTIES.values()):
         if not row.is_hidden and (declared := row.in_release(version)) is not None:

@@ -56,7 +56,7 @@ PROPERTIES = {
 
 
 def check(texts: Mapping[str, str], release: Release) -> None:
-    """Raise KafkaError (INVALID_REQUEST or INVALID_CONFIG) unless these are valid properties of a subscription."""
+    """Raise KafkaError (INVALID_REQUEST or INVALID_CONFIG) unless the properties of a subscription are valid."""
     for name in texts:
         if name not in PROPERTIES:
             raise KafkaError(Code.INVALID_REQUEST, f"Unknown client metrics configuration: {name}")

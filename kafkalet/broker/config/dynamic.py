@@ -101,7 +101,7 @@ def _refused(message: str) -> KafkaError:
 
 
 def _set_of(names: Iterable[str], config: BrokerConfig, kind: str = "Set") -> str:
-    """Format a set of names in Scala's notation, or in Java's if Kafka's code is Java in this release."""
+    """Format a set of names as Scala prints it or, in releases where this part of Kafka is in Java, as Java does."""
     joined = ", ".join(names)
     return f"[{joined}]" if config.release.prints_sets_as_java else f"{kind}({joined})"
 

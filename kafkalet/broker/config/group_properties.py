@@ -180,7 +180,7 @@ def _default(known: GroupProperty, config: BrokerConfig) -> str:
 
 
 def _broker_synonyms(known: GroupProperty, config: BrokerConfig) -> list[SynonymEntry]:
-    """Return the values of the corresponding broker property, in the order of precedence."""
+    """Return the values of the corresponding broker property at all levels, in the order of precedence."""
     levels = ((Source.PER_BROKER, config.per_broker), (Source.CLUSTER_WIDE, config.cluster_wide))
     if known.broker is None:
         return [SynonymEntry(known.declared.name, _default(known, config), Source.DEFAULT)]

@@ -25,7 +25,7 @@ class GroupRules:
 
     @property
     def spares_tombstones_of_simple_groups(self) -> bool:
-        """Before 4.0, a deleted group without a generation leaves no tombstone, because it was never written."""
+        """Before 4.0, deleting a group without a generation writes no tombstone, because no record of it exists."""
         return self.version < (4, 0)
 
     @property
@@ -35,7 +35,7 @@ class GroupRules:
 
     @property
     def group_value_version(self) -> int:
-        """The version of the log records of classic groups."""
+        """The version of the log records that store classic groups."""
         return 3 if self.version >= (2, 3) else 2 if self.version >= (2, 1) else 1 if self.version >= (0, 10, 1) else 0
 
     @property
@@ -50,7 +50,7 @@ class GroupRules:
 
     @property
     def misses_expected_members(self) -> bool:
-        """Since 4.0, all members have to rejoin after a LeaveGroup for a member id that was assigned but never used."""
+        """Since 4.0, a LeaveGroup with a member id that was assigned but never used makes all members rejoin."""
         return self.version >= (4, 0)
 
     @property

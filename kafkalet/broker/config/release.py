@@ -56,7 +56,7 @@ class Release(_Named, GroupRules):
 
     @property
     def returns_duplicate_partitions(self) -> bool:
-        """Before 4.0, ListOffsets returns duplicate partitions and topics without partitions."""
+        """Before 4.0, a ListOffsets response includes duplicate partitions and topics without partitions."""
         return self.version < (4, 0)
 
     @property
@@ -101,7 +101,7 @@ class Release(_Named, GroupRules):
 
     @property
     def returns_endpoints_to_followers(self) -> bool:
-        """Before 4.0, Fetch v16 returns the endpoints of leaders to followers, too."""
+        """Before 4.0, Fetch v16 returns leader endpoints to followers as well as to consumers."""
         return self.version < (4, 0)
 
     # Produce
@@ -160,7 +160,7 @@ class Release(_Named, GroupRules):
 
     @property
     def returns_duplicate_added_partitions(self) -> bool:
-        """Since 3.6, AddPartitionsToTxn returns a result for every duplicate partition (KIP-890)."""
+        """Since 3.6, if a partition is listed several times, AddPartitionsToTxn returns a result for each (KIP-890)."""
         return self.version >= (3, 6)
 
     @property
@@ -182,7 +182,7 @@ class Release(_Named, GroupRules):
 
     @property
     def holds_high_watermark_below_min_isr(self) -> bool:
-        """Since 3.7, the high watermark only advances with at least min.insync.replicas in sync (KIP-966)."""
+        """Since 3.7, the high watermark advances only while at least min.insync.replicas are in sync (KIP-966)."""
         return self.version >= (3, 7)
 
     @property
@@ -210,7 +210,7 @@ class Release(_Named, GroupRules):
 
     @property
     def forgets_pending_offsets_of_failed_commits(self) -> bool:
-        """Before 4.0, a failed TxnOffsetCommit also drops earlier pending offsets of its partitions."""
+        """Before 4.0, a failed TxnOffsetCommit also drops earlier pending offsets for the same partitions."""
         return self.version < (4, 0)
 
     @property
@@ -246,7 +246,7 @@ class Release(_Named, GroupRules):
 
     @property
     def offset_value_version(self) -> int:
-        """The version of the log records of committed offsets."""
+        """The version of the log records that store committed offsets."""
         return 4 if self.version >= (4, 1) else 3
 
     @property
@@ -256,7 +256,10 @@ class Release(_Named, GroupRules):
 
     @property
     def drops_groups_with_their_last_offset(self) -> bool:
-        """Before 4.0, deleting the last offset also removes an empty group; later, the next expiration check does."""
+        """Before 4.0, deleting the last offset also removes an empty group.
+
+        Later releases remove the group in the next expiration check.
+        """
         return self.version < (4, 0)
 
     @property
@@ -279,7 +282,7 @@ class Release(_Named, GroupRules):
 
     @property
     def waits_for_created_topics(self) -> bool:
-        """Before 3.3, Metadata returns the result of creating a topic: LEADER_NOT_AVAILABLE or the error.
+        """Before 3.3, Metadata returns the result of creating a topic: LEADER_NOT_AVAILABLE or an error.
 
         A KRaft broker does not wait for the controller and always returns UNKNOWN_TOPIC_OR_PARTITION.
         """

@@ -68,7 +68,7 @@ class SampledRate:
         return _round((rate - quota) / quota * span_ms) if rate > quota else 0
 
     def _span_ms(self, now_ms: int) -> int:
-        """Return the time since the start of the oldest window, but at least the length of all windows but one."""
+        """Return the time since the start of the oldest window, but at least the length of all windows except one."""
         elapsed_ms = now_ms - min((sample.start_ms for sample in self._samples), default=now_ms)
         missing = self._windows - 1 - elapsed_ms // self._window_ms
         return max(elapsed_ms + max(missing, 0) * self._window_ms, 1)
