@@ -1,6 +1,6 @@
 """The context of a request: what a handler may use.
 
-    node, metadata, clock, release      the broker's replicas and what they have in common
+    node, metadata, clock, release      the broker's replicas, and what all brokers share
     broker                              the broker's coordinators, fetch sessions, telemetry and quotas
     controller                          changes topics and configurations, for all brokers
 

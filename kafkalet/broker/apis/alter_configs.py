@@ -1,4 +1,4 @@
-"""AlterConfigs v0-2: replace the whole configuration of resources (KIP-133).
+"""AlterConfigs v0-2: replace the entire configuration of resources (KIP-133).
 
 Properties that the request leaves out revert to their defaults.
 

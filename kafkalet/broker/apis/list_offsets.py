@@ -147,7 +147,7 @@ def _list_partition(
 
 
 def _duplicate_partitions(request: ListOffsetsRequest) -> set[tuple[str, int]]:
-    """Return the partitions that occur more than once in the request."""
+    """Return the partitions that are listed more than once in the request."""
     if len(request.topics) == 1 and len(request.topics[0].partitions) == 1:
         return set()
     seen: set[tuple[str, int]] = set()

@@ -1,7 +1,7 @@
 """OffsetForLeaderEpoch v0-4: return the end offset of a leader epoch, so that a log can be truncated to it (KIP-101).
 
 v1  returns the epoch that was found, which may be lower than the requested one (KIP-279)
-v2  allows consumers; adds the current leader epoch, for fencing (KIP-320)
+v2  may be used by consumers; adds the current leader epoch, for fencing (KIP-320)
 
 The response contains the largest epoch that is not above the requested one, and its end offset: the start offset of the
 next epoch, or the log end offset for the latest epoch. An epoch above the latest returns -1 for both, without an error.
