@@ -8,5 +8,5 @@
     assignors/          the server-side assignors: uniform and range
     offsets...          committed offsets, including those of open transactions
 
-A handler looks up the shard of its group and does its work there.
+A request handler looks up the shard that its group belongs to and works on that shard.
 """

@@ -1,4 +1,4 @@
-"""The requests of the classic protocol (JoinGroup, SyncGroup, Heartbeat, LeaveGroup), for both kinds of groups.
+"""Requests of the classic protocol (JoinGroup, SyncGroup, Heartbeat, LeaveGroup) for both kinds of groups.
 
 A classic group handles them itself. A consumer group accepts them from classic members while it is being migrated to
 the consumer protocol (consumer/classic_members.py).

@@ -1,6 +1,6 @@
 """The server-side assignors, which distribute a group's partitions to its members.
 
-    uniform     gives all members the same number of partitions, within one, and moves as few as possible
+    uniform     gives all members the same number of partitions, give or take one, and moves as few as possible
     range       gives each member contiguous partitions of every topic, the same ones for topics of equal size
 
 Both are pure functions of a `Spec`. They return exactly the assignment that Kafka's assignors compute, which depends on
@@ -16,4 +16,4 @@ from .spec import Assignment, Spec
 from .uniform import assign as assign_uniform
 
 ASSIGNORS: dict[str, Callable[[Spec], dict[str, Assignment]]] = {"uniform": assign_uniform, "range": assign_range}
-"""The assignors by name. The first one is the default for groups whose members do not choose one."""
+"""The assignors by name. The first one is used for groups whose members do not choose an assignor."""

@@ -1,13 +1,13 @@
 """The iteration order of Java's hash tables.
 
-Kafka's assignors iterate over HashMaps and HashSets. The order decides which member gets an extra partition, and which
-partition that is. A table starts with 16 slots and doubles when it is three quarters full. The low bits of a key's hash
-select its slot; within a slot, keys stay in insertion order. The iteration order is therefore by slot, then by
-insertion, and Python's dicts already keep insertion order. (Java turns slots with more than eight keys into trees,
-which is not modelled; below 64 slots it grows the table instead, which is.)
+Kafka's assignors iterate over HashMaps and HashSets. The iteration order decides which member gets an extra partition
+and which partition it gets. A table starts with 16 slots and doubles when it is three quarters full. The low bits of a
+key's hash select its slot; within a slot, keys stay in insertion order. The iteration order is therefore by slot, then
+by insertion, and Python's dicts already keep insertion order. (If a slot holds more than eight keys, Java turns it into
+a tree, or doubles the table if it has fewer than 64 slots. Only the doubling is modelled here.)
 
-Kafka's TimelineHashMap, which holds the members of a group, works differently: it starts with 2 slots and selects the
-slot by the high bits of the multiplied hash.
+Kafka's TimelineHashMap, which holds the members of a group, works differently: it starts with 2 slots, and the high
+bits of the hash, multiplied by a constant, select the slot.
 
 Source: java.util.HashMap, org.apache.kafka.timeline.BaseHashTable, org.apache.kafka.common.Uuid.hashCode.
 """
@@ -21,15 +21,15 @@ from kafkalet.broker.cluster.state_topics import java_hash
 T = TypeVar("T")
 
 _SMALLEST = 16
-_REMEMBERED_CHARACTERS = 256  # a member id can have 32,767
+_REMEMBERED_CHARACTERS = 256  # a member id can have up to 32,767
 _MULTIPLIER = 0x9E3779B97F4A7C15  # from BaseHashTable.findSlot
 
 
 def string_hash(text: str) -> int:
     """Return String.hashCode as an unsigned number.
 
-    Hashes of short strings are cached, because every assignment sorts the same topic names and member ids again:
-    hashing a member id takes 6 µs, a cache hit 0.1 µs.
+    Hashes of short strings are cached, because every assignment sorts the same topic names and member ids again.
+    Hashing a member id takes 6 µs; a cache hit takes 0.1 µs.
     """
     return _remembered_hash(text) if len(text) <= _REMEMBERED_CHARACTERS else java_hash(text)
 
@@ -71,7 +71,7 @@ def _power_of_two(least: int) -> int:
 
 
 def ordered(keys: Iterable[T], hash_of: Callable[[T], int], slots: int) -> list[T]:
-    """Return keys, given in insertion order, in the iteration order of a HashMap with this number of slots."""
+    """Take keys in insertion order and return them in the iteration order of a HashMap with this number of slots."""
     return sorted(keys, key=lambda key: slot_of(hash_of(key), slots))
 
 
@@ -95,9 +95,9 @@ def order_of_numbers(numbers: Sequence[int], slots: int) -> list[int]:
 
 
 def timeline_order(keys: Collection[str], peak: int) -> list[str]:
-    """Return keys, given in insertion order, in the iteration order of a TimelineHashMap.
+    """Take keys in insertion order and return them in the iteration order of a TimelineHashMap.
 
-    `peak` is the largest number of keys that the map has held; it never shrinks.
+    `peak` is the largest number of keys that the map has ever held, which determines its size because it never shrinks.
     """
     slots = 2
     for size in range(peak):

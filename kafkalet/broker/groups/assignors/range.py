@@ -1,8 +1,9 @@
 """The assignor "range", which gives each subscriber of a topic contiguous partitions.
 
 Members are sorted by id: first the static members by instance id, then the others by member id. If the partitions of a
-topic cannot be divided evenly, the first members get one more. Partition n of topics of equal size therefore goes to
-the same member. Previous assignments are not taken into account.
+topic cannot be divided evenly, the first members get one more each. If two topics have the same number of partitions
+and the same subscribers, each member therefore gets the same partition numbers of both. Previous assignments are not
+taken into account.
 
 Source: org.apache.kafka.coordinator.group.assignor.RangeAssignor.
 """
@@ -36,7 +37,7 @@ class _Range:
 def assign(spec: Spec) -> dict[str, Assignment]:
     member_ids = sorted(spec.members, key=lambda member_id: _rank(member_id, spec))
     wanted = {member_id: spec.members[member_id].topic_ids for member_id in member_ids}
-    if spec.is_homogeneous and member_ids:  # Kafka looks only at the first member, too
+    if spec.is_homogeneous and member_ids:  # like Kafka, look only at the first member
         wanted = dict.fromkeys(member_ids, wanted[member_ids[0]])
     subscribers = Counter(topic_id for topic_ids in wanted.values() for topic_id in topic_ids)
     ranges = {topic_id: _Range(spec.partition_counts[topic_id], count) for topic_id, count in subscribers.items()}

@@ -11,7 +11,7 @@ Assignment: TypeAlias = dict[bytes, list[int]]
 
 
 class MemberSpec(NamedTuple):
-    """A member as seen by an assignor: its existing subscribed topics and its current target assignment."""
+    """A member as seen by an assignor: its subscribed topics that exist, and its current target assignment."""
 
     instance_id: str | None
     topic_ids: Sequence[bytes]
@@ -25,6 +25,6 @@ class Spec(NamedTuple):
     members: Mapping[str, MemberSpec]
     partition_counts: Mapping[bytes, int]
     assigned: Mapping[bytes, Mapping[int, str]]
-    """The member whose current target assignment contains a partition, by topic id and partition."""
+    """For each topic id and partition, the member whose current target assignment contains the partition."""
     is_homogeneous: bool
     """Whether all members subscribe to the same topics."""

@@ -1,6 +1,6 @@
 """The assignor "uniform", which gives all members the same number of partitions and moves as few as possible.
 
-If all members subscribe to the same topics, their numbers of partitions differ by one at most:
+If all members subscribe to the same topics, they get the same number of partitions, give or take one:
 
     quota       partitions / members; the first members with room get one more until the remainder is used up
     revoke      each member keeps as many of its partitions as its quota allows, in the order of Java's sets
@@ -25,9 +25,9 @@ from .spec import Assignment, Spec
 
 
 class Target:
-    """The new target assignment of a member while it is computed. `had` is the previous one.
+    """The new target assignment of a member while it is being computed. `had` is the previous assignment.
 
-    The previous assignment is used until the first change copies it, as in Kafka's assignors. The capacities of the
+    As in Kafka's assignors, the previous assignment is copied only when it first has to change. The capacities of the
     Java maps and sets in the copy determine the order of everything added later (AssignorHelpers.deepCopyAssignment).
     """
 
@@ -71,13 +71,13 @@ class Target:
         partitions = self.partitions.get(topic_id)
         if partitions is None:
             partitions = {}
-            self.partitions = {topic_id: partitions, **self.partitions}  # ... and inserts at the front of the slot
+            self.partitions = {topic_id: partitions, **self.partitions}  # ... and it inserts at the front of the slot
             self._slots_of[topic_id] = with_capacity(capacity)
         partitions[partition] = None
         self._slots_of[topic_id] = grown(len(partitions), self._slots_of[topic_id])
 
     def finished(self) -> Assignment:
-        """Return the assignment in the order in which its record is written."""
+        """Return the assignment in the order in which it is written to its record."""
         if not self.is_copy:
             return self.had
         return {
@@ -109,7 +109,7 @@ def assign_homogeneous(spec: Spec) -> dict[str, Assignment]:
 def _revoke(
     spec: Spec, topic_ids: frozenset[bytes], total: int, unassigned: list[Partition]
 ) -> tuple[dict[str, Target], list[tuple[str, int]]]:
-    """Return the assignments that the members keep, and how many partitions each member is short of.
+    """Return the partitions that each member keeps, and how many more partitions each member needs.
 
     Revoked partitions are appended to `unassigned`.
     """
@@ -159,9 +159,10 @@ def _deal(targets: dict[str, Target], short: list[tuple[str, int]], unassigned: 
 class Balancer:
     """Finds the least and the most loaded subscribers of a topic while partitions are moved between them.
 
-    The subscribers are sorted by load. At each end, a range of members with equal load is processed in turn: when each
-    member at the lower end has got one more partition, the range grows upwards; the upper end works the same way
-    downwards. `loads` has the number of partitions of each member, by index; the caller updates it.
+    The subscribers are sorted by load. At each end, the members of equal load form a range and are returned in turn.
+    Once each member in the lower range has received one more partition, the range is extended by the members with the
+    next higher load. The upper range is extended downwards in the same way. `loads` is the number of partitions of each
+    member, by member index; the caller keeps it up to date.
 
     Source: UniformHeterogeneousAssignmentBuilder.MemberAssignmentBalancer.
     """
@@ -204,7 +205,7 @@ class Balancer:
         members, loads = self._members, self._loads
         if self._next_most < self._most_start:
             if self._most_end <= self._most_start and self._most_start > 0:
-                self._most_load = loads[members[self._most_start - 1]]  # all members so far were excluded
+                self._most_load = loads[members[self._most_start - 1]]  # all members returned so far were excluded
             else:
                 self._most_load -= 1
             while self._most_start > 0 and loads[members[self._most_start - 1]] == self._most_load:
@@ -216,7 +217,7 @@ class Balancer:
         return members[self._next_most + 1]
 
     def exclude_most_loaded(self) -> None:
-        """Exclude the member returned last, because it has no partition of the topic."""
+        """Exclude the member that was returned last, because it has no partitions of the topic."""
         members, at, last = self._members, self._next_most + 1, self._most_end - 1
         members[at], members[last] = members[last], members[at]
         self._most_end = last

@@ -1,4 +1,4 @@
-"""The consumer protocol embedded in the messages of the classic protocol, as read and written for a consumer group.
+"""The consumer protocol embedded in messages of the classic protocol, which consumer groups have to read and write.
 
     metadata in JoinGroup       int16 version | ConsumerProtocolSubscription
     assignment in SyncGroup     int16 version | ConsumerProtocolAssignment
@@ -25,7 +25,7 @@ _VERSION = Struct(">h")
 
 
 class Malformed(ValueError):
-    """Bytes that cannot be decoded as a subscription or assignment of the protocol "consumer"."""
+    """Raised for bytes that cannot be decoded as a subscription or assignment of the protocol "consumer"."""
 
 
 def read_subscription(metadata: bytes) -> ConsumerProtocolSubscription:
@@ -57,7 +57,7 @@ def write_assignment(partitions: Assignment, metadata: MetadataImage, version: i
 
 
 def version_of(metadata: bytes) -> int:
-    """Return the version of the embedded protocol that a member uses, or the newest known one if it is later."""
+    """Return the version of the embedded protocol that a member uses, at most the newest version known here."""
     try:
         return _version(metadata)
     except Malformed as problem:

@@ -1,16 +1,16 @@
 """The delay before an empty classic group starts its first generation (Kafka's InitialDelayedJoin).
 
-If the first member started a generation alone, all others would have to wait until its next heartbeat, which most
-clients send every three seconds.
+Without the delay, the first member would start a generation alone, and all others would have to wait for its next
+heartbeat before they could join. Most clients send a heartbeat every three seconds.
 
 If `group.initial.rebalance.delay.ms` is set, the delay has that length and is extended by the same length whenever new
 members join, up to the largest rebalance timeout. If it is not set, the group waits only while more consumers appear to
 be on their way, because clients look up the coordinator before they join. A single consumer does not wait.
 
 Not every client that looks up the coordinator joins the group, so the delay is short: it ends `QUIET_MS` after the last
-lookup or join, and after `LONGEST_MS` at the latest. Some clients look up the coordinator twice, first on a connection
-that they then close. The group therefore waits if the number of open connections with a lookup exceeds the number of
-members, or if there were more than twice as many lookups as members.
+lookup or join, and lasts no longer than `LONGEST_MS`. Some clients look up the coordinator twice, the first time on a
+connection that they close afterwards. The group therefore waits if the number of open connections that sent a lookup
+exceeds the number of members, or if there were more than twice as many lookups as members.
 """
 
 from collections.abc import Callable
@@ -48,7 +48,10 @@ class InitialDelayedJoin:
         self._new_member_ms = 0
 
     def new_member_added(self, *, prolongs: bool) -> None:
-        """Record that a new member has joined during the delay. `prolongs` depends on the Kafka release."""
+        """Record that a new member has joined during the delay.
+
+        Whether this extends the delay (`prolongs`) depends on the Kafka release.
+        """
         self._new_member_added = prolongs
         self._new_member_ms = self._shard.clock.now_ms()
 

@@ -1,4 +1,4 @@
-"""A classic group: the state machine that leads its members from one generation to the next.
+"""A classic group: the state machine that takes its members from one generation to the next.
 
     Empty ──> PreparingRebalance ──> CompletingRebalance ──> Stable
                 members join           the leader assigns      all have their assignment
@@ -7,13 +7,13 @@
 
 JoinGroup requests wait until all members have joined (Kafka's DelayedJoin) or until the rebalance timeout removes the
 members that have not. The first generation of an empty group can be delayed so that more members join
-(delayed_join.py). Then every member receives the new generation, and the leader also the list of members. The leader
-sends the assignments in its SyncGroup; they are written to the log before any member receives its own. A member is
-removed when its session times out.
+(delayed_join.py). Then every member receives the new generation, and the leader also receives the list of members. The
+leader sends the assignments in its SyncGroup request; they are written to the log before any member receives its own. A
+member is removed when its session times out.
 
 Responses are queued while the group changes and are sent when the change is complete (`flush`).
 
-A group that is only used to commit offsets is a classic group, too, with no members and no protocol type.
+A group that is only used to commit offsets is also a classic group; it has no members and no protocol type.
 
 Source: org.apache.kafka.coordinator.group.classic.ClassicGroup,
 org.apache.kafka.coordinator.group.GroupMetadataManager, kafka.coordinator.group.GroupCoordinator.
@@ -52,7 +52,7 @@ CONSUMER_PROTOCOL = "consumer"
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
 """The session timeout of a new member until it gets its first response.
 
-Before that it sends no heartbeats, so this is the only way to notice that its client is gone.
+Until then the member sends no heartbeats, so this timeout is the only way to notice that its client is gone.
 """
 
 
@@ -77,7 +77,7 @@ NEXT: Mapping[State, frozenset[State]] = {
 
 
 class _Response(NamedTuple):
-    """A response that is sent once the change of the group is complete."""
+    """A response to be sent once the group's current change is complete."""
 
     send: Callable[[], None]
     to: object
@@ -140,13 +140,13 @@ class ClassicGroup:
     # responses
 
     def answer_join(self, member: ClassicMember, response: JoinGroupResponse) -> None:
-        """Complete the JoinGroup request of a member, if it has one waiting."""
+        """Complete the member's waiting JoinGroup request, if there is one."""
         if member.awaiting_join is not None:
             self._queue(member.awaiting_join, response)
             member.awaiting_join = None
 
     def answer_sync(self, member: ClassicMember, response: SyncGroupResponse) -> bool:
-        """Complete the SyncGroup request of a member, if it has one waiting. Returns whether it had."""
+        """Complete the member's waiting SyncGroup request. Returns False if there is none."""
         if member.awaiting_sync is None:
             return False
         self._queue(member.awaiting_sync, response)
@@ -203,7 +203,7 @@ class ClassicGroup:
             self._member_left()
 
     def add_pending_member(self, member_id: str, timeout_ms: int) -> None:
-        """Reserve a member id that a client has to join with within `timeout_ms`."""
+        """Reserve a member id. The client has to join with this id within `timeout_ms`."""
         self.members.add_pending(member_id, self._later(timeout_ms, lambda: self.remove_pending_member(member_id)))
 
     def remove_pending_member(self, member_id: str) -> None:
@@ -215,7 +215,7 @@ class ClassicGroup:
     def _remove_member(self, member: ClassicMember) -> None:
         """Remove a member and fail its waiting requests. The caller has to call `_member_left` afterwards."""
         self.answer_join(member, join_error(Code.UNKNOWN_MEMBER_ID))
-        # Kafka does not complete this one, so the client would never get a response
+        # Kafka does not complete this request, so there the client would never get a response
         self.answer_sync(member, sync_error(Code.UNKNOWN_MEMBER_ID))
         self.members.remove(member.member_id)
 
@@ -255,7 +255,7 @@ class ClassicGroup:
             self._join_timer = self._later(self.members.rebalance_timeout_ms, self._complete_join)
 
     def new_member_added(self) -> None:
-        """Extend the initial delay, if it is still running, for a member that is about to be added."""
+        """Extend the initial delay, if it has not ended yet, because a member is about to be added."""
         if self.state is State.PREPARING_REBALANCE and self._is_initial:
             prolongs = self.generation == 0 or self.shard.node.release.delays_every_initial_rebalance
             self._initial_join.new_member_added(prolongs=prolongs)
@@ -339,7 +339,7 @@ class ClassicGroup:
     # syncing
 
     def _remove_pending_sync(self, member: ClassicMember) -> None:
-        """Record that a member has sent its SyncGroup in this generation."""
+        """Record that a member has sent its SyncGroup request in this generation."""
         self.members.unsynced.discard(member.member_id)
         if not self.members.unsynced and self._sync_timer is not None:
             self._sync_timer.cancel()
@@ -358,7 +358,7 @@ class ClassicGroup:
             self._sync_timer = None
 
     def _store_assignments(self, assignments: Mapping[str, bytes]) -> None:
-        """Write the leader's assignments to the log, then send each member its own."""
+        """Write the leader's assignments to the log, then send each member its own assignment."""
         generation = self.generation
 
         def stored(code: Code) -> None:
@@ -372,7 +372,7 @@ class ClassicGroup:
         self._write(assignments, stored)
 
     def write_replaced_member(self, member: ClassicMember, then: Callable[[Code], None]) -> None:
-        """Write the group after a static member has got a new member id. Its assignment stays the same."""
+        """Write the group to the log after a static member has got a new member id. Its assignment stays the same."""
 
         waiting = member.awaiting_join
 
@@ -383,9 +383,9 @@ class ClassicGroup:
         self._write({member.member_id: member.assignment for member in self.members}, kept)
 
     def _write(self, assignments: Mapping[str, bytes], then: Callable[[Code], None]) -> None:
-        """Append the group with these assignments.
+        """Append the group's record with these assignments.
 
-        `then` is called once the record is replicated, or with an error code.
+        `then` is called with NONE once the record is replicated, or with an error code if that fails.
         """
         is_asked_now = True
 
@@ -499,7 +499,7 @@ class ClassicGroup:
         self, member_id: str, instance_id: str | None, epoch: int, version: int, *, transactional: bool
     ) -> None:
         if epoch < 0 and self.state is State.EMPTY:
-            return  # a consumer that only commits offsets, or an administrator
+            return  # the client is a consumer that only commits offsets, or an administrator
         if epoch >= 0 or member_id or instance_id is not None:
             self.validate_member(member_id, instance_id)
             self._check_generation(epoch)
@@ -510,14 +510,14 @@ class ClassicGroup:
             raise KafkaError(Code.REBALANCE_IN_PROGRESS)
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
-        """Allow every caller: a classic group does not check OffsetFetch."""
+        """Allow every caller, because classic groups do not restrict OffsetFetch."""
 
     def check_delete(self) -> None:
         if self.state is not State.EMPTY:
             raise KafkaError(Code.NON_EMPTY_GROUP)
 
     def check_delete_offsets(self) -> None:
-        """Raise NON_EMPTY_GROUP if the group has members that are not consumers, whose subscriptions are unknown."""
+        """Raise NON_EMPTY_GROUP if the group has members that are not consumers: their subscriptions are unknown."""
         if self.state is not State.EMPTY and self.members.protocol_type != CONSUMER_PROTOCOL:
             raise KafkaError(Code.NON_EMPTY_GROUP)
 
@@ -542,7 +542,7 @@ class ClassicGroup:
         return self.members.protocol_type == CONSUMER_PROTOCOL if topics is None else topic in topics
 
     def offsets_expire_since_ms(self, commit_timestamp_ms: int) -> int | None:
-        """Return the time at which an empty group became empty, and for a stable group the time of the commit."""
+        """Return the time at which the group became empty if it is empty, or the time of the commit if it is stable."""
         if self.members.protocol_type is None:
             return commit_timestamp_ms
         if self.state is State.EMPTY:
@@ -576,7 +576,7 @@ class ClassicGroup:
         )
 
     def resume(self) -> None:
-        """Start the session timeouts after a replay: each member has one session timeout to come back."""
+        """Start the session timeouts after a replay, which gives each member one session timeout to come back."""
         for member in self.members:
             self.renew_session(member)
         if len(self.members) > self.shard.node.config.group_max_size:
@@ -627,7 +627,7 @@ def new_classic_group(shard: Shard, group_id: str) -> ClassicGroup:
 
 
 def replay(shard: Shard, version: int, key: bytes, value: bytes | None, batch: Batch) -> None:
-    """Apply a record of a classic group. The session timeouts start later, in `resume`."""
+    """Apply the record of a classic group from the log. The session timeouts start later, in `resume`."""
     group_id = read_key(key)
     if value is None:
         shard.groups.pop(group_id, None)
@@ -646,5 +646,5 @@ def replay(shard: Shard, version: int, key: bytes, value: bytes | None, batch: B
 
 
 def _topics(subscription: bytes) -> list[str]:
-    """Return the topics of a subscription. They come first in every version."""
+    """Return the topics of a subscription. The topics are the first field in every version."""
     return ConsumerProtocolSubscription.decode(subscription, 0, 2).topics

@@ -1,4 +1,4 @@
-"""JoinGroup to a classic group: new members, rejoining members and static members that restart.
+"""JoinGroup for a classic group: new members, rejoining members and static members that restart.
 
 A new member is assigned a member id. Since v4 a dynamic member has to join again with this id before it is added
 (KIP-394). A static member has an instance id, which identifies it when it restarts and joins without a member id
@@ -30,7 +30,7 @@ FIRST_WITH_SKIPPED_ASSIGNMENT = 9
 
 
 class _Join:
-    """The handling of one JoinGroup request to a classic group."""
+    """Handles one JoinGroup request for a classic group."""
 
     __slots__ = ("caller", "group", "instance_id", "member_id", "protocols", "request")
 
@@ -54,7 +54,7 @@ class _Join:
         if not self.member_id:
             return self._join_without_id()
         if group.members.is_pending(self.member_id):
-            # only dynamic members are assigned an id beforehand; Kafka fails here, too
+            # only dynamic members are assigned an id beforehand; Kafka also fails here
             if self.instance_id is not None:
                 return join_error(Code.UNKNOWN_SERVER_ERROR)
             return self._add_member(self.member_id)
@@ -87,8 +87,8 @@ class _Join:
         group = self.group
         member_id = f"{self.caller.client_id if self.instance_id is None else self.instance_id}-{_uuid_text()}"
         if len(member_id.encode()) > MAX_STRING_BYTES:
-            # Kafka returns the same error, because it cannot write the id to the log, but has already added the member
-            # then.
+            # Kafka returns the same error, because it cannot write the id to the log. However, by then it has already
+            # added the member.
             raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"member id of {len(member_id.encode())} bytes is too long")
         known_as = group.members.static_id(self.instance_id)
         if known_as is not None:
@@ -126,10 +126,11 @@ class _Join:
     def _rejoin(self, member: ClassicMember) -> Answer:
         """Let a member join again.
 
-        If nothing has changed, a follower, or a member that missed its response, gets the current generation again.
+        A follower whose protocols have not changed gets the current generation again, and so does any member that
+        missed its response.
         """
         group = self.group
-        if group.state is State.EMPTY:  # an empty group has no members
+        if group.state is State.EMPTY:  # a group in this state has no members
             return join_error(Code.UNKNOWN_MEMBER_ID, self.member_id)
         if group.state is not State.PREPARING_REBALANCE and member.matches(self.protocols):
             if group.state is State.COMPLETING_REBALANCE:
@@ -198,7 +199,7 @@ class _Join:
         answer = group.join_response(member)
         if self.caller.version >= FIRST_WITH_SKIPPED_ASSIGNMENT:
             answer.skip_assignment = group.members.leader_id == member.member_id
-        else:  # older clients must not believe they are the leader, whose assignment would be ignored now
+        else:  # older clients must not think that they are the leader: their assignment would be ignored
             answer.leader, answer.members = old_leader_id, []
         group.answer_join(member, answer)
 

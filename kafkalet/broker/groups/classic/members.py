@@ -1,10 +1,10 @@
 """The members of a classic group, their leader, and the protocols that all of them support.
 
 In JoinGroup, a member lists the protocols (assignment strategies) it supports, in order of preference, each with the
-metadata that the leader needs. The broker does not look into this metadata.
+metadata that the leader needs. The broker does not interpret this metadata.
 
 Members are kept in the order in which they joined. Member ids that were assigned but not used yet (KIP-394) are kept
-separately; a rebalance waits for them, too, each for the session timeout of its request.
+separately. A rebalance also waits for these, but no longer than the session timeout in the request.
 
 Source: org.apache.kafka.coordinator.group.classic.ClassicGroup, ClassicGroupMember,
 kafka.coordinator.group.GroupMetadata.
@@ -54,7 +54,10 @@ class ClassicMember:
         self.protocols = dict(protocols)
         self.assignment = assignment
         self.is_new = False
-        """The member has not received its first response, so it sends no heartbeats. See NEW_MEMBER_JOIN_TIMEOUT_MS."""
+        """Whether the member is still waiting for its first response. Until then it sends no heartbeats.
+
+        See NEW_MEMBER_JOIN_TIMEOUT_MS.
+        """
         self.awaiting_join: Delayed[JoinGroupResponse] | None = None
         self.awaiting_sync: Delayed[SyncGroupResponse] | None = None
         self.session: Timer | None = None
@@ -65,7 +68,7 @@ class ClassicMember:
 
     @property
     def is_awaiting_response(self) -> bool:
-        """Whether the member is waiting for a response, during which it does not send heartbeats."""
+        """Whether the member is waiting for a response. While it waits, it sends no heartbeats."""
         return not self.is_new and (self.awaiting_join is not None or self.awaiting_sync is not None)
 
     def matches(self, protocols: Mapping[str, bytes]) -> bool:
@@ -73,7 +76,7 @@ class ClassicMember:
         return list(self.protocols.items()) == list(protocols.items())
 
     def vote(self, candidates: Collection[str]) -> str:
-        """Return the candidate that the member prefers. The member supports all candidates."""
+        """Return the candidate that the member prefers. The member must support all candidates."""
         return next(name for name in self.protocols if name in candidates)
 
     def end_session(self) -> None:
@@ -218,7 +221,7 @@ class ClassicMembers:
     def select_protocol(self, tie_break: Callable[[str], int | tuple[int, ...]]) -> str:
         """Return the protocol with the most votes among those that all members support.
 
-        The smaller `tie_break` decides between protocols with the same number of votes. Requires at least one member.
+        If there is a tie, the protocol with the smallest `tie_break` wins. Requires at least one member.
         """
         candidates = {name for name, count in self._supported.items() if count == len(self._members)}
         votes: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Clients that looked up a group's coordinator recently and so may join the group soon (see delayed_join.py)."""
+"""Clients that recently looked up a group's coordinator and may therefore join the group soon (see delayed_join.py)."""
 
 from kafkalet.broker.client import Client
 from kafkalet.clock import Clock, Timer
@@ -12,11 +12,11 @@ class RecentLookups:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._groups: dict[str, dict[Client, int]] = {}
-        """The time of the last lookup by group and connection."""
+        """The time of the last lookup, by group and connection."""
         self._pruning: Timer | None = None
 
     def __len__(self) -> int:
-        """Return the number of remembered connections, counting each once per group."""
+        """Return the number of remembered connections. A connection counts once for each group."""
         return sum(map(len, self._groups.values()))
 
     def note(self, group_id: str, client: Client) -> None:
@@ -40,7 +40,7 @@ class RecentLookups:
         self._groups.pop(group_id, None)
 
     def _prune(self) -> None:
-        """Drop old lookups along with their connections, and run again while any are left."""
+        """Drop old lookups along with their connections. Runs again until there are none left."""
         since_ms = self._clock.now_ms() - RECENT_MS
         kept: dict[str, dict[Client, int]] = {}
         for group_id, clients in self._groups.items():

@@ -62,12 +62,12 @@ def tombstone(group_id: str) -> StateRecord:
 
 
 def read_key(key: bytes) -> str:
-    """Return the group id of a key, which is passed without its version."""
+    """Return the group id in a key. The key is passed without its version."""
     return GroupMetadataKey.decode(key, KEY_VERSION).group
 
 
 def read_value(value: bytes) -> GroupMetadataValue:
-    """Decode a value. The unknown fields of a later version are ignored."""
+    """Decode a value. Unknown fields of later versions are ignored."""
     (version,) = _VERSION.unpack_from(value)
     return GroupMetadataValue.decode(value, min(version, GroupMetadataValue.VERSIONS.high), _VERSION.size)
 
