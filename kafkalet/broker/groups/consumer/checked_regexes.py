@@ -1,4 +1,4 @@
-"""A cache of the regular expressions in subscriptions that have been validated."""
+"""A cache of the subscription regular expressions that have already been validated."""
 
 from collections.abc import Generator
 
@@ -11,10 +11,10 @@ MOST_CHECKED = 16
 
 
 class CheckedRegexes:
-    """The regular expressions that clients of a broker used last, each with the error that makes it invalid, if any.
+    """The regular expressions that a broker validated most recently, with an error for each invalid one.
 
-    Compiling a long expression takes some ten milliseconds. A handler therefore compiles it step by step (`read`)
-    before it calls the group, which then finds the result here.
+    Compiling a long expression can take ten milliseconds or more. A request handler therefore compiles it step by step
+    (`read`) before it calls the group, which then finds the result in this cache.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class CheckedRegexes:
             ) from problem
 
     async def read(self, expression: str) -> None:
-        """Compile an expression step by step, so that `check` can answer from the cache."""
+        """Compile an expression step by step, so that `check` finds the result in the cache."""
         if expression not in self._problems:
             self._remember(expression, await in_turns(_reading(expression)))
 

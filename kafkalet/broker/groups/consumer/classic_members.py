@@ -1,8 +1,8 @@
 """Classic members of a consumer group, which exist while a group is migrated between the protocols (KIP-848).
 
 To them the group looks like a classic group without a leader. JoinGroup is answered immediately with the member epoch
-as the generation, and SyncGroup with the assigned partitions. If the member has to take the next step of its
-reconciliation, the heartbeat response tells it to join again, which it has to do within its rebalance timeout.
+as the generation, and SyncGroup with the assigned partitions. When the member has to take the next step of its
+reconciliation, the heartbeat response tells it to join again. It must do so within its rebalance timeout.
 
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoinToConsumerGroup,
 classicGroupSyncToConsumerGroup, classicGroupHeartbeatToConsumerGroup, classicGroupLeaveToConsumerGroup.
@@ -45,7 +45,7 @@ Joined = JoinGroupResponse | Delayed[JoinGroupResponse]
 
 
 def join(group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Joined:
-    """Add a classic member to the group, or let one take its next reconciliation step."""
+    """Add a classic member to the group, or let an existing one take its next reconciliation step."""
     if group.is_empty:
         return _become_classic(group, request, caller)
     try:
@@ -164,7 +164,8 @@ def leave(group: ConsumerGroup, leaving: Sequence[LeaveGroupRequest.Member]) -> 
 def _become_classic(group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Joined:
     """Convert an empty consumer group to a classic group, then let the client join it.
 
-    A join with a member id fails. In this case Kafka drops the group in memory, but writes no tombstones.
+    A join with a member id fails. In that case the group is dropped from memory but, as in Kafka, no tombstones are
+    written.
     """
     shard = group.shard
     if request.member_id:
@@ -183,9 +184,9 @@ def _has_common_protocol(group: ConsumerGroup, protocols: dict[str, bytes]) -> b
 
 
 def _member(group: ConsumerGroup, request: JoinGroupRequest, member_id: str) -> tuple[ConsumerMember, list[Change]]:
-    """Return the member as it was before this request, which is an empty one if it is new.
+    """Return the member as it was before this request. A new member has only its id.
 
-    If it is a restarted static member, the records that replace its predecessor are returned, too.
+    For a restarted static member, also return the records that replace its predecessor.
     """
     if request.group_instance_id is None:
         return group.members.get(member_id) or ConsumerMember(member_id), []
@@ -278,7 +279,7 @@ def _known(group: ConsumerGroup, member_id: str, instance_id: str | None) -> Con
 
 
 def _leaving(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerMember:
-    """Return the member that leaves. An administrator names a static member by its instance id only."""
+    """Return the member that is leaving. An administrator identifies a static member by its instance id alone."""
     former = group.members.static(instance_id)
     return former if former is not None and not member_id else _known(group, member_id, instance_id)
 

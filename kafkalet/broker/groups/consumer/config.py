@@ -13,7 +13,7 @@ _PACKAGE = "org.apache.kafka.coordinator.group.assignor."
 def assignors(node: Node) -> list[str]:
     """Return the names of the enabled assignors, the default one first.
 
-    `group.consumer.assignors` may contain the class names of Kafka's assignors instead. Other classes are ignored,
+    `group.consumer.assignors` may also contain the class names of Kafka's own assignors. Other classes are ignored,
     because Java code cannot run here.
     """
     given = node.config.given().get("group.consumer.assignors")
@@ -40,7 +40,7 @@ def _words(text: str) -> list[str]:
 
 
 def may_migrate(node: Node, way: str) -> bool:
-    """Whether groups may be converted to the other protocol. `way` is "upgrade" or "downgrade"."""
+    """Whether groups may be converted to the other protocol in this direction: `way` is "upgrade" or "downgrade"."""
     if not node.release.runs_consumer_groups:
         return False
     return (node.config.group_consumer_migration_policy or "").lower() in (way, "bidirectional")

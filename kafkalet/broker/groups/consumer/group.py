@@ -1,17 +1,17 @@
-"""A group of the consumer protocol (KIP-848), as kept by its coordinator.
+"""A group of the consumer protocol (KIP-848), as maintained by its coordinator.
 
-    group epoch         incremented by every change of members, subscriptions or topics
+    group epoch         incremented whenever the members, the subscriptions or the topics change
     assignment epoch    the group epoch for which the target assignment was computed
     member epoch        the assignment epoch that a member has reached
 
     Empty ── group epoch > assignment epoch ──> Assigning ── target ──> Reconciling ── all reconciled ──> Stable
 
-Only records change a group: each decision is a list of changes that are written to the log (`commit`) and then replayed
-by the same code that replays the log after a restart (`replay`).
+Only records change a group: each decision is a list of changes that are first written to the log (`commit`) and then
+applied by the same code that replays the log after a restart (`replay`).
 
 A member commits and fetches offsets with its current member epoch. With an older epoch it may still commit offsets of
-partitions that have been assigned to it since that epoch or before (KIP-1251, 4.3), because the commit may have been
-sent before the member advanced. Classic members get the error codes of the classic protocol.
+partitions that it was assigned in that epoch or earlier (KIP-1251, 4.3), because the commit may have been sent before
+the member advanced. Classic members get the error codes of the classic protocol.
 
 Source: org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup, modern.ModernGroup; the `replay` methods of
 org.apache.kafka.coordinator.group.GroupMetadataManager.
@@ -75,7 +75,7 @@ class ConsumerGroup:
         self.group_epoch = shard.node.release.first_epoch_of_consumer_groups
         self.metadata_hash = 0
         self.metadata_version = NEVER_READ
-        """The version of the cluster metadata from which the hash was computed."""
+        """The version of the cluster metadata from which the metadata hash was computed."""
         self.has_partition_metadata = False
         """Whether the log has a partition metadata record from a release before 4.1, which the next change removes."""
         self.assignment_epoch = self.group_epoch
@@ -84,7 +84,7 @@ class ConsumerGroup:
         self.is_resolving = False
         """Whether regular expressions are being resolved."""
         self.assigned: dict[bytes, dict[int, str]] = {}
-        """The member whose target assignment contains a partition, by topic id and partition."""
+        """For each topic id and partition, the member whose target assignment contains the partition."""
 
     @property
     def state(self) -> str:
@@ -126,7 +126,7 @@ class ConsumerGroup:
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
         if member_id is None and epoch < 0:
             return
-        if member_id is None:  # a case that Kafka's lookup of the member does not handle
+        if member_id is None:  # Kafka fails unexpectedly here: its member lookup does not handle this case
             raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
         _check_fetch(self.member(member_id), epoch)
 
@@ -146,7 +146,7 @@ class ConsumerGroup:
     def offset_committed(self, member_id: str) -> None:
         """Do nothing: only heartbeats extend the session of a member of the consumer protocol."""
 
-    # configuration: of the group (resource type GROUP), or else of the broker
+    # configuration: taken from the group (resource type GROUP) if set there, otherwise from the broker
 
     @property
     def session_timeout_ms(self) -> int:
@@ -181,8 +181,8 @@ class ConsumerGroup:
     def enter_epoch(self, epoch: int, names: Iterable[str]) -> list[Change]:
         """Return the records of a new group epoch, in which the members subscribe to these topics.
 
-        Since 4.1 the hash of the topics is part of the epoch record. Before, it was a separate record, written only if
-        the metadata had changed (computeSubscriptionMetadata in 4.0).
+        Since 4.1, the epoch record contains the hash of the topics. Version 4.0 writes a separate record with the topic
+        metadata, but only if it has changed (computeSubscriptionMetadata).
         """
         names, node = list(names), self.shard.node
         hashed = self.hash_of(names)
@@ -198,8 +198,8 @@ class ConsumerGroup:
     def commit(self, changes: Iterable[Change], before: Sequence[StateRecord] = ()) -> int:
         """Append changes to the log, replay them, and return the offset of the last record.
 
-        The records in `before` are written first; they remove the previous group that this one replaces. Raises
-        KafkaError with a code for the client, in which case nothing has changed.
+        The records in `before` are written first; they delete the group that this one replaces. If KafkaError is
+        raised, it has a code for the client and nothing has changed.
         """
         changes, shard = list(changes), self.shard
         offset = shard.append([*before, *(change.encoded(shard.node.release) for change in changes)])
@@ -209,7 +209,7 @@ class ConsumerGroup:
         for change in changes:
             self.replay(change)
         if changes and former is not None and former is not self:
-            former.close(Code.REBALANCE_IN_PROGRESS)  # its members can join this group immediately
+            former.close(Code.REBALANCE_IN_PROGRESS)  # tells its members to join again, now in this group
         return offset
 
     def replay(self, change: Change) -> None:
@@ -383,15 +383,15 @@ def _owned(written: Iterable[OwnedPartitions], epoch: int) -> Owned:
     return owned
 
 
-# Validation of the epoch in commits and fetches of offsets (validateOffsetCommit, validateOffsetFetch)
+# Validation of the member epoch in offset commits and fetches (validateOffsetCommit, validateOffsetFetch)
 
 
 def _check_commit(
     member: ConsumerMember, epoch: int, version: int, release: Release, *, transactional: bool
 ) -> PartitionCheck | None:
-    """Raise KafkaError if the member may not commit any offset.
+    """Raise KafkaError if the member may not commit any offsets.
 
-    Returns the check for each partition, if one is needed.
+    If the decision depends on the partition, a check to call for each partition is returned.
     """
     if not transactional and not member.uses_classic_protocol and version < FIRST_WITH_MEMBER_EPOCHS:
         raise KafkaError(
@@ -455,7 +455,7 @@ def consumer_group(shard: Shard, group_id: str) -> ConsumerGroup:
 
 
 def existing_group(shard: Shard, group_id: str) -> ConsumerGroup:
-    """Return the consumer group for a heartbeat. The error message differs from the one of `consumer_group`."""
+    """Return the consumer group for a heartbeat. The error message differs from that of `consumer_group`."""
     if group_id not in shard.groups:
         raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
     return consumer_group(shard, group_id)
@@ -467,7 +467,7 @@ def replay(shard: Shard, version: int, key: bytes, value: bytes | None, batch: B
     read = key_type.decode(key, version)
     group = shard.groups.get(read.group_id)
     if not isinstance(group, ConsumerGroup):
-        if value is None:  # the group does not exist any more, or is a classic group now
+        if value is None:  # the group no longer exists, or is now a classic group
             return
         group = shard.groups[read.group_id] = ConsumerGroup(shard, read.group_id)
     group.replay(Change(read, None if value is None else value_type.decode(value, 0, 2)))

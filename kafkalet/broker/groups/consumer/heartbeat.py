@@ -1,11 +1,11 @@
-"""ConsumerGroupHeartbeat of a member that joins or stays, which drives all changes of a consumer group.
+"""ConsumerGroupHeartbeat from members that join or stay. These heartbeats drive all changes of a consumer group.
 
     member         find the member: a new one (epoch 0), an existing one, or a restarted static one
     subscribe      increment the group epoch if the subscription or the subscribed topics have changed
     assign         compute a target assignment for a new epoch, at most once per assignment interval
     reconcile      move the member a step towards its target assignment
 
-All changes are computed first, then appended in one batch, then replayed into the group.
+All changes are computed first, then appended to the log in one batch, and finally applied to the group.
 
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager: consumerGroupHeartbeat, updateSubscriptionMetadata,
 maybeUpdateTargetAssignment, maybeReconcile.
@@ -100,9 +100,9 @@ def check_group_size(group: ConsumerGroup, member_id: str, instance_id: str | No
 def _find_member(
     group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, member_id: str, *, joins: bool
 ) -> tuple[ConsumerMember, list[Change]]:
-    """Return the member as it was before this heartbeat, which is an empty one if it is new.
+    """Return the member as it was before this heartbeat. A new member has only its id.
 
-    If it is a restarted static member, the records that replace its predecessor are returned, too.
+    For a restarted static member, also return the records that replace its predecessor.
     """
     instance_id = request.instance_id
     if instance_id is None:
@@ -130,7 +130,7 @@ def replace_static_member(
 ) -> tuple[ConsumerMember, list[Change]]:
     """Return a restarted static member, and the records that replace its predecessor.
 
-    The member takes over everything from the predecessor.
+    The new member takes over the complete state of its predecessor.
     """
     member = former._replace(member_id=member_id, member_epoch=0, previous_member_epoch=0)
     group_id = group.group_id
@@ -146,8 +146,8 @@ def replace_static_member(
 def _check_epoch(group: ConsumerGroup, member: ConsumerMember, epoch: int, held: Held | None) -> None:
     """Raise FENCED_MEMBER_EPOCH unless `epoch` is the current epoch of the member.
 
-    The previous epoch is also valid if the member holds only partitions assigned to it: it has missed the response with
-    the current epoch.
+    The previous epoch is also valid if the member owns only partitions that are assigned to it, because it may have
+    missed the response with the current epoch.
     """
     rejoins = epoch == JOINING and group.shard.node.release.looks_at_subscriptions_within_epochs
     if rejoins or epoch == member.member_epoch:
@@ -174,7 +174,8 @@ def _is_subset(held: Held | None, assigned: Owned) -> bool:
 class Decision:
     """The changes that result from a heartbeat or from a JoinGroup of a classic member.
 
-    `before` is the member as known to the group, or an empty one, and `after` the member with all changes so far.
+    `before` is the member as the group knows it (with only an id if it is new), and `after` is the member with all
+    changes so far.
     """
 
     def __init__(
@@ -202,8 +203,8 @@ class Decision:
     def subscribe(self, *, raises_for_regex: bool = False) -> None:
         """Write the member if it has changed, and increment the group epoch if necessary.
 
-        This is the case if its subscription or the topics have changed. With `raises_for_regex`, a new regular
-        expression increments the epoch even if its topics are not known yet.
+        The epoch is incremented if the member's subscription or the subscribed topics have changed. With
+        `raises_for_regex`, a new regular expression increments the epoch even if its topics are not known yet.
         """
         group, before, after = self.group, self.before, self.after
         names_changed = False
@@ -237,7 +238,7 @@ class Decision:
     def carry_out(self, before: Sequence[StateRecord] = ()) -> int:
         """Compute the assignment, reconcile the member, and append all changes after the records in `before`.
 
-        Returns the offset of the last record. Raises KafkaError with a code for the client, in which case nothing has
+        Returns the offset of the last record. If KafkaError is raised, it has a code for the client and nothing has
         changed.
         """
         self._assign()
@@ -288,7 +289,7 @@ class Decision:
             self._takes_step = True
 
     def _settle(self) -> None:
-        """After the records were appended, remember the metadata version and watch for partitions to be revoked."""
+        """After the append, remember the metadata version and start or cancel the timeout for revoking partitions."""
         self.group.metadata_version = self._metadata_version
         if not self._takes_step or self.after.uses_classic_protocol:
             return

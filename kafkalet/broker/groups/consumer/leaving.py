@@ -1,10 +1,10 @@
-"""Members leave a consumer group, or are fenced because they missed a timeout.
+"""Removal of members that leave a consumer group or are fenced because they missed a timeout.
 
     epoch -1    the member leaves permanently
     epoch -2    a static member leaves for a restart and keeps its partitions until its session expires
 
-A fenced member gets UNKNOWN_MEMBER_ID for its next heartbeat. When the last member of the consumer protocol has left
-and classic members remain, the group is converted to a classic group (downgrade).
+A fenced member gets UNKNOWN_MEMBER_ID in response to its next heartbeat. When the last member of the consumer protocol
+has left and classic members remain, the group is converted to a classic group (downgrade).
 
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupLeave, consumerGroupFenceMembers.
 """
@@ -129,6 +129,6 @@ def fence_missing(group: ConsumerGroup, member_id: str, reason: str) -> None:
     _LOG.info("group %s: member %s is fenced: %s", quoted(group.group_id), quoted(member_id), reason)
     try:
         fence(group, [member])
-    except KafkaError as error:  # no client waits for a response, and the new timeout tries again
+    except KafkaError as error:  # no client is waiting for a response, and the next timeout will try again
         _LOG.warning("group %s: cannot fence member %s: %s", quoted(group.group_id), quoted(member_id), error.code.name)
         schedule_session_timeout(group, member_id)

@@ -1,11 +1,11 @@
 """The members of a consumer group: their subscriptions and assignments, and totals over all members.
 
-    member epoch        the epoch a member has reached; 0 while it joins, -2 while a static member restarts
+    member epoch            the epoch that the member has reached; 0 while it joins, -2 while a static member restarts
     assigned            the partitions it owns, each with the epoch in which it was assigned (KIP-1251)
     pending revocation  the partitions it has to revoke before it advances to the next epoch
 
-A member is immutable: a change creates a new one (`_replace`). The counts of topics, expressions and assignors are
-updated with each change.
+A member is immutable: a change creates a new one (`_replace`). The totals, such as the number of subscribers of each
+topic, are updated with each change.
 
 Source: org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroupMember, ConsumerGroup, modern.MemberState,
 modern.SubscriptionCount.
@@ -22,7 +22,7 @@ from kafkalet.formats import uuid_text
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 JOINING, LEAVING, LEAVING_FOR_A_RESTART = 0, -1, -2
-"""Member epochs in heartbeats with a special meaning."""
+"""Member epochs that have a special meaning in heartbeats."""
 
 Owned = dict[bytes, dict[int, int]]
 """Partitions by topic id, each with the epoch in which it was assigned."""
@@ -43,7 +43,7 @@ class MemberState(IntEnum):
 
 
 class ClassicProtocols(NamedTuple):
-    """The additional state of a classic member: its session timeout and the metadata of each protocol it supports."""
+    """The additional state of a classic member: its session timeout and the metadata of each of its protocols."""
 
     session_timeout_ms: int
     protocols: tuple[tuple[str, bytes], ...]
@@ -53,7 +53,7 @@ _NOTHING: Owned = {}
 
 
 class ConsumerMember(NamedTuple):
-    """A member of a consumer group. The host is formatted as in Java, "/127.0.0.1"."""
+    """A member of a consumer group. The host is formatted as in Java: "/127.0.0.1"."""
 
     member_id: str
     member_epoch: int = 0
@@ -92,9 +92,9 @@ class ConsumerMember(NamedTuple):
     def updated_by(
         self, request: ConsumerGroupHeartbeatRequest, client_id: str, client_host: str, member_id: str
     ) -> "ConsumerMember":
-        """Return the member updated by a heartbeat, or itself if nothing has changed.
+        """Return the member updated by a heartbeat, or the same object if nothing has changed.
 
-        Null fields of the heartbeat mean that there is no change.
+        A null field in the heartbeat means that the field has not changed.
         """
         names = request.subscribed_topic_names
         if (
@@ -147,9 +147,9 @@ class ConsumerMembers:
         self._static: dict[str, str] = {}
         self._epochs: dict[bytes, dict[int, int]] = {}
         self.names: Counter[str] = Counter()
-        """The number of members that subscribe to each topic by name."""
+        """For each topic, the number of members that subscribe to it by name."""
         self.regexes: Counter[str] = Counter()
-        """The number of members that subscribe with each regular expression."""
+        """For each regular expression, the number of members that subscribe with it."""
         self.resolved: dict[str, Resolved] = {}
         """The topics of each regular expression that has been resolved."""
         self.classic = 0
@@ -224,7 +224,7 @@ class ConsumerMembers:
         self._release(member.pending_revocation, member.member_epoch)
 
     def _release(self, owned: Owned, epoch: int) -> None:
-        """Mark partitions as free unless another member has been assigned them in a later epoch."""
+        """Mark partitions as free, except those that have been assigned to another member in a later epoch."""
         for topic_id, partitions in owned.items():
             epochs = self._epochs.get(topic_id)
             if epochs is None:
@@ -258,15 +258,14 @@ class ConsumerMembers:
     def preferred_assignor(self) -> str | None:
         """Return the assignor that most members request, or None if no member requests one.
 
-        If two have the same number of requests, the first one in the iteration order of Kafka's TimelineHashMap is
-        returned.
+        If there is a tie, the first in the iteration order of Kafka's TimelineHashMap is returned.
         """
         most = max(self._assignors.values(), default=0)
         names = timeline_order([name for name, count in self._assignors.items() if count == most], 2)
         return names[0] if names else None
 
     def preferred_assignor_with(self, before: ConsumerMember | None, after: ConsumerMember) -> str | None:
-        """Return the preferred assignor after a member changes.
+        """Return the assignor that most members request after one member has changed.
 
         If there is a tie, an assignor that no other member requests wins (HashMap.compute).
         """
@@ -282,14 +281,14 @@ class ConsumerMembers:
         return newcomer if newcomer in names else names[0] if names else None
 
     def all_classic_without(self, leaving: Iterable[ConsumerMember]) -> bool:
-        """Whether all remaining members use the classic protocol after these have left."""
+        """Whether all remaining members use the classic protocol once the members in `leaving` have left."""
         leaving = list(leaving)
         classic = sum(member.uses_classic_protocol for member in leaving)
         return self.classic - classic == len(self._members) - len(leaving)
 
 
 class Preview(ConsumerMembers):
-    """A copy of the members, to try out changes without modifying the group."""
+    """A copy of the members, for trying out changes without modifying the group."""
 
     def __init__(self, members: ConsumerMembers) -> None:
         super().__init__()
@@ -307,7 +306,7 @@ class Preview(ConsumerMembers):
 
 
 def _subtract(counter: Counter[str], keys: Iterable[str]) -> None:
-    """Decrement counts, and remove those that reach zero."""
+    """Decrement counts, and remove any that reach zero."""
     for key in keys:
         if counter[key] > 1:
             counter[key] -= 1

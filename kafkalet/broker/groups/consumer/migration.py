@@ -43,10 +43,10 @@ _LOG = logging.getLogger(__name__)
 
 
 def group_to_join(shard: Shard, group_id: str) -> tuple[ConsumerGroup, list[StateRecord]]:
-    """Return the consumer group that a member joins, which is new or converted from a classic group if necessary.
+    """Return the consumer group that a member joins. If necessary, create it or convert a classic group.
 
-    The second result is the records to write before those of the consumer group. Raises GROUP_ID_NOT_FOUND if the
-    classic group cannot be converted.
+    Also returns the records that have to be written before those of the consumer group. Raises GROUP_ID_NOT_FOUND if
+    the classic group cannot be converted.
     """
     group = shard.groups.get(group_id)
     if group is None:
@@ -97,7 +97,7 @@ def _check_upgrade(classic: ClassicGroup) -> None:
 
 
 def _send_back(classic: ClassicGroup) -> None:
-    """Let all waiting members join again, as Kafka does at the start of an upgrade, even if it then fails."""
+    """Make all waiting members join again, as Kafka does at the start of an upgrade even if the upgrade then fails."""
     for member in classic.members:
         classic.answer_join(member, join_error(Code.REBALANCE_IN_PROGRESS, member.member_id))
         classic.answer_sync(member, sync_error(Code.REBALANCE_IN_PROGRESS))
@@ -112,7 +112,7 @@ def _refused(group_id: str, reason: str) -> KafkaError:
 def _consumer_member(classic: ClassicGroup, member: ClassicMember) -> ConsumerMember:
     metadata, epoch = classic.shard.node.metadata, classic.generation
     if classic.protocol_name not in member.protocols:
-        raise KafkaError(Code.UNKNOWN_SERVER_ERROR)  # during a rebalance, when Kafka fails with an unexpected exception
+        raise KafkaError(Code.UNKNOWN_SERVER_ERROR)  # happens in a rebalance; Kafka fails unexpectedly
     partitions = {}
     try:
         assignment = read_assignment(member.assignment) if member.assignment else None
@@ -146,7 +146,7 @@ def _consumer_member(classic: ClassicGroup, member: ClassicMember) -> ConsumerMe
 
 
 def can_downgrade_without(group: ConsumerGroup, leaving: Sequence[ConsumerMember]) -> bool:
-    """Whether the group has to be converted to a classic group after these members have left."""
+    """Whether the group has to be converted to a classic group once the members in `leaving` have left."""
     left = len(group.members) - len(leaving)
     return group.members.all_classic_without(leaving) and left > 0 and _may_downgrade(group, left)
 
@@ -172,7 +172,7 @@ def downgrade(
     *,
     rebalances: bool = True,
 ) -> int:
-    """Replace the group by a classic group and return the offset of the last record.
+    """Replace the group with a classic group and return the offset of the last record.
 
     The records of `changes` are written first, but not replayed. `joining` replaces the static member with its instance
     id.

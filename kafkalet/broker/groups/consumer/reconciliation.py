@@ -20,7 +20,7 @@ from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHea
 from .members import NOT_HELD, ConsumerMember, MemberState, Owned
 
 Held = Sequence[ConsumerGroupHeartbeatRequest.TopicPartitions]
-"""The partitions that a member reports to own; None if the heartbeat does not list them."""
+"""The partitions that a member says it owns; None if its heartbeat does not list them."""
 
 
 class Step(NamedTuple):
@@ -37,7 +37,7 @@ class Step(NamedTuple):
 
 
 def reconcile(member: ConsumerMember, step: Step) -> ConsumerMember:
-    """Return the member after its next reconciliation step, or itself if it has none to take.
+    """Return the member after its next reconciliation step, or unchanged if there is no step to take.
 
     Raises FENCED_MEMBER_EPOCH if its state was written by a later release.
     """
@@ -60,7 +60,7 @@ def reconcile(member: ConsumerMember, step: Step) -> ConsumerMember:
 
 
 def _holds_any(held: Held | None, owned: Owned) -> bool:
-    """Whether a member still owns one of these partitions. It is assumed to if the heartbeat does not list any."""
+    """Whether the member still owns any of these partitions. If `held` is None, assume that it does."""
     if held is None:
         return True
     return any(partition in owned.get(of.topic_id, ()) for of in held for partition in of.partitions)

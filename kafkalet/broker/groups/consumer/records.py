@@ -1,7 +1,7 @@
 """The records of a consumer group, one for each kind of change.
 
 A change consists of a key and a value message of `consumer_group_state`; the value is None for a tombstone. Changes are
-written to the log and then replayed by the same code that replays the log after a restart (ConsumerGroup.replay).
+first written to the log and then applied by the same code that replays the log after a restart (ConsumerGroup.replay).
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers.
 """
@@ -54,7 +54,7 @@ KEYS: dict[int, tuple[type[Key], type[Message]]] = {
     8: (ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue),
     16: (ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue),
 }
-"""The types of key and value of each kind of record, by key version."""
+"""The key and value types of each kind of record, by key version."""
 
 _VERSION_0 = b"\0\0"
 

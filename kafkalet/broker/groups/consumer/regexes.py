@@ -3,7 +3,7 @@
 A member with a new expression gets no topics at first. The expression is resolved right after its heartbeat, which
 increments the group epoch, and the next heartbeat returns the partitions. Expressions are resolved again when topics
 are created (at most every ten seconds) and every ten minutes (`group.consumer.regex.refresh.interval.ms`). Matching
-many topics can take long, so other requests are handled in between.
+many topics can take a long time, so other requests are handled in between.
 
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager.maybeUpdateRegularExpressions,
 handleRegularExpressionsResult, modern.consumer.TopicRegexResolver.
@@ -42,10 +42,10 @@ class RegexStatus(Enum):
 def update_regexes(
     group: ConsumerGroup, before: ConsumerMember, after: ConsumerMember
 ) -> tuple[RegexStatus, list[Change], bool]:
-    """Compare a member's regular expressions before and after a heartbeat.
+    """Compare a member's regular expression before and after a heartbeat.
 
-    Returns how the expression has changed, the records to write immediately, and whether expressions have to be
-    resolved. Raises INVALID_REGULAR_EXPRESSION if the new one is invalid.
+    Returns how the expression has changed, the records to write immediately, and whether the group's expressions have
+    to be resolved. Raises INVALID_REGULAR_EXPRESSION if the new expression is invalid.
     """
     old, new, regexes = before.topic_regex or "", after.topic_regex or "", group.members.regexes
     changes: list[Change] = []
@@ -141,6 +141,6 @@ def _write(group: ConsumerGroup, resolved: dict[str, Resolved]) -> None:
         changes += group.enter_epoch(group.group_epoch + 1, topics)
     try:
         group.commit(changes)
-    except KafkaError as error:  # the next heartbeat tries again
+    except KafkaError as error:  # the next heartbeat will try again
         name = quoted(group.group_id)
         _LOG.warning("group %s: cannot write the topics of its regular expressions: %s", name, error.code.name)

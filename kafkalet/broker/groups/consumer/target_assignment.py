@@ -23,8 +23,8 @@ def compute_target(
 ) -> tuple[Assignment, list[Change]]:
     """Compute the target assignment of a group in which `member` has changed.
 
-    `member` may be new or replace a static member. Returns its own assignment and the records of all changed
-    assignments.
+    `member` may be new or replace a static member. Returns the assignment of `member`, and the records of all
+    assignments that have changed.
     """
     members, before = _with(group, member)
     metadata = group.shard.node.metadata
@@ -56,7 +56,7 @@ def compute_target(
 
 
 def _with(group: ConsumerGroup, member: ConsumerMember) -> tuple[dict[str, ConsumerMember], dict[str, Assignment]]:
-    """Return the members and their targets including the changed member, in its place or at the end."""
+    """Return all members and their targets, including the changed member. A new member comes last."""
     members = {each.member_id: each for member_id in group.members.in_order() if (each := group.member(member_id))}
     before = group.target
     replaced = group.members.static(member.instance_id)

@@ -1,7 +1,7 @@
-"""The timeouts of the members of a consumer group.
+"""Timeouts for the members of a consumer group.
 
-A heartbeat postpones a deadline, usually thousands of times before it is reached. A deadline is therefore only a
-number, and its timer is restarted only when it fires too early.
+A heartbeat postpones a deadline, usually thousands of times before it is reached. Postponing a deadline therefore only
+changes a number; if the timer then fires too early, it is restarted.
 
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager, keys of its timer.
 """
@@ -22,7 +22,7 @@ class Wait(Enum):
 
 
 class _Deadline:
-    """A callback at a time that can be postponed."""
+    """A callback that is due at a certain time, which can be postponed."""
 
     __slots__ = ("_callback", "_clock", "_due_ms", "_timer")
 
@@ -62,7 +62,7 @@ class MemberTimers:
         return key in self._deadlines
 
     def schedule(self, wait: Wait, member_id: str, delay_ms: int, missed: Callable[[], None]) -> None:
-        """Call `missed` after `delay_ms`, unless the timeout is cancelled or restarted before."""
+        """Call `missed` after `delay_ms`, unless the timeout is cancelled or restarted before then."""
         key = wait, member_id
 
         def fire() -> None:

@@ -1,7 +1,7 @@
-"""The XXH3 hash with 64 bits and no seed, which Kafka uses for the topics of a group since 4.1.
+"""The 64-bit XXH3 hash without a seed, which Kafka has used for the topics of a group since 4.1.
 
-Inputs of up to 16, 128 and 240 bytes have separate formulas. Longer inputs are consumed in stripes of 64 bytes by eight
-accumulators, which are scrambled after each block of 16 stripes (1 KiB).
+There are separate formulas for inputs of up to 16, 128 and 240 bytes. Longer inputs are consumed in 64-byte stripes by
+eight accumulators, which are scrambled after each block of 16 stripes (1 KiB).
 
 Source: the specification of XXH3 at github.com/Cyan4973/xxHash; com.dynatrace.hash4j.hashing in Kafka.
 """
@@ -42,7 +42,7 @@ def _u32(data: bytes, at: int) -> int:
 
 
 def _fold(a: int, b: int) -> int:
-    """Multiply, and combine both halves of the product with XOR."""
+    """Multiply two numbers and XOR the two halves of the product."""
     product = a * b
     return (product ^ product >> 64) & _M
 
