@@ -1,6 +1,6 @@
 """The group coordinator of a broker: its shards, by partition of __consumer_offsets.
 
-A handler looks up the shard of its group with `groups.shard_of(group_id)` and does its work there.
+A request handler looks up the shard of a group with `groups.shard_of(group_id)` and works on that shard.
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.
 """
@@ -54,7 +54,7 @@ class GroupCoordinator:
             self._expiration.stop()
 
     def shard_of(self, group_id: str) -> Shard:
-        """Return the shard that a group belongs to, whether or not the group exists.
+        """Return the shard that a group belongs to. The group need not exist.
 
         Raises INVALID_GROUP_ID for an empty id and NOT_COORDINATOR if another broker coordinates the group.
         """
@@ -63,7 +63,7 @@ class GroupCoordinator:
         return self.shard_for_offsets(group_id)
 
     def shard_for_offsets(self, group_id: str) -> Shard:
-        """Return the shard of a group for committing or fetching offsets, where an empty group id is valid."""
+        """Return the shard of a group for committing or fetching offsets. For these, an empty group id is valid."""
         shard = self._found.get(group_id)
         if shard is not None and shard.log.is_current and shard.log.partition is self._node.partitions.get(shard.place):
             return shard

@@ -65,33 +65,33 @@ class Group(Protocol):
     ) -> "PartitionCheck | None":
         """Raise KafkaError if the member may not commit offsets with this generation or member epoch.
 
-        `version` is the version of the OffsetCommit or TxnOffsetCommit request. If the answer depends on the partition
-        (KIP-1251), a check is returned that has to be called for each partition.
+        `version` is the version of the OffsetCommit or TxnOffsetCommit request. If the decision depends on the
+        partition (KIP-1251), a check is returned, which must be called for each partition.
         """
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
         """Raise KafkaError if the member may not fetch committed offsets.
 
-        `member_id` is None before OffsetFetch v9 (KIP-848); then every caller may.
+        `member_id` is None before OffsetFetch v9 (KIP-848); in that case, every caller may fetch them.
         """
 
     def check_delete(self) -> None:
         """Raise KafkaError if the group may not be deleted."""
 
     def check_delete_offsets(self) -> None:
-        """Raise KafkaError if the group does not allow any of its offsets to be deleted (OffsetDelete)."""
+        """Raise KafkaError if none of the group's offsets may be deleted (OffsetDelete)."""
 
     def is_subscribed_to(self, topic: str) -> bool:
         """Whether a member is subscribed to this topic. Offsets of such a topic cannot be deleted and do not expire."""
 
     def offsets_expire_since_ms(self, commit_timestamp_ms: int) -> int | None:
-        """Return the time from which the retention of a committed offset is counted.
+        """Return the time at which the retention period of a committed offset starts.
 
-        Returns None if the offset does not expire in the current state of the group.
+        Returns None if the offset cannot expire while the group is in its current state.
         """
 
     def offset_committed(self, member_id: str) -> None:
-        """Note that a member has committed offsets, which extends its session in a classic group."""
+        """Record that a member has committed offsets. In a classic group, this extends the member's session."""
 
     def tombstones(self) -> list[StateRecord]:
         """Return the records that delete the group itself, without its offsets, from the log."""

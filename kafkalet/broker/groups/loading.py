@@ -1,6 +1,6 @@
 """Replaying a partition of __consumer_offsets.
 
-Each record is passed to the module that writes records of its kind, found by the version of its key:
+The version of a record's key determines which module replays it; the same module writes records of this kind:
 
     key     int16 version | message
             0, 1   committed offset             offsets
@@ -8,9 +8,9 @@ Each record is passed to the module that writes records of its kind, found by th
             3-8    consumer group (KIP-848)     consumer
             16     regular expression           consumer
 
-Like Kafka, records of an unknown kind are skipped, because a later release may have written them. Records that cannot
-be decoded are skipped, too, with an error in the log. Offsets in transactional batches stay pending until their marker
-is replayed.
+As in Kafka, records of an unknown kind are skipped, because a later release may have written them. Records that cannot
+be decoded are also skipped, and an error is logged. Offsets in transactional batches stay pending until their marker is
+replayed.
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorShard.replay, CoordinatorLoaderImpl.
 """

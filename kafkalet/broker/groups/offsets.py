@@ -4,11 +4,12 @@
     transactional commit ─── record ──> pending, by producer ──┬── COMMIT marker ──> committed
                                                                └── ABORT marker ───> dropped
 
-If two offsets were committed for a partition, the one whose record has the higher log offset is valid: a transaction
-that stayed open for long does not overwrite a later commit. Compaction preserves this, because it preserves order.
+If two offsets were committed for a partition, the one whose record comes later in the log is valid, so a transaction
+that stayed open for a long time does not overwrite a later commit. Compaction does not change this, because it
+preserves the order of the records.
 
-Readers must never see an offset that a change of leader could revert. For changes that are in the log but not yet
-replicated, the previous offset is kept (`_unreplicated`) and returned instead.
+Readers must never see an offset that a change of leader could revert. Until a change in the log is replicated, the
+previous offset is kept (`_unreplicated`) and returned instead.
 
 Source: org.apache.kafka.coordinator.group.OffsetMetadataManager, kafka.coordinator.group.GroupMetadata.
 """
@@ -23,17 +24,17 @@ from .offsets_records import Commit, CommittedOffset, encode_commits, encode_key
 ByTopic = dict[str, dict[int, CommittedOffset]]
 
 FIRST_SEQUENCE = 0
-"""Batches of commits carry a sequence number like those of producers, but it is always 0."""
+"""Like producer batches, batches of commits have a base sequence, but it is always 0."""
 
 MANY_UNREPLICATED = 1000
-"""With this many unreplicated changes, those replicated in the meantime are dropped even if no offsets are read."""
+"""When this many changes are remembered as unreplicated, those that have since been replicated are dropped."""
 
 EVERYWHERE = -1
 """Used instead of a record offset for changes that every in-sync replica has."""
 
 
 class _Unreplicated(NamedTuple):
-    """A change that is not replicated to all in-sync replicas yet, and the offset it replaced."""
+    """A change that has not yet been replicated to all in-sync replicas, and the offset that it replaced."""
 
     last_offset: int
     group_id: str
@@ -58,8 +59,8 @@ class Offsets:
     def committed(self, group_id: str, *, newest: bool = False) -> Mapping[str, Mapping[int, CommittedOffset]]:
         """Return all committed offsets of a group. The result must not be modified.
 
-        By default these are the offsets that all in-sync replicas have; with `newest`, those at the end of the leader's
-        log.
+        By default, only changes that all in-sync replicas have are taken into account; with `newest`, all changes in
+        the leader's log are.
         """
         by_topic = self._committed.get(group_id, {})
         if self._unreplicated and not newest:
@@ -67,7 +68,7 @@ class Offsets:
         return by_topic
 
     def is_pending(self, group_id: str, topic: str, partition: int) -> bool:
-        """Whether an open transaction has an offset for this partition that is not committed yet."""
+        """Whether an open transaction contains an offset for this partition."""
         for by_group in self._pending.values():
             by_topic = by_group.get(group_id)
             if by_topic is not None and partition in by_topic.get(topic, ()):
@@ -75,7 +76,7 @@ class Offsets:
         return False
 
     def is_unreplicated(self, group_id: str, topic: str, partition: int) -> bool:
-        """Whether the last change of this offset still has to be replicated to an in-sync replica."""
+        """Whether a change of this offset has not yet been replicated to all in-sync replicas."""
         self._settle()
         return any(
             (change.group_id, change.topic, change.partition) == (group_id, topic, partition)
@@ -117,8 +118,8 @@ class Offsets:
     ) -> int:
         """Append offsets as one batch and return the log offset of its last record.
 
-        With a producer id the offsets stay pending until its transaction ends. Raises KafkaError with the code of the
-        log (StateLog.append), in which case nothing has changed.
+        With a producer id, the offsets stay pending until the producer's transaction ends. If the log raises KafkaError
+        (StateLog.append), nothing has changed.
         """
         last_offset = self._log.append_encoded(
             encode_commits(group_id, commits, self._value_version),
@@ -137,7 +138,7 @@ class Offsets:
     def tombstones(self, group_id: str, partitions: Iterable[tuple[str, int]] | None = None) -> list[StateRecord]:
         """Return the tombstones of a group's offsets, committed or pending, in `partitions` (default: all).
 
-        The offsets themselves stay: append the tombstones, then call `forget` with the same arguments.
+        This does not remove the offsets: append the tombstones, then call `forget` with the same arguments.
         """
         return [
             StateRecord(encode_key(key_head(group_id, topic), partition), None)
@@ -162,7 +163,7 @@ class Offsets:
             self._pending.pop(producer_id, None)
 
     def transaction_ended(self, producer_id: int, *, committed: bool) -> None:
-        """Commit or drop the pending offsets of a producer, after its marker was written."""
+        """Commit or drop the pending offsets of a producer after its transaction marker was written."""
         by_group = self._pending.pop(producer_id, None)
         if by_group is None or not committed:
             return
@@ -189,7 +190,7 @@ class Offsets:
     # State in memory
 
     def _missing(self, last_offset: int) -> int:
-        """Return `last_offset`, or EVERYWHERE if every in-sync replica has that record and all earlier ones."""
+        """Return `last_offset`, or EVERYWHERE if every in-sync replica has all records up to this one."""
         if not self._log.is_replicated(last_offset):
             return last_offset
         self._unreplicated.clear()
@@ -225,7 +226,10 @@ class Offsets:
         by_topic.setdefault(topic, {})[partition] = committed
 
     def _remove(self, group_id: str, topic: str, partition: int, missing: int) -> None:
-        """Remove an offset and the pending offsets of the same partition, including entries that become empty."""
+        """Remove an offset and the pending offsets of the same partition.
+
+        Dictionaries that become empty are also removed.
+        """
         by_topic = self._committed.get(group_id)
         before = None if by_topic is None else _drop(by_topic, topic, partition)
         if by_topic is not None and not by_topic:
@@ -249,7 +253,7 @@ class Offsets:
         self._unreplicated.append(change)
 
     def _settle(self) -> None:
-        """Drop the remembered offsets of changes that are fully replicated."""
+        """Forget changes that have been replicated to all in-sync replicas."""
         is_replicated = self._log.is_replicated
         self._unreplicated = [change for change in self._unreplicated if not is_replicated(change.last_offset)]
 

@@ -1,11 +1,11 @@
 """Removal of committed offsets: by expiration, because their topic was deleted, or on request.
 
-An offset expires `offsets.retention.minutes` after its group became empty. In a group with members, none of which
-subscribes to the topic, the time counts from the commit (KIP-211). An offset committed with an explicit retention time
-expires at that time. An offset that an open transaction is about to replace is kept. A group without members is deleted
-together with its last expired offset; if it has no offsets, the next run of the expiration deletes it.
+An offset expires `offsets.retention.minutes` after its group became empty. If the group has members, but none of them
+subscribes to the topic, the time is counted from the commit (KIP-211). An offset that was committed with an explicit
+retention time expires after that time. An offset that an open transaction is about to replace is kept. A group without
+members is deleted together with its last expired offset; if it has no offsets, the next expiration run deletes it.
 
-The records of a group are appended as one batch. If that fails, the next run tries again.
+The records of a group are appended as one batch. If the append fails, the next run tries again.
 
 Source: OffsetMetadataManager.cleanupExpiredOffsets, kafka.coordinator.group.GroupMetadata.removeExpiredOffsets.
 """
@@ -53,7 +53,7 @@ def remove_partitions(shard: Shard, topic: str, partitions: Collection[int]) -> 
 
 
 def remove(shard: Shard, group: Group, partitions: list[Key], *, with_group: bool) -> int:
-    """Remove offsets of a group, and with `with_group` also the group if it has no members and no other offsets.
+    """Remove offsets of a group. With `with_group`, also remove the group if it has no members and no other offsets.
 
     Returns the log offset of the last record. Raises KafkaError with an error code for the client.
     """
@@ -81,7 +81,7 @@ def _expired(shard: Shard, group: Group) -> Iterator[Key]:
             since_ms = group.offsets_expire_since_ms(committed.commit_timestamp_ms)
             if since_ms is None:
                 return
-            # OffsetCommit v1 lets clients choose the timestamp; Java's subtraction wraps around
+            # OffsetCommit v1 lets clients choose the timestamp; if the subtraction overflows, it wraps around as in Java
             if committed.expire_timestamp_ms == NEVER:
                 is_due = wrapped(now_ms - since_ms) >= retention_ms
             else:

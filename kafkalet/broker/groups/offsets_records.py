@@ -9,8 +9,8 @@ A record without a value is a tombstone. v1 is written for offsets with an expli
 one in OffsetCommit v2-4, and brokers before KIP-211 set one on every offset. All other offsets are written as v3, or as
 v4 since Kafka 4.1.
 
-Almost no commit has metadata. Commits without it are encoded and decoded by hand for speed; all others use the messages
-in kafkalet.protocol.messages.offsets_topic.
+Almost no commit has metadata. For speed, commits without metadata are encoded and decoded by hand; all others use the
+messages in kafkalet.protocol.messages.offsets_topic.
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers, GroupMetadataManager.offsetCommitValue.
 """
@@ -59,7 +59,7 @@ class CommittedOffset(NamedTuple):
     topic_id: bytes = ZERO_UUID
     """All zeros if unknown."""
     record_offset: int = NOT_WRITTEN
-    """The base offset of the batch that contains the record; the offset with the higher one is valid."""
+    """The base offset of the batch that contains the record. The committed offset with the highest one is valid."""
 
 
 class OffsetKey(NamedTuple):
@@ -87,7 +87,7 @@ def encode_key(head: bytes, partition: int) -> bytes:
 def encode_value(committed: CommittedOffset, version: int) -> bytes:
     """Return the value of a record, including its version.
 
-    This is `version` (3 or 4), or 1 if the offset has an expiration time.
+    The value's version is `version` (3 or 4), or 1 if the offset has an expiration time.
     """
     if committed.expire_timestamp_ms != NEVER:
         version = 1
@@ -105,7 +105,7 @@ def encode_value(committed: CommittedOffset, version: int) -> bytes:
 def encode_commits(group_id: str, commits: Sequence[Commit], version: int) -> bytes:
     """Encode a batch of commits to the same bytes as `encode_records` would.
 
-    Commits without metadata, almost all of them, use the cached part of their records (`_Plain`).
+    Commits without metadata (almost all of them) use cached parts of their records (`_Plain`).
     """
     pieces: list[bytes] = []
     topic, plain = None, None
@@ -167,7 +167,7 @@ def _encode_commit(
 
 
 def decode_key(key: bytes, start: int = 0) -> OffsetKey:
-    """Decode a key from behind its version. Raises DecodeError."""
+    """Decode a key, starting after its version. Raises DecodeError."""
     found = OffsetCommitKey.decode(key, 1, start)
     return OffsetKey(found.group, found.topic, found.partition)
 

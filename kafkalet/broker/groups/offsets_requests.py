@@ -1,7 +1,7 @@
-"""The parts of OffsetCommit and TxnOffsetCommit that both share: validation, records and response.
+"""The code shared by OffsetCommit and TxnOffsetCommit: validation, records and response.
 
-Unknown topics and partitions are answered without asking the coordinator, which is not involved at all if no partition
-remains. Its results follow them in the response.
+Unknown topics and partitions get errors without asking the coordinator, which is not involved at all if no partition
+remains. In the response, the coordinator's results come after these errors.
 
 Source: kafka.server.KafkaApis.handleOffsetCommitRequest, OffsetCommitResponse.Builder.
 """
@@ -30,24 +30,24 @@ TopicT = TypeVar("TopicT", OffsetCommitResponse.Topic, TxnOffsetCommitResponse.T
 RequestPartition: TypeAlias = OffsetCommitRequest.Topic.Partition | TxnOffsetCommitRequest.Topic.Partition
 
 Verdict = Code | Callable[[RequestPartition], Code]
-"""The error code of partitions in a response: one for all of them, or a function that returns it for each."""
+"""The error code for partitions in a response: one code for all of them, or a function that returns each code."""
 
 OffsetCommitPartition = OffsetCommitRequest.Topic.Partition
-"""The partition type of OffsetCommit, which has a commit timestamp in v1; that of TxnOffsetCommit never does."""
+"""The partition type of OffsetCommit. Unlike that of TxnOffsetCommit, it has a commit timestamp (in v1)."""
 DEFAULT_TIMESTAMP = -1
 TOO_LARGE = (Code.MESSAGE_TOO_LARGE, Code.RECORD_LIST_TOO_LARGE, Code.INVALID_FETCH_SIZE)
 MINUTE_MS = 60_000
 
 
 class Asked(NamedTuple):
-    """A topic of a request with those of its partitions that exist."""
+    """A topic in a request, with the requested partitions that exist."""
 
     topic: TopicState
     partitions: Sequence[RequestPartition]
 
 
 class CommitAnswer(Generic[TopicT]):
-    """Builds the topics of a response. `topic_type` is the response's class for a topic."""
+    """Builds the topics of a response. `topic_type` is the class that represents a topic in the response."""
 
     def __init__(self, topic_type: type[TopicT]) -> None:
         self.topics: list[TopicT] = []
@@ -55,14 +55,14 @@ class CommitAnswer(Generic[TopicT]):
         self._by_name: dict[tuple[str, bytes], TopicT] = {}
 
     def add(self, name: str, topic_id: bytes, partitions: Sequence[RequestPartition], code: Verdict) -> None:
-        """Add partitions of the request with their error code to the response."""
+        """Add partitions of the request to the response, with their error code."""
         topic = self._by_name.get((name, topic_id))
         if topic is None:
             topic = self._by_name[name, topic_id] = self._add_topic(name, topic_id)
         self._fill(topic, partitions, code)
 
     def add_all(self, asked: Sequence[Asked], code: Verdict) -> None:
-        """Add the partitions that the coordinator has handled to the response. Must be called last."""
+        """Add the partitions that the coordinator has handled. Must be called last."""
         if self.topics:
             for topic, partitions in asked:
                 self.add(topic.name, topic.topic_id, partitions, code)
@@ -113,7 +113,7 @@ def sort_out(
 
 
 def check_each(asked: Sequence[Asked], check: PartitionCheck | None) -> None:
-    """Call `check` for every partition. If it raises for one of them, nothing is committed."""
+    """Call `check` for every partition before any offset is committed. Errors that it raises are passed on."""
     if check is not None:
         for topic, partitions in asked:
             for partition in partitions:
@@ -168,7 +168,7 @@ def _commits_of(
     record_offset = shard.log.end_offset
     expire_timestamp_ms = NEVER if retention_ms == -1 else wrapped(now_ms + retention_ms)
     dates_all = shard.node.release.dates_every_offset
-    new = tuple.__new__  # a third of the time of CommittedOffset(...)
+    new = tuple.__new__  # takes a third of the time of CommittedOffset(...)
     commits: list[Commit] = []
     for topic, partitions in asked:
         topic_id = topic.topic_id if keep_ids else ZERO_UUID
@@ -198,14 +198,14 @@ def _commits_of(
 
 
 def is_too_long(metadata: str | None, metadata_max_bytes: int) -> bool:
-    """Whether metadata exceeds the limit. Java counts UTF-16 code units, although the property's name says bytes."""
+    """Whether metadata exceeds the limit, counted in UTF-16 code units as in Java. (The property name says bytes.)"""
     if not metadata or 2 * len(metadata) <= metadata_max_bytes:
         return False
     return len(metadata.encode("utf-16-le", "surrogatepass")) // 2 > metadata_max_bytes
 
 
 def commit_code(code: Code, release: Release) -> Code:
-    """Map an error of the log to the error code of a commit response."""
+    """Map an error from the log to the error code for a commit response."""
     if code is Code.NONE:
         return code
     if release.tells_sizes_of_commits:

@@ -1,4 +1,4 @@
-"""The groups and offsets of one partition of __consumer_offsets, on the broker that leads it.
+"""The groups and offsets in one partition of __consumer_offsets, on the broker that leads this partition.
 
 Every change is written to the log before the state in memory changes: `append` the records, then update the group. If
 the append fails, nothing changes, and the client gets the error code that Kafka maps the failure to (`client_code`).
@@ -41,7 +41,7 @@ class Shard:
         self.offsets = Offsets(log, node.release.offset_value_version)
 
     def append(self, records: Sequence[StateRecord]) -> int:
-        """Append records, all or none, and return the offset of the last one.
+        """Append either all records or none, and return the offset of the last one.
 
         Raises KafkaError with a code for the client.
         """
@@ -55,8 +55,8 @@ class Shard:
     def when_replicated(self, offset: int, timeout_ms: float, answer: Callable[[Code], T]) -> T | Delayed[T]:
         """Call `answer` with NONE once all in-sync replicas have the records up to `offset`.
 
-        If that fails, it is called with the error code for the client. Returns the result directly if there is no need
-        to wait.
+        If that fails, `answer` is called with the error code for the client. If there is no need to wait, its result is
+        returned directly.
         """
         return self.log.when_replicated(offset, timeout_ms, lambda code: answer(client_code(code)))
 

@@ -610,7 +610,7 @@ def sync_error(code: Code) -> SyncGroupResponse:
 
 
 def classic_group(shard: Shard, group_id: str) -> Group:
-    """Return the group with this id, creating an empty classic group if it does not exist."""
+    """Return the group with this id. If there is none, create an empty classic group."""
     group = shard.groups.get(group_id)
     if group is None:
         group = shard.groups[group_id] = ClassicGroup(shard, group_id)

@@ -1,6 +1,6 @@
 """The members of a consumer group: their subscriptions and assignments, and totals over all members.
 
-    member epoch            the epoch that the member has reached; 0 while it joins, -2 while a static member restarts
+    member epoch        the epoch that the member has reached; 0 while it joins, -2 while a static member restarts
     assigned            the partitions it owns, each with the epoch in which it was assigned (KIP-1251)
     pending revocation  the partitions it has to revoke before it advances to the next epoch
 
