@@ -26,8 +26,8 @@ LONGEST_REMEMBERED = 255
 class GroupCoordinator:
     """The groups that the broker `node` coordinates.
 
-    `partition_for` returns the partition of __consumer_offsets that stores a group, after loading its state if
-    necessary. It raises NOT_COORDINATOR if another broker leads that partition.
+    `partition_for` returns the partition of __consumer_offsets that stores a group. If necessary, it first loads the
+    partition's state. It raises NOT_COORDINATOR if another broker leads that partition.
     """
 
     def __init__(self, node: Node, partition_for: Callable[[str], int]) -> None:

@@ -81,7 +81,7 @@ def _expired(shard: Shard, group: Group) -> Iterator[Key]:
             since_ms = group.offsets_expire_since_ms(committed.commit_timestamp_ms)
             if since_ms is None:
                 return
-            # OffsetCommit v1 lets clients choose the timestamp; if the subtraction overflows, it wraps around as in Java
+            # OffsetCommit v1 lets clients choose the timestamp; on overflow, the subtraction wraps around as in Java
             if committed.expire_timestamp_ms == NEVER:
                 is_due = wrapped(now_ms - since_ms) >= retention_ms
             else:

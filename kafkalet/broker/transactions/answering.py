@@ -1,7 +1,7 @@
 """Turns a function that takes a callback into a response: the result if it is available immediately, else a `Delayed`.
 
-An operation of the coordinator continues if its client disconnects. The `Delayed` returned here, which the connection
-may cancel, is therefore not the one that the coordinator itself waits for.
+A coordinator operation continues even if its client disconnects. When that happens, the connection may cancel the
+`Delayed` returned here, so it must not be the one that the coordinator itself waits for.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def answer_of(ask: Callable[[Callable[[T], None]], None]) -> T | Delayed[T]:
-    """Return the value that `ask` passes to its callback."""
+    """Return the value that `ask` passes to its callback, or a `Delayed` if it has not called back yet."""
     answer: Delayed[T] = Delayed()
     ask(answer.complete)
     return answer if answer.is_waiting else answer.result()

@@ -38,7 +38,7 @@ from .shard import Shard, Transaction
 from .timeouts import Timeouts
 
 NO_IDS_LEFT = Code.COORDINATOR_LOAD_IN_PROGRESS
-"""The code if no block of producer ids can be reserved; clients retry (RPCProducerIdManager.generateProducerId)."""
+"""The error if no block of producer ids can be reserved; clients retry (RPCProducerIdManager.generateProducerId)."""
 
 
 class Result(NamedTuple):
@@ -50,9 +50,9 @@ class Result(NamedTuple):
 
 
 def for_version(code: Code, version: int, knows_fenced: int) -> Code:
-    """Replace PRODUCER_FENCED for clients that do not know it (KIP-588).
+    """Replace PRODUCER_FENCED for clients that do not know this error (KIP-588).
 
-    They know it since version `knows_fenced` of the request.
+    Clients know it if they use version `knows_fenced` of the request or later.
     """
     return Code.INVALID_PRODUCER_EPOCH if code is Code.PRODUCER_FENCED and version < knows_fenced else code
 
@@ -60,9 +60,10 @@ def for_version(code: Code, version: int, knows_fenced: int) -> Code:
 class TransactionCoordinator:
     """The transactions that the broker `node` coordinates.
 
-    `partition_for` returns the partition of __transaction_state that stores a transactional id, after loading its state
-    if necessary; it raises NOT_COORDINATOR if another broker leads that partition. `take_producer_id` returns an unused
-    producer id or raises StorageFailed. `leader` returns a running broker by its id; markers are written there.
+    `partition_for` returns the partition of __transaction_state that stores a transactional id. If necessary, it first
+    loads the partition's state. It raises NOT_COORDINATOR if another broker leads that partition. `take_producer_id`
+    returns an unused producer id or raises StorageFailed. `leader` returns a running broker by its id; transaction
+    markers are written on that broker.
     """
 
     def __init__(
@@ -119,7 +120,7 @@ class TransactionCoordinator:
     def _check_version(self, client_version: int) -> None:
         """Raise UNSUPPORTED_VERSION if the cluster's records cannot store the client's transaction version.
 
-        Kafka does not check this, and the transaction can then never be completed.
+        Kafka does not check this; there, the transaction can never be completed.
         """
         if client_version and not self._transaction_version():
             raise KafkaError(Code.UNSUPPORTED_VERSION)
@@ -127,7 +128,10 @@ class TransactionCoordinator:
     # Lookup
 
     def find(self, transactional_id: str) -> Transaction | None:
-        """Return the transaction of a transactional id, if any. Raises NOT_COORDINATOR or COORDINATOR_NOT_AVAILABLE."""
+        """Return the transaction of a transactional id, or None.
+
+        Raises NOT_COORDINATOR or COORDINATOR_NOT_AVAILABLE.
+        """
         return self._shard(transactional_id).transactions.get(transactional_id)
 
     def transactions(self) -> Iterable[Transaction]:
@@ -235,7 +239,7 @@ class TransactionCoordinator:
     def end_transaction(self, transactional_id: str, end: End, then: Callable[[Result], None]) -> None:
         """Commit or abort a transaction.
 
-        `then` is called once the decision is stored; the markers are written afterwards.
+        `then` is called once the decision is in the log; the markers are written afterwards.
         """
         try:
             transaction = self._known(transactional_id)
@@ -255,7 +259,7 @@ class TransactionCoordinator:
             known = transaction.metadata
             then(Result(decision) if decision else Result(decision, known.producer_id, known.producer_epoch))
             return
-        if end.is_fence and not end.raises_epoch:  # the epoch counts as used even if the append fails
+        if end.is_fence and not end.raises_epoch:  # even if the append fails, the epoch counts as used
             transaction.metadata = transaction.metadata._replace(
                 producer_epoch=end.producer_epoch, last_producer_epoch=NO_EPOCH
             )

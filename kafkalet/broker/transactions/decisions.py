@@ -1,18 +1,20 @@
-"""Decisions on requests: the new metadata of a transactional id, or an error code.
+"""Decisions about requests: each results in new metadata for a transactional id, or in an error code.
 
-These functions change nothing. They check in the same order as Kafka, because clients react to the first error:
+These functions change nothing. They perform their checks in the same order as Kafka, because this determines which
+error a client gets:
 
     INVALID_PRODUCER_ID_MAPPING   the transactional id has another producer id
-    PRODUCER_FENCED               the epoch is outdated: by a newer producer, or because the coordinator has aborted
+    PRODUCER_FENCED               the epoch is outdated: there is a newer producer, or the coordinator has aborted
     CONCURRENT_TRANSACTIONS       a change or the writing of markers is in progress; the client retries
     INVALID_TXN_STATE             there is no transaction to end, or it has ended with the opposite result
 
 Since 4.0 CONCURRENT_TRANSACTIONS is checked first, because the change in progress may assign another producer id.
 
 Up to transaction version 1, ending a transaction does not change the epoch, so a retry of EndTxn is recognized by the
-unchanged epoch. Since version 2 (KIP-890) each end increments the epoch, so that a late request of one transaction
-cannot be taken for a request of the next. A retry is then recognized by the previous epoch. Also, a transaction that
-was never started can be aborted, because a client cannot know whether its first batch has arrived.
+unchanged epoch. Since version 2 (KIP-890), ending a transaction increments the epoch, so that a late request of one
+transaction cannot be mistaken for a request of the next. A retry is then recognized by the previous epoch. Version 2
+also allows clients to abort a transaction that was never started, because a client cannot know whether its first batch
+has arrived.
 
 Source: kafka.coordinator.transaction.TransactionCoordinator.
 """
@@ -46,14 +48,14 @@ NO_PARTITIONS: frozenset[TopicPartition] = frozenset()
 
 
 class Producer(NamedTuple):
-    """The producer id and epoch in a request."""
+    """The producer id and epoch that a request contains."""
 
     producer_id: int
     producer_epoch: int
 
 
 class End(NamedTuple):
-    """A request to end a transaction, by a client or by the coordinator itself."""
+    """A request to end a transaction, from a client or from the coordinator itself."""
 
     producer_id: int
     producer_epoch: int
@@ -61,11 +63,11 @@ class End(NamedTuple):
     client_version: int
     """The transaction version of the sender."""
     is_fence: bool = False
-    """Whether the coordinator aborts the transaction itself, with an epoch that no producer has."""
+    """Whether the coordinator itself is aborting the transaction, with an epoch that no producer has."""
 
     @property
     def raises_epoch(self) -> bool:
-        """Whether the end of a transaction increments the epoch."""
+        """Whether ending the transaction increments the epoch."""
         return self.client_version >= EPOCH_RISES_PER_TRANSACTION
 
 
@@ -78,9 +80,9 @@ def initialize(
 ) -> Decision:
     """Handle InitProducerId: return the metadata with the next epoch.
 
-    The state PREPARE_EPOCH_FENCE means that the open transaction has to be aborted first. With `expected`, the producer
-    continues after an error (KIP-360): it has to be the current producer, or one that missed the response to its last
-    InitProducerId.
+    The state PREPARE_EPOCH_FENCE means that the open transaction has to be aborted first. `expected` is given if the
+    producer wants to continue after an error (KIP-360). It has to be the current producer, or one that missed the
+    response to its last InitProducerId.
     """
     known = transaction.metadata
     if transaction.pending is not None:
@@ -106,7 +108,7 @@ def initialize(
         return new._replace(producer_id=take_producer_id(), producer_epoch=0)
     if expected is None or known.producer_epoch in (NO_EPOCH, expected.producer_epoch):
         return new._replace(producer_epoch=known.producer_epoch + 1)
-    if expected.producer_epoch == known.last_producer_epoch:  # it missed the response with its new epoch
+    if expected.producer_epoch == known.last_producer_epoch:  # the producer missed the response with its new epoch
         return new._replace(last_producer_epoch=known.last_producer_epoch)
     return Code.PRODUCER_FENCED
 
@@ -157,7 +159,7 @@ def add_partitions(
 
 
 def verify_partition(transaction: Transaction, producer: Producer, partition: TopicPartition) -> Code:
-    """Return NONE if the producer's open transaction includes the partition, TRANSACTION_ABORTABLE if it does not."""
+    """Return NONE if the producer's open transaction includes the partition, and otherwise TRANSACTION_ABORTABLE."""
     known = transaction.metadata
     if known.producer_id != producer.producer_id:
         return Code.INVALID_PRODUCER_ID_MAPPING
@@ -176,7 +178,7 @@ def end_transaction(transaction: Transaction, end: End, now_ms: int, take_produc
 
 
 def _end_up_to_version_1(transaction: Transaction, end: End, now_ms: int) -> Decision:
-    """Decide a transaction up to transaction version 1."""
+    """Decide a transaction of transaction version 0 or 1."""
     known, prepared = transaction.metadata, _prepared(end)
     if known.producer_id != end.producer_id:
         return Code.INVALID_PRODUCER_ID_MAPPING
@@ -201,7 +203,7 @@ def _end_up_to_version_1(transaction: Transaction, end: End, now_ms: int) -> Dec
 def _end_since_version_2(
     transaction: Transaction, end: End, now_ms: int, take_producer_id: Callable[[], int]
 ) -> Decision:
-    """Decide a transaction since transaction version 2."""
+    """Decide a transaction of transaction version 2 or later."""
     known, prepared = transaction.metadata, _prepared(end)
     after_overflow = (
         not end.is_fence

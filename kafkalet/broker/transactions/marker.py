@@ -1,8 +1,8 @@
 """A transaction marker in a single partition: the control batch that ends the transaction there.
 
-The leader of the partition appends the marker with the producer's epoch and the epoch of the coordinator. It is
-complete when all in-sync replicas have it. After a marker in __consumer_offsets, the group coordinator is notified and
-commits or drops the transaction's offsets.
+The leader of the partition appends the marker with the producer's epoch and the epoch of the coordinator. The marker
+has been written once all in-sync replicas have it. After a marker in __consumer_offsets, the group coordinator is
+notified and commits or drops the transaction's offsets.
 
 Source: kafka.server.KafkaApis.handleWriteTxnMarkersRequest.
 """
@@ -20,19 +20,19 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
 from kafkalet.storage.values import Origin
 
-if TYPE_CHECKING:  # transactions without offsets do not load the group coordinator
+if TYPE_CHECKING:  # avoids loading the group coordinator for transactions without offsets
     from kafkalet.broker.groups.coordinator import GroupCoordinator
 
 POLL_MS = 500
-"""The polling interval.
+"""The interval at which replication is checked.
 
-Polling is needed because a change on the leader's broker may not complete the operations in the purgatory of this
-broker.
+Polling is needed because a change on the leader's broker does not always wake up operations that wait in this broker's
+purgatory.
 """
 
 
 class Marker(NamedTuple):
-    """The end of a transaction, as written to every partition."""
+    """The end of a transaction, as written to each of its partitions."""
 
     producer_id: int
     producer_epoch: int
@@ -42,7 +42,7 @@ class Marker(NamedTuple):
 
 
 class Leader(Protocol):
-    """The part of a leader's Coordinators that writing a marker needs."""
+    """The part of a leader's `Coordinators` that is needed to write a marker."""
 
     node: Node
 
@@ -60,7 +60,7 @@ def write_marker(
 ) -> None:
     """Append a marker to a partition that this broker leads, and call `then` once all in-sync replicas have it.
 
-    `purgatory` belongs to the coordinating broker, if that is another broker. On failure, `then` is called with
+    `purgatory` is that of the coordinating broker, if this is a different broker. On failure, `then` is called with
     UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, INVALID_PRODUCER_EPOCH,
     TRANSACTION_COORDINATOR_FENCED, UNSUPPORTED_FOR_MESSAGE_FORMAT or REQUEST_TIMED_OUT.
     """
@@ -101,7 +101,7 @@ def _append(partition: Partition, marker: Marker, now_ms: int) -> int:
 
 
 class _Written:
-    """A marker in the leader's log that waits for replication."""
+    """A marker that is in the leader's log and waits for replication."""
 
     def __init__(
         self, leader: Leader, partition: Partition, offset: int, marker: Marker, then: Callable[[Code], None]
@@ -114,7 +114,7 @@ class _Written:
         self._then = then
 
     def look(self) -> Code | None:
-        """Call back and return the result if it is known, else return None."""
+        """If the result is known, pass it to the callback and return it. Otherwise return None."""
         partition = self._partition
         if self._leader.node.partitions.get((partition.topic, partition.index)) is not partition:
             return self._tell(Code.NOT_LEADER_OR_FOLLOWER)  # the topic was deleted, or the broker was stopped
@@ -125,7 +125,7 @@ class _Written:
     def wait(self, purgatory: Purgatory, left_ms: int) -> Code:
         """Wait for replication until `left_ms` have passed.
 
-        The state is checked after every change of the partition and periodically.
+        The marker is checked periodically and whenever the partition changes.
         """
         if left_ms <= 0:
             return self._tell(Code.REQUEST_TIMED_OUT)

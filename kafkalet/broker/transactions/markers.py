@@ -1,8 +1,8 @@
 """Writes the markers of a decided transaction to all of its partitions.
 
-If a leader has already seen a newer coordinator epoch or producer epoch, it refuses the marker. This coordinator has
-then been replaced and leaves the transaction to its successor. All other errors are retried until they pass. Partitions
-that have been deleted need no marker.
+If a leader has already seen a newer coordinator epoch or producer epoch, it refuses the marker. In that case this
+coordinator has been replaced, and it leaves the transaction to its successor. After any other error, the coordinator
+retries until it succeeds. Partitions that have been deleted need no marker.
 
 Once all in-sync replicas of every partition have the marker, the completed transaction is appended to
 __transaction_state.
@@ -34,7 +34,7 @@ NEEDS_NONE = frozenset({Code.UNSUPPORTED_FOR_MESSAGE_FORMAT, Code.UNSUPPORTED_VE
 class Ending:
     """The completion of a decided transaction. `node` coordinates it; `leader` returns a running broker by its id.
 
-    `done` is called once, when the transaction is complete or has been given up.
+    `done` is called once, when the transaction has been completed or given up.
     """
 
     def __init__(
@@ -60,13 +60,13 @@ class Ending:
         self._timers: dict[TopicPartition | None, Timer] = {}
         self._is_over = False
         self._is_given_up = False
-        """A partition has refused the marker permanently, so this coordinator cannot complete the transaction."""
+        """True if a partition has refused the marker, so this coordinator cannot complete the transaction."""
         self._done = done
         transaction.pending = self._completed.state
 
     @property
     def producer_id(self) -> int:
-        """The producer id that the producer continues with."""
+        """The producer id with which the producer continues."""
         return self._completed.producer_id
 
     @property
@@ -81,7 +81,7 @@ class Ending:
             self._write(partition)
 
     def stop(self) -> None:
-        """Stop, because another coordinator completes the transaction."""
+        """Stop, because another coordinator will complete the transaction."""
         self._is_over = True
         for timer in self._timers.values():
             timer.cancel()
@@ -131,7 +131,7 @@ class Ending:
 
     def _will_pass(self, code: Code) -> bool:
         """Whether the append failed temporarily, because too few replicas are in sync or the disk is full."""
-        if code is Code.NOT_COORDINATOR:  # a log that cannot be written returns this code, too
+        if code is Code.NOT_COORDINATOR:  # also returned if the log cannot be written
             return self._transaction.shard.leads
         return code is Code.COORDINATOR_NOT_AVAILABLE
 

@@ -5,12 +5,12 @@
       └──────────────────┴──> PREPARE_ABORT ──> COMPLETE_ABORT ──> ONGOING, EMPTY, ...
 
 A transaction is decided once PREPARE_* is in the log. From then on, no other change is accepted until all markers are
-written. Metadata objects are immutable: a change is decided first, appended to the log as a new object, and replaces
-the old one afterwards. While a change is being appended (`pending`), no other change is accepted, either.
+written. Metadata objects are immutable. A change creates a new object, which is first appended to the log and then
+replaces the old one. While a change is being appended (`pending`), no other change is accepted either.
 
-The epoch of a producer is incremented whenever another client may start to use its id: by InitProducerId, by an abort
-that it did not request, and, since transaction version 2 (KIP-890), at the end of each transaction. A producer id is
-exhausted one epoch before the last; the coordinator reserves the last one for fencing.
+The epoch of a producer is incremented whenever requests with the old epoch have to be fenced: by InitProducerId, by an
+abort that it did not request, and, since transaction version 2 (KIP-890), at the end of each transaction. Producers can
+be assigned all epochs of a producer id except the last, which the coordinator reserves for fencing.
 
 Source: kafka.coordinator.transaction.TransactionMetadata.
 """
@@ -25,7 +25,7 @@ NO_EPOCH = -1
 NO_TIME = -1
 MAX_EPOCH = 0x7FFF
 EPOCH_RISES_PER_TRANSACTION = 2
-"""Since this transaction version, each transaction has a separate epoch."""
+"""From this transaction version on, each transaction has its own epoch."""
 
 TopicPartition = tuple[str, int]
 
@@ -42,7 +42,7 @@ class State(IntEnum):
     DEAD = 6
     """The transactional id has expired and is being removed."""
     PREPARE_EPOCH_FENCE = 7
-    """A new producer has been initialized and the open transaction is about to be aborted. Never written to the log."""
+    """A new producer is being initialized, and the open transaction will be aborted. Never written to the log."""
 
     @property
     def title(self) -> str:
@@ -66,7 +66,7 @@ class Metadata(NamedTuple):
     timeout_ms: int
     state: State = State.EMPTY
     partitions: frozenset[TopicPartition] = frozenset()
-    """The partitions of the open transaction; once it is decided, those whose marker has not been written yet."""
+    """The partitions of the open transaction. Once it is decided, only those that still need a marker."""
     start_ms: int = NO_TIME
     """The time at which the first partition was added."""
     update_ms: int = NO_TIME
@@ -77,7 +77,7 @@ class Metadata(NamedTuple):
     """
     previous_producer_id: int = NO_PRODUCER_ID
     next_producer_id: int = NO_PRODUCER_ID
-    """The producer id to continue with after the markers, if the epochs of `producer_id` are exhausted."""
+    """The producer id to use once the markers are written, if the epochs of `producer_id` are exhausted."""
     client_version: int = 0
     """The transaction version of the last request."""
 
@@ -87,7 +87,7 @@ class Metadata(NamedTuple):
         return is_exhausted(self.producer_epoch)
 
     def completed(self, now_ms: int) -> Metadata:
-        """Return the metadata that follow PREPARE_* once every partition has its marker."""
+        """Return the metadata that replaces PREPARE_* once every partition has its marker."""
         producer_id, epoch = self.producer_id, self.producer_epoch
         if self.client_version >= EPOCH_RISES_PER_TRANSACTION and self.next_producer_id != NO_PRODUCER_ID:
             producer_id, epoch = self.next_producer_id, 0
@@ -103,5 +103,5 @@ class Metadata(NamedTuple):
 
 
 def is_exhausted(producer_epoch: int) -> bool:
-    """Whether this is the last epoch that a producer can be assigned, or a later one."""
+    """Whether this is the last epoch that a producer can be assigned, or a later epoch."""
     return producer_epoch >= MAX_EPOCH - 1

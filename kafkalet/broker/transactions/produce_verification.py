@@ -1,8 +1,8 @@
 """Verification of all transactional records in a Produce request before they are appended.
 
-The coordinator is asked once for all partitions whose logs do not already contain the producer's open transaction
-(verification.py). Its error codes are converted to codes that a producer handles well: temporary errors become
-NOT_ENOUGH_REPLICAS, because every client retries after it without looking for another leader.
+If the producer's transaction is not yet open in the logs of some partitions, the coordinator is asked once about all of
+these partitions (verification.py). The coordinator's error codes are converted to codes that producers handle well.
+Temporary errors become NOT_ENOUGH_REPLICAS, because every client then retries without looking for another leader.
 
 Source: kafka.server.ReplicaManager.handleProduceAppend.
 """
@@ -31,11 +31,11 @@ PASSES = frozenset(
 
 
 class Verified(NamedTuple):
-    """The result of the verification: errors and guards by partition."""
+    """The result of the verification, by partition: the errors of refused partitions and the guards of the others."""
 
     refusals: Refusals
     guards: dict[TopicPartition, Guard]
-    """Proof for a log that the transaction about to start there has been verified."""
+    """A guard proves to a log that the transaction about to start there has been verified."""
 
 
 NOTHING_TO_VERIFY = Verified({}, {})

@@ -3,8 +3,9 @@
     key     int16 version 0 | TransactionLogKey
     value   int16 version | TransactionLogValue; a tombstone removes the transactional id
 
-Values have version 0 until the cluster runs at transaction version 1, whose values have tagged fields. Until then, an
-older release can read a log written by a newer one. Fields missing from older values have their defaults.
+Values have version 0 until the cluster runs at transaction version 1; from then on they have version 1 and tagged
+fields. An older release can read a newer release's log while its values have version 0. Fields missing from older
+values get their default values.
 
 Source: kafka.coordinator.transaction.TransactionLog.
 """
@@ -43,7 +44,7 @@ def decode_key(key: bytes | None) -> str | None:
 def encode_value(metadata: Metadata, version: int) -> bytes:
     """Encode a value in `version` (0 or 1).
 
-    It is encoded by hand for speed, because each transaction writes three of them.
+    Values are encoded by hand for speed, because each transaction writes three of them.
     """
     known = metadata
     state = known.state

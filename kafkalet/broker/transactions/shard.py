@@ -2,9 +2,9 @@
 
     decide (decisions.py) ──> append ──> all in-sync replicas have it ──> change the metadata and respond
 
-While a change is in progress, all others are refused with CONCURRENT_TRANSACTIONS. If the append fails, the metadata do
-not change. The log may contain the record or not; the next leader is consistent in both cases. Error codes are
-converted to those that a coordinator returns to clients.
+While a change is in progress, all others are refused with CONCURRENT_TRANSACTIONS. If the append fails, the metadata
+does not change. The log may or may not contain the record then; the next leader has a consistent state in either case.
+Error codes are converted to those that a coordinator returns to clients.
 
 Source: kafka.coordinator.transaction.TransactionStateManager.appendTransactionToLog.
 """
@@ -32,9 +32,9 @@ class Transaction:
         self.metadata = metadata
         self.shard = shard
         self.pending: State | None = None
-        """The state that is being appended to the log or, after PREPARE_*, the state that follows the markers."""
+        """The state that is being appended to the log or, after PREPARE_*, the state that will follow the markers."""
         self.has_failed_fence = False
-        """The epoch was incremented to fence a producer, but the append failed: do not increment it again."""
+        """True if the epoch was incremented to fence a producer, but the append failed. It is not incremented again."""
 
     def __repr__(self) -> str:
         states = [self.metadata.state.title, *([self.pending.title] if self.pending else [])]
@@ -96,7 +96,7 @@ class Shard:
         *,
         stays_pending: Callable[[Code], bool] = lambda code: False,
     ) -> None:
-        """Append new metadata, which replace the old ones once all in-sync replicas have them.
+        """Append new metadata, which replaces the old metadata once all in-sync replicas have it.
 
         `then` is called with NONE afterwards, or with the error code. If `stays_pending` returns True for that code,
         the caller will retry and the transaction stays locked for other changes.
@@ -114,13 +114,13 @@ class Shard:
             then(code)
 
         record = StateRecord(encode_key(transaction.transactional_id), encode_value(new, self._value_version()))
-        transaction.pending = new.state  # after encoding, so that a failure does not leave it pending
+        transaction.pending = new.state  # set after encoding, so that an encoding error does not leave it set
         self.append([record], new.timeout_ms, stored)
 
     def append(self, records: list[StateRecord], timeout_ms: float, then: Callable[[Code], None]) -> None:
         """Append records as one batch.
 
-        `then` is called with NONE once all in-sync replicas have it, or with an error code.
+        `then` is called with NONE once all in-sync replicas have the batch, or with an error code.
         """
         try:
             offset = self.log.append(records)
@@ -128,7 +128,7 @@ class Shard:
             then(error.code)
             return
 
-        def replicated(code: Code) -> Code:  # returns a value that completes the Delayed
+        def replicated(code: Code) -> Code:  # the return value completes the Delayed
             then(code)
             return code
 

@@ -1,8 +1,9 @@
 """Aborts transactions that have timed out, and removes transactional ids that have expired.
 
 A transaction that is open for longer than the timeout of its producer is aborted with an incremented epoch, so that the
-producer is fenced. Open transactions are only checked every
-transaction.abort.timed.out.transaction.cleanup.interval.ms, so the abort can be late by that much.
+producer is fenced. Open transactions are checked only every
+transaction.abort.timed.out.transaction.cleanup.interval.ms, so a transaction can be aborted that much later than its
+timeout.
 
 A transactional id without an open transaction is removed if it has not changed for transactional.id.expiration.ms. A
 producer that still uses it then gets INVALID_PRODUCER_ID_MAPPING.

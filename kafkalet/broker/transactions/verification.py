@@ -1,4 +1,4 @@
-"""Verification of transactional writes with the transaction coordinator (KIP-890).
+"""Verification of transactional writes by asking the transaction coordinator (KIP-890).
 
 A partition refuses transactional records unless the coordinator confirms that they belong to an open transaction.
 Otherwise a late batch could start a transaction that no producer ever ends. The coordinator is asked once per
@@ -9,8 +9,9 @@ version of the request:
     Produce v11, TxnOffsetCommit v4        VERIFY           refuse with TRANSACTION_ABORTABLE instead (KIP-1050)
     Produce v12+, TxnOffsetCommit v5+      ADD              add the partition (transaction version 2)
 
-Apache Kafka sends AddPartitionsToTxn to the coordinating broker; here, all brokers run in one process. If the previous
-transaction of the producer is still being completed, the broker retries for a short time (4.0).
+Apache Kafka sends AddPartitionsToTxn to the coordinating broker; here, all brokers run in one process, so the
+coordinator is called directly. If the previous transaction of the producer is still being completed, the broker retries
+for a short time (4.0).
 
 Source: kafka.server.AddPartitionsToTxnManager, ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
 """
@@ -59,7 +60,7 @@ class Operation(IntEnum):
 
 
 class Transactions:
-    """The transactions of a cluster, on whichever broker they are coordinated.
+    """The transactions of a cluster, regardless of which broker coordinates them.
 
     `coordinators_of` returns the coordinators of a running broker by its id.
     """
@@ -109,9 +110,9 @@ class Transactions:
     ) -> None:
         """Ask the coordinator whether the producer may write to these partitions in its transaction.
 
-        `then` is called with a KafkaError for each refused partition: immediately, or once the coordinator has written
-        the added partitions to its log. The codes are those of Kafka's coordinator, except that INVALID_PRODUCER_EPOCH
-        replaces PRODUCER_FENCED.
+        `then` is called with a KafkaError for each refused partition, either immediately or once the coordinator has
+        written the added partitions to its log. The codes are those of Kafka's coordinator, except that
+        INVALID_PRODUCER_EPOCH replaces PRODUCER_FENCED.
         """
         wanted = frozenset(partitions)
         clock = self._clock
@@ -152,7 +153,7 @@ class Transactions:
             then(coordinator.verify_partitions(transactional_id, producer, partitions))
 
     def _leader(self, transactional_id: str) -> Coordinators | None:
-        """Return the coordinators of the responsible broker, or None while no broker is responsible."""
+        """Return the coordinators of the broker responsible for this id, or None if there is none at the moment."""
         topic = self._metadata.topics.get(TRANSACTION_STATE.name)
         if topic is None:
             return None
