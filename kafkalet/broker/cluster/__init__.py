@@ -4,7 +4,7 @@ metadata            the metadata image: topics, partitions, leaders and brokers,
 metadata_store      saves the image to disk
 changes             atomic changes of the image
 controller          operations on the whole cluster: topics, configuration, producer ids
-node                a broker's replicas, and what its parts share: metadata, config, directory, clock
+node                a broker's replicas, and what all parts of the broker share: metadata, config, directory, clock
 partition           a replica and its leadership
 leadership          leader election and the ISR
 replication         copies records from leaders to followers

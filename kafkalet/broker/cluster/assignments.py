@@ -14,8 +14,9 @@ def check_assignments(
 ) -> None:
     """Raise INVALID_REPLICA_ASSIGNMENT unless the assignments are valid.
 
-    Every partition needs the same number of replicas, on different and known brokers, at least one of which is not
-    `away`. `replication_factor` is the number of replicas of the existing partitions, or None for a new topic.
+    Every partition needs the same number of replicas, all on different brokers that are known. At least one of these
+    brokers must not be `away`. `replication_factor` is the number of replicas of the existing partitions, or None for a
+    new topic.
     """
     for index, replicas in enumerate(partitions, first_index):
         if not replicas:

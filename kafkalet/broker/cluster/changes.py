@@ -1,15 +1,15 @@
 """Atomic changes of the metadata.
 
-A handler that creates ten topics changes the metadata ten times, but they are written only once, at the end. Changes
-can be nested:
+A request handler that creates ten topics changes the metadata ten times, but the metadata is written only once, at the
+end. Changes can be nested:
 
     with changes.begin() as change:
         ...                                 change the state in memory
         change.undo(...)                    register a step that reverts it
         change.then(...)                    register a step to run once the change is on disk
 
-If a change raises, its undo steps run in reverse order. The outermost change writes the metadata. If that fails, all
-changes are reverted and StorageFailed is raised.
+If the block of a change raises an exception, its undo steps run in reverse order. The outermost change writes the
+metadata. If that fails, all changes are reverted and StorageFailed is raised.
 """
 
 from collections.abc import Callable, Iterator
@@ -52,7 +52,7 @@ class Change:
 
 
 class Changes:
-    """The changes of a cluster's metadata. `write` writes the metadata to disk or raises StorageFailed."""
+    """Changes of a cluster's metadata. `write` writes the metadata to disk or raises StorageFailed."""
 
     __slots__ = ("_open", "_write")
 
@@ -62,7 +62,7 @@ class Changes:
 
     @property
     def are_under_way(self) -> bool:
-        """Whether a change is in progress, which will write the metadata when it ends."""
+        """Whether a change is in progress. It will write the metadata when it ends."""
         return bool(self._open)
 
     @contextmanager

@@ -1,8 +1,8 @@
 """The controller: operations on the whole cluster.
 
-It creates and deletes topics, applies configurations, assigns producer ids and saves the metadata. Leaders and
-followers are managed by its `Leadership`. Its nodes are the running brokers; the part of a broker that serves clients
-(broker.py) is notified of changes as the `Observer` of its node.
+It creates and deletes topics, applies configurations, assigns producer ids and saves the metadata. Its `Leadership`
+manages leaders and followers. Its nodes are the running brokers. The part of a broker that serves clients (broker.py)
+is the `Observer` of its node and is notified of changes.
 
 Source: org.apache.kafka.controller.QuorumController, ReplicationControlManager.
 """
@@ -37,7 +37,8 @@ _LOG = logging.getLogger(__name__)
 class Controller:
     """The metadata of a cluster, its nodes, and the operations that change them.
 
-    `store` saves the metadata; with None they are not saved. `next_producer_id` is the first unused producer id.
+    `store` saves the metadata; if it is None, the metadata is not saved. `next_producer_id` is the first unused
+    producer id.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class Controller:
         next_producer_id: int = 0,
     ) -> None:
         self.config = config
-        """The cluster-wide configuration, on top of which each node has its own."""
+        """The cluster-wide configuration, which each node extends with its own properties."""
         self.release = release
         self.clock = clock
         self.metadata = metadata
@@ -58,7 +59,7 @@ class Controller:
         """The running brokers, by node id."""
         self.leadership = Leadership(metadata, self.nodes, clock)
         self.changes = Changes(self._write)
-        """The changes of the metadata, which are saved when a change is complete."""
+        """Changes of the metadata. It is saved when a change is complete."""
         self.producer_ids = ProducerIds(next_producer_id, self._reserve_producer_ids)
         self._metadata_store = store
         self._saved_producer_id = next_producer_id
@@ -127,7 +128,7 @@ class Controller:
         return self.config.auto_create_topics_enable
 
     def auto_create_topic(self, name: str) -> None:
-        """Create a topic that a client has requested.
+        """Create a topic because a client asked for its metadata.
 
         Internal topics are created as their coordinator would create them, others with the broker defaults
         (AutoTopicCreationManager.creatableTopic).
@@ -143,7 +144,8 @@ class Controller:
     def host(self, topic: TopicState, state: PartitionState, *, skip_broken: bool = False) -> None:
         """Open the replicas of a partition and start its leader.
 
-        With `skip_broken`, replicas whose logs cannot be opened go offline; otherwise StorageFailed is raised.
+        If a replica's log cannot be opened, the replica goes offline with `skip_broken`; otherwise StorageFailed is
+        raised.
         """
         for node_id in state.replicas:
             if (node := self.nodes.get(node_id)) is not None:
@@ -161,13 +163,13 @@ class Controller:
             _LOG.error("%s-%d is offline: %s", topic.name, state.index, error.reason)
 
     def follower_fetched(self, leader: Partition, node_id: int, fetch_offset: int, log_start_offset: int) -> None:
-        """Handle a fetch from `leader` by a follower outside of this process."""
+        """Handle a fetch from `leader` by a follower in another process."""
         self.leadership.follower_fetched(leader, node_id, fetch_offset, log_start_offset)
 
     def preferred_replica(self, leader: Partition, rack: str, fetch_offset: int) -> int | None:
         """Return the replica that a consumer in this rack should read from, or None for the leader (KIP-392).
 
-        The property replica.selector.class enables this.
+        Always returns None unless the property replica.selector.class is set.
         """
         if not self.config.replica_selector_class:
             return None
@@ -189,12 +191,12 @@ class Controller:
                     partition.log.reconfigure(config)
 
     def apply_broker_config(self) -> None:
-        """Apply the broker properties in the metadata to all brokers and logs, and save the metadata."""
+        """Apply the broker properties stored in the metadata to all brokers and logs, and save the metadata."""
         self.reconfigure_brokers()
         self.save()
 
     def reconfigure_brokers(self) -> None:
-        """Apply the broker properties in the metadata to all brokers and logs."""
+        """Apply the broker properties stored in the metadata to all brokers and logs."""
         self.config.reconfigure(self.metadata.broker_config.get(None, {}), {})
         for node in self.nodes.values():
             self.configure(node.node_id, node.config)
@@ -203,7 +205,7 @@ class Controller:
             self.reconfigure(topic)
 
     def configure(self, node_id: int, config: BrokerConfig) -> BrokerConfig:
-        """Update the configuration of a broker from the metadata."""
+        """Update a broker's configuration with the properties stored in the metadata, and return it."""
         changed = self.metadata.broker_config
         config.reconfigure(changed.get(None, {}), changed.get(node_id, {}))
         return config
@@ -211,9 +213,9 @@ class Controller:
     # Saving the metadata
 
     def save(self) -> None:
-        """Save the metadata, now or at the end of the change in progress.
+        """Save the metadata: at the end of the change in progress if there is one, otherwise now.
 
-        Raises StorageFailed; saving is then retried periodically.
+        Raises StorageFailed if saving fails. It is then retried periodically.
         """
         if not self.changes.are_under_way:
             self._write()
@@ -244,7 +246,7 @@ class Controller:
             raise
 
     def close(self) -> None:
-        """Clear the endpoints and nodes after all brokers have stopped. Nothing is saved from now on."""
+        """Clear the endpoints and nodes after all brokers have stopped. After this, nothing is saved."""
         self.nodes.clear()
         self.metadata.endpoints.clear()
         self.metadata.away.clear()

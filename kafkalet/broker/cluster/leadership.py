@@ -1,8 +1,8 @@
-"""Leaders, followers and in-sync replicas of partitions, as managed by Kafka's controller and replica fetchers.
+"""Leaders, followers and in-sync replicas of partitions; in Kafka, the controller and replica fetchers manage them.
 
 The leader of a partition is the first of its replicas that is alive and in sync. If the leader stops, the next in-sync
-replica becomes leader in a new epoch. If none is left, the partition has no leader until one of the last in-sync
-replicas returns (or any replica, if `unclean.leader.election.enable` permits the loss of records).
+replica becomes leader in a new epoch. If none is left, the partition has no leader until one of its last in-sync
+replicas comes back. (If `unclean.leader.election.enable` permits the loss of records, any replica can become leader.)
 
 Followers replicate immediately (replication.py), unless a test holds them back. A follower that lags for longer than
 `replica.lag.time.max.ms` is removed from the in-sync replicas, and added again once it has caught up.
@@ -102,13 +102,13 @@ class Leadership:
                 self._wake(topic.name, state.index)
 
     def take_leave(self) -> None:
-        """Remove all leaders in a new epoch, because all brokers stop together or have crashed."""
+        """Leave all partitions without a leader, in a new epoch, because all brokers stop together or have crashed."""
         for _, state in self.metadata.all_partitions():
             if state.leader != NO_LEADER:
                 state.change_leader(NO_LEADER)
 
     def node_came(self, node_id: int) -> None:
-        """Let a restarted broker follow its partitions, and lead those that have no leader."""
+        """Let a restarted broker follow its partitions, and let it lead those without a leader if it is eligible."""
         for topic, state in list(self.metadata.all_partitions()):
             if node_id not in state.replicas:
                 continue
@@ -125,8 +125,8 @@ class Leadership:
     def move(self, topic: TopicState, state: PartitionState, replicas: list[int]) -> None:
         """Reassign a partition to other brokers, the first of which is the preferred leader (KIP-455).
 
-        New replicas start to follow immediately unless they are held back. Once all are in sync, the old replicas are
-        dropped; until then the partition `is_moving`.
+        New replicas start to follow immediately unless they are held back. Once all of them are in sync, the old
+        replicas are dropped. Until then, `is_moving` is True for the partition.
         """
         state.begin_move(replicas)
         for node_id in state.adding:
@@ -155,7 +155,7 @@ class Leadership:
         self._settle(topic, state, isr, dropped=state.adding)
 
     def _finish_move(self, topic: TopicState, state: PartitionState) -> None:
-        """Drop the old replicas once all others are in sync (PartitionReassignmentReplicas)."""
+        """Drop the old replicas if all others are in sync (PartitionReassignmentReplicas)."""
         staying = set(state.replicas) - set(state.removing)
         if staying <= set(state.isr):
             self._settle(topic, state, [node for node in state.isr if node in staying], dropped=state.removing)
@@ -173,7 +173,7 @@ class Leadership:
     # Followers
 
     def changed(self, partition: Partition) -> None:
-        """Handle a change of a leader's log: let the followers replicate, and check the waiting requests again."""
+        """Handle a change of a leader's log: let the followers replicate it, and check the waiting requests again."""
         if len(partition.state.replicas) > 1 and partition.is_leader:
             self.replicate(partition)
         self._wake(partition.topic, partition.index)
@@ -187,7 +187,7 @@ class Leadership:
         for follower in list(followers):
             try:
                 catch_up(leader, follower)
-            except StorageFailed:  # after a while it leaves the in-sync replicas, as if it had stopped fetching
+            except StorageFailed:  # the follower will leave the in-sync replicas, as if it had stopped fetching
                 followers.remove(follower)
                 continue
             leader.follower_has(follower.node_id, follower.log.log_end_offset, follower.log.log_start_offset, now_ms)
@@ -199,7 +199,7 @@ class Leadership:
             self._finish_move(self.metadata.topics[leader.topic], leader.state)
 
     def follower_fetched(self, leader: Partition, node_id: int, fetch_offset: int, log_start_offset: int) -> None:
-        """Handle a fetch by a follower outside of this process, which has all records below `fetch_offset`."""
+        """Handle a fetch by a follower in another process. The follower has all records below `fetch_offset`."""
         moved = leader.follower_has(node_id, fetch_offset, log_start_offset, self.clock.now_ms())
         if moved or self._maybe_in_sync(leader, node_id):
             self._wake(leader.topic, leader.index)
@@ -215,10 +215,7 @@ class Leadership:
                     leader.followers[node_id].caught_up_ms = self.clock.now_ms()
 
     def release(self, node_id: int, topic: str | None, index: int | None) -> bool:
-        """Remove a `hold` with the same arguments and let the follower catch up.
-
-        Returns False if there is no such hold.
-        """
+        """Undo a `hold` with the same arguments and let the follower catch up. Returns False if there was none."""
         if (node_id, topic, index) not in self._held:
             return False
         self._held.discard((node_id, topic, index))
@@ -250,9 +247,10 @@ class Leadership:
                 self._wake(topic.name, state.index)
 
     def preferred_replica(self, leader: Partition, rack: str, fetch_offset: int) -> int | None:
-        """Return the in-sync follower in a consumer's rack that has the offset, or None for the leader.
+        """Return an in-sync follower that is in the consumer's rack and has the offset, or None for the leader.
 
-        If there are several, the one with the highest log end offset is returned (RackAwareReplicaSelector, KIP-392).
+        If there are several such followers, the one with the highest log end offset is returned
+        (RackAwareReplicaSelector, KIP-392).
         """
         racks = {node: endpoint.rack for node, endpoint in self.metadata.endpoints.items()}
         if not rack or racks.get(leader.node_id) == rack:
@@ -267,7 +265,7 @@ class Leadership:
     def _maybe_in_sync(self, leader: Partition, node_id: int) -> bool:
         """Add a follower to the in-sync replicas if it has caught up (Partition.isFollowerInSync).
 
-        It has to reach the high watermark and the start of the current epoch.
+        To be caught up, its log must reach the high watermark and the start of the current leader epoch.
         """
         state = leader.state
         if node_id in state.isr:
@@ -295,7 +293,7 @@ class Leadership:
         return None if node is None else node.partitions.get((topic, index))
 
     def _wake(self, topic: str, index: int) -> None:
-        """Check the requests that wait for this partition again, on all brokers."""
+        """On all brokers, recheck the requests that wait for this partition."""
         for node in self.nodes.values():
             node.purgatory.touch((topic, index))
 

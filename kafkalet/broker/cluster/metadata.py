@@ -4,8 +4,8 @@ Apache Kafka stores the metadata in the log of its KRaft controller, and every b
 cluster run in one process and share one image, so all of them see a change at the same time. The image only holds data;
 it makes no decisions and does not access logs (the controller does).
 
-The `leader_epoch` of a partition is incremented when its leader changes, the `partition_epoch` with every change of the
-partition.
+The `leader_epoch` of a partition is incremented when its leader changes; its `partition_epoch` is incremented with
+every change of the partition.
 """
 
 import os
@@ -19,16 +19,18 @@ NO_LEADER = -1
 MAX_TOPIC_NAME = 249
 ZERO_ID = bytes(16)
 MOST_DELETED_TOPICS = 10_000
-"""The number of deleted topics that are remembered, so that groups can detect the deletion."""
+"""The number of deleted topics that are remembered. Groups need these to detect that a topic was deleted."""
 MOST_ZOOKEEPER_OFFSETS = 50_000
-"""The number of offsets from OffsetCommit v0 that are kept; the oldest ones are dropped."""
+"""The maximum number of OffsetCommit v0 offsets that are kept; the oldest are dropped."""
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 _LEGAL_TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]+\Z")
 
 
 def check_topic_name(name: str) -> None:
-    """Raise INVALID_TOPIC_EXCEPTION unless the name is valid: 1 to 249 of a-z A-Z 0-9 . _ -, but not . or ..
+    """Raise INVALID_TOPIC_EXCEPTION unless the name is valid.
+
+    A valid name consists of 1 to 249 of the characters a-z A-Z 0-9 . _ - and is neither "." nor "..".
 
     Source: org.apache.kafka.common.internals.Topic.validate.
     """
@@ -65,7 +67,10 @@ def new_topic_id() -> bytes:
 
 
 QuotaEntity = frozenset[tuple[str, str | None]]
-"""The entity of a quota: pairs of type ("user", "client-id", "ip") and name, which is None for the default entity."""
+"""The entity that a quota applies to.
+
+It consists of pairs of type ("user", "client-id", "ip") and name. The name is None for the default entity.
+"""
 
 
 class Endpoint(NamedTuple):
@@ -78,7 +83,7 @@ class Endpoint(NamedTuple):
 
 
 class PartitionState:
-    """The replicas and the leader of a partition; the leader is -1 if there is none.
+    """The replicas and the leader of a partition. The leader is -1 if the partition has none.
 
     During a reassignment, `replicas` contains the new replicas followed by the old ones. `adding` and `removing` list
     those that are being added and removed.
@@ -91,7 +96,7 @@ class PartitionState:
     def __init__(self, index: int, replicas: list[int], away: Container[int] = ()) -> None:
         """Create a new partition.
 
-        Replicas that are `away` are not in sync and do not lead, unless there are no others.
+        Replicas on brokers that are `away` are not in sync and cannot lead, unless there are no others.
         """
         self.index = index
         self.replicas = replicas
@@ -116,7 +121,7 @@ class PartitionState:
         adding: list[int],
         removing: list[int],
     ) -> None:
-        """Restore the state from an earlier run of the cluster."""
+        """Restore the state that was saved in an earlier run of the cluster."""
         self.leader, self.isr = leader, isr
         self.leader_epoch, self.partition_epoch = leader_epoch, partition_epoch
         self.adding, self.removing = adding, removing
@@ -135,7 +140,7 @@ class PartitionState:
         self.partition_epoch += 1
 
     def begin_move(self, replicas: list[int]) -> None:
-        """Start a reassignment to `replicas`. Current replicas that are not among them are removed when it ends."""
+        """Start a reassignment to `replicas`. Current replicas that are not in this list are removed when it ends."""
         old = self.replicas
         self.removing = sorted(set(old) - set(replicas))
         self.adding = sorted(set(replicas) - set(old))
@@ -156,7 +161,7 @@ class PartitionState:
         self.partition_epoch += 1
 
     def note_leader_epoch(self, epoch: int) -> None:
-        """Continue from an epoch found in a log, if it is later. This does not count as a change of the partition."""
+        """Adopt a leader epoch found in a log if it is later. This does not count as a change of the partition."""
         self.leader_epoch = max(self.leader_epoch, epoch)
 
 
@@ -184,27 +189,27 @@ class MetadataImage:
     def __init__(self, cluster_id: str) -> None:
         self.cluster_id = cluster_id
         self.endpoints: dict[int, Endpoint] = {}
-        self.away: set[int] = set()  # brokers that are stopped and may be restarted
+        self.away: set[int] = set()  # stopped brokers that may be restarted
         self.topics: dict[str, TopicState] = {}
         self.broker_config: dict[int | None, dict[str, str]] = {}  # by node id; None: the cluster-wide default
         self.group_config: dict[str, dict[str, str]] = {}  # by group
-        self.client_metrics: dict[str, dict[str, str]] = {}  # metrics subscriptions of clients, by name
+        self.client_metrics: dict[str, dict[str, str]] = {}  # client metrics subscriptions, by name
         self.client_quotas: dict[QuotaEntity, dict[str, float]] = {}
-        self.feature_levels: dict[str, int] = {}  # only features whose level was changed
+        self.feature_levels: dict[str, int] = {}  # only features whose level has been changed
         self.feature_changes = 0
         self.version = 1
-        """Incremented by every change of topics or their partitions."""
+        """Incremented whenever a topic or one of its partitions changes."""
         self.version_of_new_topics = 1
-        """The version in which the last topic was created."""
+        """The version in which the most recent topic was created."""
         self._deleted_in: dict[str, int] = {}  # the version in which each topic was deleted, oldest first
-        # the version in which the last topic was deleted that is no longer in `_deleted_in`
+        # the deletion version of the topic that was dropped most recently from `_deleted_in`
         self._forgotten_version = 0
         self._zookeeper_offsets: dict[tuple[str, str, int], int] = {}
         self._by_id: dict[bytes, TopicState] = {}
 
     @property
     def controller_id(self) -> int:
-        """The broker that clients send admin requests to: the one with the lowest id, -1 if none is running."""
+        """The running broker with the lowest id, to which clients send admin requests; -1 if none is running."""
         return min(self.endpoints, default=-1)
 
     def endpoints_of(self, nodes: Iterable[int]) -> list[Endpoint]:
@@ -256,21 +261,21 @@ class MetadataImage:
         return topic
 
     def topic_changed(self, name: str) -> None:
-        """Note that a topic or one of its partitions has changed."""
+        """Record that a topic or one of its partitions has changed."""
         self.version += 1
         self.topics[name].changed_in = self.version
 
     def may_have_changed(self, name: str, since: int) -> bool:
         """Whether a topic was created, changed or deleted after version `since`.
 
-        Can also be True for a topic that does not exist, if its deletion may have been dropped from memory.
+        If the topic does not exist and its deletion may have been forgotten, the result can also be True.
         """
         topic = self.topics.get(name)
         changed_in = self._deleted_in.get(name, self._forgotten_version) if topic is None else topic.changed_in
         return changed_in > since
 
     def keep_zookeeper_offset(self, group_id: str, topic: str, partition: int, offset: int) -> None:
-        """Store an offset of OffsetCommit v0. ZooKeeper keeps all of them; here only the latest are kept."""
+        """Store an offset committed by OffsetCommit v0. Unlike ZooKeeper, this keeps only the most recent ones."""
         kept = self._zookeeper_offsets
         kept.pop((group_id, topic, partition), None)
         kept[group_id, topic, partition] = offset
@@ -278,11 +283,11 @@ class MetadataImage:
             del kept[next(iter(kept))]
 
     def zookeeper_offset(self, group_id: str, topic: str, partition: int) -> int | None:
-        """Return the offset stored by OffsetCommit v0, if any."""
+        """Return the offset committed by OffsetCommit v0, or None."""
         return self._zookeeper_offsets.get((group_id, topic, partition))
 
     def collides_with(self, name: str) -> str | None:
-        """Return an existing topic whose metrics would have the same name, where '.' and '_' are the same."""
+        """Return an existing topic whose metrics would have the same name, because '.' and '_' are equivalent there."""
         flat = name.replace(".", "_")
         return next((other for other in self.topics if other.replace(".", "_") == flat and other != name), None)
 
@@ -295,7 +300,7 @@ class MetadataImage:
 def spread(
     partitions: int, replication_factor: int, nodes: Iterable[int], first_index: int = 0, away: Collection[int] = ()
 ) -> list[list[int]]:
-    """Return the replicas of new partitions, distributed over `nodes` in turn. The first replica leads.
+    """Return the replicas of new partitions, distributed round-robin over `nodes`. The first replica is the leader.
 
     Nodes that are `away` are used only if there are not enough others. Raises INVALID_REPLICATION_FACTOR if there are
     fewer nodes than replicas, or if all nodes are away.

@@ -5,8 +5,9 @@
     DIR/kafkalet.json           topics, ids, configurations, leaders, quotas, features, the next producer id
 
 Logs have Kafka's format. Apache Kafka stores its metadata in a log of the controller. Here it is a small file, which
-every change replaces atomically by a rename. If a directory has no such file, because Apache Kafka wrote it, the topics
-and partitions are inferred from the names of the folders, and the topic ids are read from their partition.metadata.
+every change replaces atomically by a rename. A directory written by Apache Kafka has no such file. In that case, the
+topics and partitions are inferred from the names of the log folders, and the topic ids are read from their
+partition.metadata files.
 
 A cluster without a data directory uses a temporary one, which is deleted when the cluster stops.
 """
@@ -25,9 +26,9 @@ from .metadata import NO_LEADER, MetadataImage, PartitionState, TopicState, chec
 _LOG = logging.getLogger(__name__)
 
 MOST_MISSING_PARTITIONS = 10_000
-"""Folders whose number leaves a larger gap are ignored.
+"""The largest gap allowed in the partition numbers of a topic's folders.
 
-Kafka's controller writes at most this many records in one batch.
+Folders beyond a larger gap are ignored. Kafka's controller writes at most this many records in one batch.
 """
 MAX_INT32 = (1 << 31) - 1
 MAX_INT64 = (1 << 63) - 1
@@ -37,7 +38,7 @@ FORMAT = 1
 
 
 class MetadataDamaged(Exception):
-    """The metadata file of a data directory cannot be read. The message contains the path and the reason."""
+    """Raised if the metadata file of a data directory cannot be read. The message contains the path and the reason."""
 
 
 class MetadataStore:
@@ -130,9 +131,10 @@ class Folder(NamedTuple):
 def take_in_folders(image: MetadataImage, folders: Iterable[Folder]) -> None:
     """Add the logs that were found on disk to the metadata. `folders` are sorted by partition.
 
-    A topic has the partitions in the metadata and those with a folder. Partitions in between without a folder were on
-    other brokers: they are added without replicas and without a leader. A folder with a much higher number than the
-    others is ignored, because it is probably not a partition but a name such as backup-20240101.
+    Afterwards a topic has its partitions from the metadata and those that have a folder. Missing partitions with lower
+    numbers must have been on other brokers; they are added without replicas and without a leader. A folder with a much
+    higher number than the others is ignored, because it probably belongs not to a partition but to something like
+    backup-20240101.
     """
     saved = set(image.topics)
     for folder in folders:
@@ -152,7 +154,7 @@ def take_in_folders(image: MetadataImage, folders: Iterable[Folder]) -> None:
 
 
 def _reason_against(image: MetadataImage, folder: Folder, *, known: bool) -> str:
-    """Return why a folder cannot be a partition of a topic in the metadata, or "" if it can."""
+    """Return the reason why a folder cannot be added to the metadata as a partition, or "" if it can."""
     topic = image.topics.get(folder.topic)
     partitions = 0 if topic is None else len(topic.partitions)
     if folder.partition - partitions > MOST_MISSING_PARTITIONS:
@@ -166,7 +168,10 @@ def _reason_against(image: MetadataImage, folder: Folder, *, known: bool) -> str
 
 
 def _temporary() -> str:
-    """Create a directory in the system's temporary directory, like tempfile, but without the cost of importing it."""
+    """Create a directory in the system's temporary directory.
+
+    This does what tempfile does, without the cost of importing that module.
+    """
     places = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")] + ["/tmp", os.getcwd()]  # noqa: S108
     base = next(place for place in places if place and os.path.isdir(place))
     path = os.path.join(base, f"kafkalet-{os.getpid()}-{os.urandom(6).hex()}")
@@ -195,7 +200,7 @@ def _topic_to_json(topic: TopicState) -> dict[str, Any]:
 
 
 def _administration_from_json(saved: dict[str, Any], image: MetadataImage) -> None:
-    """Load the properties that files of earlier versions of kafkalet may lack."""
+    """Load the properties that are missing from files written by earlier versions of kafkalet."""
     image.group_config = {name: _texts(config) for name, config in saved.get("group_config", {}).items()}
     image.client_metrics = {name: _texts(config) for name, config in saved.get("client_metrics", {}).items()}
     for entity, values in saved.get("client_quotas", []):
@@ -248,5 +253,5 @@ def _texts(value: Any) -> dict[str, str]:
 
 
 def _shown(value: Any) -> str:
-    """Return the text of a value for an error message of one line."""
+    """Return the text of a value for a one-line error message."""
     return repr(value)[:100]

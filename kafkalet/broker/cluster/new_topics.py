@@ -1,8 +1,8 @@
 """Validation and replica placement of topics that are about to be created.
 
-The checks are in the order of Kafka's controller (ReplicationControlManager.createTopics): the name, the configuration,
-then replicas and partitions. Topics passed in from Python can also have arguments of the wrong type, which
-`checked_topic` detects.
+The checks are performed in the same order as in Kafka's controller (ReplicationControlManager.createTopics): the name,
+the configuration, then replicas and partitions. Topics passed in from Python can also have arguments of the wrong type,
+which `checked_topic` detects.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,7 +31,7 @@ class NewTopic(NamedTuple):
 
     @property
     def properties(self) -> dict[str, str]:
-        """The config with its values converted to the strings that Kafka parses."""
+        """The config, with its values converted to strings that Kafka can parse."""
         return arguments.properties(f"the config of topic {self.name}", self.config)
 
 
@@ -46,9 +46,9 @@ def checked_topic(topic: NewTopic) -> NewTopic:
 
 
 def checked_topics(given: Iterable[str | NewTopic]) -> list[NewTopic]:
-    """Return the topics that a cluster creates at start.
+    """Return the topics that a cluster creates when it starts.
 
-    Raises TypeError or ValueError if one is invalid or listed twice.
+    Raises TypeError or ValueError if a topic is invalid or listed twice.
     """
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         raise TypeError(
@@ -69,7 +69,7 @@ def checked_topics(given: Iterable[str | NewTopic]) -> list[NewTopic]:
 def place_topic(
     wanted: NewTopic, assignments: list[list[int]] | None, metadata: MetadataImage, config: BrokerConfig
 ) -> list[list[int]]:
-    """Return the replicas of each partition of a new topic, the leader first.
+    """Return the replicas of each partition of a new topic, with the leader first.
 
     If the replicas are assigned manually by `assignments`, the counts of `wanted` are ignored. Raises KafkaError with
     the codes of CreateTopics.

@@ -1,7 +1,7 @@
 """The replicas of a broker, and what all parts of the broker share: Kafka's ReplicaManager.
 
-A node knows only its replicas, and no clients. The controller makes all decisions that involve several brokers, such as
-topics, leaders and followers. Clients are served by `Broker` (broker.py).
+A node knows nothing about clients, which are served by `Broker` (broker.py). The controller makes all decisions that
+involve several brokers, such as those about topics, leaders and followers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Observer(Protocol):
-    """The broker that uses a node and is notified when its metadata change."""
+    """The broker that uses a node and is notified of changes."""
 
     def state_partition_changed(self, topic: str, index: int) -> None:
         """A partition of an internal topic has a new leader or leader epoch, or was deleted."""
@@ -73,7 +73,7 @@ class Node:
         self.purgatory = Purgatory(clock, loop.call_soon, turns.now_s)
         self.partitions: dict[tuple[str, int], Partition] = {}
         self.offline: dict[tuple[str, int], str] = {}
-        """The replicas whose logs cannot be opened, with the reason."""
+        """The replicas whose logs cannot be opened, with the reasons."""
         self.observer: Observer
         """Set by the broker that uses this node."""
 
@@ -84,7 +84,7 @@ class Node:
         self.offline.clear()
 
     def feature_level(self, name: str) -> int:
-        """Return the level of a feature of the cluster, such as "transaction.version"; 0 if it is disabled."""
+        """Return the level of a cluster feature such as "transaction.version", or 0 if the feature is disabled."""
         from kafkalet.broker.config.features import Features
 
         return Features(self.release, self.metadata).level(name)
@@ -111,7 +111,7 @@ class Node:
         from .partition import Partition
 
         log = self.directory.get_or_create(topic.name, state.index, topic.topic_id, config)
-        if (latest := log.latest_epoch) is not None:  # later than in the metadata if another broker wrote the log
+        if (latest := log.latest_epoch) is not None:  # can exceed the metadata if another broker wrote the log
             state.note_leader_epoch(latest)
         partition = Partition(self.node_id, topic, state, log, self.release, changed, self.metadata.endpoints)
         self.partitions[topic.name, state.index] = partition
@@ -120,7 +120,7 @@ class Node:
     def drop(self, topic: str, index: int) -> None:
         """Delete a replica and its log, and complete the requests that wait for it.
 
-        If the log cannot be deleted, its files stay on disk, but it is no longer served.
+        If the log cannot be deleted, its files stay on disk, but the replica is no longer served.
         """
         held = self.partitions.pop((topic, index), None) is not None
         if self.offline.pop((topic, index), None) is not None or held:

@@ -1,12 +1,13 @@
-"""A replica of a partition, with the leadership over its log.
+"""A replica of a partition, which controls access to its log depending on who leads the partition.
 
 The log handles offsets; this class decides which requests may access it. It fences by leader epoch, lets only the
 leader append records and serve clients, and advances the high watermark:
 
     high watermark = the smallest log end offset of the in-sync replicas (it never decreases)
 
-The high watermark of a new leader can be below the start offset of its epoch. Until it catches up, clients that request
-the latest offset get OFFSET_NOT_AVAILABLE (KIP-207), because the previous leader may have returned a higher one.
+The high watermark of a new leader can be below the start offset of its epoch. Until it reaches this offset, clients
+that request the latest offset get OFFSET_NOT_AVAILABLE (KIP-207), because the previous leader may already have returned
+a higher offset.
 
 Source: kafka.cluster.Partition.
 """
@@ -38,14 +39,14 @@ from .metadata import PartitionState, TopicState
 
 
 class EpochEnd(NamedTuple):
-    """The largest known leader epoch that is not above the requested one, and its end offset; -1 if unknown."""
+    """The largest known leader epoch not above the requested epoch, and its end offset. Both are -1 if unknown."""
 
     leader_epoch: int
     end_offset: int
 
 
 class Read(NamedTuple):
-    """The result of a fetch from a partition, with the offsets of the log before the read."""
+    """The result of a fetch from a partition, with the log's offsets as they were before the read."""
 
     result: ReadResult | None
     """None if the reader's log has diverged, in which case nothing was read."""
@@ -65,7 +66,7 @@ class Follower:
         self.log_end_offset = UNKNOWN_OFFSET
         self.log_start_offset = UNKNOWN_OFFSET
         self.caught_up_ms = now_ms
-        """The last time at which it had all records of the leader."""
+        """The last time at which the follower had all records of the leader."""
 
 
 class Partition:
@@ -90,7 +91,7 @@ class Partition:
         self.changed = changed
         """Called after each change that followers have to replicate or that can complete a waiting request."""
         self.alive = alive
-        """The running brokers, kept up to date by the metadata."""
+        """The running brokers. This is a live view of the metadata."""
         self.followers: dict[int, Follower] = {}
         self.epoch_start_offset: int | None = None
         """The log end offset when this broker became leader; None for a follower."""
@@ -146,8 +147,8 @@ class Partition:
     def log_for(self, current_leader_epoch: int | None, only_leader: bool = True) -> Log:
         """Return the log after checking the epoch and, unless `only_leader` is False, that this broker is the leader.
 
-        The epoch is checked first, because it is more specific than NOT_LEADER_OR_FOLLOWER (Partition.getLocalLog).
-        Raises KAFKA_STORAGE_ERROR if the log is offline (HostedPartition.Offline).
+        The epoch is checked first, because its errors are more specific than NOT_LEADER_OR_FOLLOWER
+        (Partition.getLocalLog). Raises KAFKA_STORAGE_ERROR if the log is offline (HostedPartition.Offline).
         """
         failures = self.log.failures
         if failures.offline is not None:
@@ -182,7 +183,7 @@ class Partition:
     def append_built(self, records: bytes, transaction_version: int = 0) -> int:
         """Append a batch that a local coordinator has built in its final form.
 
-        Returns the offset of its last record. The caller has checked that enough replicas are in sync.
+        Returns the offset of its last record. The caller must have checked that enough replicas are in sync.
         """
         log = self.log_for(None)
         last_offset = log.append_built(records, transaction_version)
@@ -207,7 +208,7 @@ class Partition:
             raise KafkaError(Code.NOT_ENOUGH_REPLICAS, f"{self!r} has too few in-sync replicas")
 
     def advance_high_watermark(self) -> bool:
-        """Advance the high watermark to what all in-sync replicas have (maybeIncrementLeaderHW).
+        """Advance the high watermark to the end of what all in-sync replicas have (maybeIncrementLeaderHW).
 
         Returns whether it has changed.
         """
@@ -233,7 +234,7 @@ class Partition:
     def low_watermark(self) -> int:
         """The smallest log start offset of all live replicas, as returned by DeleteRecords.
 
-        It is -1 until each of them has reported its log start offset.
+        The result is -1 until all of them have reported their log start offsets.
         """
         return min(
             [self.log.log_start_offset]
@@ -241,9 +242,10 @@ class Partition:
         )
 
     def delete_records(self, before_offset: int) -> int:
-        """Advance the log start offset to `before_offset` (-1: to the high watermark) and return the new offset.
+        """Advance the log start offset to `before_offset` and return the new offset.
 
-        Raises POLICY_VIOLATION if the topic is only compacted, and OFFSET_OUT_OF_RANGE if the offset is below -1 or
+        If `before_offset` is -1, the log start offset advances to the high watermark. Raises POLICY_VIOLATION if the
+        topic's cleanup policy does not include deletion, and OFFSET_OUT_OF_RANGE if `before_offset` is below -1 or
         above the high watermark.
         """
         log = self.log_for(None)
@@ -264,10 +266,10 @@ class Partition:
     def start_verification(
         self, producer_id: int, producer_epoch: int, sequence: int, *, raises_epoch: bool
     ) -> Guard | None:
-        """Start the verification of a transaction that is not open in the log, or return None if it already is.
+        """Start verifying a transaction that is not open in the log yet. Returns None if it is already open.
 
-        `sequence` is the base sequence of the transaction's first batch. Since 4.1, INVALID_PRODUCER_EPOCH is raised
-        without asking the coordinator if the log has seen a later epoch of the producer
+        `sequence` is the base sequence of the transaction's first batch. Since 4.1, if the log has seen a later epoch
+        of the producer, INVALID_PRODUCER_EPOCH is raised without asking the coordinator
         (Partition.maybeStartTransactionVerification).
         """
         log = self.log_for(None)
@@ -282,8 +284,8 @@ class Partition:
     def produce(self, records: bytearray | memoryview | bytes, guard: Guard | None = None) -> AppendResult:
         """Append the records of a producer.
 
-        `guard` is the result of `start_verification`, if the coordinator was asked. INVALID_TXN_STATE is raised if a
-        marker has been written since, which makes the verification invalid.
+        `guard` is the result of `start_verification`, if the coordinator was asked. A marker written since then makes
+        the verification invalid; in that case INVALID_TXN_STATE is raised.
         """
         if guard is not None:
             self.check_verified(next(batches(records)).producer_id, guard)
@@ -292,7 +294,7 @@ class Partition:
     def validation(
         self, records: bytearray | memoryview | bytes, guard: Guard | None = None
     ) -> Callable[[], ValidatedBatches]:
-        """Return the slow part of `produce` as a function for another thread.
+        """Return a function that does the slow part of `produce` and can run in another thread.
 
         Its result is passed to `produce_validated`.
         """
@@ -327,10 +329,10 @@ class Partition:
         last_fetched_epoch: int | None,
         only_leader: bool = True,
     ) -> Read:
-        """Read for a Fetch request (Partition.fetchRecords).
+        """Read records for a Fetch request (Partition.fetchRecords).
 
-        `last_fetched_epoch` is the epoch of the reader's last record. If that epoch ended here before `fetch_offset`,
-        the reader's log has diverged, and the result says where (KIP-595).
+        `last_fetched_epoch` is the epoch of the reader's last record. If that epoch ended before `fetch_offset` in this
+        log, the reader's log has diverged. The result then contains the point of divergence (KIP-595).
         """
         log = self.log_for(current_leader_epoch, only_leader)
         before = (log.high_watermark, log.last_stable_offset, log.log_start_offset, log.log_end_offset)
@@ -341,10 +343,10 @@ class Partition:
         return Read(log.read(fetch_offset, max_bytes, isolation, at_least_one), *before)
 
     def has_diverged(self, fetch_offset: int, last_fetched_epoch: int) -> bool:
-        """Whether the log of a reader has diverged, which requires an immediate response.
+        """Whether the reader's log has diverged from this one, which requires an immediate response.
 
-        `fetch_offset` and `last_fetched_epoch` are the end of its log and the epoch of its last record. Raises
-        OFFSET_OUT_OF_RANGE if the epoch is unknown, which also requires one.
+        `fetch_offset` is the end of the reader's log, and `last_fetched_epoch` is the epoch of its last record. Raises
+        OFFSET_OUT_OF_RANGE if the epoch is unknown; this also requires an immediate response.
         """
         return self._divergence(fetch_offset, last_fetched_epoch) is not None
 
@@ -369,9 +371,9 @@ class Partition:
     def end_metadata(
         self, isolation: Isolation, current_leader_epoch: int | None, only_leader: bool
     ) -> LogOffsetMetadata:
-        """Return the end of what a reader with this isolation may read (Partition.fetchOffsetSnapshot).
+        """Return the offset at which a reader with this isolation has to stop (Partition.fetchOffsetSnapshot).
 
-        The result includes the position of that offset in the log.
+        The result also contains the position of this offset in the log.
         """
         log = self.log_for(current_leader_epoch, only_leader)
         if isolation is Isolation.HIGH_WATERMARK:
@@ -390,9 +392,9 @@ class Partition:
     ) -> TimestampOffset | None:
         """Return the offset for a timestamp or for one of the special timestamps, or None if none is found.
 
-        `isolation` is None for all but consumers, which means that the whole log is visible. An offset at or beyond the
-        end of what the reader may see counts as not found. May raise LongSearch if `known` is given (see lookup.py).
-        Source: Partition.fetchOffsetForTimestamp.
+        `isolation` is None unless the reader is a consumer; in that case the whole log is visible. An offset that the
+        reader may not see counts as not found. May raise LongSearch if `known` is given (see lookup.py). Source:
+        Partition.fetchOffsetForTimestamp.
         """
         log = self.log_for(current_leader_epoch, only_leader)
         by_time = timestamp < EARLIEST and self.release.searches_unknown_timestamps
@@ -427,8 +429,8 @@ class Partition:
     ) -> list[int]:
         """Return the offsets of ListOffsets v0, which are the base offsets of segments.
 
-        For consumers they are capped at the high watermark. Raises UNKNOWN_SERVER_ERROR if `max_num_offsets` is
-        negative.
+        For consumers, offsets above the high watermark are replaced by the high watermark. Raises UNKNOWN_SERVER_ERROR
+        if `max_num_offsets` is negative.
         """
         log = self.log_for(None, only_leader)
         if max_num_offsets < 0:

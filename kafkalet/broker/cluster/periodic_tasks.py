@@ -3,7 +3,7 @@
     retention, producer expiration  every log.retention.check.interval.ms, first after log.initial.task.delay.ms
     flush                           every log.flush.scheduler.interval.ms, if set: logs whose flush.ms has passed
     checkpoints                     every replica.high.watermark.checkpoint.interval.ms, unless the data is temporary
-    ISR shrinking                   every half of replica.lag.time.max.ms, if there are followers
+    ISR shrinking                   at intervals of half of replica.lag.time.max.ms, if there are followers
 
 Source: kafka.log.LogManager.startup, kafka.server.ReplicaManager.startup.
 """
@@ -62,14 +62,14 @@ class PeriodicTasks:
                         self._leadership.changed(partition)
 
     def _flush(self) -> None:
-        """Flush logs whose flush.ms has passed since the last flush."""
+        """Flush the logs whose last flush was at least flush.ms ago."""
         for node in self._nodes.values():
             for partition in node.partitions.values():
                 with suppress(StorageFailed):  # already logged
                     partition.log.flush_if_due()
 
     def _checkpoint(self) -> None:
-        """Write checkpoints of the logs' offsets for the next start."""
+        """Write checkpoints of the logs' offsets, which are read at the next start."""
         for node in self._nodes.values():
             try:
                 node.directory.checkpoint()

@@ -1,7 +1,7 @@
-"""Assignment of producer ids, each of which is used only once in a cluster.
+"""Assignment of producer ids. Each id is used only once in a cluster.
 
 Ids are reserved in blocks, as the KRaft controller does for its brokers (ProducerIdsBlock). The end of a block is saved
-before its first id is assigned, so a crash can skip ids but never reuse one.
+before its first id is assigned, so ids can be skipped after a crash but are never reused.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ class ProducerIds:
         self._reserve = reserve
 
     def take(self) -> int:
-        """Return an unused producer id. If `reserve` raises, no id is used."""
+        """Return an unused producer id. If `reserve` raises, no id is used up."""
         if self._next == self._block_end:
             end = self._block_end + BLOCK
             self._reserve(end)

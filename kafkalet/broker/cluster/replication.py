@@ -3,11 +3,12 @@
 In Apache Kafka a follower fetches from its leader. After a change of leader, it asks for the end of its last epoch,
 truncates records that the new leader never had, and continues from there. Here, leaders and followers run in one
 process, so a follower replicates as soon as the leader's log changes, and acks=-1 never has to wait. A test can hold
-followers back; then, as in Kafka, the leader's high watermark stays at what the in-sync replicas have.
+followers back. In that case, as in Kafka, the leader's high watermark does not advance beyond the records that all
+in-sync replicas have.
 
-The steps are those of Kafka (ReplicaFetcherThread): truncate to the end of the last common epoch (KIP-101, KIP-279),
-start again if the leader's log starts later, append batches with the leader's offsets and epochs, and adopt the
-leader's high watermark and log start offset.
+The steps are the same as in Kafka (ReplicaFetcherThread): truncate to the end of the last common epoch (KIP-101,
+KIP-279), start again if the leader's log starts later, append batches with the leader's offsets and epochs, and adopt
+the leader's high watermark and log start offset.
 """
 
 from kafkalet.storage.values import Isolation
@@ -43,7 +44,7 @@ def _truncate_divergent_records(leader: Partition, follower: Partition) -> None:
         end = leader.end_of_epoch(epoch)
         if end.leader_epoch == epoch:
             cut = end.end_offset
-        else:  # the leader never had this epoch: continue with the previous one
+        else:  # the leader never had this epoch: continue with the previous epoch
             own = follower.end_of_epoch(end.leader_epoch)
             cut = leader.log.log_start_offset if own.end_offset < 0 else min(end.end_offset, own.end_offset)
         if cut >= log.log_end_offset:

@@ -1,8 +1,8 @@
-"""A partition of an internal topic, which the coordinator on its leader appends to and replays.
+"""A partition of an internal topic. The coordinator on the partition's leader appends to it and replays it.
 
 A coordinator first decides on a change, then appends it, and changes its state in memory only after the append has
 succeeded, so the state can always be replayed from the log. If followers are held back, it responds to its client only
-after they have the records (`when_replicated`).
+once they have the records (`when_replicated`).
 
 Source: kafka.coordinator.group.GroupMetadataManager, org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime.
 """
@@ -44,7 +44,7 @@ _CLIENT_CODES = {
 
 
 def client_code(code: Code) -> Code:
-    """Map an error of the log to the error code that a coordinator returns to its clients."""
+    """Map an error from the log to the error code that a coordinator returns to its clients."""
     return _CLIENT_CODES.get(code, code)
 
 
@@ -86,10 +86,10 @@ class StateLog:
         producer_epoch: int = NO_PRODUCER,
         base_sequence: int = NO_SEQUENCE,
     ) -> int:
-        """Append records as one batch, all or none, and return the offset of the last one.
+        """Append records as one batch and return the offset of the last one. If this fails, none are appended.
 
-        With a producer id they are part of its transaction. Raises KafkaError: NOT_LEADER_OR_FOLLOWER,
-        NOT_ENOUGH_REPLICAS, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE.
+        With a producer id, the records are part of the producer's transaction. Raises KafkaError:
+        NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE.
         """
         rows = [Record(offset, 0, key, value) for offset, (key, value) in enumerate(records)]
         return self.append_encoded(
@@ -109,7 +109,7 @@ class StateLog:
         producer_epoch: int = NO_PRODUCER,
         base_sequence: int = NO_SEQUENCE,
     ) -> int:
-        """Append `count` encoded records, which have the same timestamp and offset deltas from 0."""
+        """Append `count` encoded records. They all have the same timestamp, and their offset deltas start at 0."""
         partition = self.partition
         log = partition.log_for(None)
         partition.check_replicas()
@@ -136,9 +136,9 @@ class StateLog:
     def read(self) -> Iterator[tuple[Batch, Sequence[Record]]]:
         """Yield every batch with its records, from the log start offset to the log end offset.
 
-        Batches that cannot be read are skipped, and reading stops if the next batch cannot be found. Both are logged: a
-        coordinator with part of its state is more useful than none. (Kafka does the same up to 3.9; since 4.0 such a
-        coordinator fails to load.)
+        Batches that cannot be read are skipped, and reading stops if the next batch cannot be found. Both cases are
+        logged. The coordinator continues with the rest of its state, because that is more useful than no state at all.
+        (Kafka does the same up to 3.9; since 4.0, the coordinator fails to load.)
         """
         log = self.partition.log
         offset = log.log_start_offset
@@ -171,10 +171,10 @@ class StateLog:
         return self.partition.log.high_watermark > offset
 
     def when_replicated(self, offset: int, timeout_ms: float, answer: Callable[[Code], T]) -> T | Delayed[T]:
-        """Return `answer` once all in-sync replicas have the record at `offset`, immediately if they already do.
+        """Return the result of `answer` once all in-sync replicas have the record at `offset`.
 
-        `answer` is called with NONE, with REQUEST_TIMED_OUT after `timeout_ms`, or with NOT_LEADER_OR_FOLLOWER if
-        another broker has become leader.
+        `answer` is called with NONE (immediately if there is no need to wait), with REQUEST_TIMED_OUT after
+        `timeout_ms`, or with NOT_LEADER_OR_FOLLOWER if another broker has become leader.
         """
         if self.is_replicated(offset):
             return answer(Code.NONE)

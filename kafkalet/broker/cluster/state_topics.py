@@ -4,8 +4,8 @@
     __transaction_state    transactions, by transactional id
 
 The leader of a key's partition is its coordinator. The topics are created when a client first looks up a coordinator.
-Unless their replication factor is set, it is Kafka's default or the number of brokers, whichever is smaller, so that
-groups and transactions work on a single broker without configuration.
+If their replication factor is not configured, it is Kafka's default or the number of brokers, whichever is smaller, so
+that groups and transactions work on a single broker without configuration.
 
 Source: kafka.server.AutoTopicCreationManager, kafka.coordinator.group.GroupMetadataManager.partitionFor.
 """
@@ -19,7 +19,7 @@ from .new_topics import NewTopic
 
 
 class StateTopic(NamedTuple):
-    """An internal topic, and how it is created with a given number of brokers."""
+    """An internal topic, and a function that defines how to create it for a given number of brokers."""
 
     name: str
     wanted: Callable[[BrokerConfig, int], NewTopic]
@@ -71,7 +71,7 @@ STATE_TOPICS = {topic.name: topic for topic in (CONSUMER_OFFSETS, TRANSACTION_ST
 def partition_of(key: str, partitions: int) -> int:
     """Return the partition of a group id or transactional id.
 
-    This is the absolute value of its Java hash, modulo `partitions`.
+    It is the absolute value of the id's Java hash, modulo `partitions`.
     """
     hashed = java_hash(key)
     if hashed == 0x80000000:  # Utils.abs returns 0 for Integer.MIN_VALUE
