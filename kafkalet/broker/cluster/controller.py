@@ -59,7 +59,7 @@ class Controller:
         """The running brokers, by node id."""
         self.leadership = Leadership(metadata, self.nodes, clock)
         self.changes = Changes(self._write)
-        """Changes of the metadata. It is saved when a change is complete."""
+        """Changes of the metadata, which is saved when a change is complete."""
         self.producer_ids = ProducerIds(next_producer_id, self._reserve_producer_ids)
         self._metadata_store = store
         self._saved_producer_id = next_producer_id
@@ -70,7 +70,7 @@ class Controller:
     def create_topic(self, wanted: NewTopic, assignments: list[list[int]] | None = None) -> TopicState:
         """Create a topic and return its state.
 
-        `assignments` are the replicas of each partition, if they are assigned manually. Raises KafkaError with the
+        `assignments` lists the replicas of each partition, if they are assigned manually. Raises KafkaError with the
         codes of CreateTopics.
         """
         name = wanted.name
@@ -144,8 +144,7 @@ class Controller:
     def host(self, topic: TopicState, state: PartitionState, *, skip_broken: bool = False) -> None:
         """Open the replicas of a partition and start its leader.
 
-        If a replica's log cannot be opened, the replica goes offline with `skip_broken`; otherwise StorageFailed is
-        raised.
+        With `skip_broken`, a replica whose log cannot be opened goes offline. Without it, StorageFailed is raised.
         """
         for node_id in state.replicas:
             if (node := self.nodes.get(node_id)) is not None:
@@ -215,7 +214,7 @@ class Controller:
     def save(self) -> None:
         """Save the metadata: at the end of the change in progress if there is one, otherwise now.
 
-        Raises StorageFailed if saving fails. It is then retried periodically.
+        If saving fails, StorageFailed is raised, and saving is retried periodically.
         """
         if not self.changes.are_under_way:
             self._write()

@@ -1,4 +1,4 @@
-"""Leaders, followers and in-sync replicas of partitions; in Kafka, the controller and replica fetchers manage them.
+"""Management of leaders, followers and in-sync replicas, as in Kafka's controller and replica fetchers.
 
 The leader of a partition is the first of its replicas that is alive and in sync. If the leader stops, the next in-sync
 replica becomes leader in a new epoch. If none is left, the partition has no leader until one of its last in-sync

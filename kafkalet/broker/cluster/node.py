@@ -36,13 +36,13 @@ class Observer(Protocol):
     """The broker that uses a node and is notified of changes."""
 
     def state_partition_changed(self, topic: str, index: int) -> None:
-        """A partition of an internal topic has a new leader or leader epoch, or was deleted."""
+        """Called when a partition of an internal topic gets a new leader or leader epoch, or is deleted."""
 
     def partitions_deleted(self, topic: str, partitions: Collection[int]) -> None:
-        """These partitions of a topic were deleted."""
+        """Called when these partitions of a topic have been deleted."""
 
     def config_changed(self) -> None:
-        """The configuration of the node has changed."""
+        """Called when the configuration of the node has changed."""
 
 
 class Node:
@@ -111,7 +111,7 @@ class Node:
         from .partition import Partition
 
         log = self.directory.get_or_create(topic.name, state.index, topic.topic_id, config)
-        if (latest := log.latest_epoch) is not None:  # can exceed the metadata if another broker wrote the log
+        if (latest := log.latest_epoch) is not None:  # newer than in the metadata if another broker wrote the log
             state.note_leader_epoch(latest)
         partition = Partition(self.node_id, topic, state, log, self.release, changed, self.metadata.endpoints)
         self.partitions[topic.name, state.index] = partition

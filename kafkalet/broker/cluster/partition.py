@@ -122,7 +122,7 @@ class Partition:
         self.advance_high_watermark()
 
     def add_followers(self, now_ms: int) -> None:
-        """Track the replicas that a reassignment adds, as the leader."""
+        """As the leader, track the replicas that a reassignment adds."""
         for node in self.state.adding:
             if node != self.node_id:
                 self.followers.setdefault(node, Follower(now_ms))
@@ -208,7 +208,7 @@ class Partition:
             raise KafkaError(Code.NOT_ENOUGH_REPLICAS, f"{self!r} has too few in-sync replicas")
 
     def advance_high_watermark(self) -> bool:
-        """Advance the high watermark to the end of what all in-sync replicas have (maybeIncrementLeaderHW).
+        """Advance the high watermark to the smallest log end offset in the ISR (maybeIncrementLeaderHW).
 
         Returns whether it has changed.
         """
@@ -296,7 +296,7 @@ class Partition:
     ) -> Callable[[], ValidatedBatches]:
         """Return a function that does the slow part of `produce` and can run in another thread.
 
-        Its result is passed to `produce_validated`.
+        The function's result is passed to `produce_validated`.
         """
         if guard is not None:
             self.check_verified(next(batches(records)).producer_id, guard)
@@ -351,7 +351,7 @@ class Partition:
         return self._divergence(fetch_offset, last_fetched_epoch) is not None
 
     def _divergence(self, fetch_offset: int, last_fetched_epoch: int) -> EpochEnd | None:
-        """Return where the reader's log diverged from this one, or None if it did not."""
+        """Return the point at which the reader's log diverged from this one, or None if it did not diverge."""
         end = self.end_of_epoch(last_fetched_epoch)
         if end.leader_epoch == UNDEFINED_EPOCH or end.end_offset == UNDEFINED_EPOCH_OFFSET:
             raise KafkaError(Code.OFFSET_OUT_OF_RANGE, f"the end offset of epoch {last_fetched_epoch} is unknown")

@@ -56,7 +56,7 @@ class StateRecord(NamedTuple):
 
 
 class StateLog:
-    """A partition of an internal topic, while this broker leads it in one leader epoch."""
+    """A partition of an internal topic. Valid as long as this broker leads the partition in one leader epoch."""
 
     def __init__(self, partition: Partition, clock: Clock, purgatory: Purgatory) -> None:
         self.partition = partition

@@ -63,7 +63,7 @@ class GroupCoordinator:
         return self.shard_for_offsets(group_id)
 
     def shard_for_offsets(self, group_id: str) -> Shard:
-        """Return the shard of a group for committing or fetching offsets. For these, an empty group id is valid."""
+        """Return the shard of a group for committing or fetching offsets. Here, an empty group id is valid."""
         shard = self._found.get(group_id)
         if shard is not None and shard.log.is_current and shard.log.partition is self._node.partitions.get(shard.place):
             return shard
@@ -81,7 +81,7 @@ class GroupCoordinator:
     def transaction_ended(self, index: int, producer_id: int, *, committed: bool) -> None:
         """Commit or drop the pending offsets of a producer whose transaction has ended.
 
-        Its marker was written to partition `index` of __consumer_offsets.
+        The transaction marker was written to partition `index` of __consumer_offsets.
         """
         shard = self._shards.get(index)
         if shard is not None:

@@ -107,7 +107,7 @@ class Offsets:
                 if group_id not in self._committed:
                     yield group_id
 
-    # Changing: the log is written first, then the state in memory
+    # Changes, which are first written to the log and then applied to the state in memory
 
     def commit(
         self,

@@ -43,7 +43,7 @@ _V3_PLAIN = Struct(">hqihq")  # version, offset, leader epoch, length of the met
 _V4_WITH_ID = Struct(">hqiBqBBB16s")  # the same fields, then one tag with the topic id
 _ID_TAG = b"\1\0\x10"  # one tag, number 0, 16 bytes
 
-_V3_SIZE, _V4_SIZE = 2 * _V3_PLAIN.size, 2 * _V4_WITH_ID.size  # zig-zag
+_V3_SIZE, _V4_SIZE = 2 * _V3_PLAIN.size, 2 * _V4_WITH_ID.size  # zig-zag encoded
 ONE_BYTE_DELTAS = 64
 
 
@@ -138,8 +138,8 @@ def encode_commits(group_id: str, commits: Sequence[Commit], version: int) -> by
 class _Plain(NamedTuple):
     """The parts of a commit record that are the same for one group and topic.
 
-    These are the record's size and attributes, and its key up to the partition. The offset delta, always a single byte
-    here, lies between the two.
+    These are the record's size and attributes, and its key up to the partition. In the record, the offset delta lies
+    between the two; here it is always a single byte.
     """
 
     start: bytes

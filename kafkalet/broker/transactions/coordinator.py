@@ -120,7 +120,7 @@ class TransactionCoordinator:
     def _check_version(self, client_version: int) -> None:
         """Raise UNSUPPORTED_VERSION if the cluster's records cannot store the client's transaction version.
 
-        Kafka does not check this; there, the transaction can never be completed.
+        Kafka does not check this, so there the transaction can never be completed.
         """
         if client_version and not self._transaction_version():
             raise KafkaError(Code.UNSUPPORTED_VERSION)
@@ -229,7 +229,7 @@ class TransactionCoordinator:
     def verify_partitions(
         self, transactional_id: str, producer: Producer, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, Code]:
-        """Return for each partition whether it is part of the producer's transaction."""
+        """Return, for each partition, whether it is part of the producer's transaction."""
         try:
             transaction = self._known(transactional_id)
         except KafkaError as error:

@@ -4,7 +4,7 @@ These functions change nothing. They perform their checks in the same order as K
 error a client gets:
 
     INVALID_PRODUCER_ID_MAPPING   the transactional id has another producer id
-    PRODUCER_FENCED               the epoch is outdated: there is a newer producer, or the coordinator has aborted
+    PRODUCER_FENCED               the epoch is outdated because of a newer producer or an abort by the coordinator
     CONCURRENT_TRANSACTIONS       a change or the writing of markers is in progress; the client retries
     INVALID_TXN_STATE             there is no transaction to end, or it has ended with the opposite result
 

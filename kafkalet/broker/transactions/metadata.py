@@ -9,8 +9,8 @@ written. Metadata objects are immutable. A change creates a new object, which is
 replaces the old one. While a change is being appended (`pending`), no other change is accepted either.
 
 The epoch of a producer is incremented whenever requests with the old epoch have to be fenced: by InitProducerId, by an
-abort that it did not request, and, since transaction version 2 (KIP-890), at the end of each transaction. Producers can
-be assigned all epochs of a producer id except the last, which the coordinator reserves for fencing.
+abort that the producer did not request, and, since transaction version 2 (KIP-890), at the end of each transaction.
+Producers can be assigned all epochs of a producer id except the last, which the coordinator reserves for fencing.
 
 Source: kafka.coordinator.transaction.TransactionMetadata.
 """

@@ -4,7 +4,7 @@
     value   int16 version | TransactionLogValue; a tombstone removes the transactional id
 
 Values have version 0 until the cluster runs at transaction version 1; from then on they have version 1 and tagged
-fields. An older release can read a newer release's log while its values have version 0. Fields missing from older
+fields. As long as all values have version 0, an older release can read a newer release's log. Fields missing from older
 values get their default values.
 
 Source: kafka.coordinator.transaction.TransactionLog.

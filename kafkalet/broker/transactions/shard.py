@@ -3,8 +3,8 @@
     decide (decisions.py) ──> append ──> all in-sync replicas have it ──> change the metadata and respond
 
 While a change is in progress, all others are refused with CONCURRENT_TRANSACTIONS. If the append fails, the metadata
-does not change. The log may or may not contain the record then; the next leader has a consistent state in either case.
-Error codes are converted to those that a coordinator returns to clients.
+does not change. In that case, the log may or may not contain the record; the next leader has a consistent state either
+way. Error codes are converted to those that a coordinator returns to clients.
 
 Source: kafka.coordinator.transaction.TransactionStateManager.appendTransactionToLog.
 """
@@ -34,7 +34,7 @@ class Transaction:
         self.pending: State | None = None
         """The state that is being appended to the log or, after PREPARE_*, the state that will follow the markers."""
         self.has_failed_fence = False
-        """True if the epoch was incremented to fence a producer, but the append failed. It is not incremented again."""
+        """Whether the epoch was incremented for fencing but the append failed. If so, it is not incremented again."""
 
     def __repr__(self) -> str:
         states = [self.metadata.state.title, *([self.pending.title] if self.pending else [])]
@@ -42,7 +42,7 @@ class Transaction:
 
 
 class Shard:
-    """The transactional ids of one partition, while this broker leads it in one leader epoch."""
+    """The transactional ids of one partition. Valid as long as this broker leads the partition in one leader epoch."""
 
     def __init__(self, log: StateLog, value_version: Callable[[], int]) -> None:
         self.log = log

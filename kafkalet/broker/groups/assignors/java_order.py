@@ -21,7 +21,7 @@ from kafkalet.broker.cluster.state_topics import java_hash
 T = TypeVar("T")
 
 _SMALLEST = 16
-_REMEMBERED_CHARACTERS = 256  # a member id can have up to 32,767
+_REMEMBERED_CHARACTERS = 256  # a member id can have up to 32,767 characters
 _MULTIPLIER = 0x9E3779B97F4A7C15  # from BaseHashTable.findSlot
 
 

@@ -57,7 +57,7 @@ def write_assignment(partitions: Assignment, metadata: MetadataImage, version: i
 
 
 def version_of(metadata: bytes) -> int:
-    """Return the version of the embedded protocol that a member uses, at most the newest version known here."""
+    """Return the version of the embedded protocol that a member uses, limited to the newest known version."""
     try:
         return _version(metadata)
     except Malformed as problem:

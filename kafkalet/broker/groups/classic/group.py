@@ -73,7 +73,7 @@ NEXT: Mapping[State, frozenset[State]] = {
     State.STABLE: frozenset({State.PREPARING_REBALANCE, State.DEAD}),
     State.DEAD: frozenset({State.DEAD}),
 }
-"""The states that may follow each state (ClassicGroupState.validPreviousStates)."""
+"""For each state, the states that may follow it (ClassicGroupState.validPreviousStates)."""
 
 
 class _Response(NamedTuple):

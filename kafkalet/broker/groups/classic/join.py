@@ -1,7 +1,7 @@
 """JoinGroup for a classic group: new members, rejoining members and static members that restart.
 
-A new member is assigned a member id. Since v4 a dynamic member has to join again with this id before it is added
-(KIP-394). A static member has an instance id, which identifies it when it restarts and joins without a member id
+A new member is assigned a member id. Since JoinGroup v4, a dynamic member has to join again with this id before it is
+added (KIP-394). A static member has an instance id, which identifies it when it restarts and joins without a member id
 (KIP-345). It then replaces its predecessor, which is fenced. No rebalance is needed unless the members would now choose
 a different protocol.
 
@@ -42,7 +42,7 @@ class _Join:
         self.instance_id = request.group_instance_id
         self.protocols: dict[str, bytes] = {}
         for protocol in request.protocols:
-            self.protocols.setdefault(protocol.name, protocol.metadata)  # the first of two with the same name is used
+            self.protocols.setdefault(protocol.name, protocol.metadata)  # the first occurrence of a name wins
 
     def answer(self) -> Answer:
         group = self.group
@@ -180,7 +180,7 @@ class _Join:
         old_leader_id: str,
         before: tuple[dict[str, bytes], int, int],
     ) -> None:
-        """Complete the JoinGroup of a restarted static member after its new id was written.
+        """Complete the JoinGroup request of a restarted static member after its new id was written.
 
         If writing failed, the member keeps the old id.
         """

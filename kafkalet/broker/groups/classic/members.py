@@ -47,7 +47,7 @@ class ClassicMember:
         self.member_id = member_id
         self.instance_id = instance_id  # only for static members (KIP-345)
         self.client_id = client_id
-        self.client_host = client_host  # as Java formats an address: "/127.0.0.1"
+        self.client_host = client_host  # formatted as in Java: "/127.0.0.1"
         self.session_timeout_ms = session_timeout_ms
         self.rebalance_timeout_ms = rebalance_timeout_ms
         self.protocol_type = protocol_type
@@ -100,7 +100,7 @@ class ClassicMembers:
         self.leader_id: str | None = None
         self.protocol_type: str | None = None
         self.unsynced: set[str] = set()
-        """The members of the current generation that have not sent their SyncGroup yet."""
+        """The members of the current generation that have not sent their SyncGroup request yet."""
 
     def __len__(self) -> int:
         return len(self._members)

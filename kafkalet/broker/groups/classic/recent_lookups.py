@@ -40,7 +40,7 @@ class RecentLookups:
         self._groups.pop(group_id, None)
 
     def _prune(self) -> None:
-        """Drop old lookups along with their connections. Runs again until there are none left."""
+        """Drop old lookups along with their connections. If any are left, schedule the next run."""
         since_ms = self._clock.now_ms() - RECENT_MS
         kept: dict[str, dict[Client, int]] = {}
         for group_id, clients in self._groups.items():

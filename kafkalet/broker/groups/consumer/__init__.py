@@ -8,7 +8,7 @@
     records             the records of a group in __consumer_offsets
     topics, xxh3        the subscribed topics of a group and the hash of their metadata
     regexes             subscriptions by regular expression; checked_regexes caches the validated expressions
-    leaving             members leave or are fenced
+    leaving             removes members that leave or are fenced
     config              broker and group properties
     classic_members     members of the classic protocol in a consumer group
     migration           converts classic groups to consumer groups and back

@@ -88,7 +88,7 @@ def _check_join(group: ConsumerGroup, request: JoinGroupRequest, member_id: str)
     check_group_size(group, member_id, request.group_instance_id)
     protocols: dict[str, bytes] = {}
     for protocol in request.protocols:
-        protocols.setdefault(protocol.name, protocol.metadata)  # the first of two with the same name is used
+        protocols.setdefault(protocol.name, protocol.metadata)  # the first occurrence of a name wins
     if request.protocol_type != NAME or not _has_common_protocol(group, protocols):
         raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
     return protocols

@@ -40,7 +40,7 @@ def _words(text: str) -> list[str]:
 
 
 def may_migrate(node: Node, way: str) -> bool:
-    """Whether groups may be converted to the other protocol in this direction: `way` is "upgrade" or "downgrade"."""
+    """Whether groups may be converted to the other protocol. `way` is the direction: "upgrade" or "downgrade"."""
     if not node.release.runs_consumer_groups:
         return False
     return (node.config.group_consumer_migration_policy or "").lower() in (way, "bidirectional")

@@ -77,7 +77,7 @@ class ConsumerGroup:
         self.metadata_version = NEVER_READ
         """The version of the cluster metadata from which the metadata hash was computed."""
         self.has_partition_metadata = False
-        """Whether the log has a partition metadata record from a release before 4.1, which the next change removes."""
+        """Whether the log has a partition metadata record from a release before 4.1. The next change removes it."""
         self.assignment_epoch = self.group_epoch
         self.assignment_timestamp_ms = 0
         self.target: dict[str, Assignment] = {}
@@ -135,7 +135,7 @@ class ConsumerGroup:
             raise KafkaError(Code.NON_EMPTY_GROUP)
 
     def check_delete_offsets(self) -> None:
-        """Allow every caller: offsets of topics without a subscription can always be deleted."""
+        """Never raise: offsets of topics to which no member subscribes can always be deleted."""
 
     def is_subscribed_to(self, topic: str) -> bool:
         return topic in self.members.topics()
@@ -462,7 +462,7 @@ def existing_group(shard: Shard, group_id: str) -> ConsumerGroup:
 
 
 def replay(shard: Shard, version: int, key: bytes, value: bytes | None, batch: Batch) -> None:
-    """Apply a record of the log to the group that it belongs to."""
+    """Apply a record from the log to the group that it belongs to."""
     key_type, value_type = KEYS[version]
     read = key_type.decode(key, version)
     group = shard.groups.get(read.group_id)

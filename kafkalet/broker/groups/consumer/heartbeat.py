@@ -172,7 +172,7 @@ def _is_subset(held: Held | None, assigned: Owned) -> bool:
 
 
 class Decision:
-    """The changes that result from a heartbeat or from a JoinGroup of a classic member.
+    """The changes that result from a heartbeat or from a classic member's JoinGroup request.
 
     `before` is the member as the group knows it (with only an id if it is new), and `after` is the member with all
     changes so far.

@@ -112,7 +112,7 @@ def _refused(group_id: str, reason: str) -> KafkaError:
 def _consumer_member(classic: ClassicGroup, member: ClassicMember) -> ConsumerMember:
     metadata, epoch = classic.shard.node.metadata, classic.generation
     if classic.protocol_name not in member.protocols:
-        raise KafkaError(Code.UNKNOWN_SERVER_ERROR)  # happens in a rebalance; Kafka fails unexpectedly
+        raise KafkaError(Code.UNKNOWN_SERVER_ERROR)  # occurs in a rebalance; Kafka also fails here
     partitions = {}
     try:
         assignment = read_assignment(member.assignment) if member.assignment else None
