@@ -1,11 +1,14 @@
-"""The Kafka APIs, one line each.
+"""The Kafka APIs, one per line.
+
+For example, the line
 
     LIST_OFFSETS = 2, "ListOffsets", "0-11", "6+"
 
-gives the API key on the wire, Kafka's name, all versions supported by any Apache Kafka release from 0.8.2 to 4.4, and
-the versions that use the flexible encoding (KIP-482). `releases.py` lists the versions of each release. The messages
-are in `messages`, in a module with the lower-case name of the enum member. They are not imported here, so that a
-broker can start before it needs any of them.
+gives the API key used on the wire, Kafka's name for the API, all versions supported by any Apache Kafka release from
+0.8.2 to 4.4, and the versions that use the flexible encoding (KIP-482). `releases.py` lists the versions that each
+release supports. The messages of an API are declared in the `messages` package, in a module named like the enum member
+but in lower case. These modules are not imported here, so that a broker starts without loading messages that it does
+not need yet.
 
 INTER_BROKER marks the APIs that only brokers and controllers use. They are listed here because old brokers advertise
 some of them in ApiVersions, but their messages are not declared.
@@ -25,7 +28,7 @@ class Api(IntEnum):
     title: str
     """Kafka's name, such as `ListOffsets`. The messages are `<title>Request` and `<title>Response`."""
     versions: Versions
-    """All versions that any release supports."""
+    """Every version that at least one release supports."""
     flexible: Versions
     """The versions with compact lengths and tagged fields. They also determine the header versions."""
     client_facing: bool
@@ -42,7 +45,7 @@ class Api(IntEnum):
 
     @property
     def module(self) -> str:
-        """The name of the module with the messages, and of the module with the request handler."""
+        """The name of the module that declares the messages, and of the module that handles the requests."""
         return self._name_.lower()
 
     def __str__(self) -> str:

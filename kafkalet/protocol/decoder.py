@@ -1,12 +1,13 @@
 """Generates `decode(data, p)` for one version of a message.
 
-In the generated source, `p` is the current position in `data`, and `n` holds lengths and counts. Reads of fixed-size
-values raise at the end of the data without an explicit check. Slices do not raise; the final position is compared with
-the length of the data once, at the end. A count allocates no memory before its elements are read.
+In the generated source, `p` is the current position in `data`, and `n` holds lengths and counts. Reading a fixed-size
+value past the end of the data raises an exception, so it needs no explicit check. Slicing past the end does not raise
+one; instead, the final position is compared with the length of the data, once per message. A large count does not cause
+memory to be allocated before its elements are known to exist.
 
 The decoder is as lenient as Kafka's: any negative length means null for a nullable field, invalid UTF-8 is replaced
-(see `text`), unknown tagged fields are skipped, and data after the message is ignored. Like Kafka's generated
-readers, it rejects strings of more than 32,767 bytes, although a compact length could be larger.
+(see `text`), unknown tagged fields are skipped, and data after the message is ignored. Like Kafka's generated readers,
+it rejects strings of more than 32,767 bytes, although a compact length can encode larger sizes.
 """
 
 from collections.abc import Callable, Generator
@@ -49,7 +50,7 @@ class _Decoder(Codec):
         self.source(f"{', '.join(targets)}{',' * (len(targets) == 1)} = {unpack}(data, p); p += {layout(codes).size}")
 
     def read_length(self, code: str) -> None:
-        """Read a length into `n`; it is negative for null."""
+        """Read a length into `n`. A negative length means null."""
         if self.flexible:
             self.read("n", "B")
             self.flush()
@@ -66,7 +67,7 @@ class _Decoder(Codec):
             return
         self.read("n", "B")
         self.flush()
-        with self.source.block("if n > 127:"):  # most strings are shorter and skip the second comparison
+        with self.source.block("if n > 127:"):  # false for most strings, which skip the second comparison
             self.source("n, p = read_uvarint(data, p - 1)")
             self.source(
                 f"if n > {MAX_STRING_BYTES + 1}: raise DecodeError(f'{field.name} of length {{n - 1}}; "
@@ -77,7 +78,7 @@ class _Decoder(Codec):
     @contextmanager
     def unless_null(self, field: Field, target: str) -> Generator[None, None, None]:
         if self.version in field.nullable:
-            self.source(f"if n < 0: {target} = None")  # any negative length, as in Kafka's generated readers
+            self.source(f"if n < 0: {target} = None")  # any negative length means null, as in Kafka's readers
             with self.source.block("else:"):
                 yield
         else:
@@ -117,7 +118,7 @@ class _Decoder(Codec):
     def sized(self, kind: str, target: str) -> None:
         match kind:
             case "string":
-                # invalid UTF-8 is replaced as in Java; many strings are empty, and a test is faster than decoding
+                # Invalid UTF-8 is replaced as in Java. Many strings are empty: a test is faster than decoding.
                 self.source(f"{target} = data[p:(p := p + n)].decode('utf-8', {REPLACE!r}) if n else ''")
             case "bytes":
                 self.source(f"{target} = bytes(data[p:(p := p + n)])")
@@ -129,7 +130,7 @@ class _Decoder(Codec):
         self.flush()
         self.level += 1
         inner = f"o{self.level}"
-        if self.version in field.nullable:  # KIP-893: a byte before the struct is negative for null
+        if self.version in field.nullable:  # KIP-893: the byte before the struct is negative for null
             self.source("n = data[p]; p += 1")
             self.source(f"if {'n > 127' if field.tag is None else 'n == 0'}: {target} = None")
             with self.source.block("else:"):
@@ -161,7 +162,7 @@ class _Decoder(Codec):
     def fixed_array(self, code: str, target: str) -> None:
         size = layout(code).size
         self.source(f"if n * {size} > len(data) - p: raise DecodeError(f'{{n}} elements do not fit')")
-        if code == "16s":  # '16s' cannot be repeated in a `struct` format
+        if code == "16s":  # `struct` formats cannot repeat '16s'
             self.source(f"{target} = [bytes(data[at : at + 16]) for at in range(p, p + n * 16, 16)]; p += n * 16")
         else:
             self.source(f"{target} = list(unpack_from(f'>{{n}}{code}', data, p)); p += n * {size}")

@@ -1,11 +1,11 @@
 """Generates `encode(o, out)` for one version of a message.
 
 In the generated source, `w` appends a piece to the output list, and `n` holds lengths and counts. Unknown tagged fields
-are never written, so the empty tag section of a struct without tagged fields is just a pad byte of the preceding
+are never written, so the empty tag section of a struct without tagged fields is just a pad byte in the preceding
 `struct` call.
 
-A string of more than 32,767 bytes raises EncodeError, although a compact length could be larger: Kafka's generated
-writers and readers reject it, too.
+A string of more than 32,767 bytes raises EncodeError, although a compact length can encode larger sizes, because
+Kafka's generated writers and readers also reject such strings.
 """
 
 from collections.abc import Callable
@@ -50,7 +50,7 @@ class _Encoder(Codec):
         return f"{self.source.bind(f'pack_{codes}', layout(codes).pack)}({', '.join(expressions)})"
 
     def write_length(self, code: str) -> None:
-        """Write the length in `n`; -1 means null."""
+        """Write the length stored in `n`. A length of -1 means null."""
         if self.flexible:
             self.flush()
             self.source("n += 1")
@@ -85,7 +85,7 @@ class _Encoder(Codec):
             self.source(f"else: b = b{encode}; n = len(b)" if encode else "else: n = len(b)")
         else:
             self.source(f"b = {expression}{encode}; n = len(b)")
-        if wire.name == "string" and self.flexible:  # otherwise `struct` rejects lengths above 32,767
+        if wire.name == "string" and self.flexible:  # in other versions, `struct` rejects lengths above 32,767
             self.flush()
             self.source(f"{self.append}(ONE_BYTE[n + 1] if n < 127 else write_string_length(n))")
         else:
@@ -153,16 +153,16 @@ class _Encoder(Codec):
             self.level -= 1
 
     def given(self, field: Field, expression: str) -> str:
-        """Return the condition under which a tagged field is written: its value differs from the default.
+        """Return the condition for writing a tagged field: its value differs from the default.
 
-        A nullable struct is always written: in Kafka its default is an empty struct, never null.
+        A nullable struct is always written, because its default in Kafka is an empty struct, never null.
         """
         if field.struct and not field.array and self.version in field.nullable:
             return "True"
         return f"{expression}.{field.name} " + ("is not None" if field.default is None else f"!= {field.default!r}")
 
     def tag_values(self, fields: list[Field], expression: str) -> str:
-        """Collect the tags to write and their encoded values in a list, and return the name of the list."""
+        """Collect the tags to write, with their encoded values, in a list. Return the name of the list."""
         tags, pieces = f"t{self.level}", f"s{self.level}"
         outer = self.append, self.list
         self.source(f"{tags} = []")

@@ -3,14 +3,15 @@
     request     size | api key | version | correlation id | client id | [tags] | message
     response    size | correlation id | [tags] | message
 
-The size is an int32 and does not include itself. Flexible versions of an API have a tag section (request header 2,
-response header 1), with two exceptions, which allow clients to connect to brokers of any version:
+The size is an int32 and does not include itself. In flexible versions of an API, the headers have a tag section
+(request header version 2, response header version 1). There are two exceptions, which let a client connect to a broker
+of any version:
 
-* `client_id` is a nullable string without a compact length even in request header 2 (KIP-482);
-* ApiVersions responses have header 0 in all versions, because the client does not know the versions of the broker yet
-  (KIP-511).
+* `client_id` is a nullable string without a compact length even in request header version 2 (KIP-482);
+* ApiVersions responses have header version 0 in all versions, because the client does not yet know which versions the
+  broker supports (KIP-511).
 
-Request header 0, which has no client id, was only used for the inter-broker request ControlledShutdown v0.
+Request header version 0, which has no client id, was used only for the inter-broker request ControlledShutdown v0.
 
 This module decodes the header of every API that Kafka has ever had. The caller has to check that the API and the
 version are supported.
@@ -60,7 +61,7 @@ class RequestHeader(NamedTuple):
         return cls(api, version, correlation_id, client_id), end
 
     def encode(self) -> bytes:
-        """Encode the header as clients send it, without the size of the frame."""
+        """Encode the header as clients send it, without the frame size."""
         name = b"" if self.client_id is None else self.client_id.encode()
         length = -1 if self.client_id is None else len(name)
         tags = b"\0" if self.version in self.api.flexible else b""
@@ -68,7 +69,7 @@ class RequestHeader(NamedTuple):
 
 
 def has_response_tags(api: Api, version: int) -> bool:
-    """Return True if responses of this version have header 1 (with a tag section), False for header 0."""
+    """Return True if responses in this version have header version 1 (with a tag section), False if version 0."""
     return version in api.flexible and api is not Api.API_VERSIONS
 
 

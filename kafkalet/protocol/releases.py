@@ -30,7 +30,7 @@ RELEASES = (
     *("4.0", "4.1", "4.2", "4.3", "4.4"),
     NEWEST,
 )
-"""The supported values of a release, oldest first."""
+"""The names of the releases that can be emulated, oldest first."""
 
 _TABLE = """\
 Produce                        0.8.2:0 0.9:1 0.10.0:2 0.11:3 1.0:5 2.0:6 2.1:7 2.4:8 2.8:9 3.7:10 3.8:11 4.0:3-12 4.1:13
@@ -126,7 +126,7 @@ _LISTED_WITH_A_RECEIVER = (Api.GET_TELEMETRY_SUBSCRIPTIONS, Api.PUSH_TELEMETRY)
 
 @cache
 def versions_of(release: str) -> Mapping[Api, Versions]:
-    """Return the versions that a release supports for clients. Raises LookupError unless it is one of RELEASES."""
+    """Return the API versions that clients can use with a release. Raises LookupError unless it is one of RELEASES."""
     return {api: versions for api, versions in _of(release).items() if api.client_facing}
 
 

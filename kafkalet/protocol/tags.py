@@ -12,7 +12,7 @@ from .errors import DecodeError, EncodeError
 from .text import MAX_STRING_BYTES
 
 Frame: TypeAlias = bytes | bytearray
-"""The data that messages are decoded from. Records are views of it, so those in a bytearray can be patched in place."""
+"""The data that messages are decoded from. Records are views of this data; in a bytearray, they can be patched."""
 
 ONE_BYTE = [bytes((n,)) for n in range(128)]
 
@@ -31,7 +31,7 @@ def write_uvarint(n: int) -> bytes:
 
 
 def read_uvarint(data: Frame, at: int) -> tuple[int, int]:
-    """Read an unsigned varint and return its value and end. Raises IndexError at the end of the data."""
+    """Read an unsigned varint. Return its value and its end. Raises IndexError at the end of the data."""
     n = data[at] & 127
     for shift in (7, 14, 21, 28):
         if data[at] < 128:
@@ -68,7 +68,7 @@ def skip_tags(data: Frame, at: int) -> int:
 
 
 def check_tag(tag: int, at: int, end: int) -> None:
-    """Raise DecodeError unless the value of a known tag ends at `end`, as its size says."""
+    """Raise DecodeError unless the value of a known tag ends at `end`, where its size says it ends."""
     if at != end:
         raise DecodeError(f"tag {tag} ends {abs(end - at)} bytes {'after' if end > at else 'before'} its value")
 
@@ -90,4 +90,4 @@ RUNTIME: dict[str, Callable[..., Any]] = {
     "check_tag": check_tag,
     "tag_section": tag_section,
 }
-"""The global functions of the compiled encoders and decoders."""
+"""The functions that the compiled encoders and decoders use as globals."""

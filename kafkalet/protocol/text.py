@@ -1,9 +1,9 @@
 """Decodes strings as Kafka does, and limits their length.
 
-Java replaces invalid UTF-8 by U+FFFD, which takes three bytes and may replace a single byte. A string can therefore
-exceed the limit of the protocol after decoding. Kafka accepts such a string but cannot encode a response that contains
-it, and the client waits forever. Here decoding raises DecodeError, so every string inside a broker fits in every
-message and record.
+Java replaces invalid UTF-8 with U+FFFD, which takes three bytes even if it replaces a single byte. After decoding, a
+string can therefore exceed the limit of the protocol. Kafka accepts such a string but cannot encode a response that
+contains it, so the client waits forever. In kafkalet, decoding such a string raises DecodeError, so every string inside
+a broker fits in every message and record. Strings are decoded as follows:
 
     data.decode("utf-8", REPLACE)
 """
@@ -14,7 +14,7 @@ from typing import Final
 from .errors import DecodeError
 
 MAX_STRING_BYTES: Final = 0x7FFF
-"""The maximum length of an encoded string, in all versions and in both encodings."""
+"""The maximum size of an encoded string in bytes, in the flexible and the non-flexible encoding."""
 
 REPLACE: Final = "kafkalet-replace"
 """The name of the error handler for `bytes.decode`."""

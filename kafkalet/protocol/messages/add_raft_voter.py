@@ -1,6 +1,6 @@
 """AddRaftVoter (80): add a controller to the voters of the metadata log (KIP-853).
 
-v1  adds ack_when_committed: respond after the change is committed, or before (KIP-1186)
+v1  adds ack_when_committed, which tells whether to respond before or after the change is committed (KIP-1186)
 """
 
 from kafkalet.protocol.api import Api

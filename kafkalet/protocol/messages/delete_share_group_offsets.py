@@ -1,4 +1,4 @@
-"""DeleteShareGroupOffsets (92): delete the offsets of a share group for whole topics (KIP-932)."""
+"""DeleteShareGroupOffsets (92): delete a share group's offsets for entire topics (KIP-932)."""
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.schema import Request, Response, Struct

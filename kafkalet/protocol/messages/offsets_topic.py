@@ -3,8 +3,8 @@
     key     int16 version | OffsetCommitKey (0, 1) or GroupMetadataKey (2)
     value   int16 version | OffsetCommitValue or GroupMetadataValue; a null value is a tombstone
 
-The version of a key identifies the type of the record. Those of KIP-848 are in consumer_group_state; the types that
-Kafka added later are not declared. The broker's release determines which version of the values is written.
+The version of a key identifies the record type. The record types of KIP-848 are declared in consumer_group_state; the
+types that Kafka added later are not declared. The broker's release determines which version of the values is written.
 
 OffsetCommitValue
 v1  stores the expiry time; still written for commits with an explicit retention time

@@ -1,4 +1,4 @@
-"""StreamsGroupTopologyDescriptionUpdate (93): send the description of the topology of a streams group."""
+"""StreamsGroupTopologyDescriptionUpdate (93): send the topology description of a streams group."""
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.schema import Request, Response, Struct

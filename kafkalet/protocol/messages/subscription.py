@@ -1,14 +1,15 @@
-"""The embedded "consumer" protocol: what consumers put inside JoinGroup and SyncGroup requests of classic groups.
+"""The embedded "consumer" protocol: data that consumers put inside JoinGroup and SyncGroup requests of classic groups.
 
     int16 version | ConsumerProtocolSubscription        in JoinGroup, one per protocol, from each member
     int16 version | ConsumerProtocolAssignment          in SyncGroup, one per member, from the leader
 
 v1  adds the owned partitions, for cooperative rebalances (KIP-429)
-v2  adds the generation in which they were owned (KIP-792)
+v2  adds the generation in which the member owned these partitions (KIP-792)
 v3  adds the rack of the member (KIP-881)
 
-Brokers treat both as opaque bytes, except that they parse subscriptions to find the topics that a group still reads.
-Readers decode an unknown version as the newest version that they know, because new versions only append fields.
+To brokers, both messages are opaque bytes, except that brokers parse subscriptions to find the topics that a group
+still reads. Readers decode an unknown version as the newest version that they know, because new versions only append
+fields.
 """
 
 from kafkalet.protocol.schema import Message, Struct, field
