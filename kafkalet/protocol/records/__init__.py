@@ -1,8 +1,8 @@
 """Records as stored in logs and sent in produce and fetch messages, in all three message formats.
 
     batch.py     a view of a batch or legacy message: iterate over a buffer, read the header, patch fields in place
-    record.py    encoding and decoding of the records inside a batch of format 2
-    walk.py      validation of the same records without decoding them, for produced batches
+    record.py    encodes and decodes the records inside a batch of format 2
+    walk.py      validates the records of produced batches without decoding them
     runs.py      a fast path for both: records of equal size are processed column by column
     legacy.py    message sets of formats 0 and 1, including compressed wrapper messages
     build.py     complete batches and message sets, byte-for-byte identical to those of Kafka's Java client
@@ -16,7 +16,7 @@
 
     format 0   offset size | crc magic=0 attributes key value                 Kafka up to 0.9
     format 1   offset size | crc magic=1 attributes timestamp key value       0.10 (KIP-32, KIP-31)
-    format 2   one header of 61 bytes for a batch of records                  0.11 and later (KIP-98)
+    format 2   one 61-byte header for a batch of records                      0.11 and later (KIP-98)
 
-All formats begin with the offset (8 bytes) and the size of the rest (4 bytes), and have the magic number in byte 16.
+All formats begin with the offset (8 bytes) and the size of the rest (4 bytes), and have the magic number at byte 16.
 """

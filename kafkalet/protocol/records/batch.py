@@ -1,7 +1,7 @@
-"""Views of log entries, which read the header and leave the records encoded.
+"""Views of log entries: a view reads the header of an entry and leaves its records encoded.
 
-An entry is a batch of format 2 or a legacy message. Layout of a batch (DefaultRecordBatch, KIP-98); all numbers are
-big-endian, sizes in bytes:
+An entry is a batch of format 2 or a legacy message. A batch has the following layout (DefaultRecordBatch, KIP-98). All
+numbers are big-endian, and sizes are in bytes:
 
      0  base offset         8   assigned by the broker     } not covered by the checksum,
      8  length              4   of the rest of the batch   } so that a broker can set them
@@ -18,9 +18,9 @@ big-endian, sizes in bytes:
     57  record count        4
     61  records                 compressed together, depending on the codec
 
-An entry of format 0 or 1 is a message, or a wrapper that contains compressed messages (legacy.py). It has the same
-first twelve bytes, and the magic at the same position. Its `Batch` contains the fields of the message itself; for a
-wrapper, these are the offset of the last inner message and the largest timestamp.
+An entry of format 0 or 1 is a message, or a wrapper that contains compressed messages (legacy.py). Its first twelve
+bytes have the same layout, and the magic is at the same position. The `Batch` of such an entry contains the fields of
+the message itself; for a wrapper, these are the offset of the last inner message and the largest timestamp.
 """
 
 from collections.abc import Iterator
@@ -72,7 +72,7 @@ NO_LEADER_EPOCH = -1
 
 
 class TimestampType(IntEnum):
-    """The meaning of the timestamps of an entry: set by the producer or by the broker."""
+    """Whether the producer or the broker sets the timestamps of an entry."""
 
     NO_TIMESTAMP_TYPE = -1  # format 0
     CREATE_TIME = 0
@@ -157,7 +157,7 @@ class Batch:
 
     @property
     def end(self) -> int:
-        """The position after the entry."""
+        """The position of the first byte after the entry."""
         return self.position + self.size
 
     @property
@@ -170,7 +170,7 @@ class Batch:
 
     @property
     def last_sequence(self) -> int:
-        """The sequence number of the last record, or -1 without a base sequence. It wraps to 0 after 2,147,483,647."""
+        """The sequence number of the last record, or -1 if the batch has none. It wraps to 0 after 2,147,483,647."""
         if self.base_sequence == NO_SEQUENCE:
             return NO_SEQUENCE
         return increment_sequence(self.base_sequence, self.last_offset_delta)
@@ -202,12 +202,12 @@ class Batch:
     def delete_horizon_ms(self) -> int | None:
         """The time from which a compacted log may drop the tombstones and markers of this batch (KIP-534).
 
-        It is stored in the base timestamp field; None if the batch has no delete horizon.
+        None if the batch has no delete horizon. The time is stored in the base timestamp field.
         """
         return self.base_timestamp if self.magic > 1 and self.attributes & DELETE_HORIZON else None
 
     def view(self) -> memoryview:
-        """Return the bytes of the entry without a copy."""
+        """Return the bytes of the entry without copying them."""
         return memoryview(self.buffer)[self.position : self.position + self.size]
 
     def to_bytes(self) -> bytes:
@@ -249,7 +249,7 @@ class Batch:
         return decode_records(self.payload(limit), self.count, self.base_offset, self.base_timestamp, append_time)
 
     def iterate(self, limit: int = LIMIT) -> Iterator[Record]:
-        """Iterate over the same records. A batch of format 2 is decoded lazily."""
+        """Iterate over the records that `records` returns. A batch of format 2 is decoded lazily."""
         if self.magic < 2:
             yield from legacy.decode_message(self.view(), limit)
         elif self.count > 0:
@@ -260,15 +260,15 @@ class Batch:
 
 
 def increment_sequence(sequence: int, increment: int) -> int:
-    """Return `sequence` + `increment`; it wraps to 0 after 2,147,483,647 (DefaultRecordBatch.incrementSequence)."""
+    """Return `sequence` + `increment`, wrapping to 0 after 2,147,483,647 (DefaultRecordBatch.incrementSequence)."""
     return sequence + increment if sequence <= 0x7FFFFFFF - increment else sequence + increment - 0x80000000
 
 
 def batches(buffer: Buffer, start: int = 0, end: int | None = None) -> Iterator[Batch]:
     """Iterate over the complete entries of `buffer[start:end]`. An incomplete entry at the end is ignored.
 
-    Raises KafkaError(CORRUPT_MESSAGE) at an entry with a length below the minimum of its format or with an unknown
-    magic (ByteBufferLogInputStream).
+    Raises KafkaError(CORRUPT_MESSAGE) for an entry whose length is below the minimum for its format or whose magic is
+    unknown (ByteBufferLogInputStream).
     """
     end = len(buffer) if end is None else end
     position = start
@@ -307,8 +307,8 @@ def set_max_timestamp(
 ) -> None:
     """Set the timestamp type and max timestamp of the batch at `position` (format 2), and update its checksum.
 
-    If a field changes, unused attribute bits are cleared (DefaultRecordBatch.setMaxTimestamp). Otherwise the buffer
-    is left as it is.
+    If a field changes, unused attribute bits are cleared (DefaultRecordBatch.setMaxTimestamp). Otherwise the buffer is
+    left unchanged.
     """
     (attributes,) = _ATTRIBUTES.unpack_from(buffer, position + ATTRIBUTES_AT)
     append = timestamp_type is TimestampType.LOG_APPEND_TIME

@@ -1,8 +1,8 @@
 """Builds batches and message sets from records, byte-for-byte identical to those of Kafka's MemoryRecordsBuilder.
 
-The base timestamp is the timestamp of the first record, and the max timestamp is the largest one (at least -1). With
-LogAppendTime, the records of a batch keep their own timestamps, and the max timestamp is the append time. Compressed
-data may differ from the output of the Java libraries.
+The base timestamp is the timestamp of the first record, and the max timestamp is the largest timestamp (at least -1).
+With LogAppendTime, the records of a batch keep their own timestamps, and the max timestamp is the append time.
+Compressed data may differ from the output of the Java libraries.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,12 +27,12 @@ from .crc32c import crc32c
 from .legacy import encode_message
 from .record import Headers, Record, encode_records
 
-_HEAD = Struct(">qiibI")  # base offset to crc
-_TAIL = Struct(">hiqqqhii")  # attributes to count; the checksum covers them and the records
+_HEAD = Struct(">qiibI")  # the fields from base offset to crc
+_TAIL = Struct(">hiqqqhii")  # the fields from attributes to count; the checksum covers them and the records
 
 
 def numbered(rows: Iterable[tuple[int, bytes | None, bytes | None, Headers]], first_offset: int = 0) -> list[Record]:
-    """Convert rows of (timestamp, key, value, headers) to records with consecutive offsets from `first_offset`."""
+    """Convert (timestamp, key, value, headers) rows to records with consecutive offsets, starting at `first_offset`."""
     return [Record(offset, *row) for offset, row in enumerate(rows, first_offset)]
 
 
@@ -59,7 +59,7 @@ def build_batch(
 
     `last_offset`, `base_timestamp` and `max_timestamp` override the values derived from the records. A compacted batch
     keeps its last offset even if no record is left, so `last_offset` is needed for a batch without records
-    (DefaultRecordBatch.writeEmptyHeader). `delete_horizon_ms` replaces the base timestamp. `append_time` is only used
+    (DefaultRecordBatch.writeEmptyHeader). `delete_horizon_ms` replaces the base timestamp. `append_time` is used only
     with LogAppendTime. Raises KafkaError as `compress` does.
     """
     if last_offset is None:
@@ -138,7 +138,7 @@ def build_message_set(
     timestamp_type: TimestampType = TimestampType.CREATE_TIME,
     append_time: int = NO_TIMESTAMP,
 ) -> bytes:
-    """Build a message set of format 0 or 1 (`magic`): one message per record, or one wrapper if compressed.
+    """Build a message set of format 0 or 1 (`magic`): one message per record, or one compressed wrapper.
 
     A wrapper has the offset of its last message. The offsets of the inner messages are relative to `base_offset` in
     format 1 and absolute in format 0. With LogAppendTime, all messages have the timestamp `append_time`. Headers are

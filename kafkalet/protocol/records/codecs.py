@@ -1,9 +1,9 @@
 """The compression codecs of record batches: gzip, snappy, lz4 and zstd.
 
-gzip is in the standard library. The other codecs are native if the extra `codecs` (the package cramjam) is installed,
-and zstd also since Python 3.14. Otherwise they are decompressed in Python at some 10 MB/s; compression then produces
-valid frames that contain uncompressed data, so it saves no space. `gzip.py`, `snappy.py`, `lz4.py` and `zstd.py`
-describe Kafka's variant of each format.
+gzip is in the standard library. The other codecs use native code if the `codecs` extra (the cramjam package) is
+installed; since Python 3.14, the standard library contains zstd too. Without native code, data is decompressed in
+Python at about 10 MB/s, and compression produces valid frames of uncompressed data, which saves no space. `gzip.py`,
+`snappy.py`, `lz4.py` and `zstd.py` describe Kafka's variant of each format.
 
 A small batch can decompress to a huge one. Decompression therefore stops at `limit` bytes and raises
 KafkaError(MESSAGE_TOO_LARGE). Invalid data raises KafkaError(UNKNOWN_SERVER_ERROR), because Kafka throws a plain
@@ -18,11 +18,11 @@ from kafkalet.protocol.wire import Buffer
 from .streams import Corrupt, TooLarge
 
 LIMIT = 256 * 1024 * 1024
-"""The default limit for the size of a decompressed batch, in bytes."""
+"""The default limit on the size of a decompressed batch, in bytes."""
 
 
 class Codec(IntEnum):
-    """The codecs with their ids in the attributes of a batch."""
+    """The codecs, with the ids that identify them in the attributes of a batch."""
 
     NONE = 0
     GZIP = 1
@@ -32,14 +32,14 @@ class Codec(IntEnum):
 
     @classmethod
     def of(cls, number: int) -> "Codec":
-        """Return the codec with an id. Raises KafkaError(UNKNOWN_SERVER_ERROR) for 5 to 7 (CompressionType.forId)."""
+        """Return the codec with this id. Raises KafkaError(UNKNOWN_SERVER_ERROR) for 5 to 7 (CompressionType.forId)."""
         if number > 4:
             raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"Unknown compression type id: {number}")
         return cls(number)
 
 
 def compress(codec: Codec, data: Buffer, level: int | None = None, magic: int = 2) -> bytes:
-    """Compress `data` for a batch of format `magic`. The range of `level` depends on the codec; None is its default."""
+    """Compress `data` for a batch of format `magic`. The range of `level` depends on the codec; None is the default."""
     if codec is Codec.GZIP:
         from . import gzip
 

@@ -1,10 +1,10 @@
-"""Control records, which brokers write to a log and consumers do not return.
+"""Control records, which brokers write to a log and which consumers do not return to the application.
 
     key      version (int16) type (int16)
 
     COMMIT, ABORT    the end of a transaction (KIP-98); value: version (int16) coordinator epoch (int32).
                      The batch is transactional and has the producer id and epoch, but no sequence.
-    LEADER_CHANGE    a new leader of a KRaft quorum; skipped by readers.
+    LEADER_CHANGE    a new leader of a KRaft quorum. Readers skip this record.
 
 A control batch has exactly one record, or none if log compaction has removed it.
 """
@@ -21,11 +21,11 @@ from .record import Record
 
 _KEY = Struct(">hh")
 _END_MARKER = Struct(">hi")
-_END_MARKER_RECORD = Struct(">B3xBhhBhiB")  # lengths and deltas are varints of one byte
+_END_MARKER_RECORD = Struct(">B3xBhhBhiB")  # lengths and deltas are one-byte varints
 
 
 class ControlType(IntEnum):
-    """The types of control records with their numbers in the key. Clients ignore unknown types."""
+    """The types of control records, with the numbers that identify them in the key. Clients ignore unknown types."""
 
     UNKNOWN = -1
     ABORT = 0
@@ -55,8 +55,8 @@ def control_type(record: Record) -> ControlType:
 def read_end_marker(record: Record) -> EndMarker:
     """Decode a transaction marker.
 
-    Raises KafkaError: INVALID_RECORD if the key or value is invalid, UNKNOWN_SERVER_ERROR for another type of control
-    record.
+    Raises KafkaError with INVALID_RECORD if the key or value is invalid, or with UNKNOWN_SERVER_ERROR for any other
+    type of control record.
     """
     kind = control_type(record)
     if kind not in (ControlType.COMMIT, ControlType.ABORT):
@@ -70,7 +70,7 @@ def read_end_marker(record: Record) -> EndMarker:
 
 
 def _unpack(layout: Struct, data: bytes | None, what: str) -> tuple[int, int]:
-    """Unpack two numbers. Further bytes, which a later version may add, are ignored."""
+    """Unpack two numbers. Any bytes after them, which a later version may add, are ignored."""
     if data is None or len(data) < layout.size:
         size = 0 if data is None else len(data)
         raise KafkaError(

@@ -1,21 +1,25 @@
 """Conversion between message formats, for old consumers and old producers.
 
-Down-conversion on fetch (RecordsUtil, LazyDownConversionRecords; Kafka up to 3.9). Old formats cannot represent
-headers and control batches, nor timestamps in format 0, so these are lost. An uncompressed batch becomes one message
-per record, starting at the fetch offset. A compressed batch becomes one wrapper with all its records. zstd is rejected.
+A fetch by an old consumer down-converts records (RecordsUtil, LazyDownConversionRecords; Kafka up to 3.9). Old formats
+cannot represent headers or control batches, and format 0 has no timestamps, so these are lost. An uncompressed batch
+becomes one message per record, starting at the fetch offset. A compressed batch becomes one wrapper with all its
+records. zstd is rejected.
 
 Kafka has to send the size of a response before it has converted more than the first batch. It sends the size of the
-unconverted data, or of the first converted batch if that is larger. The following details result from this and are the
-same here:
+unconverted data, or that of the first converted batch if it is larger. This has the following consequences, which
+kafkalet reproduces:
 
-* Converted data is truncated at that size, possibly inside a message; the next fetch continues there.
-* Missing data is padded with messages whose size field exceeds the response. Consumers drop them as incomplete.
+* If the converted data is larger, it is truncated to that size, possibly inside a message; the next fetch continues
+  there.
+* If the converted data is smaller, it is padded with messages whose size field extends beyond the response. Consumers
+  drop these messages as incomplete.
 * If the conversion removes all data, the response contains the first twelve bytes of such a message.
-* Data is converted in chunks of 128 KiB. A chunk that contains zstd is dropped as a whole.
+* Data is converted in chunks of 128 KiB. A chunk that contains a zstd batch is dropped as a whole.
 * If the first batch is removed, the second one is sent twice: Kafka has already converted it, but skips only one batch.
 
-Conversion on produce (LogValidator.buildRecordsAndAssignOffsets): records are assigned new offsets and are rebuilt in
-the message format of the log, which may be newer, or older because of message.format.version.
+Produced records are converted if their format differs from that of the log (LogValidator.buildRecordsAndAssignOffsets).
+They are assigned new offsets and rebuilt in the format of the log, which may be newer or, because of
+message.format.version, older.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -46,9 +50,9 @@ CHUNK_BYTES = 128 * 1024
 
 
 def down_convert(entries: Iterable[Batch], to_magic: int, first_offset: int) -> bytes:
-    """Convert `entries` to format `to_magic` (0 or 1). Entries of this or an older format are left as they are.
+    """Convert `entries` to format `to_magic` (0 or 1). Entries in this format or an older one are not changed.
 
-    Raises KafkaError: UNSUPPORTED_COMPRESSION_TYPE for zstd, and the errors of decoding and compression.
+    Raises KafkaError with UNSUPPORTED_COMPRESSION_TYPE for zstd, or with the codes of decoding and compression errors.
     """
     pieces = []
     for batch in entries:
@@ -79,7 +83,7 @@ def down_convert(entries: Iterable[Batch], to_magic: int, first_offset: int) -> 
 
 
 def _chunks(entries: Iterable[Batch], size: int) -> Iterator[list[Batch]]:
-    """Split `entries` into chunks of at most `size` bytes. A larger entry is a chunk by itself."""
+    """Split `entries` into chunks of at most `size` bytes. An entry larger than that forms its own chunk."""
     chunk: list[Batch] = []
     chunk_bytes = 0
     for batch in entries:
@@ -105,9 +109,10 @@ def _filler(size: int) -> bytes:
 
 
 def down_converted(data: Buffer, to_magic: int, first_offset: int) -> bytes:
-    """Convert `data`, which was read from the log at `first_offset`, to the records of a fetch response.
+    """Convert `data`, which was read from the log at `first_offset`, into the records of a fetch response.
 
-    Raises KafkaError as `down_convert` does, except for zstd after the first converted batch, which ends the records.
+    Raises KafkaError as `down_convert` does, except for zstd after the first converted batch: the records then end
+    before the chunk with the zstd batch.
     """
     entries = batches(data)
     first = next(filter(None, (down_convert((batch,), to_magic, first_offset) for batch in entries)), None)
@@ -154,9 +159,9 @@ def rebuild(
     base_sequence: int = NO_SEQUENCE,
     is_transactional: bool = False,
 ) -> RebuildResult:
-    """Encode `records` in format `magic` with new offsets from `base_offset`, ready to be appended.
+    """Encode `records` in format `magic`, with new offsets starting at `base_offset`, ready to be appended.
 
-    `append_time` is the timestamp of all records with LogAppendTime. Raises KafkaError(UNKNOWN_SERVER_ERROR), like
+    With LogAppendTime, all records have the timestamp `append_time`. Raises KafkaError(UNKNOWN_SERVER_ERROR), like
     Kafka, for records that the format cannot represent: headers or zstd in formats 0 and 1, and negative timestamps
     other than -1 in all formats.
     """

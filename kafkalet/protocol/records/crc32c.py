@@ -23,7 +23,10 @@ from kafkalet.protocol.wire import Buffer
 
 
 def _tables() -> list[list[int]]:
-    """Return the lookup tables for four bytes at a time. They are linear, so each bit doubles a table by xor."""
+    """Return the lookup tables for four bytes at a time.
+
+    A CRC is linear: the table entries for one more bit are the previous entries, xored with the CRC of that bit.
+    """
     first = [0]
     for bit in range(8):
         register = 1 << bit
@@ -42,7 +45,7 @@ _T0, _T1, _T2, _T3 = _tables()
 def crc32c_table(data: Buffer, value: int = 0) -> int:
     """Compute the CRC with lookup tables, four bytes per step (14 MB/s).
 
-    It is used for messages of less than 45 bytes, and as the reference in tests.
+    This is used for messages shorter than 45 bytes, and as the reference in tests.
     """
     t0, t1, t2, t3 = _T0, _T1, _T2, _T3
     register = value ^ 0xFFFFFFFF
@@ -157,7 +160,7 @@ def _reduce_chained(data: Buffer, size: int, register: int) -> int:
 
 
 _BLOCK = 72837  # bytes per Horner step
-_SLACK = 512  # padding bytes in front for the overflow of 16 steps, 250 bits each
+_SLACK = 512  # padding in front, in bytes: room for the overflow of 16 steps of 250 bits each
 _TOP = _BLOCK + _SLACK
 _SLACK_MASK = (1 << _SLACK * 8) - 1
 
@@ -171,7 +174,7 @@ def _reduce_blocks(data: Buffer, size: int, register: int) -> int:
     zeros = bytes(_SLACK)
     left = 14 if padding >= _SLACK else 0
     while position < size:
-        if not left:  # the slack may be full: fold its content onto the rest
+        if not left:  # the padding may be full: fold its content onto the rest
             spilled = m & _SLACK_MASK
             m ^= spilled ^ spilled << 582696 ^ spilled << 582691 ^ spilled << 582446
             left = 14
@@ -238,8 +241,8 @@ def _shift(register: int, distance: int) -> int:
 def crc32c_patch(crc: int, old: Buffer, new: Buffer, tail_size: int) -> int:
     """Return the CRC of a message in which `old` was replaced by `new`, followed by `tail_size` unchanged bytes.
 
-    `crc` is the CRC of the original message, and `old` and `new` have the same length. This takes about 20
-    microseconds for a message of any size, so that setting the append time needs no second pass over the records.
+    `crc` is the CRC of the original message, and `old` and `new` have the same length. This takes about 20 microseconds
+    regardless of the message size, so setting the append time does not require a second pass over the records.
     """
     changed = (_from_bytes(old, "little") ^ _from_bytes(new, "little")).to_bytes(len(old), "little")
     return crc ^ _shift(crc32c_table(changed, 0xFFFFFFFF) ^ 0xFFFFFFFF, tail_size)
@@ -259,7 +262,8 @@ def _native() -> Checksum | None:
     """Return the function of the package `crc32c`, or None if it is not installed.
 
     The `__init__` of the package imports importlib.metadata, which takes 57 ms; its extension module alone takes less
-    than 1 ms. The extension is therefore loaded from its file. The package is imported only if it has another layout.
+    than 1 ms. The extension is therefore loaded from its file. The package itself is imported only if its files have a
+    different layout.
     """
     import os
     from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec, PathFinder

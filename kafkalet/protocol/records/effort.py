@@ -1,7 +1,7 @@
 """Determines from the header of an entry whether processing its records may block the event loop for too long.
 
-The result is an upper bound rather than an estimate: an entry that does not take long is processed within some ten
-milliseconds, even if a producer has crafted it. Each codec has a maximum compression ratio:
+The result is a guarantee rather than an estimate: an entry that is not reported as slow can be processed within about
+ten milliseconds, even if a producer crafted it to take as long as possible. Each codec has a maximum compression ratio:
 
     gzip      1,032   the longest match (258 bytes) takes two bits (RFC 1951)
     snappy       22   a copy of 64 bytes takes three bytes
@@ -16,9 +16,9 @@ from .codecs import Codec
 from .streams import cramjam_or_none
 
 MANY_RECORDS = 2000
-"""Validating this number of records takes a few milliseconds; decoding and re-encoding them takes about ten."""
+"""Validating this many records takes a few milliseconds; decoding and re-encoding them takes about ten."""
 MANY_BYTES = 4 * 1024 * 1024
-"""Computing the checksum of this number of bytes, or decompressing them, takes a few milliseconds."""
+"""Computing the checksum of this many bytes, or decompressing them, takes a few milliseconds."""
 MANY_BYTES_SLOWLY = 16 * 1024
 """The same limit for decompression in pure Python."""
 _SMALLEST_MESSAGE = 26
@@ -27,9 +27,10 @@ _RATIOS = {Codec.GZIP: 1032, Codec.SNAPPY: 22, Codec.LZ4: 255}
 
 
 def takes_long(entry: Buffer) -> bool:
-    """Return True if validating or decoding the first entry of `entry` may take long.
+    """Return True if validating or decoding the first entry in `entry` may take a long time.
 
-    Of the data after the first entry, only the size is considered. Returns False for data that is not a valid entry.
+    The size of the data after the first entry counts, but its content is not examined. Returns False for data that is
+    not a valid entry.
     """
     if len(entry) < HEADER_SIZE or entry[MAGIC_AT] > 2:
         return False
@@ -51,7 +52,7 @@ def batch_takes_long(batch: Batch) -> bool:
 
 
 def _inflates(codec: Codec, data: memoryview) -> bool:
-    """Return True if decompressing the data may take long."""
+    """Return True if decompressing the data may take a long time."""
     if codec is Codec.GZIP or cramjam_or_none() is not None:
         return _most_bytes(codec, data) > MANY_BYTES
     return codec is Codec.ZSTD or _most_bytes(codec, data) > MANY_BYTES_SLOWLY

@@ -8,7 +8,7 @@
     crc-32     4 bytes, little-endian
     size       4 bytes, little-endian
 
-A stream may contain several members. Data after a member that is not another member is ignored. Unlike zlib, Java
+A stream may contain several members. Data after a member is ignored unless it is another member. Unlike zlib, Java
 accepts undefined flags, so the header is parsed here and zlib only decompresses the deflated data.
 """
 
@@ -19,7 +19,7 @@ from kafkalet.protocol.wire import Buffer
 from .streams import Corrupt, TooLarge
 
 _HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
-"""A header without time and name, and with an unknown operating system, as written by Java 16 and later."""
+"""The header that Java 16 and later write: no time, no name, and an unknown operating system."""
 
 _WINDOW_BYTES = 16 * 1024
 
@@ -27,7 +27,7 @@ _HEADER_CHECKSUM, _EXTRA, _NAME, _COMMENT = 2, 4, 8, 16
 
 
 def compress(data: Buffer, level: int | None = None) -> bytes:
-    """Compress `data` to a single member. `level` is 1 to 9, or None for the default of zlib."""
+    """Compress `data` into a single member. `level` is 1 to 9, or None for zlib's default."""
     deflate = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, -zlib.MAX_WBITS)
     return b"".join((_HEADER, deflate.compress(data), deflate.flush(), _trailer(data)))
 
@@ -54,9 +54,9 @@ def decompress(data: Buffer, limit: int) -> bytes:
 
 
 def _inflate(data: bytes, start: int, limit: int) -> tuple[bytes, int]:
-    """Inflate the data that begins at `start`, and return its content and its end.
+    """Inflate the data that begins at `start`. Return the inflated content and the end of the data.
 
-    The input is passed to zlib in windows, because zlib copies unused input.
+    The input is passed to zlib in small windows, because zlib copies all input that it does not use.
     """
     inflate = zlib.decompressobj(-zlib.MAX_WBITS)
     pieces: list[bytes] = []

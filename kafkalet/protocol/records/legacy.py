@@ -9,9 +9,9 @@
         key          4   the length, or -1 for null; then the key
         value        4   the length, or -1 for null; then the value
 
-A message with a codec is a wrapper: its value is a compressed message set. It has the offset of the last inner
-message, so that a broker can skip it without decompressing it. The inner messages have absolute offsets in format 0.
-In format 1 they have relative offsets 0, 1, 2, ... (KIP-31), so that a broker does not have to rewrite them. The
+A message with a codec is a wrapper: its value is a compressed message set. A wrapper carries the offset of its last
+inner message, so that a broker can skip it without decompressing it. The inner messages have absolute offsets in format
+0. In format 1 they have relative offsets 0, 1, 2, ... (KIP-31), so that a broker does not have to rewrite them. The
 timestamp of a wrapper with log append time applies to all inner messages (KIP-32). A wrapper from a producer may have
 offset 0 regardless of its content; the inner offsets are then used unchanged.
 """
@@ -32,7 +32,7 @@ _INT64 = Struct(">q")
 _MAGIC_ATTRIBUTES = (Struct(">bb"), Struct(">bbq"))
 
 OVERHEAD = (14, 22)
-"""The size of an empty message of format 0 and 1, without the offset and size fields."""
+"""The sizes of an empty message in formats 0 and 1, without the offset and size fields."""
 _KEY_AT = (18, 26)
 _CODEC_MASK = 0x07
 _LOG_APPEND_TIME = 0x08
@@ -84,7 +84,7 @@ def _sized(data: bytes | None) -> bytes:
 
 
 def _field(message: Buffer, position: int) -> tuple[bytes | None, int]:
-    """Read a key or value at `position`. Return its bytes, or None for null, and its end."""
+    """Read a key or value at `position`. Return its bytes (None for null) and its end."""
     size = -1
     if position + 4 <= len(message):
         (size,) = _INT32.unpack_from(message, position)
@@ -178,7 +178,7 @@ def set_offset(buffer: bytearray | memoryview, position: int, offset: int) -> No
 def set_timestamp(buffer: bytearray | memoryview, position: int, is_append_time: bool, timestamp: int) -> None:
     """Set the timestamp and timestamp type of the message at `position` (format 1), and update its checksum.
 
-    The buffer is left as it is if neither changes (ByteBufferLegacyRecordBatch.setMaxTimestamp).
+    If neither changes, the buffer is left as it is (ByteBufferLegacyRecordBatch.setMaxTimestamp).
     """
     header = read_header(buffer, position)
     if bool(header.attributes & _LOG_APPEND_TIME) == is_append_time and header.timestamp == timestamp:

@@ -11,9 +11,9 @@
 Kafka rejects dependent blocks and ignores data after the first frame. In messages of format 0, the descriptor checksum
 is wrong because it includes the magic; readers of such messages ignore it.
 
-A compressed block consists of sequences. Each has a token (4 bits each for the number of literals and for the length
-of the copy minus 4; after 15, further bytes are added up to the first that is not 255), the literals, and the distance
-of the copy (2 bytes).
+A compressed block consists of sequences. Each sequence has a token (4 bits each for the number of literals and for the
+length of the copy minus 4), the literals, and the distance of the copy (2 bytes). If the 4 bits of a number are 15,
+further bytes follow and are added to it, up to and including the first byte that is not 255.
 """
 
 from functools import cache
@@ -34,11 +34,11 @@ _LAST_COPY_BYTES = 12
 
 These are LASTLITERALS and MFLIMIT in liblz4."""
 _SHORT_BYTES, _SHORT_CONTENT_BYTES = 16, 32
-"""Like liblz4, skip these checks for up to 14 literals at these distances from the ends of block and content."""
+"""Like liblz4, skip both checks for up to 14 literals that are this far from the ends of the block and the content."""
 
 
 def compress(data: Buffer, level: int | None = None, *, broken_checksum: bool = False) -> bytes:
-    """Compress `data` to a frame. Without the package cramjam, the blocks are stored uncompressed.
+    """Compress `data` into a frame. Without the cramjam package, the blocks are stored uncompressed.
 
     Level 9 and None select the fast mode, other levels the high-compression mode.
     """
@@ -134,7 +134,7 @@ def _frame_start(block_bytes: int) -> bytes:
 
 
 def _length(block: bytes, position: int, length: int) -> tuple[int, int]:
-    """Read the additional bytes of a length whose four bits are all set. Return the length and their end."""
+    """Read the additional bytes of a length whose four bits are all set. Return the length and the end of the bytes."""
     more = 255
     while more == 255:
         more = block[position]

@@ -2,8 +2,8 @@
 
     length         varint   of the rest of the record
     attributes     1 byte   unused
-    timestamp      varlong  delta to the base timestamp of the batch
-    offset         varint   delta to the base offset of the batch
+    timestamp      varlong  delta from the base timestamp of the batch
+    offset         varint   delta from the base offset of the batch
     key length     varint   negative for null
     key
     value length   varint   negative for null
@@ -11,12 +11,12 @@
     header count   varint
     headers                 key length, key, value length (negative for null), value; lengths are varints
 
-A record is well-formed if its fields end exactly at the position given by its length, and the records of a batch have
-to fill the payload exactly (DefaultRecord.readFrom, DefaultRecordBatch.RecordIterator). Overlong varints are allowed.
-Timestamps overflow at 64 bits as in Java.
+A record is well-formed if its fields end exactly where its length says. The records of a batch have to fill the payload
+exactly (DefaultRecord.readFrom, DefaultRecordBatch.RecordIterator). Overlong varints are allowed. Timestamps overflow
+at 64 bits as in Java.
 
-There are two decoders. `read_record` is the slow one: it is exact and reports errors. The fast one has inline code for
-integers of one or two bytes, and decodes runs of records of equal size column by column (runs.py); it leaves all
+There are two decoders. `read_record` is the slow one: it is exact and reports errors. The fast decoder has inline code
+for one- and two-byte integers, and decodes runs of equally sized records column by column (runs.py); it leaves all
 unusual input to the slow one. `walk.py` validates records in the same two ways without decoding them.
 """
 
@@ -70,9 +70,9 @@ LAZY_RECORDS = 1000
 def iterate_records(
     payload: bytes, count: int, base_offset: int, base_timestamp: int, append_time: int | None = None
 ) -> Iterator[Record]:
-    """Iterate over the same records, decoding LAZY_RECORDS at a time, for callers that may not need all of them.
+    """Iterate over the records that `decode_records` returns, decoding LAZY_RECORDS of them at a time.
 
-    Raises KafkaError when the iteration reaches a malformed record.
+    This is for callers that may not need all records. Raises KafkaError when the iteration reaches a malformed record.
     """
     position = 0
     for first in range(0, count, LAZY_RECORDS):
@@ -102,7 +102,7 @@ def invalid(message: str) -> KafkaError:
 
 
 def wrapped(number: int) -> int:
-    """Wrap an integer to 64 signed bits, as Java's addition does on overflow."""
+    """Wrap an integer to a signed 64-bit value, as addition in Java does on overflow."""
     return (number + 0x8000000000000000 & 0xFFFFFFFFFFFFFFFF) - 0x8000000000000000
 
 
@@ -185,7 +185,7 @@ def check_nothing_left(payload: bytes, position: int) -> None:
 
 
 def _usual_headers(payload: bytes, p: int) -> tuple[Headers, int]:
-    """Read the header count and the headers. Raises Unusual for negative lengths of keys."""
+    """Read the header count and the headers. Raises Unusual if a key length is negative."""
     count, p = read_long(payload, p)
     odd = count
     headers: list[tuple[str, bytes | None]] = []

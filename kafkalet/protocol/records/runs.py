@@ -1,16 +1,17 @@
 """Runs: consecutive records of the same size and shape, which are processed together by comparing columns of bytes.
 
-Producers of metrics, log lines or test data often write many records of the same size. The positions of the fields of
-a record depend on only a few bytes: those of all lengths and of the header count, and the high bits of the timestamp
-and of the offset. If the first record has `size` bytes and, say, its key length in byte 5, then the following records
-have the same key length if the bytes p + 5, p + 5 + size, p + 5 + 2 * size, ... are all equal. This takes one extended
-slice (a column) and one comparison. Validating such records takes 80 ns per record, against 500 ns field by field.
+Producers of metrics, log lines or test data often write many records of the same size. The positions of a record's
+fields depend on only a few bytes: those that encode lengths and the header count, and the high bits of those that
+encode the timestamp and the offset. If the first record has `size` bytes and, say, its key length in byte 5, then the
+following records have the same key length if the bytes p + 5, p + 5 + size, p + 5 + 2 * size, ... are all equal. This
+check takes one extended slice (a column) and one comparison. Validating such records takes 80 ns per record, compared
+with 500 ns field by field.
 
 The method is exact: by induction over their starts, each record of a run has the same structure as the first one. The
 run ends where a column differs. Records of different sizes are processed individually.
 
-The exception `Unusual` leaves these cases to the exact reader: integers that are long enough to overflow, negative
-lengths in headers, and offsets that are not consecutive.
+The following cases raise `Unusual`, which leaves them to the exact reader: integers that are long enough to overflow,
+negative lengths in headers, and offsets that are not consecutive.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -20,7 +21,7 @@ from typing import NamedTuple, Protocol
 from .varint import HIGH, LOW
 
 TIMESTAMP_BYTES = 8
-"""The maximum size of a timestamp delta. Longer ones may overflow, and so may shorter ones with a base beyond 2^62."""
+"""The maximum size of a timestamp delta. Longer deltas may overflow; so may shorter ones if the base is beyond 2^62."""
 MIN_RECORDS = 32
 """The minimum length of a run. Searching for shorter runs costs more than it saves."""
 FIRST_RECORDS = 64
@@ -30,7 +31,7 @@ Span = tuple[int, int] | None
 """The start and end of a field, relative to the start of its record; None for null."""
 
 Column = Callable[[int, int], bytes | bytearray]
-"""A function (position in a record, number of records) -> the byte at this position of each record."""
+"""A function that takes a position in a record and a number of records. It returns the byte there of each record."""
 
 
 class Unusual(Exception):
@@ -38,7 +39,7 @@ class Unusual(Exception):
 
 
 def read_long(buffer: bytes | bytearray, position: int, limit: int = 4) -> tuple[int, int]:
-    """Read an unsigned varint of at most `limit` bytes. Return the number and its end. Raises Unusual if longer."""
+    """Read an unsigned varint of at most `limit` bytes. Return it and its end. Raises Unusual if it is longer."""
     value = 0
     for index in range(limit):
         byte = buffer[position + index]
@@ -59,7 +60,7 @@ class Shape(NamedTuple):
     key: Span
     value: Span
     headers: list[tuple[tuple[int, int], Span]]
-    lengths: list[int]  # the positions of the bytes of all lengths and of the header count
+    lengths: list[int]  # the positions of the bytes that encode lengths and the header count
     size: int
 
 
@@ -104,7 +105,7 @@ _EACH = [bytes((byte,)) for byte in range(256)]
 _ALL = bytes(range(256))
 _EVEN = bytes(range(0, 256, 2))
 _GOES_ON = bytes(range(128, 256))
-"""The possible values of a varint byte that is not the last one."""
+"""The possible values of a varint byte that is followed by another."""
 _LAST = bytes(range(128))
 
 
@@ -121,7 +122,7 @@ def leading_varints(columns: list[bytes | bytearray]) -> int:
 
 
 def _leading_same(column: Column, places: list[int], count: int) -> int:
-    """Return how many of the first `count` records have the same bytes as the first record at all `places`."""
+    """Return the number of leading records, at most `count`, that agree with the first record at all `places`."""
     for at in places:
         bytes_there = column(at, count)
         first = _EACH[bytes_there[0]]
@@ -131,7 +132,7 @@ def _leading_same(column: Column, places: list[int], count: int) -> int:
 
 
 def _leading_offsets(column: Column, place: tuple[int, int], index: int, count: int) -> int:
-    """Return how many of the first `count` records have the offset deltas `index`, `index` + 1, ..."""
+    """Return the number of leading records, at most `count`, whose offset deltas are `index`, `index` + 1, ..."""
     at, end = place
     if end - at == 1:
         return _leading_equal(column(at, count), _ONE_BYTE[index : index + count])
@@ -203,7 +204,7 @@ class Run(NamedTuple):
         return self.columns[0].translate(None, _EVEN) != b""
 
     def field(self, buffer: bytes, span: Span) -> Iterable[bytes | None]:
-        """Return a field of all records. `buffer` is the one in which the run was found."""
+        """Return the values of a field in all records. `buffer` is the buffer in which the run was found."""
         if span is None:
             return repeat(None, self.length)
         first, last = span
@@ -211,7 +212,7 @@ class Run(NamedTuple):
 
 
 def find_run(buffer: bytes | bytearray, start: int, end: int, index: int, count: int) -> Run:
-    """Return the run that begins with the record at `start`, which has the index `index` in its batch.
+    """Return the run that begins with the record at `start`, whose index in its batch is `index`.
 
     The run has 1 to `count` records and ends at or before `end`. Raises Unusual or IndexError if there is no run. To
     fail fast, the length of the record at the end of the shortest useful run is checked first.
@@ -242,7 +243,7 @@ class Reader(Protocol):
     """Processes the records of a batch in order, individually or in runs."""
 
     def one_by_one(self, position: int, index: int, until: int) -> int:
-        """Process the records `index` to `until` - 1, starting at `position`, and return their end."""
+        """Process the records `index` to `until` - 1, the first of which is at `position`. Return their end."""
         ...
 
     def take_run(self, run: Run, index: int) -> None:
@@ -251,10 +252,10 @@ class Reader(Protocol):
 
 
 def sweep(buffer: bytes | bytearray, start: int, end: int, count: int, reader: Reader) -> None:
-    """Pass `count` records, which have to fill `buffer[start:end]`, to `reader`, in runs if possible.
+    """Pass the `count` records that fill `buffer[start:end]` to `reader`, in runs if possible.
 
-    Raises Unusual or IndexError if the records are malformed or cannot be proven to be well-formed. While no runs are
-    found, the search intervals increase.
+    Raises Unusual or IndexError if the records are malformed, cannot be proven to be well-formed, or do not fill the
+    range exactly. As long as no runs are found, the searches become less frequent.
     """
     position, index, stretch, at_most = start, 0, MIN_RECORDS, FIRST_RECORDS
     while index < count:

@@ -5,11 +5,11 @@
     00 00 00 01               minimum version of a compatible reader
     { size (4 bytes, big-endian), that many bytes of raw snappy }*
 
-Readers also accept raw snappy without framing, which some clients (old librdkafka, Sarama) send. Streams with their
-headers may be concatenated. As in snappy-java, the version is only checked in the headers of the streams after the
-first, and up to three extra bytes at the end are ignored.
+Readers also accept raw snappy without framing, which some clients (old librdkafka, Sarama) send. Several streams, each
+with its own header, may be concatenated. As in snappy-java, the version is checked only in the headers after the first,
+and up to three extra bytes at the end are ignored.
 
-Raw snappy is the size of the data as a varint, followed by literals and copies of earlier output:
+Raw snappy is the uncompressed size as a varint, followed by literals and copies of earlier output:
 
     xxxxxx00            literal of x + 1 bytes; for x = 60 to 63, the next 1 to 4 bytes contain the length minus 1
     oooxxx01 o          copy of x + 4 bytes at distance o (11 bits)
@@ -29,7 +29,7 @@ _BLOCK_BYTES = 32 * 1024
 
 
 def compress(data: Buffer) -> bytes:
-    """Compress `data` to a framed stream. Without the package cramjam, it contains only literals."""
+    """Compress `data` into a framed stream. Without the cramjam package, the stream contains only literals."""
     cramjam = cramjam_or_none()
     pieces = [_HEADER]
     for start in range(0, len(data), _BLOCK_BYTES):

@@ -1,6 +1,6 @@
 """Exceptions shared by the codecs, and access to the native library.
 
-`codecs.py` converts the exceptions to the errors that clients receive.
+`codecs.py` converts the exceptions into the errors that clients receive.
 """
 
 from types import ModuleType
@@ -15,7 +15,7 @@ class TooLarge(Exception):
 
 
 def cramjam_or_none() -> ModuleType | None:
-    """Return the module `cramjam` of the extra `codecs`, or None if it is not installed."""
+    """Return the `cramjam` module (from the `codecs` extra), or None if it is not installed."""
     try:
         import cramjam
     except ImportError:

@@ -1,10 +1,9 @@
 """The zig-zag varints of records of format 2.
 
 An integer n is mapped to n * 2 (n >= 0) or -n * 2 - 1 (n < 0), and written in groups of seven bits, lowest first. The
-high bit of a byte is set if another byte follows. A varint has 32 bits and at most five bytes, a varlong 64 bits and
-at most ten. Longer ones raise VarintTooLong, incomplete ones IndexError.
-
-`record.py` has inline code for varints of one and two bytes and uses this module for longer ones.
+high bit of a byte is set if another byte follows. A varint encodes 32 bits in at most five bytes, and a varlong 64 bits
+in at most ten. Reading a longer one raises VarintTooLong, and reading an incomplete one IndexError. `record.py` has
+inline code for one- and two-byte varints and uses this module for longer ones.
 """
 
 from kafkalet.protocol.wire import Buffer
@@ -23,13 +22,13 @@ def encode_unsigned(number: int) -> bytes:
 LOW = bytes(range(128, 256, 2)) * 128
 """The first bytes of the two-byte encodings of 0, 1, 2, ...: the low seven bits and the continuation bit."""
 HIGH = b"".join(bytes((high,)) * 64 for high in range(128))
-"""The second bytes of these encodings."""
+"""The second bytes of the same encodings."""
 
 
 def _small() -> list[bytes]:
     """Return the encodings of 0 to 8191.
 
-    They are sliced from one bytes object, because 8,000 calls of `encode_unsigned` would slow down the start.
+    They are sliced from one bytes object, because 8,000 calls to `encode_unsigned` would slow down start-up.
     """
     pairs = bytearray(2 * len(LOW))
     pairs[::2], pairs[1::2] = LOW, HIGH
@@ -52,7 +51,7 @@ def encode(number: int) -> bytes:
 
 
 class VarintTooLong(ValueError):
-    """The varint has too many bytes (an IllegalArgumentException of Kafka's ByteUtils)."""
+    """The varint has too many bytes (an IllegalArgumentException in Kafka's ByteUtils)."""
 
 
 def read_varint(buffer: Buffer, position: int) -> tuple[int, int]:
@@ -76,7 +75,7 @@ def read_varint(buffer: Buffer, position: int) -> tuple[int, int]:
 
 
 def read_varlong(buffer: Buffer, position: int) -> tuple[int, int]:
-    """Read a 64-bit varlong. Return the number and its end. Raises like `read_varint`, after ten bytes."""
+    """Read a 64-bit varlong. Return the number and its end. Raises as `read_varint` does, but after ten bytes."""
     value = shift = 0
     while True:
         byte = buffer[position]

@@ -3,8 +3,8 @@
 The rules are those of `record.py`. For a compressed batch, Kafka skips the fields of a record without checking its
 length (DefaultRecord.readPartiallyFrom); `lengths_count=False` selects this behaviour.
 
-As in `record.py`, there is a fast reader for common records and runs. If it cannot process a record, or if the result
-needs more details than it collects, the exact reader starts over from the first record.
+As in `record.py`, there is a fast reader for common records and runs. If the fast reader cannot process a record or
+does not collect all details that the result needs, the exact reader starts over from the first record.
 """
 
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class WalkResult(NamedTuple):
     null_keys: list[int]
     """The indexes of the records without a key, if `report_null_keys` is set."""
     bad_timestamps: list[tuple[int, int, int]]
-    """(index, offset delta, timestamp) of all records before `earliest` or after `latest`, except for timestamp -1."""
+    """(index, offset delta, timestamp) of each record before `earliest` or after `latest`, except at timestamp -1."""
 
 
 def walk_records(
@@ -46,7 +46,7 @@ def walk_records(
 ) -> WalkResult:
     """Check that `buffer[start:end]` consists of `count` well-formed records, and return what was found.
 
-    `append_time`, if given, is the timestamp of all records (LogAppendTime). A memoryview is copied first, bytes and
+    `append_time`, if given, is the timestamp of all records (LogAppendTime). A memoryview is copied first; bytes and
     bytearray are not. Raises KafkaError as `read_record` does.
     """
     if isinstance(buffer, memoryview):
@@ -71,7 +71,7 @@ def walk_records(
 
 
 def _usual_headers(buffer: bytes | bytearray, p: int) -> int:
-    """Skip the header count and the headers, and return their end. Raises Unusual for negative lengths of keys."""
+    """Skip the header count and the headers, and return their end. Raises Unusual if a key length is negative."""
     count, p = read_long(buffer, p)
     odd = count
     for _ in range(count >> 1):
@@ -257,7 +257,7 @@ def _walk_exactly(
     latest: int | None,
     lengths_count: bool,
 ) -> WalkResult:
-    """Return the result for any records. This is slower than `_Walking`."""
+    """Return the result for any records. This function is slower than `_Walking`."""
     read = _read_record if lengths_count else _skip_record
     position = 0
     max_timestamp = index_of_max_timestamp = -1

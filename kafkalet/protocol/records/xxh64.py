@@ -1,7 +1,7 @@
-"""The XXH64 checksum with seed 0. The optional checksum of a zstd frame is its low half.
+"""The XXH64 checksum with seed 0. The optional checksum of a zstd frame is the low half of this checksum.
 
 Stripes of 32 bytes are processed in four lanes of 8 bytes each. The lanes are then merged, and the remaining bytes are
-added in units of 8, 4 and 1 bytes.
+mixed in, in units of 8, 4 and 1 bytes.
 """
 
 from struct import Struct
@@ -41,7 +41,7 @@ def xxh64(data: bytes) -> int:
 
 
 def _long_part(data: bytes) -> int:
-    """Return the digest of complete stripes of 32 bytes. The rounds are inlined because this loop is the hot path."""
+    """Return the digest of complete 32-byte stripes. The rounds are inlined because this loop is the hot path."""
     one, two, three, four = _P1 + _P2 & _MASK, _P2, 0, -_P1 & _MASK
     for a, b, c, d in _STRIPES.iter_unpack(data):
         one = one + a * _P2 & _MASK

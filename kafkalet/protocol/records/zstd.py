@@ -1,6 +1,7 @@
 """Zstandard (KIP-110, RFC 8878): calls a library, and limits the size of the decompressed data.
 
-The library is the package cramjam if it is installed, otherwise Python's own (since 3.14), otherwise `zstd_frames.py`.
+The library is the cramjam package if it is installed, otherwise Python's own module (since 3.14). Without either,
+`zstd_frames.py` is used.
 
     28 b5 2f fd     start of a frame; 5x 2a 4d 18 and a size (4 bytes, little-endian) start a skippable frame
     descriptor      bits 0-1 size of the dictionary id, 2 checksum, 5 single segment, 6-7 size of the content size
@@ -8,8 +9,8 @@ The library is the package cramjam if it is installed, otherwise Python's own (s
     blocks          header (3 bytes, little-endian): last block?, type (raw, RLE, compressed), size; then the data
     [checksum]      4 bytes
 
-Java writes frames without the content size, but a block contains at most 128 KiB. After the first frame, Kafka treats
-an incomplete frame as the end of the data.
+Java writes frames without the content size, but no block contains more than 128 KiB. After the first frame, Kafka
+treats an incomplete frame as the end of the data.
 """
 
 import sys
@@ -22,14 +23,14 @@ from .streams import Corrupt, TooLarge, cramjam_or_none
 
 _FRAME = b"\x28\xb5\x2f\xfd"
 _SKIPPED = b"\x2a\x4d\x18"
-"""The magic of a skippable frame without its first byte, which is 50 to 5f."""
+"""The magic of a skippable frame without its first byte, which ranges from 50 to 5f."""
 _BLOCK_BYTES = 128 * 1024
 _COMPRESSED, _REPEATED = 2, 1
 DEFAULT_LEVEL = 3
 
 
 def compress(data: Buffer, level: int | None = None) -> bytes:
-    """Compress `data` to a frame. Without a library, only repetitions of a single byte are compressed."""
+    """Compress `data` into a frame. Without a library, only repetitions of a single byte are compressed."""
     level = DEFAULT_LEVEL if level is None else level
     if cramjam := cramjam_or_none():
         return bytes(cramjam.zstd.compress(bytes(data), level=level))
@@ -91,7 +92,7 @@ def _decompress_by_cramjam(cramjam: ModuleType, data: bytes, limit: int, bound: 
 
 
 def _decompress_by_library(library: ModuleType, data: bytes, ends: list[int], limit: int) -> bytes:
-    """Decompress frame by frame with the standard library, whose decompressor copies all data after a frame."""
+    """Decompress with the standard library, frame by frame, because it copies all data that follows a frame."""
     pieces: list[bytes] = []
     for start, end in pairwise(ends):
         frame = library.ZstdDecompressor()
@@ -109,7 +110,7 @@ def _decompress_by_library(library: ModuleType, data: bytes, ends: list[int], li
 
 
 def _measure(data: bytes) -> tuple[list[int], int]:
-    """Return 0 and the ends of all complete frames in a list, and an upper bound for their content size."""
+    """Return a list of 0 and the ends of all complete frames, and an upper bound for the total content size."""
     ends = [0]
     bound = 0
     while (end := ends[-1]) < len(data):

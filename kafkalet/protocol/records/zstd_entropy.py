@@ -4,19 +4,20 @@ Streams of both are read backwards, from the last bit to the first. The highest 
 of the stream.
 
 FSE uses a table of 2^accuracy cells. A cell has a symbol, and determines the next cell: `base` plus the next `bits`
-bits of the stream. The table is described by a distribution, whose bits are read forwards: the accuracy minus 5 in 4
-bits, then the share of each symbol (its number of cells) plus 1, in as few bits as the number of remaining cells
-allows. A share of -1 means a single cell that may lead to any cell. A share of 0 is followed by two bits with the
-number of further zero shares; if this number is 3, two more bits follow.
+bits of the stream. The table is described by a distribution, whose bits are read forwards. It begins with the accuracy
+minus 5 in 4 bits. It then lists the share of each symbol (its number of cells) plus 1, in as few bits as the number of
+remaining cells allows. A share of -1 means a single cell that may lead to any cell. A share of 0 is followed by two
+bits that give the number of further zero shares; if this number is 3, two more such bits follow.
 
     cells       symbols with share -1 take the last cells; the others are spread over the table with a fixed step, in
                 symbol order
-    next cells  the n cells of a symbol divide all cells among themselves; later cells get the smaller ranges
+    next cells  the cells of a symbol divide the range of next cells among themselves; later cells get smaller parts
 
-A Huffman code is described by the weights of all bytes except the last byte that occurs. A byte of weight 0 does not
-occur; otherwise its code has depth + 1 - weight bits. The weight of the last byte is implied: it completes the sum of
-all 2^(weight - 1) to a power of two, 2^depth. Codes are assigned in order of increasing weight. A lookup table with
-one entry for each value of `depth` bits therefore contains the bytes in this order, each of them 2^(weight - 1) times.
+A Huffman code is described by the weights of all byte values except the last one that occurs. A byte of weight 0 does
+not occur; otherwise its code has depth + 1 - weight bits. The weight of the last byte is implied: it makes the sum of
+all 2^(weight - 1) a power of two, 2^depth. Codes are assigned in order of increasing weight. A lookup table with one
+entry for each value of `depth` bits therefore contains the bytes in this order, each of them 2^(weight - 1) times. The
+first byte, n, determines how the weights are encoded:
 
     n < 128     n bytes follow: an FSE distribution, and a stream of weights with two alternating states
     n >= 128    n - 127 weights of 4 bits each follow
@@ -81,8 +82,8 @@ def distribution(data: bytes, most_accuracy: int, most_symbol: int) -> tuple[lis
 class Cells(dict[int, Cell]):
     """An FSE table of 2^accuracy cells.
 
-    Cells are computed when they are first read: two bytes can describe 512 cells, and a block can describe three
-    tables for a single sequence. This keeps the work for a block proportional to its size and to its content.
+    Two bytes can describe 512 cells, and a block can describe three tables for a single sequence. Cells are therefore
+    computed only when they are first read, which keeps the work for a block proportional to its size and its content.
     """
 
     __slots__ = ("_accuracy", "_parts", "_symbols")
@@ -104,9 +105,9 @@ class Cells(dict[int, Cell]):
 def _spread(shares: list[int], size: int) -> bytes:
     """Return the symbols of the `size` cells.
 
-    Symbols with a positive share are assigned to cells in symbol order, with a fixed step from cell to cell. Rare
-    symbols (share -1) have the last cells, which the assignment skips; here each rare symbol is inserted at the turn of
-    its cell.
+    Symbols with a positive share are assigned to cells in symbol order, with a fixed step from cell to cell. The turn
+    of a cell is its position in this order. Rare symbols (share -1) take the last cells, which the RFC's assignment
+    skips; this function inserts each rare symbol at the turn of its cell instead.
     """
     by_turn = bytearray().join([bytes((symbol,)) * share for symbol, share in enumerate(shares) if share > 0])
     rare = [symbol for symbol, share in enumerate(shares) if share < 0]
@@ -117,7 +118,7 @@ def _spread(shares: list[int], size: int) -> bytes:
 
 
 def _inverse_step(size: int) -> int:
-    """Return the inverse of the step: cell i is assigned in turn i * inverse, modulo `size`."""
+    """Return the inverse of the step: the turn of cell i is i * inverse, modulo `size`."""
     return pow((size >> 1) + (size >> 3) + 3, -1, size)
 
 
@@ -162,7 +163,7 @@ class PrefixCode:
         self.long_texts, self.long_bits = self.texts, self.bits
 
     def lengthen(self) -> None:
-        """Extend the long tables to decode up to two bytes per lookup. This pays off for several thousand literals."""
+        """Extend the long tables to decode up to two bytes per lookup. This pays off from several thousand literals."""
         if self.long_texts is not self.texts:
             return
         depth, mask, texts, bits = self.depth, (1 << self.depth) - 1, self.texts, self.bits

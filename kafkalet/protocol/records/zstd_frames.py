@@ -1,6 +1,6 @@
 """Zstandard in pure Python, used without a native library.
 
-It decompresses all frames that need no dictionary, at some 10 MB/s, and writes frames without compressed blocks.
+It decompresses all frames that need no dictionary, at about 10 MB/s, and writes frames without compressed blocks.
 `zstd.py` shows the layout of a frame, and RFC 8878 specifies the format. A compressed block has a literals section and
 a sequences section (`zstd_sequences.py`). The sequences interleave literals with copies of earlier output, and the
 remaining literals end the block.
@@ -9,12 +9,12 @@ remaining literals end the block.
                 types 2 and 3 the compressed size
     type 0      the literals, uncompressed
     type 1      a single byte, which is repeated
-    type 2      a Huffman code (`zstd_entropy.py`), then one stream, or the sizes of three streams and four streams
-    type 3      the same with the Huffman code of the previous compressed literals
+    type 2      a Huffman code (`zstd_entropy.py`), then one stream, or four streams after the sizes of the first three
+    type 3      like type 2, but with the Huffman code of the previous compressed literals
 
 Tables and the last three distances are kept from block to block, and are reset at the start of a frame. A block
-contains at most as many bytes as the window, and at most 128 KiB. The window limits the distance of copies so that a
-decompressor can discard older output. This one keeps all output and does not check the limit.
+contains no more bytes than the window, and no more than 128 KiB. The window limits the distance of copies so that a
+decompressor can discard older output. This decompressor keeps all output and does not check the limit.
 """
 
 from collections.abc import Iterator
@@ -185,7 +185,7 @@ class _Frame:
                 one, two, three = distance, one, two
             elif distance != -2:
                 one, two, three = again(distance, count, one, two, three)
-            elif not count:  # inlined because a tiny block can contain 43,690 of these
+            elif not count:  # inlined because a tiny block can contain 43,690 such copies
                 one, two = two, one
             if count:
                 content += literals[used : used + count]
@@ -210,9 +210,9 @@ class _Frame:
 def again(distance: int, literals: int, one: int, two: int, three: int) -> tuple[int, int, int]:
     """Return the last three distances, latest first, after a copy that repeats one of them.
 
-    A `distance` of -2, -1 or 0 repeats the first, second or third one. Without literals before the copy, the next one
-    is used instead, because repeating the first one would merely extend the previous copy. In this case, 0 means the
-    first distance minus 1. Raises Corrupt if that is 0.
+    A `distance` of -2, -1 or 0 repeats the first, second or third distance. If no literals precede the copy, repeating
+    the first distance would merely extend the previous copy. In this case, -2, -1 and 0 therefore stand for the second
+    distance, the third, and the first minus 1. Raises Corrupt if the result is 0.
     """
     index = distance + 2 + (not literals)
     if index == 0:

@@ -1,4 +1,4 @@
-"""The sequences of a compressed zstd block: a number of literals, then a copy at a distance (RFC 8878, 3.1.1.3.2).
+"""The sequences of a compressed zstd block: each is a number of literals, then a copy (RFC 8878, 3.1.1.3.2).
 
     count     1 byte below 128; otherwise 2 bytes, or 3 bytes if the first is ff
     modes     1 byte: 2 bits each for literal lengths, distances and copy lengths, highest bits first; the last 2 are 0
@@ -7,8 +7,8 @@
     stream    the initial states (literals, distance, copy); then for each sequence the extra bits of its three codes
               (distance, copy, literals) and the bits of its next states (literals, copy, distance)
 
-A code stands for a base number and a number of extra bits, which are added to it. The distance numbers 1 to 3 repeat
-one of the last three distances; all other distances are encoded as the distance plus 3.
+A code stands for a base number and a number of extra bits, whose value is added to the base. The distance numbers 1 to
+3 repeat one of the last three distances; all other distances are encoded as the distance plus 3.
 """
 
 from collections.abc import Iterator
@@ -21,14 +21,14 @@ from .zstd_entropy import Cells, distribution, stream_bits
 _FIXED, _ONE_CODE, _DISTRIBUTED = 0, 1, 2
 _WINDOW_BYTES = 64
 _MOST_BITS = 128
-"""More than the maximum size of a sequence: 31 + 16 + 16 extra bits, and 9 + 9 + 8 bits for the next states."""
+"""More than the maximum size of a sequence in bits: 31 + 16 + 16 extra bits, and 9 + 9 + 8 bits for the next states."""
 _ZERO_BYTES = 4
-"""The size of the padding before the stream: more than the 9 + 9 + 8 bits for the states after the last sequence."""
+"""The bytes of padding before the stream: more than the 9 + 9 + 8 bits for the states after the last sequence."""
 _MASKS = [(1 << bits) - 1 for bits in range(_MOST_BITS)]
 
 
 Sequence: TypeAlias = tuple[int, int, int]
-"""Number of literals, distance, copy length. A distance of -2, -1 or 0 repeats the latest, second-latest or
+"""A sequence: number of literals, distance, copy length. A distance of -2, -1 or 0 repeats the latest, second-latest or
 third-latest distance."""
 
 Step: TypeAlias = tuple[int, int, int, int, int]
@@ -148,7 +148,7 @@ class Sequences:
 
 
 def _count(data: bytes) -> tuple[int, int]:
-    """Read the number of sequences. Return it with its size in bytes."""
+    """Read the number of sequences. Return the number and its size in bytes."""
     size = 1 if data[:1] < b"\x80" else 2 if data[:1] < b"\xff" else 3
     if len(data) < size:
         raise Corrupt("missing number of sequences")
@@ -162,9 +162,9 @@ def _count(data: bytes) -> tuple[int, int]:
 def _walk(stream: bytes, count: int, literals: Table, distances: Table, copies: Table) -> Iterator[Sequence]:
     """Iterate over the `count` sequences of a stream. Raises Corrupt unless they use all its bits.
 
-    All bits of a sequence are read in one piece and split from the lowest, that is in reverse order. A sequence without
-    any bits skips this step, because a block of ten bytes can contain 43,690 of them. The stream has no bits for the
-    states after the last sequence; they are read from the zeros added before the stream.
+    All bits of a sequence are read in one piece and are split starting with the lowest, that is, in reverse order. A
+    sequence without any bits skips this step, because a block of ten bytes can contain 43,690 of them. The stream has
+    no bits for the states after the last sequence; these are read from the zeros that are added before the stream.
     """
     left = stream_bits(stream) + 8 * _ZERO_BYTES
     stream = bytes(_ZERO_BYTES) + stream
