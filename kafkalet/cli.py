@@ -1,8 +1,8 @@
 """The command line: `kafkalet serve`, `python3 -m kafkalet serve` and `kafkalet pipeline` (see kafkalet.pipeline).
 
-Exit status: 0 after a normal stop, 1 if something outside kafkalet fails (a port is taken, a file cannot be loaded),
-2 if the command line or a property is invalid. Each failure prints one line on stderr. When every listener accepts
-connections and every file is loaded, one line is printed on stdout:
+Exit status: 0 after a normal stop, 1 if something outside kafkalet fails (for example, a port is taken or a file cannot
+be loaded), 2 if the command line or a property is invalid. Each failure prints one line on stderr. Once every listener
+accepts connections and every file has been loaded, one line is printed to stdout:
 
     kafkalet ready bootstrap=127.0.0.1:9092
 
@@ -43,7 +43,7 @@ from kafkalet.version import VERSION
 _LOG = logging.getLogger("kafkalet")
 
 DEFAULT_ADDRESS = ("127.0.0.1", 9092)
-# A column of a CSV file may be as large as the largest record.
+# A field in a CSV file may be as large as the largest record.
 MAX_FIELD_CHARS = 1 << 30
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
@@ -57,7 +57,7 @@ class Failure(Exception):
 
 
 class Option(NamedTuple):
-    """An option that takes a value. `help` is its line in the help text."""
+    """An option that takes a value. `help` is the line that describes it in the help text."""
 
     name: str
     value: str
@@ -144,7 +144,7 @@ def _hint(given: str, known: Sequence[str]) -> str:
 
 
 def parse_address(option: str, text: str, least_port: int = 0) -> tuple[str, int]:
-    """Return host and port of `HOST:PORT`, `:PORT` (every interface) or `[IPV6]:PORT`."""
+    """Return the host and port from `HOST:PORT`, `:PORT` (every interface) or `[IPV6]:PORT`."""
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal() or not least_port <= int(port) <= 65535:
         raise UsageError(f"{option} {text}: expected HOST:PORT with a port from {least_port} to 65535")
@@ -238,7 +238,7 @@ def _split(option: str, wanted: str, text: str) -> tuple[str, str]:
 
 
 def _properties(given: Mapping[str, list[str]]) -> dict[str, str]:
-    """Return the broker properties of the files and then of the command line; later values override earlier ones."""
+    """Return the properties from the files, then the command line; later values override earlier ones."""
     properties: dict[str, str] = {}
     for path in given.get("config", []):
         try:
@@ -250,7 +250,7 @@ def _properties(given: Mapping[str, list[str]]) -> dict[str, str]:
 
 
 def _listeners(properties: Mapping[str, str]) -> tuple[str, int]:
-    """Return the first address in the property `listeners`, as in PLAINTEXT://:9092, or the default address."""
+    """Return the first address in the `listeners` property, such as PLAINTEXT://:9092, or the default address."""
     first = properties.get("listeners", "").split(",")[0].strip()
     return parse_address("listeners", first.partition("://")[2] or first) if first else DEFAULT_ADDRESS
 
@@ -300,14 +300,14 @@ def _print_error(error: Exception, status: int) -> int:
 
 
 def _print(text: str) -> None:
-    """Print on stdout, if the process has one. Raise Failure if the write fails."""
+    """Print to stdout, if the process has one. Raise Failure if the write fails."""
     if sys.stdout is None:
         return
     try:
         print(text, flush=True)
     except OSError as error:
         with contextlib.suppress(OSError):
-            sys.stdout.close()  # otherwise the interpreter flushes again at exit and prints a traceback
+            sys.stdout.close()  # otherwise, the interpreter flushes again at exit and prints a traceback
         raise Failure(f"cannot write to standard output: {error.strerror}") from error
 
 
@@ -435,7 +435,7 @@ def _refuse_columns_without_csv(options: Serve) -> None:
 
 
 class _Progress:
-    """A progress line on the terminal: how much of a file has been loaded."""
+    """A progress line on the terminal that shows how much of a file has been loaded."""
 
     def __init__(self, topic: str, path: str) -> None:
         self._what = f"loading {path} into {topic}"
@@ -464,7 +464,7 @@ def _log_to_stderr(level: str) -> None:
 def _keep_standard_descriptors() -> None:
     """Open /dev/null for each of descriptors 0 to 2 that is closed.
 
-    Otherwise a log or a socket could get descriptor 2, and text for stderr would be written into it.
+    Otherwise, a log or a socket could get descriptor 2, and text for stderr would be written into it.
     """
     for descriptor in range(3):
         try:
@@ -476,7 +476,8 @@ def _keep_standard_descriptors() -> None:
 def _stop_signal(interrupt: Callable[[], None]) -> asyncio.Event:
     """Return an event that SIGINT, SIGTERM and SIGHUP set.
 
-    The signal handler also calls `interrupt` directly, so that a start that blocks the loop (opening logs) stops too.
+    The signal handler also calls `interrupt` directly, so that it can stop a start-up that blocks the loop while it
+    opens logs.
     """
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -1,6 +1,6 @@
 """Clocks, which are passed to all code that needs the current time or a timer.
 
-`SystemClock` is the wall clock with the timers of an event loop. `ManualClock` only moves when a test advances it:
+`SystemClock` is the wall clock, with the timers of an event loop. `ManualClock` moves only when a test advances it:
 
     clock = kafkalet.ManualClock()
     with kafkalet.Broker(clock=clock) as broker:
@@ -24,12 +24,13 @@ Callback = Callable[[], None]
 CallInLoop = Callable[[Callback], None]
 """A function that runs another function in an event loop and waits until it has run. It may be called in any thread.
 
-It propagates exceptions of the function. If the loop has ended, it raises RuntimeError and does not run the function.
+Exceptions that the function raises are propagated. If the loop has ended, RuntimeError is raised and the function is
+not run.
 """
 
 TURNS = 3
-"""The number of loop iterations between two timers of a `ManualClock`. They allow callbacks scheduled with `call_soon`,
-and tasks woken by a timer, to finish before the next timer runs."""
+"""The number of loop iterations between two timers of a `ManualClock`. They give callbacks scheduled with `call_soon`,
+and tasks woken by a timer, time to finish before the next timer runs."""
 
 elapsed_s = time.perf_counter
 """A monotonic clock in seconds for measuring durations. It is never used for times that clients can see."""
@@ -43,7 +44,7 @@ class Timer(Protocol):
 
 @runtime_checkable
 class Clock(Protocol):
-    """The current time, and timers. All times are in milliseconds since 1970 (UTC)."""
+    """Provides the current time, in milliseconds since 1970 (UTC), and timers."""
 
     @property
     def has_timers(self) -> bool:
@@ -59,11 +60,11 @@ class LoopClock(Clock, Protocol):
     """A clock that can be bound to the event loop of a cluster."""
 
     def bound_to(self, loop: asyncio.AbstractEventLoop, call: CallInLoop) -> Clock:
-        """Return a clock with the same time whose timers run in `loop`. `call` runs a function in this loop."""
+        """Return a clock with the same time that runs its timers in `loop`. `call` runs a function in this loop."""
 
 
 class SystemClock:
-    """The wall clock. Its timers run in an event loop and are not affected by changes of the wall clock."""
+    """The wall clock. Its timers run in an event loop and are not affected when the wall clock is changed."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self._loop = loop
@@ -85,7 +86,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock for tests that only moves when `advance` is called. It starts at the current time, or at `now_ms`.
+    """A clock for tests, which moves only when `advance` is called. It starts at the current time, or at `now_ms`.
 
     `advance` may be called in any thread. Timers of a cluster run in its event loop; timers that were set directly on
     the clock run in the thread that calls `advance`.
@@ -98,10 +99,10 @@ class ManualClock:
         self._order = itertools.count()
         self._due: list[tuple[float, int, _ManualTimer]] = []
         self._changing = threading.Lock()
-        """Protects `_due`: timers are added in the threads of event loops and removed in the thread that advances."""
+        """Protects `_due`: event loop threads add timers, and the thread that advances the clock removes them."""
         self._advancing = threading.Lock()
         self._inside: set[int] = set()
-        """The idents of the threads that are running a timer. A timer may advance the clock as well."""
+        """The idents of the threads that are running a timer. A timer may itself advance the clock."""
 
     def __repr__(self) -> str:
         return f"<ManualClock at {self._now_ms} ms>"
@@ -120,8 +121,8 @@ class ManualClock:
     ) -> None:
         """Advance the clock, and run all timers that become due, in order and each at its due time.
 
-        Returns when all of them have run. If a timer raises an exception, it is raised here, and the clock stops at
-        the due time of this timer. Raises ValueError if the total is negative.
+        Returns when all of them have run. If a timer raises an exception, this method raises it, and the clock stops at
+        the due time of that timer. Raises ValueError if the sum of the arguments is negative.
         """
         step_ms = int(ms + 1000 * (seconds + 60 * (minutes + 60 * (hours + 24 * days))))
         if step_ms < 0:
@@ -133,7 +134,7 @@ class ManualClock:
                     timer.loop.run_due(until_ms)
                 elif (run := self._take_due(until_ms, None)) is not None:
                     run()
-            self._now_ms = max(self._now_ms, until_ms)  # a timer may have advanced further
+            self._now_ms = max(self._now_ms, until_ms)  # a timer may have advanced the clock further
 
     @contextmanager
     def _exclusively(self) -> Iterator[None]:
@@ -156,14 +157,14 @@ class ManualClock:
         return timer
 
     def _next_due(self, until_ms: int) -> "_ManualTimer | None":
-        """Return the next timer that is due at `until_ms`, without removing it, or None if there is none."""
+        """Return the next timer that is due by `until_ms`, without removing it, or None if there is none."""
         with self._changing:
             while self._due and not self._due[0][2].is_pending:
                 heapq.heappop(self._due)
             return self._due[0][2] if self._due and self._due[0][0] <= until_ms else None
 
     def _take_due(self, until_ms: int, loop: "_InLoop | None") -> Callback | None:
-        """Remove the next due timer if it belongs to `loop`, and return a function that runs it; otherwise None."""
+        """Remove the next due timer and return a function that runs it, or None if it does not belong to `loop`."""
         with self._changing:
             if not self._due or self._due[0][0] > until_ms or self._due[0][2].loop is not loop:
                 return None
@@ -212,7 +213,7 @@ class _InLoop:
         self._loop = loop
         self._call = call
         self.has_ended = False
-        """True if the loop has ended. Its pending timers do not run."""
+        """True if the loop has ended. Timers that are still pending then never run."""
 
     def now_ms(self) -> int:
         return self._clock.now_ms()
@@ -227,7 +228,7 @@ class _InLoop:
 
         def begin() -> None:
             if threading.get_ident() == caller:
-                steps.take_all()  # the loop is blocked by the caller and cannot iterate
+                steps.take_all()  # the caller is blocking the loop, so the loop cannot iterate
             else:
                 steps.begin()
 

@@ -35,19 +35,20 @@ if TYPE_CHECKING:
 class Cluster:
     """A cluster of brokers in this process.
 
-    * `brokers`: the number of brokers. Their ids are consecutive, from `node.id` or `broker.id` (1 by default).
-    * `host`, `port`: the address of the first broker. Port 0 picks free ports; otherwise the other brokers use the
-      following ports.
-    * `advertise`: the host and port that the first broker advertises to clients; the other brokers advertise the
-      following ports. By default, brokers advertise the addresses on which they listen.
+    * `brokers`: the number of brokers. Their ids are consecutive and start at `node.id` or `broker.id` (1 by default).
+    * `host`, `port`: the address of the first broker. Port 0 picks a free port for each broker; otherwise, the other
+      brokers use the ports after this one.
+    * `advertise`: the host and port that the first broker advertises to clients; the other brokers advertise the ports
+      after this one. By default, brokers advertise the addresses on which they listen.
     * `racks`: the rack of each broker. By default, all brokers have `broker.rack`.
-    * `data_dir`: the directory of the logs. By default, a temporary directory that is removed on stop.
-    * `config`: broker properties by Kafka's names. A value is a str, an int, a float or a bool.
-    * `topics`: topics to create on start unless they exist: names, or `NewTopic` values.
+    * `data_dir`: the directory of the logs. The default is a temporary directory that is removed when the cluster
+      stops.
+    * `config`: broker properties, keyed by Kafka's names for them. A value is a str, an int, a float or a bool.
+    * `topics`: topics to create on start unless they already exist: names or `NewTopic` values.
     * `kafka_version`: the release to emulate, such as "3.9" or "4.4". "newest" accepts every version of every API.
     * `clock`: the source of time: the system's clock by default, or a `ManualClock`.
 
-    Raises TypeError or ValueError for a wrong argument. InvalidProperty and UnknownRelease are ValueErrors.
+    Raises TypeError or ValueError for an invalid argument. InvalidProperty and UnknownRelease are ValueErrors.
     """
 
     _most_brokers: int | None = None
@@ -194,7 +195,7 @@ class Cluster:
     def produce(self, topic: str, partition: int, records: bytes | bytearray | memoryview) -> int:
         """Append an encoded record batch, such as one from `kafkalet.protocol.records.build`. Return its first offset.
 
-        The batch is validated like that of any producer. Raises KafkaError with the code that Produce returns, or
+        The batch is validated like a batch from any producer. Raises KafkaError with the code that Produce returns, or
         ValueError if the bytes are not a complete batch. To write plain keys and values, use a Kafka client.
         """
         data = arguments.record_batches(records)
@@ -257,15 +258,15 @@ class Cluster:
         self.server.call(lambda: self.server.elect_leader(_topic(topic), _partition(partition), _broker(node_id)))
 
     def hold_replication(self, node_id: int, topic: str | None = None, partition: int | None = None) -> None:
-        """Stop a broker's replicas from following their leaders: all replicas, those of a topic, or one.
+        """Stop a broker's replicas from following their leaders: all replicas, those of one topic, or a single one.
 
-        The topic must exist, and the broker must have a replica of it. A replica that is a leader is affected once
-        another replica becomes the leader.
+        The topic must exist, and the broker must have a replica of it. A replica that is currently the leader is
+        affected once another replica becomes the leader.
         """
         self.server.call(lambda: self.server.hold_replication(*_held(node_id, topic, partition)))
 
     def release_replication(self, node_id: int, topic: str | None = None, partition: int | None = None) -> None:
-        """Undo a `hold_replication` with the same arguments. The replicas catch up before this returns.
+        """Undo a `hold_replication` call with the same arguments. The replicas catch up before this method returns.
 
         Raises ValueError if `hold_replication` was not called with these arguments.
         """

@@ -1,8 +1,8 @@
 """The formats of checkpoints, snapshots and index entries: functions that parse and encode bytes, without any I/O.
 
-A checkpoint (Kafka's CheckpointFile) consists of a version, a count, and one entry per line. The three checkpoints of a
-log directory contain topic, partition and offset (left); leader-epoch-checkpoint, in the directory of a partition,
-contains epoch and start offset (right):
+A checkpoint (Kafka's CheckpointFile) consists of a version, a count, and one entry per line. In the three checkpoints
+of a log directory, an entry consists of a topic, a partition and an offset (left). In leader-epoch-checkpoint, in the
+directory of a partition, it consists of an epoch and a start offset (right):
 
     0                       0
     2                       2
@@ -22,7 +22,7 @@ Producer snapshots (Kafka's ProducerSnapshot, version 1) and index entries are b
     .timeindex   timestamp int64 | relative offset int32
     .txnindex    version int16 (0) | producer id | first offset | last offset | last stable offset, int64 each
 
-Both `storage` and `pipeline` read and write these files, and each validates the values by its own rules.
+Both `storage` and `pipeline` read and write these files, and each validates the values according to its own rules.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Malformed(Exception):
 
 
 class EpochStart(NamedTuple):
-    """An entry of leader-epoch-checkpoint, and its byte position in the file."""
+    """An entry of leader-epoch-checkpoint, with its byte position in the file."""
 
     epoch: int
     start_offset: int
@@ -74,7 +74,7 @@ class EpochStart(NamedTuple):
 
 
 def parse_offsets(data: bytes) -> dict[tuple[str, int], int]:
-    """Parse a checkpoint of offsets by topic and partition. Raises Malformed."""
+    """Parse a checkpoint that contains an offset for each topic and partition. Raises Malformed."""
     return {
         (topic, _number(partition, at)): _number(offset, at)
         for at, (topic, partition, offset) in _checkpoint_lines(data, 3)
@@ -86,7 +86,7 @@ def offsets_bytes(offsets: Mapping[tuple[str, int], int]) -> bytes:
 
 
 def parse_epochs(data: bytes) -> list[EpochStart]:
-    """Parse a checkpoint of leader epochs with their start offsets, in file order. Raises Malformed."""
+    """Parse a checkpoint of leader epochs and return its entries in file order. Raises Malformed."""
     return [
         EpochStart(_number(epoch, at), _number(offset, at), at) for at, (epoch, offset) in _checkpoint_lines(data, 2)
     ]
@@ -97,7 +97,7 @@ def epochs_bytes(epochs: Iterable[tuple[int, int]]) -> bytes:
 
 
 def _checkpoint_lines(data: bytes, fields: int) -> list[tuple[int, list[str]]]:
-    """Split the entries into fields, with the positions of their lines. An empty file has no entries."""
+    """Split each entry into fields. Return them with the position of the entry's line. An empty file has no entries."""
     lines: list[tuple[int, str]] = []
     at = 0
     for line in data.splitlines(keepends=True):
@@ -150,7 +150,7 @@ def topic_id_bytes(topic_id: bytes) -> bytes:
 
 
 def uuid_text(uuid: bytes) -> str:
-    """Return a UUID of 16 bytes as text in Kafka's format: URL-safe base64 without padding."""
+    """Return a 16-byte UUID as text in Kafka's format: URL-safe base64 without padding."""
     return base64.urlsafe_b64encode(uuid).rstrip(b"=").decode()
 
 
@@ -202,7 +202,7 @@ _CRC_COVERS_FROM = 6
 
 
 def snapshot_entries(data: bytes) -> memoryview:
-    """Return the entries of a .snapshot file as bytes with the layout PRODUCER_ENTRY. Raises Malformed."""
+    """Return the entries of a .snapshot file as bytes in the layout PRODUCER_ENTRY. Raises Malformed."""
     try:
         version, crc, count = _SNAPSHOT_HEADER.unpack_from(data)
     except StructError:

@@ -1,9 +1,9 @@
 """Garbage collection in the process of `kafkalet serve`.
 
 A full collection visits every object and blocks the process, for 100 ms or more while large requests are in progress.
-Python tends to start it during such requests, because they increase the number of objects. `kafkalet serve` postpones
-it until the broker is idle. This costs little memory, because reference counting frees nearly all objects immediately.
-A broker embedded in another program does not change the settings of the garbage collector.
+Python tends to start one during such requests, because they increase the number of objects. `kafkalet serve` postpones
+full collections until the broker is idle. This costs little memory, because reference counting frees nearly all objects
+immediately. A broker embedded in another program does not change the settings of the garbage collector.
 """
 
 import asyncio
@@ -16,9 +16,9 @@ NEW = 2_000
 WANTED = 50
 """The number of middle-generation collections after which a full one runs as soon as the broker is idle."""
 FORCED = 5_000
-"""The number of middle-generation collections (some 100 million new objects) after which a full one runs anyway."""
+"""The number of middle-generation collections (about 100 million new objects) after which a full one is forced."""
 LOOK_S = 1.0
-"""The interval, in seconds, of the check whether a full collection is due."""
+"""How often to check whether a full collection is due, in seconds."""
 
 
 @contextmanager

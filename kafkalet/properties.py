@@ -1,11 +1,11 @@
 """Kafka configuration properties: name, type, default and allowed values.
 
-A `PropertySet` parses strings from a command line, a `server.properties` file or a request. They are parsed like in
+A `PropertySet` parses strings from a command line, a `server.properties` file or a request. They are parsed as in
 Kafka's `ConfigDef`: surrounding whitespace is ignored, booleans are case-insensitive, numbers have the syntax and range
 of Java's int, short, long and double, and list items are separated by commas. The error messages are Kafka's, because
 clients and their tests may depend on them.
 
-The caller decides how to handle unknown names: for example with a warning for broker properties, and with an error for
+The caller decides how to handle unknown names: for example, with a warning for broker properties and with an error for
 topic properties.
 """
 
@@ -21,8 +21,8 @@ Value = bool | int | float | str | tuple[str, ...] | None
 class InvalidProperty(ValueError):
     """The value of a property is not allowed.
 
-    The message contains the property, the value and the reason, in Kafka's usual form. `text` replaces the message if
-    Kafka's differs from this form.
+    The message contains the property, the value and the reason, in Kafka's usual form. `text` replaces the message
+    where Kafka's message does not have this form.
     """
 
     def __init__(self, name: str, value: str | None, reason: str, text: str | None = None) -> None:
@@ -71,7 +71,7 @@ _MOST_DIGITS = 19
 
 
 def whole_number(text: str, type_: Type = Type.INT) -> int | None:
-    """Parse `text` like Java's Integer.parseInt, or the parser of another type. Return None if it is invalid.
+    """Parse `text` as Java's Integer.parseInt (or the parser of another type) does. Return None if it is invalid.
 
     `text` may have any length, whereas Python's `int` rejects more than 4,300 digits with a ValueError.
     """
@@ -99,7 +99,7 @@ _HEX_DOUBLE = r"([+-]?0[xX](?:[\da-fA-F]+\.?[\da-fA-F]*|\.[\da-fA-F]+)[pP][+-]?\
 
 
 def _double(name: str, text: str) -> float:
-    """Parse a number like Java's Double.parseDouble: `1.5f`, `.5` and `0x1p-3` are valid, `inf` and `1_000` are not."""
+    """Parse a number as Java's Double.parseDouble does: `1.5f`, `.5` and `0x1p-3` are valid; `inf` and `1_0` are not."""
     if re.fullmatch(_DOUBLE, text, re.ASCII):
         return float(text if text[-1] in "Ny" else text.rstrip("fFdD"))
     if found := re.fullmatch(_HEX_DOUBLE, text, re.ASCII):
@@ -120,11 +120,11 @@ def as_text(value: Value) -> str:
 
 
 def _java_double(value: float) -> str:
-    """Format a double like Java's Double.toString: `0.5`, `1.0E-4`, `1.7976931348623157E308`."""
+    """Format a double as Java's Double.toString does: `0.5`, `1.0E-4`, `1.7976931348623157E308`."""
     if value == 0 or 1e-3 <= abs(value) < 1e7 or value != value or abs(value) == float("inf"):
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(str(value), str(value))
     mantissa, _, exponent = f"{value!r}".partition("e")
-    if not exponent:  # Python uses an exponent only for larger numbers than Java
+    if not exponent:  # Python switches to exponents at larger numbers than Java does
         digits = f"{value:.17e}"
         for precision in range(17):
             if float(digits := f"{value:.{precision}e}") == value:
@@ -134,7 +134,7 @@ def _java_double(value: float) -> str:
 
 
 Check = Callable[[str, Value], None]
-"""A function (name, value) that raises InvalidProperty if the value is not allowed for the property of this name."""
+"""A function of a property's name and a value that raises InvalidProperty if the value is not allowed."""
 
 
 class Range:
@@ -208,24 +208,24 @@ NO_EFFECT = "A property of Kafka that is accepted but has no effect in kafkalet.
 
 
 class Update(Enum):
-    """The update mode of a property: whether and how it may be changed while a broker is running."""
+    """The update mode of a property, which tells whether and how it may be changed while a broker is running."""
 
     READ_ONLY = "read-only"
     PER_BROKER = "per-broker"  # only for individual brokers
-    CLUSTER_WIDE = "cluster-wide"  # for individual brokers or for the whole cluster
+    CLUSTER_WIDE = "cluster-wide"  # for individual brokers or the whole cluster
 
 
 class Declaration(NamedTuple):
     """A row in a table of properties: the property, the releases that have it, and its effect in kafkalet."""
 
-    declared: Property  # the property in the newest release
+    declared: Property  # the property as it is in the newest release
     documentation: str = ""  # one sentence
     affects: str = ""  # the attribute that stores its value; empty if the property has no effect in kafkalet
     update: Update = Update.READ_ONLY
     since: Version = (0,)
     until: Version = (99,)  # the first release without it
     before: Mapping[Version, Mapping[str, Any]] = {}
-    """Different attributes before a release, earliest release first: `{(4, 0): {"default": "classic"}}`."""
+    """Attributes that differ before a given release, earliest release first: `{(4, 0): {"default": "classic"}}`."""
     is_hidden: bool = False  # accepted, but not returned by DescribeConfigs
 
     @property
@@ -265,7 +265,7 @@ class Declaration(NamedTuple):
 
 
 class Options(TypedDict, total=False):
-    """The optional fields of a Declaration, as keyword arguments for a row of a table."""
+    """The optional fields of a Declaration, as keyword arguments for a table row."""
 
     affects: str
     update: Update
@@ -301,7 +301,7 @@ class PropertySet:
         return {name: self._by_name[name].parse(text) for name, text in texts.items() if name in self._by_name}
 
     def unknown(self, texts: Iterable[str]) -> list[str]:
-        """Return the names that are not in this set, in order."""
+        """Return the names that are not in this set, in their original order."""
         return [name for name in texts if name not in self._by_name]
 
 

@@ -5,8 +5,8 @@
 
     def test_it(kafka_session):                one broker for the test session
 
-Each broker runs in its own thread and listens on a free port of 127.0.0.1, independently of any event loop of the test.
-When its fixture ends, its thread, sockets and files are gone. Each worker of pytest-xdist has its own brokers.
+Each broker runs in its own thread and listens on a free port of 127.0.0.1, independently of any event loop in the test.
+Its thread, sockets and files are gone when its fixture ends. Each pytest-xdist worker has its own brokers.
 
 pytest loads this module in every run, so the broker is imported only when a test requests a fixture.
 """
