@@ -99,7 +99,7 @@ _HEX_DOUBLE = r"([+-]?0[xX](?:[\da-fA-F]+\.?[\da-fA-F]*|\.[\da-fA-F]+)[pP][+-]?\
 
 
 def _double(name: str, text: str) -> float:
-    """Parse a number as Java's Double.parseDouble does: `1.5f`, `.5` and `0x1p-3` are valid; `inf` and `1_0` are not."""
+    """Parse a number as Java's Double.parseDouble does: `1.5f` and `0x1p-3` are valid, `inf` and `1_000` are not."""
     if re.fullmatch(_DOUBLE, text, re.ASCII):
         return float(text if text[-1] in "Ny" else text.rstrip("fFdD"))
     if found := re.fullmatch(_HEX_DOUBLE, text, re.ASCII):

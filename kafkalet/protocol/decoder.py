@@ -118,7 +118,7 @@ class _Decoder(Codec):
     def sized(self, kind: str, target: str) -> None:
         match kind:
             case "string":
-                # Invalid UTF-8 is replaced as in Java. Many strings are empty: a test is faster than decoding.
+                # Invalid UTF-8 is replaced as in Java. Many strings are empty, and a test for that is fast.
                 self.source(f"{target} = data[p:(p := p + n)].decode('utf-8', {REPLACE!r}) if n else ''")
             case "bytes":
                 self.source(f"{target} = bytes(data[p:(p := p + n)])")
@@ -130,7 +130,7 @@ class _Decoder(Codec):
         self.flush()
         self.level += 1
         inner = f"o{self.level}"
-        if self.version in field.nullable:  # KIP-893: the byte before the struct is negative for null
+        if self.version in field.nullable:  # KIP-893: a preceding byte is negative if the struct is null
             self.source("n = data[p]; p += 1")
             self.source(f"if {'n > 127' if field.tag is None else 'n == 0'}: {target} = None")
             with self.source.block("else:"):

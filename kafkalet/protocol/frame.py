@@ -42,7 +42,7 @@ class RequestHeader(NamedTuple):
 
     @classmethod
     def decode(cls, frame: Frame) -> "tuple[RequestHeader, int]":
-        """Decode the header of a frame (without its size). Return the header and the start of the message.
+        """Decode the header of a frame (without its size). Return the header and the position of the message.
 
         Raises DecodeError if the frame is too short or the API key is unknown.
         """
@@ -99,7 +99,7 @@ def request_frame(request: Request, version: int, correlation_id: int, client_id
 
 
 def decode_response_header(api: Api, version: int, frame: Frame) -> tuple[int, int]:
-    """Return the correlation id of a response frame (without its size) and the start of its message."""
+    """Return the correlation id of a response frame (without its size) and the position of its message."""
     if len(frame) < 4:
         raise DecodeError(f"response header in {len(frame)} bytes")
     end = 4

@@ -2,8 +2,8 @@
 
 For each API, the table lists the releases that changed its versions, oldest first: `4.0:4-17` means "versions 4 to 17
 since 4.0", `4.1:18` raises the maximum version and keeps the minimum, and `3.3:-` removes the API. The table describes
-the last patch release of each line, on a client listener, with ZooKeeper up to 3.2 and with KRaft since 3.3. Versions
-that require `unstable.api.versions.enable` are not included.
+the last patch release of each line, as seen on a client listener, with ZooKeeper up to 3.2 and KRaft since 3.3.
+Versions that require `unstable.api.versions.enable` are not included.
 
 The versions that a release *advertises* in ApiVersions differ from those that it *supports* in three ways:
 

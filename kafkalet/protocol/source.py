@@ -16,7 +16,7 @@ def layout(codes: str) -> struct.Struct:
 
 
 class Source:
-    """The source of a function that is being generated, and the values of its global names."""
+    """The source of a function that is being generated, and the values of its globals."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -43,7 +43,7 @@ class Source:
         return name
 
     def build(self, signature: str, title: str) -> Any:
-        """Compile the function. Tracebacks and `source()` find its lines in the linecache under the title."""
+        """Compile the function. Its lines are put into the linecache, where tracebacks and `source()` find them."""
         head = [f"def {signature}:"] + ["    view = memoryview(data)"] * self.views
         text = "\n".join(head + self.lines) + "\n"
         filename = f"<kafkalet {title}>"
@@ -60,7 +60,7 @@ def source(function: Callable[..., Any]) -> str:
 class Codec:
     """Base class of the encoder and the decoder of one version of a message.
 
-    It collects a run of fixed-size fields, which becomes a single `struct` call.
+    It collects consecutive fixed-size fields in `run`, which becomes a single `struct` call.
     """
 
     def __init__(self, version: int, flexible: bool) -> None:

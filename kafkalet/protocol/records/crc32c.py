@@ -7,8 +7,8 @@ memory speed. A chain of such relations reduces any message of up to 73,349 byte
 whose CRC is computed with the usual tables. Longer messages are first reduced by Horner's rule with
 x^582696 = x^250 + x^5 + 1 (mod P), in steps of 72,837 bytes.
 
-Integers are little-endian: bit i is the i-th bit on the wire, and the lowest bit has the highest degree. Therefore
-multiplication by x^e is a right shift by e, and leading zero bytes do not change the CRC.
+Integers are little-endian: bit i is the i-th bit on the wire, and the lowest bit has the highest degree. Multiplication
+by x^e is therefore a right shift by e, and leading zero bytes do not change the CRC.
 
 `crc32c` is the fastest available implementation, and `BACKEND` is its name. All implementations accept bytes,
 bytearray or a contiguous memoryview of bytes.
@@ -59,7 +59,8 @@ def crc32c_table(data: Buffer, value: int = 0) -> int:
     return register ^ 0xFFFFFFFF
 
 
-# The chain: x^(8 * _WIDTHS[k]) is the sum of x^e for e in _EXPONENTS[k], which folds onto _WIDTHS[k] bytes.
+# The chain: modulo P, x^(8 * _WIDTHS[k]) is the sum of x^e for e in _EXPONENTS[k]. This relation folds a longer
+# message onto _WIDTHS[k] bytes.
 _WIDTHS = (44, 79, 130, 235, 445, 859, 1695, 3002, 5764, 11278, 20073, 39951, 73349)
 _EXPONENTS = (
     (62, 54, 49, 47, 36, 6, 1),
@@ -259,7 +260,7 @@ def _checked(function: Checksum) -> Checksum | None:
 
 
 def _native() -> Checksum | None:
-    """Return the function of the package `crc32c`, or None if it is not installed.
+    """Return the function from the `crc32c` package, or None if the package is not installed.
 
     The `__init__` of the package imports importlib.metadata, which takes 57 ms; its extension module alone takes less
     than 1 ms. The extension is therefore loaded from its file. The package itself is imported only if its files have a

@@ -20,7 +20,7 @@ MANY_RECORDS = 2000
 MANY_BYTES = 4 * 1024 * 1024
 """Computing the checksum of this many bytes, or decompressing them, takes a few milliseconds."""
 MANY_BYTES_SLOWLY = 16 * 1024
-"""The same limit for decompression in pure Python."""
+"""The equivalent of MANY_BYTES for decompression in pure Python."""
 _SMALLEST_MESSAGE = 26
 
 _RATIOS = {Codec.GZIP: 1032, Codec.SNAPPY: 22, Codec.LZ4: 255}

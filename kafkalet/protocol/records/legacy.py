@@ -99,9 +99,10 @@ def _field(message: Buffer, position: int) -> tuple[bytes | None, int]:
 def decode_message(message: Buffer, limit: int, *, check_inner_crcs: bool = False) -> list[Record]:
     """Decode the record of a message, or the records of a wrapper, with absolute offsets and effective timestamps.
 
-    `message` is a complete message, which begins with its offset. Raises KafkaError: INVALID_RECORD for a malformed
-    wrapper, including a nested one; UNKNOWN_SERVER_ERROR for fields that exceed the message (an uncaught exception in
-    Kafka); the errors of `decompress`; and with `check_inner_crcs`, CORRUPT_MESSAGE for a wrong inner checksum.
+    `message` is a complete message, which begins with its offset. Raises KafkaError as `decompress` does, with
+    INVALID_RECORD for a malformed wrapper (including a nested one), with UNKNOWN_SERVER_ERROR for fields that extend
+    beyond the message (an uncaught exception in Kafka), and, if `check_inner_crcs` is set, with CORRUPT_MESSAGE for a
+    wrong inner checksum.
     """
     header = read_header(message, 0)
     key, position = _field(message, _KEY_AT[header.magic])
@@ -119,7 +120,8 @@ def decode_message(message: Buffer, limit: int, *, check_inner_crcs: bool = Fals
 def _inner_messages(data: bytes) -> list[tuple[MessageHeader, bytes]]:
     """Split a decompressed wrapper into messages with their headers. An incomplete message at the end is ignored.
 
-    Raises KafkaError: CORRUPT_MESSAGE for a size below the minimum, INVALID_RECORD for a message of format 2.
+    Raises KafkaError with CORRUPT_MESSAGE for a size below the minimum, or with INVALID_RECORD for a message of format
+    2.
     """
     messages = []
     position = 0

@@ -40,7 +40,7 @@ _SHORT_BYTES, _SHORT_CONTENT_BYTES = 16, 32
 def compress(data: Buffer, level: int | None = None, *, broken_checksum: bool = False) -> bytes:
     """Compress `data` into a frame. Without the cramjam package, the blocks are stored uncompressed.
 
-    Level 9 and None select the fast mode, other levels the high-compression mode.
+    Level 9 and None select the fast mode, and all other levels the high-compression mode.
     """
     cramjam = cramjam_or_none()
     pieces = [_MAGIC, _DESCRIPTOR, _header_checksum(_MAGIC + _DESCRIPTOR if broken_checksum else _DESCRIPTOR)]
@@ -68,7 +68,7 @@ def _header_checksum(descriptor: bytes) -> bytes:
 def decompress(data: Buffer, limit: int, *, any_checksum: bool = False) -> bytes:
     """Return the content of the first frame. Raises Corrupt or TooLarge.
 
-    `any_checksum` accepts a wrong descriptor checksum, as in messages of format 0.
+    With `any_checksum`, a wrong descriptor checksum is accepted, as in messages of format 0.
     """
     data = bytes(data)
     block_bytes, has_checksums, position = _read_header(data, any_checksum)

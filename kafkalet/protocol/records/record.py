@@ -49,7 +49,7 @@ def decode_records(
 ) -> list[Record]:
     """Decode the `count` records of `payload`. If `append_time` is given, it is the timestamp of all records.
 
-    Raises KafkaError as `read_record` does, and INVALID_RECORD if there is data after the last record.
+    Raises KafkaError as `read_record` does, or with INVALID_RECORD if there is data after the last record.
     """
     decoding = _Decoding(payload, base_offset, base_timestamp)
     try:
@@ -138,8 +138,8 @@ def _read_headers(payload: bytes, position: int) -> tuple[Headers, int]:
 def read_record(payload: bytes, position: int, base_offset: int = 0, base_timestamp: int = 0) -> tuple[Record, int]:
     """Read the record at `position`. Return the record and its end.
 
-    Raises KafkaError: INVALID_RECORD for a malformed record; UNKNOWN_SERVER_ERROR if its length is not a valid varint
-    (an uncaught exception in Kafka).
+    Raises KafkaError with INVALID_RECORD for a malformed record, or with UNKNOWN_SERVER_ERROR if its length is not a
+    valid varint (an uncaught exception in Kafka).
     """
     try:
         size, start = read_varint(payload, position)

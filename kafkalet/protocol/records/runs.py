@@ -7,8 +7,8 @@ following records have the same key length if the bytes p + 5, p + 5 + size, p +
 check takes one extended slice (a column) and one comparison. Validating such records takes 80 ns per record, compared
 with 500 ns field by field.
 
-The method is exact: by induction over their starts, each record of a run has the same structure as the first one. The
-run ends where a column differs. Records of different sizes are processed individually.
+The method is exact: by induction from each record to the next, all records of a run have the same structure as the
+first one. The run ends where a column differs. Records of different sizes are processed individually.
 
 The following cases raise `Unusual`, which leaves them to the exact reader: integers that are long enough to overflow,
 negative lengths in headers, and offsets that are not consecutive.
@@ -31,7 +31,7 @@ Span = tuple[int, int] | None
 """The start and end of a field, relative to the start of its record; None for null."""
 
 Column = Callable[[int, int], bytes | bytearray]
-"""A function that takes a position in a record and a number of records. It returns the byte there of each record."""
+"""A function (position, count) that returns the byte at this position in each of the first `count` records."""
 
 
 class Unusual(Exception):

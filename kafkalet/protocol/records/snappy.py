@@ -105,7 +105,7 @@ def _literal(block: bytes) -> bytes:
 
 
 def _copy_out(data: bytes, position: int, size: int) -> bytes:
-    """Decode the literals and copies from `position`, which have to produce `size` bytes."""
+    """Decode the literals and copies that begin at `position`. They have to produce `size` bytes."""
     out = bytearray()
     end = len(data)
     while position < end:

@@ -75,7 +75,7 @@ def read_varint(buffer: Buffer, position: int) -> tuple[int, int]:
 
 
 def read_varlong(buffer: Buffer, position: int) -> tuple[int, int]:
-    """Read a 64-bit varlong. Return the number and its end. Raises as `read_varint` does, but after ten bytes."""
+    """Read a 64-bit varlong. Return the number and its end. Raises as `read_varint` does, but allows ten bytes."""
     value = shift = 0
     while True:
         byte = buffer[position]

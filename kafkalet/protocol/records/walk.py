@@ -1,7 +1,7 @@
 """Validates the records of a produced batch without decoding them, and collects what the broker needs to know.
 
-The rules are those of `record.py`. For a compressed batch, Kafka skips the fields of a record without checking its
-length (DefaultRecord.readPartiallyFrom); `lengths_count=False` selects this behaviour.
+The rules of `record.py` apply. For a compressed batch, Kafka skips the fields of a record without checking its length
+(DefaultRecord.readPartiallyFrom); `lengths_count=False` selects this behaviour.
 
 As in `record.py`, there is a fast reader for common records and runs. If the fast reader cannot process a record or
 does not collect all details that the result needs, the exact reader starts over from the first record.
@@ -28,7 +28,7 @@ class WalkResult(NamedTuple):
     null_keys: list[int]
     """The indexes of the records without a key, if `report_null_keys` is set."""
     bad_timestamps: list[tuple[int, int, int]]
-    """(index, offset delta, timestamp) of each record before `earliest` or after `latest`, except at timestamp -1."""
+    """(index, offset delta, timestamp) of each record before `earliest` or after `latest`; timestamp -1 is allowed."""
 
 
 def walk_records(
@@ -95,7 +95,7 @@ def _usual_headers(buffer: bytes | bytearray, p: int) -> int:
 class _Walking:
     """The fast reader. It keeps the largest timestamp and a few flags.
 
-    Timestamps are deltas in zig-zag encoding: even numbers are positive or zero.
+    Timestamps are deltas in zig-zag encoding, so even numbers stand for deltas that are not negative.
     """
 
     __slots__ = ("buffer", "has_null_key", "index_of_largest", "largest", "seen")
@@ -103,7 +103,7 @@ class _Walking:
     def __init__(self, buffer: bytes | bytearray) -> None:
         self.buffer = buffer
         self.largest = self.index_of_largest = -1
-        self.seen = 0  # bitwise or of all timestamps: odd if one is negative
+        self.seen = 0  # the bitwise or of all timestamps: odd if one is negative
         self.has_null_key = False
 
     def one_by_one(self, p: int, index: int, until: int) -> int:  # noqa: C901

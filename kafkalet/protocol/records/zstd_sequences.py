@@ -110,7 +110,8 @@ class Sequences:
         self.tables: list[Table | None] = [None, None, None]
 
     def read(self, data: bytes) -> Iterator[Sequence]:
-        """Iterate over the sequences in `data`, the rest of a block. May raise Corrupt during the iteration as well."""
+        """Iterate over the sequences in `data`, the rest of a block. This may raise Corrupt during the iteration,
+        too."""
         count, position = _count(data)
         if count == 0:
             if len(data) > position:
