@@ -237,7 +237,7 @@ class Cluster:
 
     @property
     def unimplemented_calls(self) -> dict[str, int]:
-        """The number of requests for APIs that kafkalet does not implement, by name, as in `{"CreateAcls": 2}`."""
+        """The number of requests for APIs that kafkalet does not implement, by API name, as in `{"CreateAcls": 2}`."""
         return self.server.unimplemented_calls
 
     # Brokers

@@ -134,7 +134,7 @@ def _java_double(value: float) -> str:
 
 
 Check = Callable[[str, Value], None]
-"""A function of a property's name and a value that raises InvalidProperty if the value is not allowed."""
+"""A function that takes the name and value of a property and raises InvalidProperty if the value is not allowed."""
 
 
 class Range:
@@ -246,7 +246,7 @@ class Declaration(NamedTuple):
 
     @property
     def is_per_broker(self) -> bool:
-        """True if the property can only be changed for individual brokers."""
+        """True if the property can be changed only for individual brokers."""
         return self.update is Update.PER_BROKER
 
     @property
@@ -324,7 +324,7 @@ def read_properties(text: str) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Iterate over the lines, without comments and blank lines, and with continued lines joined."""
+    """Iterate over the lines. Continued lines are joined, and comments and blank lines are omitted."""
     begun = ""
     for natural in text.splitlines():
         line = natural.lstrip(" \t\f")

@@ -110,8 +110,7 @@ class Sequences:
         self.tables: list[Table | None] = [None, None, None]
 
     def read(self, data: bytes) -> Iterator[Sequence]:
-        """Iterate over the sequences in `data`, the rest of a block. This may raise Corrupt during the iteration,
-        too."""
+        """Iterate over the sequences in `data`, the rest of a block. The iteration itself may raise Corrupt, too."""
         count, position = _count(data)
         if count == 0:
             if len(data) > position:
