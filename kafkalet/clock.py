@@ -164,7 +164,10 @@ class ManualClock:
             return self._due[0][2] if self._due and self._due[0][0] <= until_ms else None
 
     def _take_due(self, until_ms: int, loop: "_InLoop | None") -> Callback | None:
-        """Remove the next due timer and return a function that runs it, or None if it does not belong to `loop`."""
+        """Remove the next due timer and return a function that runs it.
+
+        If no timer is due, or if it does not belong to `loop`, nothing is removed and None is returned.
+        """
         with self._changing:
             if not self._due or self._due[0][0] > until_ms or self._due[0][2].loop is not loop:
                 return None
@@ -213,7 +216,7 @@ class _InLoop:
         self._loop = loop
         self._call = call
         self.has_ended = False
-        """True if the loop has ended. Timers that are still pending then never run."""
+        """True if the loop has ended. Timers that are still pending at that point never run."""
 
     def now_ms(self) -> int:
         return self._clock.now_ms()
