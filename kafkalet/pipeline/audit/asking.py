@@ -1,20 +1,20 @@
-"""Compute the expected results of ListOffsets for many timestamps, from the record batches alone.
+"""Compute the expected results of ListOffsets for many timestamps, using only the record batches.
 
-For a timestamp, Kafka takes the first segment whose largest timestamp is at or after it, and in that segment the first
-record at or after it that is not below the log start offset. If that segment has no such record (because it was
-deleted), there is no result; later segments are not searched. For a segment without timestamps, such as one that the
-log cleaner has emptied, Kafka uses the modification time of its file (LogSegment.largestTimestamp), so such a segment
-can hide older records in later segments.
+To look up a timestamp, Kafka chooses the first segment whose largest timestamp is not earlier. In that segment, it
+finds the first record whose timestamp is not earlier and whose offset is not below the log start offset. If there is no
+such record (because it was deleted), the result is empty; later segments are not searched. For a segment without
+timestamps, such as one that the log cleaner has emptied, Kafka uses the modification time of the file
+(LogSegment.largestTimestamp). Such a segment can therefore hide older records in later segments.
 
-The running maximum of the timestamps in a segment therefore answers all lookups in one pass: the result is the first
-position where it reaches the timestamp. (UnifiedLog.searchOffsetInLocalLog, LogSegment.findOffsetByTimestamp,
-FileRecords.searchForTimestamp.)
+As a result, one pass over a segment can serve all lookups: it computes the running maximum of the timestamps, and the
+result for a timestamp is the first position at which the running maximum reaches it. (See
+UnifiedLog.searchOffsetInLocalLog, LogSegment.findOffsetByTimestamp and FileRecords.searchForTimestamp.)
 
-Control records are included. With LogAppendTime, all records of a batch have its largest timestamp. A lookup of the
-largest timestamp finds the first record that has it, in the first batch and segment that have it, even if that record
-was deleted (UnifiedLog.fetchOffsetByTimestamp).
+Control records are included. With LogAppendTime, every record of a batch has the batch's largest timestamp. A lookup of
+the largest timestamp returns the first record with that timestamp, in the first segment and batch that contain it, even
+if that record was deleted (UnifiedLog.fetchOffsetByTimestamp).
 
-Whether a client sees a result also depends on the high watermark and the last stable offset: see comparing.py.
+The result that a client receives also depends on the high watermark and the last stable offset: see comparing.py.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class LogPlace(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """The results for each timestamp."""
+    """The lookup results for a list of timestamps."""
 
     found: Int64s
-    """Three rows: offset, timestamp and leader epoch; -1 for none."""
+    """Three rows (offset, timestamp, leader epoch) with a column for each timestamp; -1 if there is no result."""
     largest: LogPlace
-    """The first record with the largest timestamp of all headers. Its timestamp is -2 if there are no entries."""
+    """The first record with the largest timestamp in any batch header. Its timestamp is -2 if there are no entries."""
     modified_ms: int = NOTHING
     """The modification time of the segment's file."""
 
@@ -75,7 +75,7 @@ def no_answers(count: int) -> Answers:
 
 
 class _Search:
-    """Searches one stretch for timestamps, which must be sorted."""
+    """Looks up timestamps in one stretch. The timestamps must be sorted."""
 
     def __init__(self, stretch: AuditRange, queries: Int64s) -> None:
         self.stretch = stretch
@@ -119,7 +119,7 @@ class _Search:
 
 
 def search(stretch: AuditRange, queries: Int64s, chunk_bytes: int) -> Answers:
-    """Search one stretch as if it were a whole log. If its file was deleted, there are no results."""
+    """Look up timestamps in one stretch as if it were a whole log. If its file was deleted, the results are empty."""
     looking = _Search(stretch, queries)
     try:
         for chunk in read_chunks(stretch.path, stretch.start, stretch.end, chunk_bytes=chunk_bytes):
@@ -129,7 +129,7 @@ def search(stretch: AuditRange, queries: Int64s, chunk_bytes: int) -> Answers:
             if sound.position.size < entries.position.size:
                 break
         modified_ms = os.stat(stretch.path).st_mtime_ns // 1_000_000
-    except FileNotFoundError:  # already reported by the audit of this stretch
+    except FileNotFoundError:  # The audit of this stretch reports the missing file.
         modified_ms = NOTHING
     return Answers(looking.found, looking.largest, modified_ms)
 

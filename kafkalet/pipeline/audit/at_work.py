@@ -1,10 +1,12 @@
 """Detect whether a broker is running in a log directory.
 
-A broker (of Kafka or kafkalet) holds a lock on the file `.lock` in it. On Linux, /proc/locks lists held locks by inode.
-Any other test would have to acquire the lock, and could release one that this process holds. Locks on other machines
-or in other containers are not visible, so the absence of a lock proves nothing.
+A running broker (Apache Kafka or kafkalet) holds a lock on the file `.lock` in its log directory. On Linux, /proc/locks
+lists the held locks by inode. Any other test would have to acquire the lock, and might then release a lock that this
+process already holds. Locks held on other machines or in other containers are not visible, so the absence of a lock
+proves nothing.
 
-`.kafka_cleanshutdown` exists from a clean shutdown until the next start, and means that no broker is running.
+A clean shutdown creates the file `.kafka_cleanshutdown`, and the next start removes it. While it exists, no broker is
+running.
 """
 
 from __future__ import annotations
@@ -31,5 +33,5 @@ def is_locked(directory: str) -> bool:
 
 
 def is_at_rest(directory: str) -> bool:
-    """Return whether the broker of the directory was shut down cleanly and has not been started since."""
+    """Return whether the directory's broker was shut down cleanly and has not been started since."""
     return os.path.exists(os.path.join(directory, CLEAN_SHUTDOWN))

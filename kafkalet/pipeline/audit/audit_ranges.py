@@ -1,8 +1,8 @@
 """Divide logs into stretches: a whole segment each, or parts of a large segment.
 
-A stretch begins at an entry of the log, found in the offset index. As the index itself is being audited, its position
-is used only if an entry with a valid checksum and a plausible offset begins there. The previous stretch must then end
-exactly at this position; if it does not, the segment is audited again as a whole.
+The positions at which to divide a segment are taken from its offset index. Because the index itself is being audited, a
+position is used only if an entry with a valid checksum and a plausible offset begins there. The previous stretch must
+then end exactly at that position; if it does not, the segment is audited again as a single stretch.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from .surroundings import Surroundings
 
 
 class AuditRange(NamedTuple):
-    """A stretch: the byte range of a .log that one task audits. It is small and can be pickled."""
+    """A stretch: the byte range of a .log file that one task audits. This description of it is small and can be
+    pickled."""
 
     topic: str
     partition: int
@@ -42,9 +43,9 @@ class AuditRange(NamedTuple):
     """Whether the broker was shut down cleanly."""
     log_start_offset: int
     before_offset: int | None
-    """Entries from this offset on are ignored, as they were written after the audit began; None if there are none."""
+    """Entries at or above this offset are ignored because they were written after the audit began; None: no limit."""
     snapshot_offsets: tuple[int, ...]
-    """The offsets at which the state of the producers is needed."""
+    """The snapshot offsets, at which the producer state is needed."""
     fault: str | None = None
     """The reason why the file cannot be read."""
 
@@ -65,7 +66,7 @@ class AuditRange(NamedTuple):
 def stretches(
     log: PartitionLog, around: Surroundings, before_offset: int | None, max_bytes: int
 ) -> Iterator[AuditRange]:
-    """Divide a log into stretches of about `max_bytes`, in the order of their offsets."""
+    """Divide a log into stretches of about `max_bytes`, in offset order."""
     for at, segment in enumerate(log.segments):
         cuts = [(0, segment.base_offset), *_cuts(segment, max_bytes)]
         nexts = [*cuts[1:], (segment.size, None)]
@@ -112,7 +113,7 @@ def _cuts(segment: Segment, max_bytes: int) -> list[tuple[int, int]]:
         behind = int(position[row])
         try:
             first = _entry_at(segment, behind, int(offset[row]))
-        except OSError:  # reported when the stretch is read
+        except OSError:  # The error is reported when the stretch is read.
             return cuts
         if first is not None and behind < segment.size:
             cuts.append((behind, first))

@@ -16,11 +16,11 @@ from .surroundings import look_around
 
 SMALLEST_TASK_BYTES = 4 << 20
 WAVES = 3
-"""Tasks per core, so that no core is idle for long at the end."""
+"""The number of tasks per core. It is greater than one so that no core is idle for long at the end."""
 
 
 class AuditTask(NamedTuple):
-    """A stretch, with the number of its log and its number within that log."""
+    """A stretch, with the index of its log and its own index within that log."""
 
     log: int
     number: int
@@ -33,15 +33,15 @@ class AuditTask(NamedTuple):
 
 
 def begin(log: PartitionLog, before_offset: int | None) -> Begun:
-    """Read the small files around a log."""
-    if log.topic == METADATA_TOPIC:  # a log of the controller; the clean shutdown marker is about the broker
+    """Read the small files that belong to a log, such as checkpoints."""
+    if log.topic == METADATA_TOPIC:  # The clean shutdown marker describes the broker, not the controller.
         log = log._replace(is_closed=False)
     findings = Findings(log.topic, log.partition)
     return Begun(log, look_around(log, findings), findings, before_offset)
 
 
 def tasks_of(begun: Sequence[Begun], max_bytes: int) -> list[AuditTask]:
-    """Return tasks for the stretches of all logs, none much longer than `max_bytes`."""
+    """Divide all logs into stretches that are not much longer than `max_bytes`, and return a task for each."""
     found = []
     for at, each in enumerate(begun):
         epoch_starts = tuple(start for _, start in each.around.epochs or ())
@@ -57,7 +57,7 @@ def bytes_together(tasks: Iterable[AuditTask], cores: int, max_bytes: int) -> in
 
 
 def packed(tasks: Iterable[AuditTask], bytes_each: int) -> list[list[AuditTask]]:
-    """Group tasks so that each group reads about `bytes_each`."""
+    """Group tasks so that each group reads about `bytes_each` bytes."""
     groups: list[list[AuditTask]] = []
     size = 0
     for task in tasks:
@@ -73,7 +73,7 @@ def packed(tasks: Iterable[AuditTask], bytes_each: int) -> list[list[AuditTask]]
 def settled(seen: Iterable[tuple[AuditTask, StretchFacts]], how: HowToLook) -> list[StretchFacts]:
     """Return the facts about the stretches of a log, in order.
 
-    If the stretches of a segment do not fit together, the segment is audited again as a whole.
+    If the stretches of a segment do not join exactly, the segment is audited again as a whole.
     """
     facts: list[StretchFacts] = []
     ordered = sorted(seen, key=lambda each: each[0].number)

@@ -1,7 +1,8 @@
 """Compare logs with a live broker, in a second Spark job.
 
-The timestamps to look up are known only after the logs have been read, so the logs are read a second time for the
-expected results. One task per stretch searches for them; one task per log combines them and queries the broker.
+The timestamps to look up are known only after the logs have been read, so the expected results are computed in a second
+pass over the logs. One task per stretch looks up the timestamps; one task per log combines the results and queries the
+broker.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def compare_with_broker(
 
 
 def _incomparable(each: Listed, facts: PartitionFacts) -> str | None:
-    """Return why another replica may legitimately differ from these files, or None."""
+    """Return the reason why another replica may legitimately differ from these files, or None."""
     if each.begun.is_followers:
         if facts.chain.compacted_up_to:
             return "a follower's copy, compacted independently of the leader"
@@ -85,7 +86,7 @@ def _incomparable(each: Listed, facts: PartitionFacts) -> str | None:
 
 
 def _compared(broker: LiveBroker, each: Listed, expected: ExpectedPartition, options: AuditOptions) -> Compared:
-    """Compare one log with the broker. If the log changes meanwhile, repeat the comparison a few times."""
+    """Compare one log with the broker. If the log changes during the comparison, retry a few times."""
     for _ in range(TRIES):
         compared = compare(broker, expected)
         if not each.has_changed() and compared.not_compared is None:

@@ -1,17 +1,17 @@
 """Group findings by their cause.
 
-A single missing batch makes all later entries of the .index wrong, leaves a gap in the sequences of a producer, and
-changes the answers of a broker. Such a fault is reported once, with its consequences:
+A single missing batch invalidates all later entries of the .index, leaves a gap in a producer's sequence numbers, and
+changes a broker's responses. Such a fault is reported once, together with its consequences:
 
     loss               unreadable bytes of a .log, missing, decreasing or misplaced offsets, and batches without a
                        producer explain later findings in the same log
     lost end           explains checkpoints, snapshots and indexes that refer to offsets past the log end
     truncated file     explains the entries that are missing from it
-    repeated fault     further entries of the same file with the same fault
-    derived results    any fault in a log explains wrong end offsets and broker answers
-    renamed directory  explains a missing partition that checkpoints name
+    repeated fault     explains further findings of the same fault in the same file
+    derived results    any fault in a log explains wrong end offsets and broker responses
+    renamed directory  explains a missing partition that is named in checkpoints
 
-Findings that are not explained by another one are causes themselves.
+A finding that no other finding explains is itself a cause.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ LATER = {
 DERIVED = {"ends", "list-offsets"}
 """Faults that any other fault in the log may explain."""
 ONE_BY_ONE = {"checksum", "unreadable", "truncated", "missing", "records", "leader-epoch", "no-producer"}
-"""Faults of which each occurrence is a separate cause."""
+"""Faults for which each occurrence counts as a separate cause."""
 SIGNS_OF_A_LOST_END = (
     *("ahead-recovery-point-offset-checkpoint", "snapshot-ahead", "ahead-replication-offset-checkpoint"),
     *("offset-index", "time-index", "txn-index", "epoch-ahead"),
 )
-"""Faults of files that refer to offsets past the log end."""
+"""Faults in which another file refers to offsets past the log end."""
 EXPLAINS = {
     "torn-index": {"offset-index"},
     "torn-timeindex": {"time-index"},
@@ -52,7 +52,7 @@ EXPLAINS = {
     "txn-index": {"no-txn-entry"},
     "corrupt-log-start-offset-checkpoint": {"log-start-lost"},
 }
-"""The faults that a fault explains, in the same segment or log."""
+"""For each fault, the other faults that it explains in the same segment or log."""
 RENAMED = {"stray", "foreign-directory", "partition-unknown", "empty-partition", "partition-is-file"}
 SHOWN = 3
 
@@ -63,9 +63,9 @@ class Cause(NamedTuple):
     finding: Finding
     consequences: tuple[Finding, ...] = ()
     left_out: int = 0
-    """The number of further consequences, which were only counted."""
+    """The number of further consequences that were counted but not kept."""
     alike: int = 0
-    """The number of further findings of the same fault in the same file, which were only counted."""
+    """The number of further findings of the same fault in the same file that were counted but not kept."""
 
     @property
     def following(self) -> int:
@@ -73,7 +73,7 @@ class Cause(NamedTuple):
         return len(self.consequences) + self.left_out
 
     def lines(self) -> Iterator[str]:
-        """Describe the consequences: how many there are of each kind, and the first ones."""
+        """Describe the consequences: the number of each kind, and the first few in full."""
         if self.alike:
             yield f"{self.alike:,} more of the same kind in this file"
         if not self.following:
@@ -105,7 +105,7 @@ def causes_in_directory(findings: Findings) -> list[Cause]:
 
 
 def causes_together(found: Iterable[Cause]) -> list[Cause]:
-    """Merge causes that several partitions found in the same shared file (a corrupt offset checkpoint)."""
+    """Merge causes that several partitions report for the same shared file, such as a corrupt offset checkpoint."""
     shared: dict[tuple[str, str | None, int | None], Cause] = {}
     result: list[Cause] = []
     for cause in found:
@@ -128,7 +128,7 @@ class _Grouping:
         self.findings = findings
         self.found = findings.found
         self.parent: dict[int, int] = {}
-        """For each finding that is explained by another one, the index of that one in `found`."""
+        """Maps the index of each explained finding in `found` to the index of the finding that explains it."""
 
     def by_loss(self) -> None:
         losses = [at for at, finding in enumerate(self.found) if finding.fault in LOSSES]
@@ -220,12 +220,12 @@ def _stem(finding: Finding) -> str:
 
 
 def _spoils(loss: Finding, later: Finding) -> bool:
-    """Return whether a loss explains wrong offsets of later entries."""
+    """Return whether a loss explains the wrong offset of a later entry."""
     return later.fault in ("order", "range") and loss.file == later.file and _offset(loss) <= _offset(later)
 
 
 def _shifts(loss: Finding, entry: Finding) -> bool:
-    is_about_all = entry.position is None  # the finding is about the whole file: its end, or that it is empty
+    is_about_all = entry.position is None  # The finding concerns the whole file: its end, or an empty file.
     return _stem(loss) == _stem(entry) and (is_about_all or _offset(loss) <= _offset(entry))
 
 

@@ -1,10 +1,10 @@
 """Check that the offsets in checkpoint files exist in the log.
 
-    log start        at most the log end offset; outdated if below the first segment, and then ignored
+    log start        at most the log end offset; if it is below the first segment, it is outdated and ignored
     high watermark   at most the log end offset
     recovery point   at most the log end offset; equal to it after a clean shutdown
     cleaner          at most the log end offset; otherwise ignored
-    leader epochs    start at or before the log end offset
+    leader epochs    each starts at or before the log end offset
 
 Checkpoints are written periodically, so they may lag behind, but they must never be ahead.
 """
@@ -22,7 +22,8 @@ from .surroundings import CLEANED_UP_TO, Surroundings
 def check_checkpoints(
     around: Surroundings, log_path: str, log_end_offset: int, findings: Findings, *, is_live: bool
 ) -> None:
-    """Compare checkpoints with the log end offset. Live logs are skipped, because they may have grown since."""
+    """Compare checkpoints with the log end offset. Live logs are skipped because they may have grown in the
+    meantime."""
     if is_live:
         return
     for name, offset, what in (

@@ -1,24 +1,25 @@
-"""Compare a live broker's answers to ListOffsets with the results expected from the record batches.
+"""Compare a live broker's ListOffsets responses with the results expected from the record batches.
 
-A broker hides records from the high watermark on and, under read_committed, from the last stable offset on: if the
-first match is hidden, the result is empty. These bounds advance during the comparison, so they are fetched before and
-after it, and an answer may conform to either:
+A broker hides records at or above the high watermark and, under read_committed, at or above the last stable offset. If
+the first match is hidden, the result is empty. These bounds advance during the comparison, so they are fetched before
+and after it, and a response may conform to either bound:
 
     match below the first bound       the match
     match at or above the last bound  empty
-    match between the bounds          either of the two
+    match between the bounds          the match, or empty
     no match in the audited offsets   empty, or a record that was written after the audit began
-    the largest timestamp             the same; also empty if records were written since, which may be hidden
+    the largest timestamp             the same; or empty if later records were written, which may be hidden
 
-The last stable offset must equal the one computed from the batches, unless records were written meanwhile. If the log
-start offset has moved, matching records may have been deleted: the partition is reported as not compared.
+The last stable offset must equal the one computed from the batches, unless records were written in the meantime. If the
+log start offset has moved, matching records may have been deleted: the partition is reported as not compared.
 
-The ends of the log are compared first. Offsets that exist on only one side are either explained or a finding:
+The start and the end of the log are compared first. Offsets that exist on only one side are either explained or
+reported as a finding:
 
     only in the directory, below the broker's log start    explained: retention or DeleteRecords deleted them
     only in the directory, from the broker's log end on    a finding: the broker has fewer records than the directory
     only in the broker, below the directory's log start    a finding: a log start offset never decreases
-    only in the broker, from the directory's log end on    explained: written since, or not replicated to this follower
+    only in the broker, from the directory's log end on    explained: written later, or not replicated to this follower
                                                            yet. If the broker is running in this directory, the files
                                                            have lost their end, which partition_audit.py reports
 """
@@ -84,11 +85,11 @@ class Compared(NamedTuple):
     lookups: int
     findings: Findings
     not_compared: str | None = None
-    """Why nothing was compared."""
+    """The reason why nothing was compared, if so."""
     is_refused: str | None = None
-    """The error that the broker returned."""
+    """The error that the broker returned, if any."""
     explained: tuple[str, ...] = ()
-    """Offsets that exist on only one side, with the explanation."""
+    """Descriptions of offsets that exist on only one side, with the reason."""
 
 
 class Comparison(NamedTuple):
@@ -102,7 +103,7 @@ class Comparison(NamedTuple):
     refused: tuple[str, ...]
     """Errors that the broker returned."""
     explained: tuple[str, ...] = ()
-    """Offsets that exist only in the directories or only in the broker, with the explanation."""
+    """Descriptions of offsets that exist only in the directories or only in the broker, with the reason."""
 
     @property
     def is_complete(self) -> bool:
@@ -119,8 +120,8 @@ class Comparison(NamedTuple):
 
 
 def bounds_of(broker: LiveBroker, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Bounds | KafkaError]:
-    """Fetch the bounds of each partition, or the error that the broker returns. The high watermark is fetched last, so
-    that the other offsets are at or below it."""
+    """Fetch the bounds of each partition, or the error that the broker returns for it. The high watermark is fetched
+    last so that the other offsets cannot exceed it."""
     counts = broker.topics(internal=True)
     known = [(topic, partition) for topic, partition in partitions if partition < counts.get(topic, 0)]
     asked = [
@@ -181,7 +182,7 @@ def _ask(
     yield from zip(timestamps, answers.each(), told, strict=True)
     try:
         told = broker.look_up([Lookup(*place, MAX_TIMESTAMP)], level)
-    except KafkaError:  # before Kafka 3.0
+    except KafkaError:  # Brokers before Kafka 3.0 do not support this lookup.
         return
     largest = answers.largest
     yield MAX_TIMESTAMP, LogPlace() if largest.offset == NOTHING else largest, told[0]
@@ -196,7 +197,7 @@ class _Comparing:
         self.has_grown = after.high_watermark > expected.end_offset
 
     def compare_ends(self) -> Iterator[str]:
-        """Compare the ends of the log, and yield explained differences."""
+        """Compare the start and the end of the log, and yield the differences that can be explained."""
         expected, start, end = self.expected, self.after.log_start_offset, self.after.high_watermark
         if start < expected.log_begins_at:
             segments = f"{expected.log_begins_at} to {expected.end_offset}"
@@ -221,12 +222,13 @@ class _Comparing:
             yield f"{_span(max(expected.end_offset, start), end)} only in the broker: {why}"
 
     def compare_bounds(self, level: str) -> None:
-        """Compare the last stable offset. The high watermark was already compared as the log end."""
+        """Compare the last stable offset. The high watermark has already been compared as the log end."""
         if level != READ_COMMITTED:
             return
         told = self.after.of(level)
         mine = min(self.expected.last_stable_offset, max(self.after.high_watermark, self.expected.log_start_offset))
-        # If a transaction began below the log start, Kafka 4 reports that offset, Kafka 3 the log start.
+        # If the open transaction began below the log start, Kafka 4 returns its first offset, and Kafka 3 the log
+        # start.
         if told == max(mine, self.expected.log_start_offset):
             return
         if told != mine and not (self.has_grown and told > mine):
@@ -247,7 +249,7 @@ class _Comparing:
             self._add(message, wanted.offset if wanted.offset != NOTHING else None)
 
     def _may_be_newer(self, timestamp: int, wanted: LogPlace, told: LogPlace) -> bool:
-        """Return whether an answer may be due to records that were written after the audit began."""
+        """Return whether records that were written after the audit began may explain a response."""
         if not self.has_grown:
             return False
         if timestamp == MAX_TIMESTAMP and told.offset == NOTHING:

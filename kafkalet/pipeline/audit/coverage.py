@@ -35,14 +35,14 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "topic-id, identity": ("topic ids", "identities"),
     "broker, list-offsets": ("lookups",),
 }
-"""The counters of `Findings.checked`, by the checks that they belong to."""
+"""The counters in `Findings.checked` that belong to each group of checks."""
 
 
 class Coverage(NamedTuple):
     """The coverage of a whole audit."""
 
     partitions: int
-    """The existing partitions of the selected topics."""
+    """The number of existing partitions of the selected topics."""
     partitions_read: int
     segments: int
     segments_read: int

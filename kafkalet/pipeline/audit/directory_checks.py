@@ -2,12 +2,13 @@
 
     names           every directory is a log (TOPIC-PARTITION) or was renamed by a broker (-delete, -stray, -future);
                     every file is one that brokers write
-    checkpoints     every partition they name exists; after a clean shutdown, the recovery points name all partitions
-    partitions      none exists twice; the partitions of a topic have the same topic ID, which no other topic has
-    identity        directories of one broker have the same cluster.id and node.id, and different directory.ids
+    checkpoints     each partition named in them exists; after a clean shutdown, the recovery points name all partitions
+    partitions      none exists twice; all partitions of a topic have the same topic ID, and no other topic has it
+    identity        all directories of a broker have the same cluster.id and node.id, but different directory.ids
 
 Directories that a broker is about to delete (TOPIC-PARTITION.ID-delete, for `file.delete.delay.ms` after the topic was
-deleted) are valid; they are not read but listed. Future replicas (-future) are not supported and listed as not checked.
+deleted) are valid; they are listed but not read. Future replicas (-future) are not supported; they are listed as not
+checked.
 """
 
 from __future__ import annotations
@@ -55,18 +56,19 @@ class DirectoryFacts(NamedTuple):
 
 
 class _Names(NamedTuple):
-    """The directories in a log directory."""
+    """The directories found in a log directory."""
 
     logs: set[TopicPartition]
     """Partition directories, with or without segments."""
     set_aside: dict[TopicPartition, str]
-    """Partition directories that were renamed, with the suffix: delete, stray or future."""
+    """Renamed partition directories, with their suffix: delete, stray or future."""
 
 
 def check_directories(listing: Listing, topics: Collection[str], cluster_id: str | None) -> list[DirectoryFacts]:
-    """Check each log directory, and finally all of them together.
+    """Check each log directory, then all of them together.
 
-    If `topics` is not empty, other topics are ignored. `cluster_id` is that of the live broker, if any.
+    If `topics` is not empty, other topics are ignored. `cluster_id` is the live broker's cluster ID, if there is a
+    broker.
     """
     found = []
     for path in listing.directories:
@@ -100,7 +102,7 @@ class _DirectoryCheck:
             if os.path.isdir(path):
                 self._directory(name, path)
             elif os.path.islink(path) and (named := topic_partition(name)):
-                self.there.logs.add(named)  # it cannot be listed, which is reported for the partition
+                self.there.logs.add(named)  # It cannot be listed; this is reported for the partition.
             elif topic_partition(name):
                 self._add("partition-is-file", "a file has the name of a partition directory", path)
             elif name not in _FILES and not _TEMPORARY.fullmatch(name):
@@ -120,7 +122,7 @@ class _DirectoryCheck:
 
     def _partition(self, name: str, named: TopicPartition, path: str) -> None:
         if _BROKERS.fullmatch(name) and os.path.exists(os.path.join(self.path, "kafkalet.json")):
-            return  # the log directory of one of several brokers of kafkalet
+            return  # It is the log directory of one broker of a kafkalet cluster.
         self.there.logs.add(named)
         if self.topics and named[0] not in self.topics:
             return
@@ -129,7 +131,7 @@ class _DirectoryCheck:
         try:
             is_log = is_partition(path)
         except OSError:
-            return  # it cannot be listed, which is reported for the partition
+            return  # It cannot be listed; this is reported for the partition.
         if not is_log:
             self._add("empty-partition", "the directory has the name of a partition but contains no log", path)
 
@@ -158,7 +160,7 @@ class _DirectoryCheck:
                 self.findings.skip(path, error.reason)
                 continue
             except CorruptFile:
-                continue  # reported by the audit of each log
+                continue  # The audit of each log reports this.
             self.findings.checked["checkpoint entries"] += len(offsets)
             for key, offset in offsets.items():
                 if self._is_gone(key):
@@ -176,7 +178,7 @@ class _DirectoryCheck:
     def _is_gone(self, key: TopicPartition) -> bool:
         if key in self.there.logs or (self.topics and key[0] not in self.topics):
             return False
-        # A broker that deletes a topic rewrites the checkpoints; that of the high watermarks within five seconds.
+        # After deleting a topic, a broker rewrites the checkpoints; for high watermarks, this can take five seconds.
         return self.there.set_aside.get(key) != "delete" or is_at_rest(self.path)
 
     def _names_all(self, path: str, offsets: Mapping[TopicPartition, int], logs: Iterable[PartitionLog]) -> None:
@@ -209,7 +211,7 @@ def _check_topic_ids(logs: Sequence[PartitionLog], findings: Findings) -> None:
         if topic != METADATA_TOPIC and some_have:
             for log in ids.pop(None, []):
                 path = os.path.join(log.path, formats.PARTITION_METADATA)
-                if not os.path.lexists(path):  # otherwise it is unreadable, which is already reported
+                if not os.path.lexists(path):  # an unreadable file is already reported
                     findings.add("topic-id", f"{log.name} has no topic ID", fault="no-topic-id", file=path)
         blamed |= _differing(topic, {key: found for key, found in ids.items() if key is not None}, findings)
     for topic_id, names in sorted(by_id.items()):
@@ -221,7 +223,7 @@ def _check_topic_ids(logs: Sequence[PartitionLog], findings: Findings) -> None:
 
 
 def _differing(topic: str, ids: Mapping[bytes, Sequence[PartitionLog]], findings: Findings) -> set[bytes]:
-    """Report partitions whose topic ID differs from that of most partitions of the topic. Return the differing IDs."""
+    """Report partitions whose topic ID differs from the most common ID of the topic. Return the differing IDs."""
     if len(ids) < 2:
         return set()
     most = max(ids, key=lambda topic_id: len(ids[topic_id]))

@@ -1,7 +1,7 @@
 """Draw plots as SVG text, with axes and round tick values.
 
-Colours are CSS classes (`data`, `committed`, `aborted`, `open`, `late`), which the page defines for light and dark
-mode. All text is escaped, and the SVG has no external references.
+Colours are given as CSS classes (`data`, `committed`, `aborted`, `open`, `late`), which the page defines for light and
+dark mode. All text is escaped, and the SVG has no external references.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Format = Callable[[float], str]
 
 
 class Tick(NamedTuple):
-    """A tick of an axis: its value and its label."""
+    """A tick on an axis: its value and its label."""
 
     value: float
     text: str
@@ -116,9 +116,10 @@ def logarithmic(high: float, title: str, form: Format) -> Axis:
 
 
 def times(low: int, high: int, count: int = 5) -> Axis:
-    """Return a time axis in UTC. Labels include the date where it changes. Out of range, the axis has milliseconds."""
+    """Return a time axis in UTC, with the date in the labels where it changes. Out-of-range times are in
+    milliseconds."""
     if high > LAST_MOMENT_MS:
-        return linear(low, max(high, low + (low >> 40)), "time (ms)")  # far enough apart for a float
+        return linear(low, max(high, low + (low >> 40)), "time (ms)")  # the ends must differ as floats
     high = max(high, low + 1)
     step = next((step for step in _STEPS_MS if high - low <= step * count), -((low - high) // count))
     ticks: list[Tick] = []
@@ -135,7 +136,7 @@ def times(low: int, high: int, count: int = 5) -> Axis:
 
 
 class Plot:
-    """A plot with two axes. Positions of marks are in units of the axes."""
+    """A plot with two axes. Marks are positioned in axis units."""
 
     def __init__(self, x: Axis, y: Axis, label: str, height: int = HEIGHT) -> None:
         self.x = x

@@ -1,16 +1,16 @@
 """Detect indexes that have lost all their entries.
 
-An empty index is valid for a small segment, and Kafka's own sanity checks accept it. The loss of its entries shows in
-the other index: entries of .index and .timeindex are written together (LogSegment.append), and when a segment is
-closed, .timeindex gets one more.
+An empty index is valid for a small segment, and Kafka's own sanity checks accept it. A loss of entries can be inferred
+from the other index: .index and .timeindex entries are written together (LogSegment.append), and .timeindex gets one
+more entry when the segment is closed.
 
     .index is empty, .timeindex has two or more entries                          .index has lost its entries
-    .index is empty, .timeindex has one, the segment is active                   .index has lost its entries
-    .index has entries, .timeindex none, batches have timestamps                 .timeindex has lost its entries
+    .index is empty, .timeindex has one entry, the segment is active             .index has lost its entries
+    .index has entries, .timeindex has none, batches have timestamps             .timeindex has lost its entries
 
-The number of entries to expect is unknown: it depends on index.interval.bytes, which is not stored in a log directory,
-and a follower may fill a segment in a single append. If both indexes of a segment were emptied, only the loss of the
-.timeindex can therefore be detected.
+The expected number of entries is unknown: it depends on index.interval.bytes, which is not stored in a log directory,
+and a follower may fill a segment in a single append. Therefore, if both indexes of a segment were emptied, only the
+loss of the .timeindex entries can be detected.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .stretch_audit import StretchFacts
 
 
 def check_empty_indexes(facts: Sequence[StretchFacts], findings: Findings) -> None:
-    """Check all segments of a log. `facts` are those of all its stretches, in order."""
+    """Check all segments of a log. `facts` describe all its stretches, in order."""
     for parts in _segments(facts):
         last = parts[-1]
         stretch = last.stretch
@@ -43,7 +43,7 @@ def check_empty_indexes(facts: Sequence[StretchFacts], findings: Findings) -> No
 
 
 def is_file(path: str) -> bool:
-    """Return whether the index is a file. A missing or unreadable index is reported as another finding."""
+    """Return whether the index is a file. A missing or unreadable index is reported separately."""
     return os.path.isfile(path)
 
 

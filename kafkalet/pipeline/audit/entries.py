@@ -16,7 +16,7 @@ from kafkalet.protocol.wire import Buffer
 Int64s = NDArray[np.int64]
 
 MAX_RECORD_BYTES = 16 << 20
-"""The maximum bytes of decompressed records that are held in memory at a time."""
+"""The maximum size in bytes of the decompressed records that are held in memory at a time."""
 
 
 class Entries(NamedTuple):
@@ -28,8 +28,8 @@ class Entries(NamedTuple):
     position: Int64s
     """Positions in the file."""
     first_offset: Int64s
-    """The first offset of each entry, including deleted records. The header of a compressed entry of format 0 or 1
-    does not have it, so it is taken from the records."""
+    """The first offset of each entry, counting deleted records. The header of a compressed entry of format 0 or 1 does
+    not contain it, so it is taken from the records."""
 
     @property
     def span(self) -> Int64s:
@@ -58,7 +58,7 @@ def entries_of(path: str, position: int, buffer: Buffer, batches: Batches) -> En
             for records in decode_all(buffer, batches.take(slice(row, row + 1)), ()):
                 first_offset[row] = min(first_offset[row], records.offset.min(initial=first_offset[row]))
         except Unreadable:
-            continue  # reported when the records are checked
+            continue  # The record checks report this entry.
     return Entries(path, buffer, batches, position + batches.position, first_offset)
 
 
@@ -70,7 +70,7 @@ class Broken(NamedTuple):
 
 
 def records_of(entries: Entries, want: Collection[str]) -> Iterator[Records | Broken]:
-    """Decode the records of all entries, a few MiB at a time, and yield Broken for entries that cannot be decoded.
+    """Decode the records of all entries, a few MiB at a time, and yield a Broken for each entry that cannot be decoded.
 
     `row` is the index of an entry in `entries`.
     """
