@@ -1,8 +1,8 @@
 """Audit Kafka logs: compare record batches with indexes, snapshots and checkpoints, and with a live broker.
 
-`audit(spark, paths, options)` reads every log in the directories once, in Spark tasks, and returns a Verdict;
-`options` are in audit_options.py. All kinds of findings are listed in findings.py. A "stretch" is the byte range of a
-segment file that one task reads, and an "entry" is a record batch or a message of the old formats.
+`audit(spark, paths, options)` reads every log in the directories once, in Spark tasks, and returns a Verdict; `options`
+are in audit_options.py. All kinds of findings are listed in findings.py. A "stretch" is the byte range of a segment
+file that one task reads. An "entry" is a record batch, or a message in one of the older formats.
 
     audit_ranges.py         divide logs into stretches; audit_tasks.py: Spark tasks; stretch_audit.py: audit a stretch
       entries.py            the valid entries of a chunk of a file
@@ -19,7 +19,7 @@ segment file that one task reads, and an "entry" is a record batch or a message 
       empty_indexes.py                                indexes that have lost all their entries
     directory_checks.py     other files in the log directories; at_work.py: detect a running broker
     asking.py               expected results of ListOffsets for timestamps chosen by timestamp_sample.py
-      comparing.py          compare them with a live broker's answers; broker_job.py: do so in Spark
+      comparing.py          compare them with a live broker's responses; broker_job.py: do so in Spark
       steadiness.py         logs that change while they are read
     causes.py, reactions.py group findings by cause; what Apache Kafka does about each
     coverage.py             what was checked and what was not
@@ -29,8 +29,8 @@ segment file that one task reads, and an "entry" is a record batch or a message 
 
 The audit does not use the broker's code: logs are read by `kafkalet.pipeline.decoding` and `kafkalet.pipeline.logs`.
 
-The directory of a running broker can be audited if that broker is named: records that are appended after the audit
-began are then ignored. Otherwise, no broker may be writing to the logs.
+The directory of a running broker can be audited if that broker is named: records that are appended after the audit has
+begun are then ignored. Otherwise, no broker may be writing to the logs.
 """
 
 from .audit_options import AuditOptions

@@ -10,8 +10,7 @@ from kafkalet.pipeline.option_table import AUDIT_DEFAULTS
 
 @dataclass(frozen=True, kw_only=True)
 class AuditOptions:
-    """The options of an audit. By default, an audit covers all logs in the directories and does not contact a
-    broker."""
+    """The options of an audit. By default, it covers all logs in the directories and contacts no broker."""
 
     out: str | None = None
     """The output directory for facts.parquet, verdict.json and report.html. None: no files are written."""

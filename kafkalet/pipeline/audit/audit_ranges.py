@@ -22,8 +22,7 @@ from .surroundings import Surroundings
 
 
 class AuditRange(NamedTuple):
-    """A stretch: the byte range of a .log file that one task audits. This description of it is small and can be
-    pickled."""
+    """A stretch: the byte range of a .log file that one task audits. The object is small and can be pickled."""
 
     topic: str
     partition: int

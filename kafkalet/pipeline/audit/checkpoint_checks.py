@@ -22,8 +22,7 @@ from .surroundings import CLEANED_UP_TO, Surroundings
 def check_checkpoints(
     around: Surroundings, log_path: str, log_end_offset: int, findings: Findings, *, is_live: bool
 ) -> None:
-    """Compare checkpoints with the log end offset. Live logs are skipped because they may have grown in the
-    meantime."""
+    """Compare checkpoints with the log end offset. Live logs are skipped because they may have grown since."""
     if is_live:
         return
     for name, offset, what in (

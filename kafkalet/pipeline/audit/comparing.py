@@ -227,8 +227,7 @@ class _Comparing:
             return
         told = self.after.of(level)
         mine = min(self.expected.last_stable_offset, max(self.after.high_watermark, self.expected.log_start_offset))
-        # If the open transaction began below the log start, Kafka 4 returns its first offset, and Kafka 3 the log
-        # start.
+        # If an open transaction began below the log start, Kafka 4 returns its offset, but Kafka 3 the log start.
         if told == max(mine, self.expected.log_start_offset):
             return
         if told != mine and not (self.has_grown and told > mine):

@@ -116,8 +116,7 @@ def logarithmic(high: float, title: str, form: Format) -> Axis:
 
 
 def times(low: int, high: int, count: int = 5) -> Axis:
-    """Return a time axis in UTC, with the date in the labels where it changes. Out-of-range times are in
-    milliseconds."""
+    """Return a time axis in UTC, with the date where it changes. Out of range, the axis is in milliseconds."""
     if high > LAST_MOMENT_MS:
         return linear(low, max(high, low + (low >> 40)), "time (ms)")  # the ends must differ as floats
     high = max(high, low + 1)

@@ -1,7 +1,7 @@
 """Check that leader epochs never decrease along a log and match leader-epoch-checkpoint.
 
-Entries of formats 0 and 1 have no epoch. The checkpoint drops epochs below the log start offset, except the one that
-is current there, whose start offset is then set to the log start offset.
+Entries of formats 0 and 1 have no epoch. The checkpoint omits epochs below the log start offset, except the epoch in
+effect at the log start offset, whose start is then set to the log start offset.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ EPOCH_RUN = np.dtype(
         ("stretch", "i4"),
     ]
 )
-"""A run of consecutive entries with the same epoch. Positions are in the file of the stretch."""
+"""A run of consecutive entries with the same epoch. Positions are byte positions in the stretch's file."""
 EpochRuns = NDArray[np.void]
 NO_EPOCH_RUNS: EpochRuns = np.empty(0, EPOCH_RUN)
 
 
 class EpochsOfStretch:
-    """Collects the runs of one stretch. A run also ends where an epoch starts according to the checkpoint."""
+    """Collects the runs of one stretch. A run also ends where the checkpoint says that an epoch starts."""
 
     def __init__(self, number: int, starts: Sequence[int]) -> None:
         self._number = number
@@ -63,7 +63,7 @@ class EpochsOfStretch:
 def check_epochs(
     runs: EpochRuns, paths: Sequence[str], checkpoint: Sequence[tuple[int, int]] | None, findings: Findings
 ) -> None:
-    """Check the runs of a whole log, which must be in order. `paths` are the files of its stretches.
+    """Check the runs of a whole log, which must be in order. `paths` lists the file of each stretch.
 
     Each wrong epoch is reported once, at its own position; later entries with the right epoch are not reported.
     """
@@ -91,9 +91,9 @@ def check_epochs(
 
 
 def _falls(epoch: NDArray[np.int64], told: NDArray[np.int64]) -> Iterator[tuple[int, str]]:
-    """Yield runs that are not covered by the checkpoint and break the order.
+    """Yield the runs that break the order but are not covered by the checkpoint.
 
-    Either the epoch of a run is lower than the one before it, or it is higher than those on both sides.
+    The epoch of such a run is either lower than the previous epoch, or higher than the epochs on both sides.
     """
     rising: list[tuple[int, int]] = []
     for at in np.flatnonzero(told < 0).tolist():

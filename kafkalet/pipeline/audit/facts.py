@@ -6,14 +6,14 @@
     batch          1, 2, 4, 8, ...          number of batches with up to this many records, but more than half as many
     segment        size, entries, records, bytes, largest_timestamp, damaged_bytes (first_offset, last_offset, file)
     transaction    open, aborted, committed, ended                    records; bytes in `text`
-                   (producer_id, producer_epoch, first_offset, last_offset: that of the marker, or null if open)
+                   (producer_id, producer_epoch, first_offset, last_offset: of the marker, or null if open)
     gap            compacted, unreadable, missing                     offsets (first_offset, last_offset, file)
     key            the key, as text or hex                            minimum number of records with the key
     time           start of an interval, in ms                        records; bytes in `text`
     finding        the check                                          null; the message in `text`
 
 Columns that do not apply are null; findings about a whole log directory have no topic. Offsets are inclusive. A
-timestamp of -1 means none.
+timestamp of -1 means that there is none.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def findings_table(findings: Findings) -> pa.Table:
 
 
 def numbers(facts: PartitionFacts) -> dict[str, int]:
-    """Return the numbers about one log, by name."""
+    """Return the numeric facts about one log, by name."""
     chain, times = facts.chain, facts.times
     data = facts.records - facts.markers
     return {
@@ -98,7 +98,7 @@ def numbers(facts: PartitionFacts) -> dict[str, int]:
 
 
 def key_name(key: bytes) -> str:
-    """Format a key as text if it is printable UTF-8, else in hex."""
+    """Format a key as text if it is printable UTF-8, otherwise in hex."""
     try:
         text = key.decode()
     except UnicodeDecodeError:
@@ -107,7 +107,7 @@ def key_name(key: bytes) -> str:
 
 
 def heaviest(facts: PartitionFacts, count: int) -> list[tuple[str, int]]:
-    """Return the most frequent keys with their number of records, in descending order."""
+    """Return the most frequent keys with their record counts, in descending order."""
     if facts.keys.key is None:
         return []
     keys = facts.keys.key.slice(0, count).to_pylist()

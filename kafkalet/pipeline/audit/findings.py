@@ -1,26 +1,23 @@
-"""The findings of an audit, what it has checked and what it could not check.
+"""The findings of an audit, what was checked and what could not be checked.
 
-A finding is an invalid state of a log, or a disagreement between two sources. `check` is one of
+A finding is an invalid state of a log, or a disagreement between two sources. `check` is one of:
 
-    checksum, unreadable, truncated      unreadable entries of a .log
-    zeros                                zeros after the last entry
-    records                              records that contradict the header of their entry
-    order, range, missing                offsets that decrease, are outside their segment, or are missing unexplained
-    leader-epoch                         epochs that decrease, or differ from leader-epoch-checkpoint
-    offset-index, time-index, txn-index  entries of .index, .timeindex, .txnindex
-    sequence, epoch, transaction         violations of the producer protocol
-    snapshot                             a .snapshot that differs from the producer state according to the batches
-    checkpoint                           offsets in checkpoint files that are outside the log
-    file                                 missing or unexpected files
-    ends                                 end offsets according to indexes and snapshots
+    checksum, unreadable, truncated      unreadable entries of a .log zeros                                zeros after
+    the last entry records                              records that contradict the header of their entry order, range,
+    missing                offsets that decrease, are outside their segment, or are missing for no known reason
+    leader-epoch                         epochs that decrease, or differ from leader-epoch-checkpoint offset-index,
+    time-index, txn-index  entries of .index, .timeindex, .txnindex sequence, epoch, transaction         violations of
+    the producer protocol snapshot                             a .snapshot that differs from the producer state derived
+    from the batches checkpoint                           offsets in checkpoint files that are outside the log file
+    missing or unexpected files ends                                 end offsets according to indexes and snapshots
     directory                            unexpected files and directories in a log directory; missing partitions
-    topic-id, identity                   partition.metadata; cluster, node and directory IDs in meta.properties
-    broker, list-offsets                 a live broker's log end offsets and lookup results
+    topic-id, identity                   topic IDs in partition.metadata; other IDs in meta.properties broker,
+    list-offsets                 a live broker's log end offsets and lookup results
 
-`fault` is more specific, and determines in `reactions.py` what Apache Kafka does on its next start.
+`fault` is more specific; reactions.py uses it to look up what Apache Kafka does on its next start.
 
-A single bad sector can cause thousands of findings. Therefore only the first ones for each fault and file are kept, and
-the others counted. causes.py groups findings by cause.
+A single bad sector can cause thousands of findings. Therefore only the first few for each fault and file are kept; the
+others are only counted. causes.py groups findings by cause.
 """
 
 from __future__ import annotations
@@ -33,7 +30,7 @@ SHOWN = 20
 
 
 class Finding(NamedTuple):
-    """A finding. `position` is a byte position in `file`. A finding without a topic is about a log directory."""
+    """A finding. `position` is a byte position in `file`. A finding without a topic concerns a log directory."""
 
     check: str
     topic: str | None
@@ -44,7 +41,7 @@ class Finding(NamedTuple):
     message: str
     fault: str = ""
     end_offset: int | None = None
-    """The end of the affected offsets (exclusive), if there is more than one."""
+    """The end of the range of affected offsets (exclusive), if there is more than one."""
 
     def __str__(self) -> str:
         where = [] if self.topic is None else [f"{self.topic}-{self.partition}"]
@@ -76,7 +73,7 @@ class Findings:
         self.partition = partition
         self.found: list[Finding] = []
         self.checked: Counter[str] = Counter()
-        """How much was checked, by the names in coverage.py."""
+        """How much was checked, by the counter names in coverage.py."""
         self.not_checked: list[NotChecked] = []
         self._counts: Counter[tuple[str, str | None]] = Counter()
 

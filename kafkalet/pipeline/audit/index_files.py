@@ -18,7 +18,7 @@ from kafkalet.pipeline.logs.files import read_whole
 def read_entries(path: str, entry: np.dtype[Any], *, is_padded: bool = True) -> NDArray[Any]:
     """Return the complete entries, without preallocated zeros. Raises FileNotFoundError, UnreadableFile.
 
-    A single entry of zeros is kept, because it may be valid: (timestamp 0, base offset).
+    A single all-zero entry is kept because it may be valid: timestamp 0 at the base offset.
     """
     data = read_whole(path)
     size = entry.itemsize

@@ -2,7 +2,7 @@
 
     directories ── list ──> stretches ── Spark ──> facts per stretch ── Spark, by log ──> facts per log
 
-The result per log that is returned to the driver has bounded size, except for the transactions.
+The facts that each log returns to the driver are bounded in size, except for the transactions.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def audit(spark: SparkSession, paths: Sequence[str], options: AuditOptions | Non
     """Audit the logs in `paths`, each of which is a log directory or the directory of one partition.
 
     Raises FileNotFoundError or NotADirectoryError if a path is not a directory, ValueError if there is no log, and the
-    exceptions of `LiveBroker` if the broker does not answer. Defects of the logs are not raised; they are part of the
-    verdict.
+    exceptions of `LiveBroker` if the broker does not respond. Defects in the logs do not raise exceptions; they are
+    part of the verdict.
     """
     options = options or AuditOptions()
     there = chosen(paths, options)
@@ -56,13 +56,13 @@ def audit(spark: SparkSession, paths: Sequence[str], options: AuditOptions | Non
 
 
 def _listed(logs: Sequence[PartitionLog], options: AuditOptions) -> tuple[list[Listed], str | None]:
-    """List the files of all logs, with the offsets that the broker reports, and return them with its cluster ID."""
+    """List the files of all logs, with the offsets that the broker reports. Also return the broker's cluster ID."""
     found: list[Listed] = []
     with live_broker(options) if options.bootstrap is not None else nullcontext() as broker:
         for log in logs:
-            # Brokers do not serve the log of the controllers to clients.
+            # Brokers do not serve the controllers' log to clients.
             asked = None if log.topic == METADATA_TOPIC else broker
-            with suppress(FileNotFoundError):  # deleted in the meantime
+            with suppress(FileNotFoundError):  # The log was deleted in the meantime.
                 found.append(listed(log, asked))
         if broker is None:
             return found, None
@@ -84,7 +84,7 @@ def chosen(paths: Sequence[str], options: AuditOptions) -> Listing:
 def _audit_logs(
     spark: SparkSession, logs: Sequence[Listed], options: AuditOptions
 ) -> list[tuple[Listed, PartitionFacts]]:
-    """Audit each log, and return its facts with its file listing, which is newer if the log changed meanwhile."""
+    """Audit each log. Return its facts and its file listing, which is a new one if the log changed meanwhile."""
     context = spark.sparkContext
     sampled = options.timestamps if options.bootstrap is not None else 0
     how = HowToLook(options.chunk_bytes, sampled, options.seed)

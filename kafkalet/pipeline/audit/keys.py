@@ -6,8 +6,8 @@ be too low, by at most the total that was subtracted, but never too high. With u
 are exact.
 
 Distinct keys: the K smallest of the 64-bit hashes of all keys (KMV, Bar-Yossef et al.). If the K-th smallest hash is at
-fraction f of the range, there are about (K - 1) / f keys, with an error of about 2 %. Below K keys, the number is
-exact.
+fraction f of the range, there are about (K - 1) / f keys, with an error of about 2 %. With fewer than K keys, the
+number is exact.
 
 Both sketches can be merged, in any order.
 """
@@ -40,7 +40,7 @@ class Keys(NamedTuple):
     key: Any = None
     """pa.BinaryArray of the most frequent keys, in descending order; None if there are none."""
     counts: npt.NDArray[np.int64] = np.empty(0, np.int64)
-    """The minimum number of records with each key."""
+    """A lower bound on the number of records with each key."""
     too_low_by: int = 0
     """The maximum error of the counts."""
     smallest: Hashes = np.empty(0, np.uint64)

@@ -1,12 +1,12 @@
-"""Follow the offsets of a whole log: determine the log end offset, the gaps and their reasons.
+"""Follow the offsets of a whole log to determine the log end offset, the gaps and the reasons for the gaps.
 
     compacted   the log cleaner has run, according to cleaner-offset-checkpoint, the remaining batches or the caller
-    unreadable  unreadable bytes are in place of the offsets
-    missing     there is no explanation, which is a finding
+    unreadable  there are unreadable bytes where the offsets should be
+    missing     there is no explanation; this is reported as a finding
 
-Kafka preserves the last offset of a compacted batch, and the last batch of a producer even if it is empty. A gap in a
-compacted log is therefore either between batches, or a batch with fewer records than offsets. A log that was never
-compacted has no gaps.
+Kafka preserves the last offset of a compacted batch, and keeps a producer's last batch even if it is empty. A gap in a
+compacted log is therefore either between two batches or inside a batch that has fewer records than offsets. A log that
+was never compacted has no gaps.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class OffsetChain(NamedTuple):
     left_out: dict[str, int]
     """The number of offsets in gaps, by reason."""
     removed_inside: int
-    """The number of records that compaction has removed from remaining batches."""
+    """The number of records that compaction removed from batches that still exist."""
     compacted_up_to: int
     """The offset up to which the log was compacted."""
     is_end_known: bool = True
@@ -64,9 +64,10 @@ def follow_offsets(
     *,
     reaches_at_least: int = 0,
 ) -> OffsetChain:
-    """Follow the offsets of a log. `facts` are those of its stretches, in order.
+    """Follow the offsets of a log. `facts` describe its stretches, in order.
 
-    The log is known to end at or after `reaches_at_least`. With `is_compacted`, all gaps count as compacted.
+    The log is known to end at or after `reaches_at_least`. If `is_compacted` is true, all gaps are attributed to
+    compaction.
     """
     compacted_up_to = max([_cleaned(facts, cleaned_up_to), *(part.extent.compacted_up_to for part in facts)])
     if is_compacted:
@@ -110,7 +111,7 @@ class _Chain:
         self.gaps: list[Gap] = []
         self.left_out = {COMPACTED: 0, UNREADABLE: 0, MISSING: 0}
         self.is_damaged = False
-        """Whether the bytes after the last valid entry (or since the beginning of the log) are unreadable."""
+        """Whether the bytes after the last valid entry (or from the beginning of the log) are unreadable."""
 
     def take(self, part: StretchFacts) -> None:
         stretch, extent = part.stretch, part.extent

@@ -1,14 +1,15 @@
 """Check the entries of an .index.
 
-An index entry (offset, position) means that an append began at `position` and ended with `offset`. Therefore
+An index entry (offset, position) means that an append began at `position` and ended with `offset`. Therefore:
 
     an entry of the log begins at `position`
     its first offset is at most `offset`
     the entry that contains `offset` is at or after `position`, and before the position of the next index entry
     `offset` is the last offset of that entry (or the last one left by compaction or, before 0.10.1, its first offset)
+    both offsets and positions increase from one index entry to the next
 
-and both offsets and positions increase. Which appends are indexed cannot be checked, because a leader, a follower and
-recovery choose them differently. Index entries that point to unreadable bytes are not checked.
+The choice of appends that are indexed cannot be checked, because a leader, a follower and recovery choose them
+differently. Index entries that point to unreadable bytes are not checked.
 """
 
 from __future__ import annotations
@@ -52,13 +53,13 @@ class OffsetIndexCheck:
         self._position = position[mine]
         self._offset = entries["offset"].astype(np.int64)[mine] + stretch.base_offset
         self._base_there = np.full(mine.size, UNSEEN, np.int64)
-        """The first offset of the entry that begins at `position`."""
+        """For each index entry, the first offset of the log entry that begins at its position."""
         self._position_of_offset = np.full(mine.size, UNSEEN, np.int64)
         self._is_end = np.zeros(mine.size, np.bool_)
         self._damage: list[tuple[int, int]] = []
         findings.checked["offset index entries"] += mine.size
         self.entries = int(entries.size)
-        """The number of entries in the whole file."""
+        """The number of index entries in the whole file."""
         if torn:
             self._findings.add(
                 "offset-index",
@@ -95,11 +96,11 @@ class OffsetIndexCheck:
         )
 
     def skip(self, position: int, size: int) -> None:
-        """Note that some bytes of the log are unreadable."""
+        """Record that these bytes of the log are unreadable."""
         self._damage.append((position, position + size))
 
     def finish(self) -> None:
-        """Report wrong entries, after the whole stretch was read."""
+        """Report wrong index entries after the whole stretch has been read."""
         next_position = np.append(self._position[1:], np.iinfo(np.int64).max)
         damaged = np.zeros(self._rows.size, np.bool_)
         for start, end in self._damage:

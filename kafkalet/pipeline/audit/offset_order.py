@@ -1,8 +1,9 @@
 """Check that offsets increase from entry to entry and are within their segment, and find gaps.
 
-Only compaction leaves gaps legitimately; offset_chain.py decides whether it explains a gap. If compaction removes
-records from a batch, the batch keeps its first and last offset (to preserve the producer's sequence) but has fewer
-records: `removed_inside`. Such a batch shows that the log was compacted at least up to it.
+Compaction is the only legitimate cause of gaps; offset_chain.py decides whether it explains a particular gap. When
+compaction removes records from a batch, the batch keeps its first and last offsets (to preserve the producer's
+sequence) but has fewer records; `removed_inside` counts the removed ones. Such a batch shows that the log was compacted
+at least up to that point.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ class Extent(NamedTuple):
     end_position: int
     """The position after the last valid entry."""
     gaps: NDArray[np.void]
-    """Rows of GAP: the missing offsets, the position of the next entry, and whether there are unreadable bytes."""
+    """Rows of GAP: the missing offsets, the position of the next entry, and whether unreadable bytes precede it."""
     removed_inside: int
-    """The number of records that compaction has removed from remaining batches."""
+    """The number of records that compaction removed from batches that still exist."""
     compacted_up_to: int
-    """The end offset of the last entry that shows compaction; -1 if none does."""
+    """The end offset of the last entry that shows signs of compaction; -1 if there is none."""
 
 
 class OffsetOrder:

@@ -1,6 +1,6 @@
-"""Audit a whole log, from the facts about its stretches.
+"""Audit a whole log by combining the facts about its stretches.
 
-The segments are not read again here, only transaction indexes, snapshots and checkpoints.
+The segments are not read again here; only transaction indexes, snapshots and checkpoints are read.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Begun(NamedTuple):
     around: Surroundings
     findings: Findings
     before_offset: int | None
-    """The end of the audit of a live log (exclusive); None if no broker is writing to the log."""
+    """The offset at which the audit of a live log ends (exclusive); None if no broker is writing to the log."""
     is_followers: bool = False
     """Whether the files belong to a follower, which may lag behind and is compacted independently."""
     is_compared: bool = False
@@ -100,7 +100,7 @@ class Begun(NamedTuple):
 
 
 def audit_partition(begun: Begun, facts: Sequence[StretchFacts], options: AuditOptions) -> PartitionFacts:
-    """Audit a log. `facts` are those of all its stretches, in order."""
+    """Audit a log. `facts` describe all its stretches, in order."""
     log, around, findings = begun.log, begun.around, begun.findings
     for part in facts:
         findings.merge(part.findings)
@@ -203,7 +203,8 @@ def _segments(facts: Sequence[StretchFacts]) -> list[SegmentFacts]:
 
 
 def _check_time_indexes(facts: Sequence[StretchFacts], findings: Findings) -> None:
-    """Check what spans several stretches of a segment: the order of time index entries, and the last entry."""
+    """Check the properties of a time index that may span several stretches: the order of its entries, and its last
+    entry."""
     largest, indexed = -1, -1
     for part in facts:
         stretch = part.stretch
@@ -229,7 +230,7 @@ def _check_time_indexes(facts: Sequence[StretchFacts], findings: Findings) -> No
 
 
 def _check_epoch_file(log: PartitionLog, around: Surroundings, epochs: EpochRuns, findings: Findings) -> None:
-    """Check leader-epoch-checkpoint, to which a leader adds its epoch before it appends the first batch."""
+    """Check leader-epoch-checkpoint. A leader adds its epoch to this file before it appends its first batch."""
     told = epochs[epochs["has_epoch"] & (epochs["epoch"] >= 0)]
     if around.epochs is None and told.size:
         path = os.path.join(log.path, formats.LEADER_EPOCHS)
@@ -265,8 +266,8 @@ def _check_last_snapshot(
 
 
 def _check_lost_end(log: PartitionLog, chain: OffsetChain, facts: Sequence[StretchFacts], findings: Findings) -> None:
-    """Check whether the log has lost its end. A single file that refers to later offsets may be wrong, but several
-    prove the loss."""
+    """Check whether the log has lost its end. One other file that refers to later offsets may itself be wrong, but
+    several such files prove the loss."""
     end = chain.log_end_offset
     signs = {
         finding.fault: finding.offset
@@ -310,7 +311,7 @@ def _check_transaction_indexes(
 
 
 def _check_snapshots(begun: Begun, known: LogFacts, told_until: int) -> None:
-    """Check the snapshots up to `told_until`. Later producer state is unknown: offsets are lost or not audited."""
+    """Check the snapshots up to `told_until`. Beyond that, offsets are lost or not audited, so the state is unknown."""
     if begun.before_offset is not None:
         told_until = min(told_until, begun.before_offset)
     for offset in begun.around.snapshot_offsets:
@@ -321,12 +322,13 @@ def _check_snapshots(begun: Begun, known: LogFacts, told_until: int) -> None:
 
 
 def _check_ends(log: PartitionLog, chain: OffsetChain, stable: int, findings: Findings) -> None:
-    """Compare the log end and last stable offset that a reader determines by indexes and snapshots with the batches."""
+    """Check the log end and last stable offset, as a reader derives them from indexes and snapshots, against the
+    batches."""
     try:
         end_told, stable_told = end_as_read(log), stable_as_read(log)
     except CorruptFile as error:
         about = {finding.file for finding in findings.found} | {skipped.path for skipped in findings.not_checked}
-        if error.path not in about:  # otherwise it is already reported, with more details
+        if error.path not in about:  # otherwise, a more detailed finding already exists
             findings.add("ends", error.reason, file=error.path, position=error.position)
         return
     if end_told != chain.log_end_offset:

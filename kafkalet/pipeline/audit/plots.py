@@ -47,7 +47,8 @@ def _timed(facts: PartitionFacts) -> Bins | None:
 
 
 def _pieces(bins: Bins, low: int, high: int) -> tuple[list[int], list[int]]:
-    """Return the starts and ends of bins. Each bin extends to the next one, as a batch counts where it begins."""
+    """Return the start and end of each bin. A bin extends to the next one, because batches are counted where they
+    begin."""
     starts = np.maximum(bins.start, low).tolist()
     return starts, [*starts[1:], high]
 

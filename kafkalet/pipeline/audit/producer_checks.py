@@ -1,13 +1,13 @@
 """Check the producer protocol along a whole log (Kafka's ProducerAppendInfo).
 
     epoch         the epoch of a producer never decreases, because older epochs are fenced
-    sequence      the sequence of a batch follows the producer's last one in that epoch; a new epoch begins with 0
-    transaction   all batches between a producer's first transactional batch and its marker are transactional
+    sequence      each batch continues the producer's last sequence in that epoch; a new epoch begins with 0
+    transaction   from a producer's first transactional batch to the marker, all its batches are transactional
     marker        the coordinator epoch of markers never decreases
 
-A repeated sequence means a duplicate, and a sequence that is too high means a loss. A sequence is not checked for the
-first batch of a producer in the log, if the producer was idle for longer than its expiration time, or if compaction may
-have removed batches in between.
+A repeated sequence means a duplicate, and a sequence that is too high means a loss. The sequence is not checked for a
+producer's first batch in the log, after a producer was idle for longer than its expiration time, or where compaction
+may have removed batches in between.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def check_producers(
     expiration_ms: int,
     findings: Findings,
 ) -> None:
-    """Check the runs of a whole log, sorted by producer, then by offset. `paths` are the files of its stretches.
+    """Check the runs of a whole log, sorted by producer, then by offset. `paths` lists the file of each stretch.
 
-    `lost` are ranges of missing offsets (start, exclusive end) that are already reported.
+    `lost` lists ranges of missing offsets (start, exclusive end) that have already been reported.
     """
     if runs.size == 0:
         return
@@ -49,7 +49,7 @@ class _ProducerCheck:
         self.paths = paths
         self.findings = findings
         self.begins = np.append(True, np.diff(runs["producer_id"]) != 0)
-        """Whether a run is the first of its producer."""
+        """Whether each run is the first run of its producer."""
         self.group = np.cumsum(self.begins)
 
     def add(self, check: str, at: int, message: str) -> None:
@@ -63,7 +63,7 @@ class _ProducerCheck:
         )
 
     def before(self, wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return, for each run, the index of the last earlier `wanted` run of the same producer, or -1."""
+        """Return, for each run, the index of the same producer's previous `wanted` run, or -1."""
         numbers = np.where(wanted, np.arange(wanted.size), -1)
         last = np.append(-1, np.maximum.accumulate(numbers)[:-1])
         first = np.maximum.accumulate(np.where(self.begins, np.arange(wanted.size), -1))

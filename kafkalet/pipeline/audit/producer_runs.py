@@ -4,8 +4,7 @@ A log has few runs even if it has many batches, because the sequence of a produc
 loss or a duplicate. Each transaction marker is a separate run. The runs of all stretches of a log therefore fit into
 memory, and the history of each producer can be derived from them.
 
-A run also ends at each offset at which the state of the producers is needed (for snapshots), and at the end of its
-stretch.
+A run also ends at each snapshot offset, where the producer state is needed, and at the end of its stretch.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from .entries import Entries
 from .findings import Findings
 
 DATA, TRANSACTIONAL, ABORT, COMMIT, EMPTY_MARKER = range(5)
-"""The kinds of runs. An empty marker is one whose record was removed by compaction."""
+"""The kinds of runs. An empty marker is a transaction marker whose record was removed by compaction."""
 MAX_SEQUENCE = np.int64((1 << 31) - 1)
 UNKNOWN_EPOCH = -1
 KEEP = 4096
@@ -38,15 +37,15 @@ RUN = np.dtype(
         ("coordinator_epoch", "i4"),
         ("first_offset", "i8"),
         ("last_offset", "i8"),
-        ("position", "i8"),  # of the first batch, in the file
+        ("position", "i8"),  # file position of the first batch
         ("stretch", "i4"),
         ("base_sequence", "i8"),
         ("last_sequence", "i8"),
         ("records", "i8"),
         ("bytes", "i8"),
         ("first_timestamp", "i8"),
-        ("timestamp", "i8"),  # of the last batch
-        ("last_base_offset", "i8"),  # of the last batch
+        ("timestamp", "i8"),  # timestamp of the last batch
+        ("last_base_offset", "i8"),  # base offset of the last batch
         ("section", "i8"),  # number of the snapshot offsets at or below the run
     ]
 )
@@ -148,7 +147,7 @@ class RunsOfStretch:
             try:
                 records = decode(entries.buffer, batch, ("key", "value"))
             except Unreadable:
-                continue  # reported when the records are checked
+                continue  # The record checks report this batch.
             if records.row.size == 0:
                 continue
             key, value = records.key[0].as_py(), records.value[0].as_py()

@@ -1,13 +1,13 @@
 """What Apache Kafka does about each fault on its next start.
 
-The reactions were observed with Apache Kafka 3.9.2 in KRaft mode, started on damaged copies of its own directory;
-docs/pipeline.md has a table. They may depend on the last shutdown:
+The reactions were observed by starting Apache Kafka 3.9.2 in KRaft mode on damaged copies of its own log directory;
+docs/pipeline.md has a table of them. They may depend on how the broker was last shut down:
 
     after a clean shutdown     Kafka trusts all segments
-    after an unclean shutdown  Kafka recovers all segments from the one with the recovery point on: it rebuilds their
-                               indexes and truncates the log at the first invalid batch
+    after an unclean shutdown  Kafka recovers the segment that contains the recovery point, and all later ones: it
+                               rebuilds their indexes and truncates the log at the first invalid batch
 
-If a partition has other replicas, lost records are replicated from the leader again; this is not repeated below.
+If a partition has other replicas, lost records are copied from the leader again; the texts below do not repeat this.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ class Reaction(NamedTuple):
     clean: str
     unclean: str | None = None
     active: str | None = None
-    """What it does with the active segment after a clean shutdown, if different."""
+    """What Kafka does with the active segment after a clean shutdown, if that is different."""
 
 
 class State(NamedTuple):
-    """The state of the segment of a finding."""
+    """The state of the segment that a finding refers to."""
 
     is_recovered: bool = False
-    """Kafka will recover it on its next start."""
+    """Whether Kafka will recover the segment on its next start."""
     is_active: bool = False
-    """It is the segment to which Kafka appends."""
+    """Whether it is the segment to which Kafka appends."""
 
     @classmethod
     def of(cls, log: PartitionLog, around: Surroundings, finding: Finding) -> State:
@@ -71,7 +71,7 @@ class State(NamedTuple):
 
 
 def reaction(finding: Finding, state: State) -> str:
-    """Return what Kafka does, as a phrase with the subject "Kafka"."""
+    """Return what Kafka does, as a phrase that continues "Kafka ..."."""
     found = REACTIONS[finding.fault]
     if state.is_recovered:
         return found.unclean or found.clean

@@ -1,13 +1,13 @@
 """Compare the records of an entry with its header.
 
-    offsets       increase and are within the offsets of the header; the last record has the last offset, unless
+    offsets       increase and are within the range in the header; the last record has the last offset, unless
                   compaction removed records
-    count         equals that of the header
-    timestamps    the largest equals that of the header, as ensured by Kafka's LogValidator
+    count         equals the record count in the header
+    timestamps    the largest equals the largest timestamp in the header, as ensured by Kafka's LogValidator
 
-Timestamps may decrease along a log, so this is not a finding: the audit counts the records that are earlier than the
-previous record, and determines the largest lateness with respect to all previous records. Control records are excluded,
-because their timestamps come from the transaction coordinator.
+Timestamps may decrease along a log, so a decrease is not a finding. The audit only counts the records that are earlier
+than the previous record, and determines the maximum lateness: how much earlier a record is than the latest record
+before it. Control records are excluded because their timestamps come from the transaction coordinator.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Times(NamedTuple):
     steps_back: int = 0
     """The number of records that are earlier than the previous record."""
     worst_lateness_ms: int = 0
-    """The largest difference between a record and the latest record before it."""
+    """The longest time by which a record is earlier than the latest record before it."""
     worst_at: int = NEVER
-    """The offset of that record."""
+    """The offset of the record with that lateness."""
 
     def followed_by(self, other: Times) -> Times:
-        """Combine with the timestamps of the records that follow."""
+        """Combine these timestamps with those of the records that follow."""
         if self.first == NEVER or other.first == NEVER:
             return self if other.first == NEVER else other
         worst, worst_at = max(
@@ -79,7 +79,8 @@ class RecordChecks:
         """The number of data records at or above the log start offset."""
 
     def take(self, entries: Entries, records: Records) -> None:
-        """Check records of `entries`. `records` must contain all records of an entry or none."""
+        """Check decoded records of `entries`. For each entry, `records` must contain either all of its records or
+        none."""
         if records.row.size == 0:
             return
         self.records += records.row.size

@@ -1,7 +1,7 @@
 """Create report.html: the verdict, the disagreements, a table of the logs, and plots of some of them.
 
 The report is a single file without external references. Its size is limited: logs with findings are shown first, then
-the largest logs. The report says how many are omitted; verdict.json and facts.parquet contain all of them.
+the largest logs. The report says how many logs are omitted; verdict.json and facts.parquet contain all of them.
 """
 
 from __future__ import annotations

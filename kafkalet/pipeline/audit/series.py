@@ -3,13 +3,13 @@
     by time      records and bytes per interval of timestamps
     by offset    timestamps and lateness per range of offsets
 
-The width of bins is a power of two, and they begin at multiples of their width. Two series can thus be merged by
-widening the bins of the finer one, because each wider bin is the sum of its halves. A batch counts as a whole, by its
-largest timestamp.
+The width of each bin is a power of two, and each bin begins at a multiple of its width. Two series can therefore be
+merged by widening the bins of the finer series: each wider bin is the sum of its halves. A batch is counted as a whole,
+with its largest timestamp.
 
 The lateness of a batch is how much earlier it is than the latest timestamp before it. With LogAppendTime, batches are
-never late, but the header of a batch still has the producer's timestamp of its first record; the lag is the time from
-that timestamp to the append.
+never late, but the batch header still contains the timestamp that the producer gave to the first record; the lag is the
+time from that timestamp to the append.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ NO_OFFSETS = Bins(0, np.empty(0, OFFSET_BIN))
 
 
 def _narrowed(shift: int, rows: NDArray[np.void]) -> Bins:
-    """Merge rows of the same bin, and widen bins until there are at most POINTS."""
+    """Merge rows that belong to the same bin, and widen the bins until there are at most POINTS."""
     if rows.size == 0:
         return Bins(shift, rows)
     span = int(rows["bin"].max()) - int(rows["bin"].min()) + 1
@@ -129,12 +129,12 @@ class SeriesOfStretch:
 
 
 def behind(earlier: Bins, later: Bins) -> Bins:
-    """Merge the series by offset of two consecutive stretches. Timestamps in the first may make the second late."""
+    """Merge the by-offset series of two consecutive stretches. Batches may be late because of the earlier stretch."""
     if earlier.rows.size and later.rows.size:
         latest = int(earlier.rows["largest"].max())
         rows = later.rows.copy()
         known = rows["smallest"] != NEVER
-        # Once the later stretch itself has reached `latest`, the earlier one has no more influence.
+        # Once the later stretch itself has reached `latest`, the earlier one no longer matters.
         reached = np.maximum.accumulate(np.append(NEVER, rows["largest"]))[:-1]
         late = np.where(known & (latest > reached), np.maximum(latest - rows["smallest"], 0), 0)
         rows["lateness_ms"] = np.maximum(rows["lateness_ms"], late)

@@ -1,11 +1,11 @@
-"""Compare each .snapshot with the producer state according to the batches below its offset.
+"""Compare each .snapshot with the producer state derived from the batches below its offset.
 
-For each producer, a snapshot has its epoch, the last batch of that epoch (last sequence, last offset, offset delta, and
-largest timestamp or that of a later marker), the coordinator epoch of the last marker, and the first offset of the open
-transaction. A marker with a new epoch discards the batches of the old epoch.
+For each producer, a snapshot contains its epoch, the last batch of that epoch (last sequence, last offset, offset
+delta, and either its largest timestamp or that of a later marker), the coordinator epoch of the last marker, and the
+first offset of the open transaction. A marker with a new epoch discards the batches of the old epoch.
 
-An idle producer may be missing from the snapshot if it had expired by then, but not during a transaction. A producer
-without remaining batches in the log may be present. Compacted batches are not compared.
+An idle producer may be missing from the snapshot if it had expired by then, unless it had an open transaction. A
+producer may be present even if none of its batches are left in the log. Compacted batches are not compared.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class _Comparison:
 
 
 def producers_at(runs: Runs, transactions: Transactions, offset: int) -> Producers:
-    """Return the producer state according to the batches below `offset`. No run may extend across `offset`.
+    """Return the producer state derived from the batches below `offset`. No run may extend across `offset`.
 
     The epoch of a producer is -1 (unknown) if compaction has removed the record of its last marker.
     """

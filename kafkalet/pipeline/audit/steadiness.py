@@ -1,19 +1,20 @@
 """Audit logs that a broker is changing, and repeat the audit if necessary.
 
-Appends are harmless, because later offsets are ignored. But retention deletes segments and compaction replaces them, so
-the audit may have read an inconsistent mixture. Therefore all files must be unchanged after the audit: they must have
-the same inodes and, except for the active segment, the same sizes. Otherwise, the log is listed and audited again.
+Appends are harmless because later offsets are ignored. But retention deletes segments and compaction replaces them, so
+the audit may have read an inconsistent mixture of old and new files. Therefore all files must be unchanged after the
+audit: they must have the same inodes and, except for the active segment, the same sizes. Otherwise, the log is listed
+and audited again.
 
 The files should be those of the partition's leader. A follower has the same records, but its segment boundaries and
 compaction differ, and it may lack the last records, so fewer checks apply.
 
-The directory need not be that of the running broker:
+The directory need not belong to the running broker:
 
     .kafka_cleanshutdown exists   a copy: it is audited completely, as without a broker
-    the lock on .lock is held     the broker's own directory: it has all records that the broker reported before
-    otherwise                     either: it is audited up to the high watermark or the end of the files
+    the lock on .lock is held     the broker's own directory: it contains all records that the broker has reported
+    otherwise                     possibly either: it is audited up to the high watermark or the end of the files
 
-Files that extend past the high watermark are read to their end; the broker has a few seconds to catch up.
+Files that extend past the high watermark are read to their end; the broker is given a few seconds to catch up.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ class Listed(NamedTuple):
     begun: Begun
     inodes: tuple[int, ...]
     told: Bounds | None = None
-    """The bounds reported by the broker before; None if there is no broker or it does not have the log."""
+    """The bounds that the broker reported before the files were listed; None if there is no broker or it does not have
+    the log."""
     is_in_place: bool = False
     """Whether the broker is known to run in this directory."""
 
@@ -100,8 +102,9 @@ class Listed(NamedTuple):
 def listed(log: PartitionLog, broker: LiveBroker | None) -> Listed:
     """Fetch the bounds of the log from the broker, then list its files.
 
-    In this order, the files of the broker's own directory have all records below the high watermark. A log that the
-    broker does not have is a finding, and is audited without a broker. Raises FileNotFoundError if the log was deleted.
+    This order ensures that the broker's own directory has all records below the high watermark. A log that the broker
+    does not have is reported as a finding and audited without a broker. Raises FileNotFoundError if the log was
+    deleted.
     """
     if broker is None:
         return Listed(begin(log, None), ())
@@ -140,9 +143,10 @@ def _end_of(log: PartitionLog) -> int:
 
 
 def caught_up(found: Sequence[Listed], broker: LiveBroker) -> list[Listed]:
-    """Wait until the high watermarks reach the ends of the files, or time out. Return the logs with updated bounds.
+    """Wait, up to a time limit, for the high watermarks to reach the ends of the files. Return logs with updated
+    bounds.
 
-    Records are appended to the files first; the high watermark follows when they are replicated.
+    Records are appended to the files first; the high watermark advances once they are replicated.
     """
     found = list(found)
     waiting = Patience(broker.settings, SystemClock(), CATCH_UP_MS)

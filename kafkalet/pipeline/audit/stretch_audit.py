@@ -56,7 +56,7 @@ class StretchFacts(NamedTuple):
     runs: Runs
     epochs: EpochRuns
     largest_timestamp: int
-    """The largest timestamp of the headers; -1 if there is none."""
+    """The largest timestamp in the batch headers; -1 if there is none."""
     indexed_timestamps: tuple[int, int] | None
     """The first and the last timestamp in the time index; None if there are none."""
     timestamps: Int64s
@@ -67,7 +67,7 @@ class StretchFacts(NamedTuple):
 
     @property
     def is_damaged(self) -> bool:
-        """Whether some of the stretch could not be read."""
+        """Whether part of the stretch could not be read."""
         return self.damaged_bytes > 0 or self.not_read is not None
 
 
@@ -106,7 +106,7 @@ class _StretchAudit:
         self.not_read = stretch.fault
         self.stops_early = False
         self.is_old = False
-        """Whether it has entries of formats 0 or 1."""
+        """Whether the stretch has entries of format 0 or 1."""
 
     def run(self, chunk_bytes: int) -> StretchFacts:
         stretch = self.stretch
@@ -142,7 +142,7 @@ class _StretchAudit:
                 break
 
     def _check_zeros(self) -> None:
-        """Check for zeros at the end of the file: bytes that are in neither an entry nor a problem of `read_chunks`."""
+        """Check for zeros at the end of the file, which `read_chunks` reports neither as an entry nor as a problem."""
         stretch = self.stretch
         covered = max(self.order.extent.end_position, self.last_damage_end, stretch.start)
         self.findings.checked["bytes"] += covered - stretch.start
@@ -161,7 +161,7 @@ class _StretchAudit:
         self.findings.add("zeros", message, file=stretch.path, position=covered, offset=offset)
 
     def _take(self, entries: Entries, problems: tuple[Problem, ...]) -> bool:
-        """Audit entries and problems, and return whether to continue. Entries from `before_offset` on are ignored."""
+        """Audit entries and problems that are below `before_offset`. Return whether to continue."""
         bound = self.stretch.before_offset
         sound = entries if bound is None else entries.before(bound)
         beyond = None
@@ -177,7 +177,8 @@ class _StretchAudit:
         return beyond is None
 
     def _grows(self) -> bool:
-        """Return whether the file has grown since it was listed, so that a broker was writing its last entry."""
+        """Return whether the file has grown since it was listed, which means that a broker was writing its last
+        entry."""
         return os.path.getsize(self.stretch.path) > self.stretch.segment_size
 
     def _reached(self, entries: Entries, position: int) -> int:
@@ -230,7 +231,7 @@ class _StretchAudit:
         self.time_index.skip()
 
     def _check_files(self) -> None:
-        """Check that the indexes exist. Those of an active segment may not have been written yet."""
+        """Check that the indexes exist. The indexes of an active segment may not have been written yet."""
         stretch = self.stretch
         if self.not_read is not None or (stretch.next_base_offset is None and not stretch.is_closed):
             return

@@ -92,7 +92,7 @@ def _epochs(log: PartitionLog, findings: Findings) -> tuple[tuple[int, int], ...
 
 
 def _logs_of(name: str) -> set[str]:
-    """Return the names of the .log that a file may belong to. Compaction renames index files before the .log."""
+    """Return the possible names of the .log that a file belongs to. Compaction renames index files before the .log."""
     stem = name.split(".")[0]
     return {f"{stem}.log", f"{stem}.log.swap"}
 

@@ -1,6 +1,6 @@
 """Check the entries of a .timeindex.
 
-An index entry (timestamp, offset) means that `timestamp` is the largest one up to `offset`. Therefore
+An index entry (timestamp, offset) means that `timestamp` is the segment's largest timestamp up to `offset`. Therefore:
 
     the largest timestamp of the log entry that contains `offset` is `timestamp`
     all earlier timestamps in the segment are smaller
@@ -54,12 +54,12 @@ class TimeIndexCheck:
         self._offset = offset[self._rows]
         self.timestamp = entries["timestamp"].astype(np.int64)[self._rows]
         self._largest_there = np.full(self._rows.size, UNSEEN, np.int64)
-        """The largest timestamp of the log entry that contains `offset`."""
+        """For each index entry, the largest timestamp of the log entry that contains its offset."""
         self._largest_before = np.full(self._rows.size, UNSEEN, np.int64)
         self._has_damage = False
         findings.checked["time index entries"] += self._rows.size
         self.entries = int(entries.size)
-        """The number of entries in the whole file."""
+        """The number of index entries in the whole file."""
         self.largest = -1
         """The largest timestamp so far."""
         if torn:
@@ -88,11 +88,11 @@ class TimeIndexCheck:
         self.largest = int(largest[-1])
 
     def skip(self) -> None:
-        """Note that some bytes of the log are unreadable."""
+        """Record that some bytes of the log are unreadable."""
         self._has_damage = True
 
     def finish(self) -> None:
-        """Report wrong entries, after the whole stretch was read."""
+        """Report wrong index entries after the whole stretch has been read."""
         unknown = self._largest_there == UNSEEN
         other = ~unknown & (self._largest_there != self.timestamp)
         late = ~unknown & ~other & (self._largest_before >= self.timestamp)

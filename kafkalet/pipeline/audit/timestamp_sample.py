@@ -1,7 +1,7 @@
 """Choose the timestamps to look up at a broker: timestamps of records and their neighbours.
 
 A bounded sample of the distinct timestamps of a log is kept: those with the smallest hashes, so that the sample does
-not depend on how the log is divided into stretches. The seed determines the hash.
+not depend on how the log is divided into stretches. The random seed is part of the hash.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def queries(samples: Iterable[Int64s], count: int, seed: int) -> Int64s:
     """Return up to `count` timestamps in ascending order.
 
     They include values before and after all timestamps of the log, then timestamps of the samples, their neighbours
-    (plus and minus 1 ms), and random timestamps between the first and the last, as far as there is room.
+    (plus and minus 1 ms), and random timestamps between the first and the last, until there are `count`.
     """
     sample = TimestampSample(count, seed)
     for each in samples:

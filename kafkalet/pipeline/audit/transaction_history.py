@@ -1,8 +1,8 @@
 """Reconstruct the transactions of a log from the runs of its producers.
 
 A transaction begins with a producer's first transactional batch and ends with its marker. A transaction without a
-marker is open. The smallest first offset of an open transaction is the last stable offset, at which read_committed
-consumers stop. A marker without data ends a transaction that wrote nothing to this partition, or whose data was removed
+marker is open. The last stable offset, at which read_committed consumers stop, is the smallest first offset of the open
+transactions. A marker without data ends a transaction that wrote nothing to this partition, or whose data was removed
 by compaction or retention.
 
 If a log does not begin at offset 0, the start of each producer's first transaction is unknown, because earlier batches
@@ -21,16 +21,16 @@ from .findings import Findings
 from .producer_runs import ABORT, COMMIT, DATA, TRANSACTIONAL, Runs
 
 OPEN, ABORTED, COMMITTED, ENDED = range(4)
-"""ENDED means that compaction has removed the record of the marker, so that the result is unknown."""
+"""ENDED means that compaction has removed the record of the marker, so the result is unknown."""
 RESULTS = ("open", "aborted", "committed", "ended")
 NONE = -1
 
 TRANSACTION = np.dtype(
     [
         ("producer_id", "i8"),
-        ("producer_epoch", "i2"),  # of its data
-        ("first_offset", "i8"),  # of the marker, if there is no data
-        ("last_offset", "i8"),  # of the marker; -1: open
+        ("producer_epoch", "i2"),  # epoch of its data batches
+        ("first_offset", "i8"),  # offset of the marker if there is no data
+        ("last_offset", "i8"),  # offset of the marker; -1 if open
         ("result", "i1"),
         ("records", "i8"),
         ("bytes", "i8"),
@@ -38,17 +38,17 @@ TRANSACTION = np.dtype(
         ("last_timestamp", "i8"),
         ("first_stretch", "i4"),
         ("first_position", "i8"),
-        ("stretch", "i4"),  # of the marker
-        ("position", "i8"),  # of the marker
-        ("last_stable_offset", "i8"),  # of the log, after the marker was appended
-        ("begins_here", "?"),  # its first batch is in the log
+        ("stretch", "i4"),  # stretch of the marker
+        ("position", "i8"),  # position of the marker
+        ("last_stable_offset", "i8"),  # last stable offset of the log after the marker was appended
+        ("begins_here", "?"),  # whether its first batch is in the log
     ]
 )
 Transactions = NDArray[np.void]
 
 
 def transactions_of(runs: Runs, log_begins_at: int, paths: Sequence[str], findings: Findings) -> Transactions:
-    """Return the transactions, sorted by first offset. `runs` are those of the whole log, by producer and offset."""
+    """Return the transactions, sorted by first offset. `runs` covers the whole log, by producer and offset."""
     _report_outside(runs, paths, findings)
     runs = runs[runs["kind"] != DATA]
     if runs.size == 0:
@@ -115,7 +115,7 @@ def _report_outside(runs: Runs, paths: Sequence[str], findings: Findings) -> Non
 
 def _last_stable_offsets(transactions: Transactions) -> NDArray[np.int64]:
     """Return the last stable offset of the log after each marker was appended: the first offset of the oldest other
-    transaction that was open then, or else the offset after the marker."""
+    transaction that was still open, or else the offset after the marker."""
     result = np.full(transactions.size, NONE, np.int64)
     starts = transactions["first_offset"].tolist()
     markers = transactions["last_offset"].tolist()

@@ -1,8 +1,8 @@
-"""Check that each .txnindex has exactly the aborted transactions whose markers are in its segment.
+"""Check that each .txnindex lists exactly the aborted transactions whose markers are in its segment.
 
-An index entry has the producer ID, the first offset of the transaction, the offset of the marker, and the last stable
-offset after the marker was appended. Aborted transactions without data have no entry. After compaction, an entry still
-has the original first offset, and after retention, its first offset may be below the log start.
+An index entry contains the producer ID, the first offset of the transaction, the offset of the marker, and the last
+stable offset after the marker was appended. Aborted transactions without data have no entry. After compaction, an entry
+still has the original first offset, and after retention, its first offset may be below the log start.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class SegmentExtent(NamedTuple):
     base_offset: int
     end_offset: int
     is_damaged: bool
-    """Whether some of the log is unreadable, so that markers may be missing."""
+    """Whether part of the log is unreadable, so that markers may be missing."""
 
 
 class Entry(NamedTuple):

@@ -56,7 +56,7 @@ class Verdict(NamedTuple):
 
     @property
     def disagreements(self) -> int:
-        """The number of disagreements, without consequences of others."""
+        """The number of disagreements, not counting those that are consequences of others."""
         return sum(1 + (cause.alike if cause.finding.fault in ONE_BY_ONE else 0) for cause in self.causes)
 
     @property
@@ -65,7 +65,7 @@ class Verdict(NamedTuple):
 
     @property
     def findings(self) -> list[Finding]:
-        """The findings that were kept: those about directories, then by topic and partition."""
+        """The findings that were kept: first those about directories, then the others by topic and partition."""
         return [finding for found in self._all for finding in found.found]
 
     @property
@@ -117,7 +117,7 @@ class Verdict(NamedTuple):
         yield from (f"broker error: {what}" for what in self.compared.refused)
 
     def total(self, name: str) -> int:
-        """Return the sum of one of the numbers of `facts.numbers` over all logs."""
+        """Return the value with this name in `facts.numbers`, summed over all logs."""
         return sum(numbers(facts)[name] for facts in self.partitions)
 
     def on_start(self, finding: Finding) -> str:
