@@ -1,8 +1,8 @@
 """A live broker as the origin of records.
 
-Splits follow Spark's Kafka source (KafkaOffsetRangeCalculator): one task per partition, several for a large partition
-if `minPartitions` requires it, and at most `maxRecordsPerPartition` offsets in each. A broker does not report the size
-of an offset range in bytes, so `maxBytesPerTask` has no effect here.
+Ranges are split as in Spark's Kafka source (KafkaOffsetRangeCalculator): one task per partition, several for a large
+partition if `minPartitions` requires it, and at most `maxRecordsPerPartition` offsets in each. A broker does not report
+the size of an offset range in bytes, so `maxBytesPerTask` has no effect here.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def divided(ranges: Sequence[PartitionRange], options: ReadOptions) -> list[Part
 
 
 def _pieces(length: int, total: int, least: int) -> int:
-    """Return how many of `least` pieces a range of this length gets: at least one, rounded like Java's Math.round."""
+    """Return a range's share of `least` pieces by its length: at least one, rounded like Java's Math.round."""
     return max(math.floor(length / total * least + 0.5), 1)
 
 
 def cut(whole: PartitionRange, count: int) -> list[PartitionRange]:
-    """Split a range into `count` ranges of about the same length, but into no more ranges than it has offsets."""
+    """Split a range into `count` ranges of about equal length, but no more ranges than it has offsets."""
     length = whole.end - whole.start
     count = min(count, length)
     ends = [whole.start + length * number // count for number in range(count + 1)] if count else []
@@ -55,7 +55,7 @@ _log = logging.getLogger(__name__)
 
 
 class BrokerOrigin:
-    """Reads from a live broker. Each call opens a connection and closes it."""
+    """Reads from a live broker. Each call opens and closes its own connection."""
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options

@@ -1,7 +1,8 @@
 """The columns of `kafkalog`: their Spark and Arrow types, and how decoded records fill them.
 
 The first seven are those of Spark's Kafka source (KafkaRecordToRowConverter); `headers` can be turned off. A column is
-either an array from the decoder or a value per batch that NumPy repeats for its records: no code here runs per record.
+either an array from the decoder or has one value per batch, which NumPy repeats for the records of the batch. No Python
+code runs per record.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def arrow_schema(columns: Iterable[str]) -> pa.Schema:
 
 
 def needed(columns: Iterable[str]) -> frozenset[str]:
-    """Return the record fields to decode for these columns. Offsets are always needed, to cut off ranges."""
+    """Return the record fields to decode for these columns. Offsets are always needed, to trim the range."""
     return frozenset({"offset", *(need for name in columns if (need := ALL[name].needs))})
 
 

@@ -1,8 +1,8 @@
-"""Log directories as the origin of records. No broker needs to run, and a running one is not disturbed.
+"""Log directories as the origin of records. No broker needs to be running, and a running one is not disturbed.
 
-Splits follow segments and offset index entries and are at most `maxBytesPerTask` long. Bytes after the last complete
-batch of a log become a separate split, so that a batch query reports them as unreadable. If the file has grown since it
-was listed, a broker is writing to it and the bytes are ignored; streams always ignore them.
+Splits begin at the start of a segment or at an offset index entry, and are at most `maxBytesPerTask` long. Bytes after
+the last complete batch of a log become a separate split, so that a batch query reports them as unreadable. If the file
+has grown since it was listed, a broker is writing to it and the bytes are ignored; streams always ignore such bytes.
 
 A missing or corrupt index is an error in FAILFAST mode. In the other modes, the log itself is scanned instead.
 """
@@ -38,11 +38,11 @@ LATEST_TIERED = -5
 """Special timestamp for the last offset in tiered storage (KIP-1005). A directory has no tiered storage."""
 
 CHUNK_BYTES = 8 << 20
-"""How much of a file a task holds in memory, unless a single batch is larger."""
+"""The number of bytes of a file that a task holds in memory; more if a single batch is larger."""
 
 
 class DirectoryOrigin:
-    """Reads log directories, as they are when the object is created."""
+    """Reads log directories in the state that they are in when the object is created."""
 
     def __init__(self, options: ReadOptions, *, streaming: bool = False) -> None:
         self._options = options
@@ -110,7 +110,7 @@ class DirectoryOrigin:
         return found if self._streaming else [*found, *self._tails(wanted, pushed)]
 
     def _tails(self, ranges: Sequence[PartitionRange], pushed: Pushed) -> Iterator[Split]:
-        """Yield splits for the bytes after the last complete batch, for logs that are read to their end."""
+        """Yield a split for the bytes after the last complete batch of each log that is read to its end."""
         for each in ranges:
             log = self.logs[each.topic, each.partition]
             end = log_end(log, lenient=self._lenient)
@@ -140,7 +140,7 @@ def file_chunks(split: Split, options: ReadOptions) -> Iterator[Chunk]:
     if options.committed and split.pieces and split.start_offset < split.end_offset:
         with _Loss(split, options):
             hiding = Hiding(split, options)
-        if hiding is None:  # the whole log is gone
+        if hiding is None:  # The whole log was deleted.
             return
     for piece in split.pieces:
         with _Loss(split, options):
@@ -173,9 +173,9 @@ class _Loss:
 
 
 class Hiding:
-    """The aborted transactions of a split, which are hidden under read_committed, by the transaction indexes.
+    """The aborted transactions of a split according to the transaction indexes. They are hidden under read_committed.
 
-    A missing index cannot be noticed directly, because a segment without aborted transactions has none. In FAILFAST
+    A missing index cannot be detected directly, because a segment without aborted transactions has none. In FAILFAST
     mode, `check` verifies every ABORT marker that is not in the index; in the other modes, the markers are verified
     before the split is read.
     """

@@ -1,12 +1,12 @@
 """Extract the reason for a failed Spark job, in one line.
 
 Spark wraps errors: an exception in a Python worker arrives as a traceback in the message of a Java exception, and a
-Java exception as a chain of causes. The first line that py4j shows, "An error occurred while calling o380.save", is
-of no use. The reason is, in this order:
+Java exception arrives as a chain of causes. The first line that py4j shows, "An error occurred while calling
+o380.save", is useless. The reason is the first of the following that exists:
 
-* the last exception raised in a Python worker, without the class name if the class is one of kafkalet's;
+* the last exception raised in a Python worker, without the class name if it is a kafkalet class;
 * the message of the deepest cause with a Spark error class ("[FAILED_READ_FILE.NO_HINT] ...");
-* the message of the deepest cause that has one.
+* the message of the deepest cause that has a message.
 """
 
 from __future__ import annotations

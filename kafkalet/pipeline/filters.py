@@ -1,7 +1,8 @@
 """Filter pushdown: the bounds that a query sets on topic, partition, offset and timestamp.
 
-Spark passes filters that must all hold. Filters on one of these four columns narrow the ranges that are read. Spark
-still evaluates every filter itself, so the bounds need not be exact, but they must never exclude a matching record.
+Spark passes a list of filters, all of which must hold. Filters on one of these four columns narrow the ranges to read.
+Spark still evaluates every filter itself, so the bounds need not be exact, but they must never exclude a matching
+record.
 """
 
 from __future__ import annotations

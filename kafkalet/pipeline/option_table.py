@@ -1,4 +1,4 @@
-"""The options of the pipeline. One row per option defines its parsing, its flag, --help and the documentation.
+"""The options of the pipeline. The row of an option defines its parsing, its flag, its --help and its documentation.
 
     READ      options of `spark.read.format("kafkalog")`; flags of `dump`
     FOLLOW    additional options of `spark.readStream`

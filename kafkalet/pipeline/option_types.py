@@ -38,12 +38,12 @@ class Option(NamedTuple):
     takes: str
     """The placeholder for the value in --help; empty for a switch."""
     help: str
-    """The text of --help, which drops the backquotes."""
+    """The text for --help, which omits the backquotes."""
     more: str = ""
-    """Further text, which only the documentation has."""
+    """Additional text that appears only in the documentation."""
     parse: Parser = str
     default: str | None = None
-    """As a user would write it; None if the option has no effect unless set."""
+    """The default as a user would write it; None if the option has no effect unless set."""
     flag: bool = True
     """Whether the option is also a command-line flag."""
     choices: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Option(NamedTuple):
 
     @property
     def flag_name(self) -> str:
-        """`--starting-offsets` of startingOffsets."""
+        """The name of the flag, such as `--starting-offsets` for startingOffsets."""
         return "--" + re.sub(r"(?=[A-Z])", "-", self.name).lower()
 
     @property
@@ -90,7 +90,7 @@ class GivenOptions:
 
 
 def one_of(*choices: str, allowed: str | None = None) -> Parser:
-    """Return a parser of one of the choices, which are case-insensitive. The value is spelled like the choice."""
+    """Return a parser that accepts one of the choices, ignoring case, and returns the choice as it is spelled here."""
 
     def parse(text: str) -> str:
         for choice in choices:
@@ -107,7 +107,7 @@ def boolean(allowed: str = "true or false") -> Parser:
 
 
 def java_number(within: range = INT64, *, strip: bool = False, positive: bool = False) -> Parser:
-    """Return a parser of integers as Java parses them: ASCII digits without spaces."""
+    """Return a parser for integers that accepts what Java accepts: ASCII digits without spaces."""
 
     def parse(text: str) -> int:
         digits = text.strip() if strip else text
@@ -121,7 +121,7 @@ def java_number(within: range = INT64, *, strip: bool = False, positive: bool = 
 
 
 def whole_number(least: int | None = None) -> Parser:
-    """Return a parser of integers as Python parses them."""
+    """Return a parser for integers that accepts what Python accepts."""
 
     def parse(text: str) -> int:
         try:

@@ -90,14 +90,14 @@ class ReadOptions(NamedTuple):
 
     @property
     def live(self) -> bool:
-        """Whether to read from a broker, not from directories."""
+        """Whether to read from a broker rather than from directories."""
         return bool(self.client)
 
 
 def read_options(options: Mapping[str, str], *, streaming: bool | None = False) -> ReadOptions:
     """Parse the options of `spark.read` or, with `streaming`, of `spark.readStream`. Raises BadOption.
 
-    None means that it is not known yet which of them will read; checks that apply to only one of them are skipped.
+    If `streaming` is None, it is not yet known which of them will read, and checks that apply to only one are skipped.
     """
     texts = {key.lower(): value for key, value in options.items()}
     client = {key[len("kafka.") :]: value for key, value in texts.items() if key.startswith("kafka.")}
@@ -172,7 +172,7 @@ def _partition(text: str) -> int:
 
 
 def _whole(value: object) -> int:
-    """Convert a JSON number as Jackson reads a Long: fractions are truncated, strings are refused."""
+    """Convert a JSON number as Jackson reads a Long: fractions are truncated, and strings are rejected."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise ValueError(value)
     if int(value) not in INT64:
@@ -187,7 +187,7 @@ _REFUSED_CLIENT_OPTIONS = {
     "enable.auto.commit": "no offsets are committed to Kafka; a stream keeps its offsets in the checkpoint",
     "interceptor.classes": "records are read as they are",
 }
-"""Consumer properties that KafkaSourceProvider.validateGeneralOptions refuses, and what to do instead."""
+"""Consumer properties that KafkaSourceProvider.validateGeneralOptions rejects, and what to use instead."""
 
 
 def _check_client(client: Mapping[str, str]) -> None:
@@ -235,7 +235,7 @@ def _topics(given: GivenOptions, *, needed: bool) -> Topics:
 
 
 def _assigned(text: str) -> Iterator[TopicPartition]:
-    """Yield the partitions of JSON such as {"topic": [0, 1]}, which may be empty. Raises BadOption."""
+    """Yield the partitions in JSON such as {"topic": [0, 1]}; there may be none. Raises BadOption."""
     assigned = _json(text, "assign")
     try:
         for topic, numbers in assigned.items():
@@ -250,7 +250,7 @@ def _assigned(text: str) -> Iterator[TopicPartition]:
 
 
 def _limit(given: GivenOptions, end: str, default: Limit) -> Limit:
-    """Return where reading starts or ends. A timestamp precedes timestamps per partition, and these precede offsets."""
+    """Return where reading starts or ends. The precedence is: one timestamp, timestamps per partition, offsets."""
     if (timestamp_ms := given[f"{end}Timestamp"]) is not None:
         return Limit(timestamp_ms=timestamp_ms)
     if (text := given.text(f"{end}OffsetsByTimestamp")) is not None:
@@ -267,8 +267,8 @@ def _limit(given: GivenOptions, end: str, default: Limit) -> Limit:
 
 
 def _leave_out_triggers(texts: dict[str, str]) -> None:
-    """Remove the trigger options, which a batch query ignores, as in Spark. If both limits are set, they are kept for
-    the check that they do not contradict each other."""
+    """Remove the trigger options, which a batch query ignores, as in Spark. If both limits are set, they are kept so
+    that a contradiction between them is still detected."""
     if not {"minoffsetspertrigger", "maxoffsetspertrigger"} <= texts.keys():
         texts.pop("minoffsetspertrigger", None)
         texts.pop("maxoffsetspertrigger", None)
@@ -294,7 +294,7 @@ def _check_limits(texts: Mapping[str, str], starting: Limit, ending: Limit, stre
 def _check_order(
     what: str, starts: Mapping[TopicPartition, int] | None, ends: Mapping[TopicPartition, int] | None
 ) -> None:
-    """Refuse ends before starts without contacting a broker (KafkaSourceProvider.checkOffsetLimitValidity)."""
+    """Reject an end before the start, without contacting a broker (KafkaSourceProvider.checkOffsetLimitValidity)."""
     if starts is None or ends is None:
         return
     if starts.keys() != ends.keys():

@@ -1,6 +1,6 @@
 """The interface of the two origins of records: log directories and a live broker.
 
-An `Origin` is used only on the driver. It lists partitions, looks up their first and last offsets and the offsets of
+An `Origin` is used only on the driver. It lists partitions, looks up their first and last offsets and the offsets for
 timestamps, and divides ranges into splits. A task receives one split, which is small and can be pickled, and reads it
 as a sequence of chunks (decoding/chunks.py).
 """
@@ -33,7 +33,7 @@ class Origin(Protocol):
     """A source of partitions, offsets and splits."""
 
     def partitions(self) -> list[TopicPartition]:
-        """Return the existing partitions that the options select, sorted. Raises for topics that do not exist."""
+        """Return the existing partitions that the options select, sorted. Raises if a topic does not exist."""
         ...
 
     def earliest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
@@ -41,7 +41,7 @@ class Origin(Protocol):
         ...
 
     def latest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """Return the offsets at which reading ends: the last stable offset under read_committed, else the end."""
+        """Return the offsets at which reading ends: the last stable offset under read_committed, otherwise the end."""
         ...
 
     def at(self, timestamps_ms: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
@@ -52,5 +52,5 @@ class Origin(Protocol):
         ...
 
     def splits(self, ranges: Sequence[PartitionRange], pushed: Pushed) -> Sequence[AnySplit]:
-        """Divide the ranges into splits, without offsets that cannot match the filters of the query."""
+        """Divide the ranges into splits, leaving out offsets that cannot match the filters of the query."""
         ...

@@ -4,8 +4,8 @@
     flights  0          0 to 112,258   3       2      12.3 MB
     total    1          112,258        3       2      12.3 MB
 
-Each task reads one split. Files and bytes are those that its task will open, estimated from the indexes without reading
-the logs. A broker does not report sizes in bytes, so its plan has only offsets and splits.
+Each task reads one split. Files and bytes are what its task will read, estimated from the indexes without reading the
+logs. A broker does not report sizes in bytes, so its plan has only offsets and splits.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def _reading(of: PartitionRange, splits: Sequence[AnySplit]) -> Reading:
 
 
 def expected(found: Iterable[Reading]) -> ExpectedWork:
-    """Return the totals of a job that reads this. Records are estimated by offsets, of which compaction leaves gaps."""
+    """Return the totals of a job that reads these partitions. The record count is an estimate: the number of
+    offsets."""
     found = list(found)
     return ExpectedWork(
         sum(each.range.end - each.range.start for each in found),
@@ -82,7 +83,7 @@ def reading_text(found: Sequence[Reading]) -> str:
 
 
 def settings_text(settings: Mapping[str, object]) -> str:
-    """Format one line per setting, without settings that are None."""
+    """Format one line per setting, omitting settings that are None."""
     shown = {name: value for name, value in settings.items() if value is not None}
     width = max(map(len, shown), default=0)
     return "".join(f"{name:{width}}  {value}\n" for name, value in shown.items())

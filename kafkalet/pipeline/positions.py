@@ -25,7 +25,7 @@ class DataLoss(Exception):
 
 
 def ranges(origin: Origin, options: ReadOptions) -> list[PartitionRange]:
-    """Return the range that a batch query reads of each partition. Raises BadOption, DataLoss."""
+    """Return the range of each partition that a batch query reads. Raises BadOption, DataLoss."""
     partitions = origin.partitions()
     warn_of_missing(options.topics, partitions)
     earliest, latest = origin.earliest(partitions), origin.latest(partitions)
@@ -41,7 +41,7 @@ def ranges(origin: Origin, options: ReadOptions) -> list[PartitionRange]:
 
 
 def check_order(key: TopicPartition, start: int, end: int) -> None:
-    """Refuse a range that ends before it starts (KafkaExceptions.resolvedStartOffsetGreaterThanEndOffset)."""
+    """Reject a range that ends before it starts (KafkaExceptions.resolvedStartOffsetGreaterThanEndOffset)."""
     if start > end:
         raise BadOption(
             f"the resolved start offset {start} of {key[0]}-{key[1]} is after its resolved end offset {end}: check "
@@ -64,7 +64,8 @@ def resolved(
     latest: Mapping[TopicPartition, int],
     no_match: str,
 ) -> dict[TopicPartition, int]:
-    """Resolve `limit` to an offset per partition. `no_match` is "error" or "latest", for timestamps without a match."""
+    """Resolve `limit` to an offset per partition. `no_match` ("error" or "latest") is for timestamps without a
+    match."""
     if limit.offset is not None:
         return dict(latest if limit.offset == LATEST else earliest)
     if limit.offsets is not None:
@@ -87,7 +88,8 @@ def resolved(
 def available(
     key: TopicPartition, start: int, end: int, earliest: int, latest: int, fail_on_data_loss: bool
 ) -> tuple[int, int]:
-    """Return the part of a range that exists. If some of it does not and `fail_on_data_loss`, raise DataLoss."""
+    """Return the part of a range that exists. If some of it does not exist and `fail_on_data_loss` is set, raise
+    DataLoss."""
     if fail_on_data_loss and not (earliest <= start and end <= latest):
         raise DataLoss(
             f"{key[0]}-{key[1]} has offsets {earliest} to {latest}, but {start} to {end} were requested; "

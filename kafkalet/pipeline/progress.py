@@ -1,14 +1,14 @@
 """Progress reports of a job: a bar on a terminal, otherwise a log line every few seconds.
 
-The numbers come from Spark. Its status tracker counts completed tasks. Records are the metric "number of output rows"
-of the running query; the largest one in its plan is that of the scan. Executors update it with every heartbeat, so it
-also changes while a task is running.
+The numbers come from Spark. Its status tracker counts completed tasks. The record count is the metric "number of output
+rows" of the running query. Several nodes of its plan have this metric; the largest value is that of the scan. Executors
+update the metric with every heartbeat, so it also changes while a task is running.
 
     dump [#########---------------] 12/32 tasks  48,210,331 records  1,204,771/s  131.2 MB/s  0:41 left
 
 Totals come from the plan of the job and do not change while it runs. (Spark's own number of tasks grows, because it
-does not know a stage until the previous one has completed.) If the plan does not know the totals, then the bar, the
-bytes and the remaining time are not shown.
+does not know a stage until the previous one has completed.) If the totals are unknown, the bar, the bytes and the
+remaining time are not shown.
 
     load 7 tasks  1,204,771 records  310,422/s
 
@@ -71,7 +71,7 @@ class Status(Protocol):
         ...
 
     def restart(self) -> None:
-        """Begin a new phase. Work that was done before is not counted in it."""
+        """Begin a new phase, in which earlier work is not counted."""
         ...
 
     def close(self) -> None:
@@ -82,7 +82,7 @@ class Status(Protocol):
 class SparkStatus:
     """Samples the jobs of one Spark job group, and the newest query.
 
-    The job group is a property of the thread that creates this object: it contains the jobs that this thread starts.
+    The job group contains the jobs that are started by the thread that creates this object.
     """
 
     def __init__(self, spark: SparkSession, what: str) -> None:
@@ -163,7 +163,7 @@ class Pace:
 
     @property
     def part(self) -> float | None:
-        """The completed fraction, 0 to 1, by records if their total is known, else by tasks; None if unknown."""
+        """The completed fraction, 0 to 1, by records if their total is known, otherwise by tasks; None if unknown."""
         if self.expected.records and self.last.records:
             return min(self.last.records / self.expected.records, 1.0)
         if self.expected.tasks:
@@ -191,7 +191,7 @@ class Pace:
     def _rate(self, column: Literal[1, 2]) -> float:
         first, last = self._seen[0], self._seen[-1]
         passed_ms = last[0] - first[0]
-        gone = max(last[column] - first[column], 0)  # a new query starts again at 0
+        gone = max(last[column] - first[column], 0)  # the counter restarts at 0 for a new query
         return gone * 1000 / passed_ms if passed_ms > 0 else 0.0
 
 

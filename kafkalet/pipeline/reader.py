@@ -5,10 +5,11 @@
     records         the records of some of these batches, in columns (decoding/records.py)
     record batch    the same records as an Arrow record batch with the requested columns (columns.py)
 
-Batches of a chunk are first dropped by their headers alone: markers, batches of aborted transactions, and batches
-outside the offset range. The others are decoded together, and single rows are cut off only if a batch straddles an end
-of the range. Unreadable data fails the task (FAILFAST), becomes a row with the column `_corrupt` (PERMISSIVE), or is
-dropped (DROPMALFORMED), with a warning in the log and one line per piece in `badRecordsPath`.
+The batches of a chunk are first filtered by their headers alone, which excludes markers, batches of aborted
+transactions, and batches outside the offset range. The remaining batches are decoded together. Individual rows are
+dropped only if a batch straddles an end of the range. Unreadable data fails the task (FAILFAST), becomes a row with the
+column `_corrupt` (PERMISSIVE), or is dropped (DROPMALFORMED), with a warning in the log and one line per piece in
+`badRecordsPath`.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ _log = logging.getLogger(__name__)
 ROWS = 1 << 16
 """The maximum number of rows in a record batch that is passed to Spark."""
 PIECE_BYTES = 1 << 20
-"""The maximum bytes in one `_corrupt` row. Unreadable data may be the rest of a segment."""
+"""The maximum bytes in one `_corrupt` row. Unreadable data may extend to the end of a segment."""
 
 
 class CorruptLog(Exception):
-    """A log cannot be read. The message has the file, the position in it and the reason."""
+    """A log cannot be read. The message contains the file, the position in the file and the reason."""
 
 
 class Want(NamedTuple):
@@ -56,9 +57,9 @@ class Want(NamedTuple):
     end: int
     columns: tuple[str, ...]
     not_before_ms: int | None = None
-    """Batches with only older records may be skipped."""
+    """Batches whose records are all earlier may be skipped."""
     not_after_ms: int | None = None
-    """Batches with only later records may be skipped."""
+    """Batches whose records are all later may be skipped."""
 
 
 def origin_of(options: ReadOptions, *, streaming: bool = False) -> Origin:
@@ -89,7 +90,7 @@ def record_batches(chunks: Iterator[Chunk], want: Want, options: ReadOptions) ->
 
 
 def wanted(chunk: Chunk, want: Want, options: ReadOptions) -> Batches:
-    """Return the batches of a chunk to decode, chosen by their headers."""
+    """Return the batches of a chunk that must be decoded, judging by their headers."""
     batches = chunk.batches
     old = batches.magic < 2
     keep = (batches.last_offset >= want.start) & (old | (batches.base_offset < want.end))
@@ -102,7 +103,7 @@ def wanted(chunk: Chunk, want: Want, options: ReadOptions) -> Batches:
 
 
 def _cut(records: Records, want: Want) -> Records:
-    """Drop the records outside the range, of batches that straddle one of its ends."""
+    """Drop the records outside the range from batches that straddle one of its ends."""
     offset = records.offset
     if not offset.size or (offset[0] >= want.start and offset[-1] < want.end):
         return records
@@ -165,7 +166,8 @@ class Faults:
 
 
 def _bytes_of(problem: Problem, chunk: Chunk) -> Iterator[tuple[int, bytes]]:
-    """Yield the bytes of a problem and their position, in pieces, from the buffer if it holds them or else the file."""
+    """Yield the bytes of a problem in pieces with their positions. Read them from the file if they are not in the
+    buffer."""
     start = problem.position - chunk.position
     if start >= 0 and start + problem.size <= len(chunk.buffer):
         for at in range(start, start + problem.size, PIECE_BYTES):

@@ -1,10 +1,10 @@
 """Spark sessions with the data source `kafkalog`.
 
-`spark_session()` returns the active session, which may be one of `spark-submit`, or starts Spark on this machine.
-`register(spark)` adds the data source to an existing session. Neither overrides settings of the user.
+`spark_session()` returns the active session, which may belong to `spark-submit`, or else starts Spark on this machine.
+`register(spark)` adds the data source to an existing session. Neither overrides the user's settings.
 
-Spark's workers import kafkalet where they run. On this machine they find it where this process found it; to a
-cluster it is sent as a zip file, unless the caller states that it is installed there.
+Spark's workers must be able to import kafkalet. On this machine, they use the copy that this process uses. On a
+cluster, they receive it as a zip file, unless the caller states that it is installed there.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def spark_session(
     if running is not None:
         return register(running)
     if SUBMITTED in os.environ:
-        # Without a JVM, SparkConf does not have the settings of spark-submit, not even the master.
+        # Until a JVM is running, SparkConf lacks the settings of spark-submit, even the master.
         SparkContext._ensure_initialized()
     settings = SparkConf()
     chosen = master or settings.get("spark.master", None) or "local[*]"
@@ -89,7 +89,7 @@ def spark_session(
     for key, value in (conf or {}).items():
         settings.set(key, value)
     if chosen.startswith("local"):
-        # Only spark-submit uses the setting spark.pyspark.python. Workers need the Python of this process.
+        # Only spark-submit applies spark.pyspark.python. By default, workers must use the Python of this process.
         os.environ.setdefault("PYSPARK_PYTHON", settings.get("spark.pyspark.python", None) or sys.executable)
     spark = SparkSession.builder.config(conf=settings).getOrCreate()
     if ship and not chosen.startswith("local"):
@@ -116,7 +116,7 @@ def packed() -> str:
 
 
 def _defaults(master: str) -> dict[str, str]:
-    """Return the settings of a new session. Settings of the user override them."""
+    """Return the default settings of a new session. The user's settings override them."""
     settings = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "WARN"}
     if master.startswith("local"):
         settings |= {

@@ -33,7 +33,7 @@ FORMAT = "kafkalog"
 
 
 class KafkaLog(DataSource):
-    """The data source. See options.py for the options of reading, and writing/ for those of writing."""
+    """The data source. See options.py for the read options, and writing/ for the write options."""
 
     @classmethod
     def name(cls) -> str:
@@ -67,7 +67,7 @@ def default_columns(options: ReadOptions) -> list[str]:
 
 
 def chosen(schema: StructType) -> tuple[str, ...]:
-    """Return the column names of an explicit schema. Raises BadOption for unknown columns and other types."""
+    """Return the column names of an explicit schema. Raises BadOption for unknown columns and wrong types."""
     for field in schema.fields:
         known = columns.ALL.get(field.name)
         if known is None:
@@ -97,10 +97,10 @@ class FilteringReader(LogReader):
     """The reader of a batch query with filter pushdown (the option `pushFilters`).
 
     Pushdown is off by default because Spark 4.1 to 4.3 keeps the filtered plan with the loaded DataFrame
-    (PythonScanBuilder.pushFilters) and reuses it for all other queries of the same DataFrame.
+    (PythonScanBuilder.pushFilters) and reuses that plan for all other queries of the same DataFrame.
     """
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Narrow the ranges to read, and return all filters, which Spark then evaluates itself."""
+        """Narrow the ranges to read. Return all filters, so that Spark still evaluates each of them itself."""
         self._pushed = pushed(filters)
         return filters

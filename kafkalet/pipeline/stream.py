@@ -1,7 +1,7 @@
 """The reader of `spark.readStream.format("kafkalog")`: follows growing logs in micro-batches.
 
 A stream offset is the next offset of every partition, as {"topic": {"0": 17}}. Spark writes it to the checkpoint of the
-query before it reads the batch, and reads the same range again after a crash. Records of a log never change, so each
+query before it reads the batch, and reads the same range again after a crash. Records in a log never change, so each
 record appears exactly once.
 
 The rules are those of Spark's Kafka source (KafkaMicroBatchStream, KafkaOffsetReaderAdmin): a partition that appears
@@ -12,7 +12,7 @@ following is data loss, which fails the query unless failOnDataLoss=false:
     a new partition begins after offset 0           its first records were deleted before they were seen
     the end of a partition is before the start      it was truncated, or its topic was deleted and created again
     the log begins after the start of a batch       retention or DeleteRecords removed unread records
-    the log ends before the end of a batch          as in the third case, noticed when a batch is planned again
+    the log ends before the end of a batch          as in the third case, detected when a batch is planned again
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Return whether to wait for minOffsetsPerTrigger, for at most maxTriggerDelay since the last batch.
 
         The first batch of a query never waits (KafkaMicroBatchStream.delayBatch). With Trigger.AvailableNow no batch
-        waits, whereas Spark's Kafka source leaves a remainder of fewer offsets unread.
+        waits, whereas Spark's Kafka source leaves a remainder unread if it has too few offsets.
         """
         least = self._options.min_offsets_per_trigger
         if least is None or self._target is not None:
@@ -161,7 +161,8 @@ def limited(begun: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, i
 
     As in KafkaMicroBatchStream.rateLimit, shares are rounded down, except that a share of less than one offset is
     rounded up, so that a small partition is read even if others are large. The batch can thus exceed `most` by one
-    offset for each such partition. Ends that lack a start or lie before it are kept; planning the batch reports them.
+    offset for each such partition. An end without a start, or before its start, is kept; it is reported when the batch
+    is planned.
     """
     unread = {key: end - begun[key] for key, end in ends.items() if key in begun and end > begun[key]}
     total = float(sum(unread.values()))
@@ -174,7 +175,7 @@ def limited(begun: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, i
 
 
 def as_json(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
-    """Convert offsets to {"topic": {"0": 17}}, sorted, because Spark compares the text."""
+    """Convert offsets to {"topic": {"0": 17}}, sorted because Spark compares the JSON text."""
     found: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in sorted(offsets.items()):
         found.setdefault(topic, {})[str(partition)] = offset

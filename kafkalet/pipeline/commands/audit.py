@@ -47,7 +47,7 @@ def prepare(told: Namespace) -> AuditJob:
 
 
 class AuditJob:
-    """An audit."""
+    """One run of an audit."""
 
     def __init__(self, directories: list[str], options: AuditOptions) -> None:
         self._directories = directories

@@ -87,7 +87,7 @@ LOAD_OUTPUT = (
     ),
     Option("log-append-time", "", "same as `--timestamp-type LogAppendTime`"),
 )
-"""In addition to WRITE."""
+"""Options that load has in addition to WRITE."""
 
 DUMP_INPUT = (
     Option("bootstrap", "HOST:PORT,...", "running broker to read from instead of directories"),
@@ -95,7 +95,7 @@ DUMP_INPUT = (
         "option", "K=V", "any option of the data source by its name, including `kafka.*`; repeatable", repeatable=True
     ),
 )
-"""In addition to READ."""
+"""Options that dump has in addition to READ."""
 DUMP_OUTPUT = (
     Option("out", "OUT", "directory of the dump: a new one, or that of an earlier run", required=True),
     Option("format", "FORMAT", "`parquet` or `jsonl`", default="parquet", choices=tuple(COMPRESSIONS)),
@@ -177,7 +177,7 @@ def parse(arguments: Sequence[str], program: str) -> Namespace:
 
 
 def add_options(group: _ArgumentGroup, options: Iterable[Option]) -> None:
-    """Add a flag for each option that the command line has."""
+    """Add a flag for each option that is available on the command line."""
     for option in options:
         if not option.flag:
             continue
@@ -191,7 +191,7 @@ def add_options(group: _ArgumentGroup, options: Iterable[Option]) -> None:
             keywords |= {"choices": option.choices, "default": option.default}
         elif option.parse is int:
             keywords |= {"type": int, "default": option.default_value, "metavar": option.takes}
-        else:  # the source and the sink know their defaults, so only options that were set are passed to them
+        else:  # The source and the sink apply their own defaults; they receive only options that were set.
             keywords["metavar"] = option.takes
         group.add_argument(option.flag_name, dest=_attribute(option), **keywords)
 
@@ -260,7 +260,7 @@ def format_options(told: Namespace, options: Iterable[Option]) -> dict[str, str]
 
 
 def pairs(option: str, texts: Iterable[str]) -> dict[str, str]:
-    """Parse the values of an option of the form K=V. Raises UsageError."""
+    """Parse the K=V values of an option. Raises UsageError."""
     found = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -286,10 +286,11 @@ def absolute(path: str) -> str:
 
 
 def conf(told: Namespace) -> dict[str, str]:
-    """Return the Spark settings. Settings of the user take precedence.
+    """Return the Spark settings. The user's settings take precedence.
 
-    Times without a zone are UTC, and executors send heartbeats often, for the progress display. Spark's own log is
-    shown only at level debug: it prints a hundred lines for each failed task, even if the task is then retried.
+    Times without a zone are interpreted as UTC. Executors send heartbeats often, to keep the progress display current.
+    Spark's own log is shown only at level debug: it prints a hundred lines for each failed task, even if the task is
+    then retried.
     """
     settings = {
         "spark.sql.session.timeZone": "UTC",

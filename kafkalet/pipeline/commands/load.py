@@ -1,8 +1,9 @@
 """`kafkalet pipeline load INPUT... --data-dir DIR --topic T`: write any Spark source as Kafka logs.
 
-The format is that of --from, or follows from the file name: .csv, .tsv, .json, .jsonl, .ndjson, .orc, .parquet, .txt or
-.log, optionally followed by .gz and the like. For a folder, its first file decides. A CSV file has a header line unless
---option header=false. Other sources are configured by options: --from jdbc --option url=... --option dbtable=...
+The format is given by --from or derived from the file name: .csv, .tsv, .json, .jsonl, .ndjson, .orc, .parquet, .txt or
+.log, optionally followed by a compression suffix such as .gz. The format of a folder is that of its first file. CSV
+files are expected to have a header line unless --option header=false is given. Other sources are configured by options:
+--from jdbc --option url=... --option dbtable=...
 """
 
 from __future__ import annotations
@@ -69,11 +70,12 @@ class Input:
         self.options = options
         self.paths = paths
         self.lines = malformed.Lines(file_format, options, paths) if file_format in malformed.FORMATS else None
-        """Handles malformed lines, for formats that may have them."""
+        """Handles malformed lines; None for formats that have none."""
 
     @classmethod
     def of(cls, inputs: Sequence[str], file_format: str | None, options: Mapping[str, str]) -> Input:
-        """Create the input from the command line; the first input decides an omitted format. Raises UsageError."""
+        """Create the input from the command line. If no format is given, the first path determines it. Raises
+        UsageError."""
         suffix = suffix_of(inputs[0]) if inputs and file_format in (None, "csv") else ""
         chosen = file_format or FORMATS.get(suffix)
         if chosen is None:
@@ -98,7 +100,7 @@ class Input:
 
 
 def suffix_of(path: str) -> str:
-    """Return the suffix that determines the format, below a compression suffix. For a folder, use its first file."""
+    """Return the suffix that determines the format, ignoring a compression suffix. For a folder, use its first file."""
     if os.path.isdir(path):
         for folder, folders, names in os.walk(path):
             folders[:] = sorted(name for name in folders if not name.startswith(("_", ".")))
@@ -111,7 +113,7 @@ def suffix_of(path: str) -> str:
 
 
 class LoadJob:
-    """One load."""
+    """One run of a load."""
 
     def __init__(self, source: Input, roles: Roles, options: LoadOptions) -> None:
         self._input = source

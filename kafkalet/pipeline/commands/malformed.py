@@ -1,10 +1,10 @@
 """Count malformed lines of CSV and JSON input during a load, and report the first ones by file and line number.
 
-In PERMISSIVE mode, the default, Spark silently loads what it can parse of a malformed line: the columns of CSV that are
-present, nulls for JSON. DROPMALFORMED drops the line, and FAILFAST fails. For both PERMISSIVE and DROPMALFORMED, the
-input is read in PERMISSIVE mode with a column for the text of malformed lines, which identifies them and is counted by
-the same query that loads them. Spark does not provide line numbers, so if there are malformed lines, the files are read
-again as text to find the numbers of the first ones.
+In PERMISSIVE mode, the default, Spark silently loads whatever it can parse of a malformed line: for CSV, the columns
+that are present; for JSON, only nulls. DROPMALFORMED drops the line, and FAILFAST fails. For both PERMISSIVE and
+DROPMALFORMED, the input is read in Spark's PERMISSIVE mode with an additional column that contains the text of each
+malformed line. The query that loads the lines also counts the malformed ones by this column. Spark does not provide
+line numbers, so if there are malformed lines, the files are read again as text to find the numbers of the first ones.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LOG = logging.getLogger("kafkalet.pipeline")
 FORMATS = ("csv", "json")
 MODES = ("PERMISSIVE", "DROPMALFORMED", "FAILFAST")
 SHOWN = 20
-"""The maximum number of malformed lines in the log."""
+"""The maximum number of malformed lines to log."""
 SHOWN_CHARACTERS = 120
 _COLUMN_OPTION = "columnnameofcorruptrecord"
 _DEFAULT_COLUMN = "_corrupt_record"
@@ -35,7 +35,7 @@ class MalformedInput(Exception):
 
 
 class Line(NamedTuple):
-    """A malformed line. `number` is None if the line was not found again by its text."""
+    """A malformed line. `number` is None if the text of the line was not found when the file was read again."""
 
     path: str
     number: int | None
@@ -86,7 +86,7 @@ class Lines:
                 functions.col("_metadata.file_block_start").alias("block"),
                 functions.monotonically_increasing_id().alias("row"),
                 functions.col(f"`{self.column}`").alias("text"),
-                functions.struct(*others).alias("others"),  # Spark refuses queries of only the corrupt-record column
+                functions.struct(*others).alias("others"),  # Spark rejects queries for only the corrupt-record column
             )
             .where("text IS NOT NULL")
             .orderBy("path", "block", "row")

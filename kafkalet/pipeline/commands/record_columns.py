@@ -1,16 +1,16 @@
 """Map the columns of a table to the fields of records, in the form that Spark's Kafka sink expects.
 
-    key, value    a single column as is: binary, string, or cast to string. Several columns become a JSON object with
-                  nulls included and times in UTC
-    timestamp     a timestamp; a date; an integer number of milliseconds since 1970; text with such a number or in
-                  ISO 8601. Times without a zone are in the time zone of the session, which the commands set to UTC.
-                  Anything else fails the load; null means the time of the load
+    key, value    a single column is used as it is if it is binary or a string, and is otherwise cast to string. Several
+                  columns become a JSON object, which includes nulls and has times in UTC
+    timestamp     a timestamp; a date; an integer number of milliseconds since 1970; text that contains such a number or
+                  a time in ISO 8601. Times without a zone are in the time zone of the session, which the commands set
+                  to UTC. Any other value fails the load; null means the time of the load
     headers       array<struct<key,value>>, a map, or a struct, whose null fields are omitted
     partition     an integer
 
-A column that is mapped to another field is not part of the value unless it is also named for the value. If no column is
-mapped and the table has only columns of records (`key`, `value`, `offset`, ... and `date` as in a dump), it is loaded
-as is.
+A column that is mapped to another field is not part of the value unless it is also mapped to the value. If no column is
+mapped and the table has only the columns of records (`key`, `value`, `offset`, ... and `date` as in a dump), the table
+is loaded as it is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RECORD = ("key", "value", "headers", "timestamp", "topic", "partition")
 BESIDE = frozenset(
     {"offset", "timestampType", "date", "month", "year", "baseOffset", "codec", "producerId", "producerEpoch"}
 ) | frozenset({"baseSequence", "transactional", "control", "leaderEpoch"})
-"""Further columns that a table of records may have. They are ignored, because a new log assigns them again."""
+"""Other columns that a table of records may have. They are ignored because a new log assigns these values itself."""
 _JSON = {"timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSXXX", "ignoreNullFields": "false"}
 _HEADERS = "array<struct<key:string,value:binary>>"
 
@@ -56,7 +56,7 @@ def are_records(columns: Sequence[str]) -> bool:
 
 
 def as_records(table: DataFrame, roles: Roles) -> DataFrame:
-    """Convert a table to columns of RECORD, without those that nothing is mapped to. Raises UsageError."""
+    """Convert a table to the columns in RECORD, omitting those that nothing is mapped to. Raises UsageError."""
     for name in roles.named:
         if name not in table.columns:
             raise UsageError(f"unknown column {name}; the columns are {', '.join(table.columns)}")

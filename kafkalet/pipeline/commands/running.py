@@ -46,7 +46,7 @@ class Running:
         return self._spark
 
     def progress(self, what: str, expected: ExpectedWork = ExpectedWork()) -> Progress:  # noqa: B008 - an immutable value
-        """Return a context manager that reports the progress of the jobs that this thread starts in it."""
+        """Return a context manager that reports the progress of the jobs that this thread starts within it."""
         status = SparkStatus(self.spark, f"kafkalet pipeline {what}")
         return Progress(status, what, style_of(self._progress, sys.stderr), expected, clock=self.clock)
 
