@@ -33,7 +33,7 @@ PROGRAM = "kafkalet pipeline"
 def main(
     arguments: Sequence[str] | None = None, *, spark: SparkSession | None = None, output: TextIO | None = None
 ) -> int:
-    """Run a command and return its exit status. A session that is passed in is used and not stopped."""
+    """Run a command and return its exit status. A session that is passed in is used but not stopped."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     try:
         told = parse(arguments or ["--help"], PROGRAM)

@@ -46,8 +46,7 @@ def _reading(of: PartitionRange, splits: Sequence[AnySplit]) -> Reading:
 
 
 def expected(found: Iterable[Reading]) -> ExpectedWork:
-    """Return the totals of a job that reads these partitions. The record count is an estimate: the number of
-    offsets."""
+    """Return the totals of a job that reads these partitions. Records are estimated from offsets, ignoring gaps."""
     found = list(found)
     return ExpectedWork(
         sum(each.range.end - each.range.start for each in found),

@@ -64,8 +64,7 @@ def resolved(
     latest: Mapping[TopicPartition, int],
     no_match: str,
 ) -> dict[TopicPartition, int]:
-    """Resolve `limit` to an offset per partition. `no_match` ("error" or "latest") is for timestamps without a
-    match."""
+    """Resolve `limit` to an offset per partition. `no_match`: "error" or "latest" if no record matches a timestamp."""
     if limit.offset is not None:
         return dict(latest if limit.offset == LATEST else earliest)
     if limit.offsets is not None:
@@ -88,8 +87,7 @@ def resolved(
 def available(
     key: TopicPartition, start: int, end: int, earliest: int, latest: int, fail_on_data_loss: bool
 ) -> tuple[int, int]:
-    """Return the part of a range that exists. If some of it does not exist and `fail_on_data_loss` is set, raise
-    DataLoss."""
+    """Return the part of a range that exists. If any of it is missing and `fail_on_data_loss`, raise DataLoss."""
     if fail_on_data_loss and not (earliest <= start and end <= latest):
         raise DataLoss(
             f"{key[0]}-{key[1]} has offsets {earliest} to {latest}, but {start} to {end} were requested; "

@@ -166,8 +166,7 @@ class Faults:
 
 
 def _bytes_of(problem: Problem, chunk: Chunk) -> Iterator[tuple[int, bytes]]:
-    """Yield the bytes of a problem in pieces with their positions. Read them from the file if they are not in the
-    buffer."""
+    """Yield the bytes of a problem in pieces with their positions, from the buffer or, if not in it, the file."""
     start = problem.position - chunk.position
     if start >= 0 and start + problem.size <= len(chunk.buffer):
         for at in range(start, start + problem.size, PIECE_BYTES):

@@ -89,7 +89,7 @@ def spark_session(
     for key, value in (conf or {}).items():
         settings.set(key, value)
     if chosen.startswith("local"):
-        # Only spark-submit applies spark.pyspark.python. By default, workers must use the Python of this process.
+        # Only spark-submit applies spark.pyspark.python. Otherwise, workers need the Python of this process.
         os.environ.setdefault("PYSPARK_PYTHON", settings.get("spark.pyspark.python", None) or sys.executable)
     spark = SparkSession.builder.config(conf=settings).getOrCreate()
     if ship and not chosen.startswith("local"):

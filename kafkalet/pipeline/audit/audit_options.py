@@ -33,7 +33,6 @@ class AuditOptions:
     chunk_bytes: int = 8 << 20
     """The number of bytes of a log that a task holds in memory at a time."""
     producer_id_expiration_ms: int = AUDIT_DEFAULTS["producer-id-expiration-ms"]
-    """A producer that was idle for longer than this may continue with any sequence number
-    (producer.id.expiration.ms)."""
+    """A producer that was idle for longer may continue with any sequence number (producer.id.expiration.ms)."""
     heaviest_keys: int = AUDIT_DEFAULTS["heaviest-keys"]
     """How many of the most frequent keys to report."""

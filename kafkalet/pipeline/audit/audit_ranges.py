@@ -46,7 +46,7 @@ class AuditRange(NamedTuple):
     snapshot_offsets: tuple[int, ...]
     """The snapshot offsets, at which the producer state is needed."""
     fault: str | None = None
-    """The reason why the file cannot be read."""
+    """The reason why the file cannot be read; None if it can be."""
 
     @property
     def is_first(self) -> bool:

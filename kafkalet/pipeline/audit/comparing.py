@@ -8,7 +8,7 @@ and after it, and a response may conform to either bound:
     match at or above the last bound  empty
     match between the bounds          the match, or empty
     no match in the audited offsets   empty, or a record that was written after the audit began
-    the largest timestamp             the same; or empty if later records were written, which may be hidden
+    the largest timestamp             the same; or empty if later records, which may be hidden, were written
 
 The last stable offset must equal the one computed from the batches, unless records were written in the meantime. If the
 log start offset has moved, matching records may have been deleted: the partition is reported as not compared.

@@ -116,7 +116,7 @@ def logarithmic(high: float, title: str, form: Format) -> Axis:
 
 
 def times(low: int, high: int, count: int = 5) -> Axis:
-    """Return a time axis in UTC, with the date where it changes. Out of range, the axis is in milliseconds."""
+    """Return a time axis in UTC; a label has the date if it is a new one. Out of range, the axis is in milliseconds."""
     if high > LAST_MOMENT_MS:
         return linear(low, max(high, low + (low >> 40)), "time (ms)")  # the ends must differ as floats
     high = max(high, low + 1)

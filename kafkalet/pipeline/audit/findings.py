@@ -11,8 +11,8 @@ A finding is an invalid state of a log, or a disagreement between two sources. `
     from the batches checkpoint                           offsets in checkpoint files that are outside the log file
     missing or unexpected files ends                                 end offsets according to indexes and snapshots
     directory                            unexpected files and directories in a log directory; missing partitions
-    topic-id, identity                   topic IDs in partition.metadata; other IDs in meta.properties broker,
-    list-offsets                 a live broker's log end offsets and lookup results
+    topic-id, identity                   topic IDs (partition.metadata); cluster, node, directory IDs (meta.properties)
+    broker, list-offsets                 a live broker's log end offsets and lookup results
 
 `fault` is more specific; reactions.py uses it to look up what Apache Kafka does on its next start.
 

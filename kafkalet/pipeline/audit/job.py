@@ -2,7 +2,7 @@
 
     directories ── list ──> stretches ── Spark ──> facts per stretch ── Spark, by log ──> facts per log
 
-The facts that each log returns to the driver are bounded in size, except for the transactions.
+The facts about each log are returned to the driver. Their size is bounded, except for the transactions.
 """
 
 from __future__ import annotations

@@ -203,8 +203,7 @@ def _segments(facts: Sequence[StretchFacts]) -> list[SegmentFacts]:
 
 
 def _check_time_indexes(facts: Sequence[StretchFacts], findings: Findings) -> None:
-    """Check the properties of a time index that may span several stretches: the order of its entries, and its last
-    entry."""
+    """Check each time index across the stretches of its segment: the order of its entries, and its last entry."""
     largest, indexed = -1, -1
     for part in facts:
         stretch = part.stretch
@@ -322,8 +321,7 @@ def _check_snapshots(begun: Begun, known: LogFacts, told_until: int) -> None:
 
 
 def _check_ends(log: PartitionLog, chain: OffsetChain, stable: int, findings: Findings) -> None:
-    """Check the log end and last stable offset, as a reader derives them from indexes and snapshots, against the
-    batches."""
+    """Compare the batches with the log end and last stable offset that a reader derives from indexes and snapshots."""
     try:
         end_told, stable_told = end_as_read(log), stable_as_read(log)
     except CorruptFile as error:

@@ -47,8 +47,7 @@ def _timed(facts: PartitionFacts) -> Bins | None:
 
 
 def _pieces(bins: Bins, low: int, high: int) -> tuple[list[int], list[int]]:
-    """Return the start and end of each bin. A bin extends to the next one, because batches are counted where they
-    begin."""
+    """Return the start and end of each bin. Each bin extends to the next: a batch is counted where it begins."""
     starts = np.maximum(bins.start, low).tolist()
     return starts, [*starts[1:], high]
 

@@ -79,8 +79,7 @@ class RecordChecks:
         """The number of data records at or above the log start offset."""
 
     def take(self, entries: Entries, records: Records) -> None:
-        """Check decoded records of `entries`. For each entry, `records` must contain either all of its records or
-        none."""
+        """Check records of `entries`. `records` must contain either all records of an entry or none of them."""
         if records.row.size == 0:
             return
         self.records += records.row.size

@@ -177,8 +177,7 @@ class _StretchAudit:
         return beyond is None
 
     def _grows(self) -> bool:
-        """Return whether the file has grown since it was listed, which means that a broker was writing its last
-        entry."""
+        """Return whether the file has grown since it was listed. If so, a broker was writing its last entry."""
         return os.path.getsize(self.stretch.path) > self.stretch.segment_size
 
     def _reached(self, entries: Entries, position: int) -> int:

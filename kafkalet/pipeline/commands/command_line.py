@@ -1,7 +1,7 @@
 """The command-line parser of load, dump and audit. It does not need Spark.
 
-Options of the data source and the sink (`startingOffsets`) become flags in lower case with dashes
-(`--starting-offsets`). The options below exist only on the command line; all others are in option_table.py.
+Options of the data source and the sink, such as `startingOffsets`, become lower-case flags with dashes, such as
+`--starting-offsets`. The options below exist only on the command line; all others are in option_table.py.
 """
 
 from __future__ import annotations

@@ -74,8 +74,7 @@ class Input:
 
     @classmethod
     def of(cls, inputs: Sequence[str], file_format: str | None, options: Mapping[str, str]) -> Input:
-        """Create the input from the command line. If no format is given, the first path determines it. Raises
-        UsageError."""
+        """Create the input from the command line. The first path determines an omitted format. Raises UsageError."""
         suffix = suffix_of(inputs[0]) if inputs and file_format in (None, "csv") else ""
         chosen = file_format or FORMATS.get(suffix)
         if chosen is None:

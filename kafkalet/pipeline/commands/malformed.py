@@ -1,7 +1,7 @@
 """Count malformed lines of CSV and JSON input during a load, and report the first ones by file and line number.
 
 In PERMISSIVE mode, the default, Spark silently loads whatever it can parse of a malformed line: for CSV, the columns
-that are present; for JSON, only nulls. DROPMALFORMED drops the line, and FAILFAST fails. For both PERMISSIVE and
+that are present; for JSON, nulls. DROPMALFORMED drops the line, and FAILFAST fails. For both PERMISSIVE and
 DROPMALFORMED, the input is read in Spark's PERMISSIVE mode with an additional column that contains the text of each
 malformed line. The query that loads the lines also counts the malformed ones by this column. Spark does not provide
 line numbers, so if there are malformed lines, the files are read again as text to find the numbers of the first ones.

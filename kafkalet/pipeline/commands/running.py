@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Running:
-    """The environment of one command. An existing Spark session is used and not stopped."""
+    """The environment of one command. An existing Spark session is used but not stopped."""
 
     def __init__(
         self,
