@@ -77,7 +77,7 @@ def spark_schema(columns: Iterable[str]) -> str:
 
 
 def arrow_schema(columns: Iterable[str]) -> pa.Schema:
-    """Return the columns as an Arrow schema. It equals the one that Spark derives from `spark_schema`."""
+    """Return the columns as an Arrow schema, which equals the schema that Spark derives from `spark_schema`."""
     return pa.schema([pa.field(name, ALL[name].arrow) for name in columns])
 
 

@@ -22,7 +22,7 @@ _HELD = re.compile(r"^\d+: +(?:POSIX|FLOCK|OFDLCK) +\S+ +WRITE +-?\d+ +([0-9a-f]
 
 
 def is_locked(directory: str) -> bool:
-    """Return whether a process on this machine holds the lock of the log directory."""
+    """Return whether a process on this machine holds the lock on the log directory."""
     try:
         status = os.stat(os.path.join(directory, LOCK))
         with open(LOCKS, encoding="ascii", errors="replace") as file:

@@ -20,7 +20,8 @@ class AuditOptions:
     properties: Mapping[str, str] = field(default_factory=dict)
     """Kafka consumer properties for the connection to that broker."""
     timestamps: int = AUDIT_DEFAULTS["timestamps"]
-    """The number of timestamps to look up for each partition and isolation level, besides the special timestamps."""
+    """The number of timestamps to look up for each partition and isolation level, in addition to the special
+    timestamps."""
     seed: int = AUDIT_DEFAULTS["seed"]
     """The random seed for those timestamps."""
     topics: tuple[str, ...] = ()

@@ -47,7 +47,7 @@ TopicPartition = tuple[str, int]
 
 
 class DirectoryFacts(NamedTuple):
-    """The findings about one log directory, or about all of them together."""
+    """The findings about one log directory, or about all log directories together."""
 
     path: str
     findings: Findings

@@ -1,4 +1,4 @@
-"""The valid entries of a chunk: record batches, and messages of formats 0 and 1."""
+"""The valid entries of a chunk: record batches, and messages in formats 0 and 1."""
 
 from __future__ import annotations
 

@@ -2,14 +2,17 @@
 
 A finding is an invalid state of a log, or a disagreement between two sources. `check` is one of:
 
-    checksum, unreadable, truncated      unreadable entries of a .log zeros                                zeros after
-    the last entry records                              records that contradict the header of their entry order, range,
-    missing                offsets that decrease, are outside their segment, or are missing for no known reason
-    leader-epoch                         epochs that decrease, or differ from leader-epoch-checkpoint offset-index,
-    time-index, txn-index  entries of .index, .timeindex, .txnindex sequence, epoch, transaction         violations of
-    the producer protocol snapshot                             a .snapshot that differs from the producer state derived
-    from the batches checkpoint                           offsets in checkpoint files that are outside the log file
-    missing or unexpected files ends                                 end offsets according to indexes and snapshots
+    checksum, unreadable, truncated      unreadable entries of a .log
+    zeros                                zeros after the last entry
+    records                              records that contradict the header of their entry
+    order, range, missing                offsets that decrease, are outside their segment, or are missing without reason
+    leader-epoch                         epochs that decrease, or differ from leader-epoch-checkpoint
+    offset-index, time-index, txn-index  entries of .index, .timeindex, .txnindex
+    sequence, epoch, transaction         violations of the producer protocol
+    snapshot                             a .snapshot that differs from the producer state derived from the batches
+    checkpoint                           offsets in checkpoint files that are outside the log
+    file                                 missing or unexpected files
+    ends                                 end offsets according to indexes and snapshots
     directory                            unexpected files and directories in a log directory; missing partitions
     topic-id, identity                   topic IDs (partition.metadata); cluster, node, directory IDs (meta.properties)
     broker, list-offsets                 a live broker's log end offsets and lookup results
@@ -103,7 +106,7 @@ class Findings:
             self.not_checked.append(skipped)
 
     def merge(self, other: Findings) -> None:
-        """Add the findings of another object about the same partition."""
+        """Add the findings of another Findings object for the same partition."""
         for check, _, _, file, position, offset, message, fault, end in other.found:
             self.add(check, message, fault=fault, file=file, position=position, offset=offset, end_offset=end)
         for key, count in other._counts.items():

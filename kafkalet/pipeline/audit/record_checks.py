@@ -26,7 +26,8 @@ NEVER = -1
 
 
 class Times(NamedTuple):
-    """The timestamps of a stretch, in milliseconds. `first` to `largest` are -1 if no record has a timestamp."""
+    """The timestamps of a stretch, in milliseconds. All fields from `first` to `largest` are -1 if no record has a
+    timestamp."""
 
     first: int = NEVER
     last: int = NEVER

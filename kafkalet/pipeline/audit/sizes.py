@@ -72,7 +72,7 @@ class Sizes(NamedTuple):
         return int(self.by_codec[:, 2].sum())
 
     def codecs(self) -> dict[str, tuple[int, int, int]]:
-        """Return the entries, records and bytes of each codec that is used."""
+        """Return the numbers of entries, records and bytes for each codec that is used."""
         return {
             CODECS.get(number, f"codec {number}"): (int(row[0]), int(row[1]), int(row[2]))
             for number, row in enumerate(self.by_codec)

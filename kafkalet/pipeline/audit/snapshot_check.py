@@ -29,7 +29,7 @@ FIELDS = ("producer_epoch", "last_sequence", "last_offset", "offset_delta", "tim
 
 
 class LogFacts(NamedTuple):
-    """The facts about a log that snapshots are compared with."""
+    """The facts about a log against which snapshots are checked."""
 
     runs: Runs
     transactions: Transactions

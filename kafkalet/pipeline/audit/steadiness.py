@@ -188,7 +188,7 @@ def audit_here(each: Listed, options: AuditOptions, how: HowToLook) -> Partition
 def steadied(
     each: Listed, facts: PartitionFacts, options: AuditOptions, how: HowToLook
 ) -> tuple[Listed, PartitionFacts]:
-    """Return the listing and the facts. If the log changed while it was read, list and audit it again, a few times."""
+    """Return the listing and the facts. If the log changed while it was being read, retry a few times."""
     for _ in range(TRIES):
         if not each.has_changed():
             break

@@ -28,7 +28,7 @@ _OF_CONTROLLERS = re.compile(r"quorum-state|\d{20}-\d{10}\.checkpoint(\.part)?")
 
 
 class Surroundings(NamedTuple):
-    """The contents of the small files; None if a file has no entry for the log."""
+    """The contents of the small files. A value is None if its file has no entry for the log."""
 
     directory: str
     """The log directory."""

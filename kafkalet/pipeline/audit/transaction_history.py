@@ -81,7 +81,7 @@ def transactions_of(runs: Runs, log_begins_at: int, paths: Sequence[str], findin
 
 
 def has_data(transactions: Transactions) -> NDArray[np.bool_]:
-    """Return a mask of the transactions that have batches in the log."""
+    """Return a Boolean mask that selects the transactions with batches in the log."""
     is_bare: NDArray[np.bool_] = transactions["first_offset"] == transactions["last_offset"]
     return ~is_bare
 

@@ -121,7 +121,7 @@ class Verdict(NamedTuple):
         return sum(numbers(facts)[name] for facts in self.partitions)
 
     def on_start(self, finding: Finding) -> str:
-        """Return what Apache Kafka does about a finding on its next start."""
+        """Return how Apache Kafka reacts to a finding on its next start."""
         facts = next(
             (f for f in self.partitions if (f.log.topic, f.log.partition) == (finding.topic, finding.partition)), None
         )

@@ -51,7 +51,7 @@ class Roles(NamedTuple):
 
 
 def are_records(columns: Sequence[str]) -> bool:
-    """Return whether a table with these columns is a table of records."""
+    """Return whether a table with these columns consists of records."""
     return "value" in columns and set(columns) <= {*RECORD, *BESIDE}
 
 
