@@ -55,7 +55,7 @@ def _raised_in_python(text: str) -> str:
     _, found, traceback = text.rpartition(_TRACEBACK)
     if not found:
         return ""
-    # Stack frames are indented; the first unindented line has the exception class and message.
+    # Stack frames are indented; the first unindented line contains the exception class and message.
     raised = next((line for line in traceback.splitlines() if line[:1].strip()), "")
     name, _, said = raised.partition(": ")
     if not said:

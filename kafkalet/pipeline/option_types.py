@@ -195,9 +195,8 @@ def size_bytes(text: str, largest_unit: str) -> int | None:
 
 
 def duration_ms(text: str, largest_unit: str) -> int | None:
-    """Parse a duration such as 250, 500ms, 30s, 15m or 15min to milliseconds.
-
-    Return None for other text and for units larger than `largest_unit` (h or d).
+    """Parse a duration such as 250, 500ms, 30s, 15m or 15min, and return milliseconds. Return None for other text and
+    for units larger than `largest_unit` (h or d).
     """
     match = _DURATION.fullmatch(text.strip())
     if match is None or _MILLISECONDS[unit := (match[2] or "ms").lower()] > _MILLISECONDS[largest_unit]:

@@ -45,7 +45,7 @@ class Origin(Protocol):
         ...
 
     def at(self, timestamps_ms: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
-        """Return the offset of the first record at or after each timestamp, as ListOffsets does, or None.
+        """Return, for each timestamp, the offset of the first record at or after it, or None, as in ListOffsets.
 
         Negative timestamps have the same meaning as in ListOffsets: -1 is latest, -2 earliest.
         """

@@ -68,12 +68,12 @@ def origin_of(options: ReadOptions, *, streaming: bool = False) -> Origin:
 
 
 def chunks_of(split: AnySplit, options: ReadOptions) -> Iterator[Chunk]:
-    """Read the chunks of a split, in the order of the log."""
+    """Read the chunks of a split, in log order."""
     return broker_chunks(split, options) if isinstance(split, LiveSplit) else file_chunks(split, options)
 
 
 def record_batches(chunks: Iterator[Chunk], want: Want, options: ReadOptions) -> Iterator[pa.RecordBatch]:
-    """Convert the chunks of a split to record batches, in the order of the log. Raises CorruptLog."""
+    """Convert the chunks of a split to record batches, in log order. Raises CorruptLog."""
     filling = Filling(want.topic, want.partition, want.columns)
     fields = needed(want.columns)
     faults = Faults(options.mode, filling)
@@ -149,7 +149,7 @@ class Faults:
             yield self._filling.corrupt(problem.base_offset, {**what, "bytes": piece})
 
     def report(self, folder: str | None) -> None:
-        """Log a warning about dropped data, and list it in a JSON Lines file of this task in `folder`."""
+        """Log a warning about dropped data, and list it in this task's JSON Lines file in `folder`."""
         if not self._dropped:
             return
         size = sum(problem.size for problem in self._dropped)

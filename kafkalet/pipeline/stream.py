@@ -123,7 +123,7 @@ class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return origin.latest(origin.partitions())
 
     def _beginnings(self, new: Set[TopicPartition]) -> Offsets:
-        """Return the first offsets of new partitions, without those that were deleted in the meantime."""
+        """Return the first offsets of new partitions, leaving out partitions that were deleted in the meantime."""
         if not new:
             return {}
         origin = self._origin()

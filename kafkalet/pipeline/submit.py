@@ -16,7 +16,7 @@ from importlib import import_module
 def main() -> int:
     """Run the command given in sys.argv and return its exit status."""
     here = os.path.dirname(os.path.abspath(__file__))
-    # Python puts the folder of the main file first on sys.path, but its modules must not be importable from there.
+    # Python puts the folder of the main file first on sys.path, but the modules in it must not be top-level modules.
     sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != here]
     root = os.path.dirname(os.path.dirname(here))
     if root not in sys.path:

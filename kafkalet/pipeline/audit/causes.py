@@ -27,15 +27,15 @@ LOSSES = (
     *("checksum", "unreadable", "truncated", "zeros", "missing", "end-lost", "gone", "order", "range", "records"),
     *("no-producer", "log-is-no-file"),
 )
-"""Faults of a .log that may explain findings at later offsets."""
+"""Faults in a .log file that may explain findings at later offsets."""
 SHIFTED = {"offset-index", "time-index", "empty-timeindex"}
-"""Faults in the indexes of the same segment that a loss explains."""
+"""Faults that a loss explains in the indexes of the same segment."""
 LATER = {
     *("sequence", "epoch", "transaction", "txn-index", "no-txn-entry", "snapshot", "no-last-snapshot"),
     *("no-snapshots", "snapshot-ahead", "epoch-ahead", "ahead-recovery-point-offset-checkpoint"),
     *("ahead-replication-offset-checkpoint", "ahead-log-start-offset-checkpoint"),
 }
-"""Faults anywhere in the log, at later offsets, that a loss explains."""
+"""Faults that a loss explains at any later offset in the log."""
 DERIVED = {"ends", "list-offsets"}
 """Faults that any other fault in the log may explain."""
 ONE_BY_ONE = {"checksum", "unreadable", "truncated", "missing", "records", "leader-epoch", "no-producer"}

@@ -1,4 +1,4 @@
-"""Draw plots as SVG text, with axes and round tick values.
+"""Draw plots as SVG text, with axes and ticks at round values.
 
 Colours are given as CSS classes (`data`, `committed`, `aborted`, `open`, `late`), which the page defines for light and
 dark mode. All text is escaped, and the SVG has no external references.
