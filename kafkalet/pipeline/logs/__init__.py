@@ -2,16 +2,17 @@
 
     directory.py      lists the partitions of a log directory and their segments
     checkpoints.py    reads the checkpoint files of a log directory or partition
-    indexes.py        .index, .timeindex and .txnindex as columns; snapshots.py: .snapshot files of producer state
+    indexes.py        reads .index, .timeindex and .txnindex files as columns
+    snapshots.py      reads .snapshot files, which hold producer state, as columns
     heads.py          iterates over batch headers without reading the records
-    indexed.py        a segment with its indexes, and what to do if they are missing
-    ends.py           the log end offset
-    transactions.py   open and aborted transactions, the last stable offset, markers
+    indexed.py        gives access to a segment through its indexes, and handles missing ones
+    ends.py           finds the log end offset
+    transactions.py   finds open and aborted transactions, the last stable offset, and markers
     timestamps.py     finds the offset for a timestamp
-    splits.py         cuts a log into tasks; index_stretches.py: one segment; planning.py: many logs
+    splits.py         divides a log among tasks; index_stretches.py does it for one segment, planning.py for many logs
 
-Log directories of every Apache Kafka release since 0.8.2 can be read, whether the broker is running, was stopped or was
-killed. Nothing is written and no file stays open. A listing is a view of one moment: it records the file sizes at that
-time, and later appends are not part of it. If the broker deletes or compacts segments meanwhile, the log is listed
+The log directories of every Apache Kafka release since 0.8.2 can be read, whether the broker is running, was stopped or
+was killed. Nothing is written, and no file is kept open. A listing is a snapshot: it records the file sizes at one
+moment, and later appends are not part of it. If the broker deletes or compacts segments after that, the log is listed
 again.
 """

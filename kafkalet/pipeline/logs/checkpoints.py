@@ -1,9 +1,9 @@
-"""The checkpoint files of log directories and partitions. Their formats are in formats.py.
+"""Read the checkpoint files of log directories and partitions. Their formats are described in formats.py.
 
-log-start-offset-checkpoint lists only logs whose start offset is above the base offset of their first segment.
+log-start-offset-checkpoint lists only the logs whose start offset is above the base offset of their first segment.
 replication-offset-checkpoint holds high watermarks; a broker writes it every five seconds
-(`replica.high.watermark.checkpoint.interval.ms`) and at a clean shutdown, so the file lags behind a running broker.
-recovery-point-offset-checkpoint holds the offsets up to which the logs are flushed to disk.
+(`replica.high.watermark.checkpoint.interval.ms`) and at a clean shutdown, so the file of a running broker is slightly
+out of date. recovery-point-offset-checkpoint holds the offsets up to which the logs have been flushed to disk.
 """
 
 from __future__ import annotations

@@ -10,17 +10,19 @@ In the directory of a partition, these suffixes are special:
 
     .deleted    a segment that was deleted
     .cleaned    output of a compaction that did not finish
-    .swap       output of a finished compaction, which replaces the segments that it covers. Exists only briefly, or
-                after a crash. It counts once the first of the replaced segments has lost its name; until then, the
-                replaced segments count
+    .swap       output of a finished compaction, which replaces the segments that it covers. Such a file exists only
+                briefly, or after a crash. It is used as soon as the first of the replaced segments has been renamed;
+                until then, the replaced segments are used
 
-A partition directory is listed until two listings agree, so that a segment that is being renamed is not missed. A
-running broker may still delete or replace a segment later; code that finds a file gone lists the log again.
+A partition directory is listed repeatedly until two listings agree, so that a segment that is being renamed is not
+missed. A running broker may still delete or replace a segment later; code that finds that a file is gone lists the log
+again.
 
-A topic may be spread over several log directories; a partition is in exactly one.
+A topic may be spread over several log directories, but each of its partitions is in exactly one of them.
 
-A segment that cannot be read (a dangling link, missing permission, a directory with that name) never hides its
-partition: `find` and `open_partition` raise UnreadableLog, which names it, and `listing` returns it with the reason.
+A segment may be unreadable: a dangling link, a file without read permission, or a directory with the name of a segment.
+Its partition is never silently left out: `find` and `open_partition` raise UnreadableLog, which names the segment, and
+`listing` returns the segment with the reason.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ from .heads import heads
 METADATA_TOPIC = "__cluster_metadata"
 LEFT_ALONE = ("-delete", "-stray", "-future")
 ATTEMPTS = 5
-"""How often a log is listed again because a segment disappeared."""
+"""The maximum number of times that a log is listed again because a segment has disappeared."""
 _SEGMENT = re.compile(r"(\d+)\.log(\.swap)?")
 _LISTINGS = 20
 _CLEANED = re.compile(r"(\d+)\.\w+\.cleaned")
@@ -56,7 +58,7 @@ class Segment(NamedTuple):
     size: int
     """In bytes."""
     inode: int = 0
-    """The file's inode when it was listed; 0 if unknown."""
+    """The inode of the file when it was listed; 0 if unknown."""
     fault: str | None = None
     """Why the file cannot be read, in which case its size is 0; None if it can."""
 
@@ -74,23 +76,23 @@ class Segment(NamedTuple):
 
     @property
     def snapshot_path(self) -> str:
-        """Path of the snapshot of the producer state at the base offset."""
+        """The path of the producer state snapshot at the base offset."""
         return snapshot_path(os.path.dirname(self.path), self.base_offset)
 
     @property
     def is_replaced(self) -> bool:
-        """Whether a compaction has replaced the file since it was listed, so that positions are no longer valid. Raises
-        FileNotFoundError if the file is gone."""
+        """Whether a compaction has replaced the file since it was listed, so that positions in it are no longer valid.
+        Raises FileNotFoundError if the file is gone."""
         return is_replaced(self.path, self.inode)
 
     def check_is_there(self) -> None:
-        """Raise FileNotFoundError if the file is gone or was replaced: the log must be listed again."""
+        """Raise FileNotFoundError if the file is gone or was replaced, so that the log must be listed again."""
         if self.is_replaced:
             raise FileNotFoundError(errno.ENOENT, "a compaction has replaced it", self.path)
 
 
 class PartitionLog(NamedTuple):
-    """The log of one partition as it was listed. Small and picklable."""
+    """A listing of the log of one partition. It is small and can be pickled."""
 
     topic: str
     partition: int
@@ -100,7 +102,8 @@ class PartitionLog(NamedTuple):
     log_start_offset: int
     """The first offset that consumers can read."""
     high_watermark: int | None
-    """The checkpointed value, which a running broker updates every five seconds. None if there is no checkpoint."""
+    """The value from the checkpoint file, which a running broker updates every five seconds. None if the file has no
+    entry for the partition."""
     topic_id: bytes | None
     is_closed: bool = False
     """Whether the broker was shut down cleanly, so that every index is complete."""
@@ -118,7 +121,7 @@ class PartitionLog(NamedTuple):
         return segment.base_offset == self.segments[-1].base_offset
 
     def next_base_offset(self, at: int) -> int | None:
-        """Return the base offset of the segment after number `at`; None for the last segment."""
+        """Return the base offset of the segment that follows segment number `at`; None if that is the last one."""
         return self.segments[at + 1].base_offset if at + 1 < len(self.segments) else None
 
 
@@ -148,17 +151,17 @@ class Listing(NamedTuple):
 
 
 class UnreadableLog(Exception):
-    """Some partitions cannot be read. The message names each with its file and the reason."""
+    """Some partitions cannot be read. The message names each of them, with its file and the reason."""
 
 
 def file_name(offset: int, suffix: str) -> str:
-    """Return Kafka's name for a segment file or snapshot: the offset as twenty digits, and the suffix."""
+    """Return Kafka's name for a segment file or snapshot: the offset as twenty digits, followed by the suffix."""
     return f"{offset:020d}{suffix}"
 
 
 def is_replaced(path: str, inode: int) -> bool:
-    """Whether `path` is now a different file. An inode of 0 means that the original file is unknown, and matches
-    any."""
+    """Whether `path` is now a different file from the one with this inode. An inode of 0 means "unknown" and matches
+    any file."""
     return os.stat(path).st_ino != inode != 0
 
 
@@ -173,7 +176,7 @@ def snapshot_path(directory: str, offset: int) -> str:
 
 
 def topic_partition(name: str) -> tuple[str, int] | None:
-    """Parse the name of a partition directory into topic and partition; None if it is not one."""
+    """Parse the name of a partition directory into topic and partition; None if it is not such a name."""
     topic, _, partition = name.rpartition("-")
     if not topic or not partition.isascii() or not partition.isdecimal() or name.endswith(LEFT_ALONE):
         return None
@@ -183,7 +186,8 @@ def topic_partition(name: str) -> tuple[str, int] | None:
 def find(
     paths: Sequence[str], *, lenient: bool = False, wanted: Callable[[str, int], bool] | None = None
 ) -> list[PartitionLog]:
-    """Return the logs in `paths`, sorted by topic and partition. Each path is a log directory or a partition directory.
+    """Return the logs found in `paths`, sorted by topic and partition. Each path is a log directory or a partition
+    directory.
 
     Only partitions accepted by `wanted` are opened. Raises FileNotFoundError or NotADirectoryError for a bad path,
     UnreadableLog if a partition cannot be read completely, ValueError if a partition is in two places, and CorruptFile
@@ -203,8 +207,9 @@ def listing(
     wanted: Callable[[str, int], bool] | None = None,
     with_metadata: bool = False,
 ) -> Listing:
-    """Like `find`, but never skip or reject a partition: the result includes partitions that cannot be read, and both
-    copies of a partition that is in two places. If `with_metadata`, it includes the log of the KRaft controllers."""
+    """Like `find`, but do not fail because of individual partitions: the result includes partitions that cannot be
+    read, and both copies of a partition that is in two places. If `with_metadata`, it also includes the log of the
+    KRaft controllers."""
     logs: list[PartitionLog] = []
     unlisted: list[UnlistedLog] = []
     directories: list[str] = []
@@ -239,7 +244,7 @@ def _any(topic: str, partition: int) -> bool:
 
 
 def twice(logs: Sequence[PartitionLog]) -> Iterator[tuple[PartitionLog, PartitionLog]]:
-    """Yield pairs of logs of the same partition. `logs` must be sorted."""
+    """Yield each pair of logs that belong to the same partition. `logs` must be sorted."""
     for log, other in pairwise(logs):
         if (log.topic, log.partition) == (other.topic, other.partition):
             yield log, other
@@ -289,12 +294,12 @@ def _logs_in(
         except OSError as error:
             if os.path.islink(place) and not os.path.exists(place):
                 yield UnlistedLog(*named, place, f"a link to {os.readlink(place)}, which does not exist")
-            elif os.path.lexists(place):  # otherwise it was deleted just now
+            elif os.path.lexists(place):  # otherwise it has just been deleted
                 yield UnlistedLog(*named, place, reason_of(error))
 
 
 class _LogDirFiles:
-    """The files of a log directory that describe its logs: two checkpoints and the clean shutdown marker."""
+    """The files at the top of a log directory: two checkpoints and the clean shutdown marker."""
 
     def __init__(self, path: str, lenient: bool) -> None:
         self.lenient = lenient
@@ -335,7 +340,7 @@ def _open(path: str, around: _LogDirFiles) -> PartitionLog:
 
 
 def _segments(directory: str) -> tuple[Segment, ...]:
-    """Return the segments in a directory. Raises FileNotFoundError if files keep disappearing while it is listed."""
+    """Return the segments in a directory. Raises FileNotFoundError if files keep disappearing while they are listed."""
     names = _names(directory)
     for _ in range(_LISTINGS):
         with suppress(FileNotFoundError):
@@ -375,7 +380,7 @@ def _segment(base_offset: int, path: str) -> Segment:
 
 
 def _end_of(segment: Segment) -> int:
-    """Return the offset after the last batch of a compacted segment."""
+    """Return the offset that follows the last batch of a compacted segment."""
     end = segment.base_offset
     for head in heads(segment.path, 0, segment.size):
         end = head.last_offset + 1

@@ -1,8 +1,8 @@
 """Find the log end offset from the files of a log.
 
-The log end offset is the offset after the last complete batch in the last segment. An incomplete batch after that is
-still being written, or was when the broker was killed; a broker truncates it at startup. Zeros at the end of the file
-are preallocated space (`preallocate`).
+The log end offset is the offset after the last complete batch in the last segment. Any incomplete batch after it is
+still being written, or was being written when the broker was killed; a broker truncates it at startup. Zeros at the end
+of the file are preallocated space (`preallocate`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _BEHIND_ALL = (1 << 63) - 1
 
 
 class LogEnd(NamedTuple):
-    """The end of a log, as offset and as file position."""
+    """The end of a log, as an offset and as a position in a file."""
 
     offset: int
     """The log end offset."""
@@ -25,14 +25,15 @@ class LogEnd(NamedTuple):
     position: int
     """Byte position after the last complete batch."""
     fault: str | None
-    """None if nothing follows, or only preallocated zeros. Otherwise the reason why the bytes that follow are
-    not a batch, which starts with "truncated" if a batch extends past the end of the file."""
+    """Why the bytes after `position` are not a batch. The text starts with "truncated" if a batch extends past the end
+    of the file. None if nothing follows, or only preallocated zeros."""
 
 
 def log_end(log: PartitionLog, *, lenient: bool = False) -> LogEnd:
-    """Find the end of a log by walking the batch headers from the last entry of the last offset index.
+    """Find the end of a log by walking the batch headers, starting at the last entry in the last segment's offset
+    index.
 
-    Raises CorruptFile if that index is corrupt, unless `lenient`. A corrupt .log file never raises.
+    Raises CorruptFile if that index is corrupt, unless `lenient`. A corrupt .log file does not raise an exception.
     """
     if not log.segments:
         return LogEnd(log.log_start_offset, log.path, 0, None)
@@ -41,7 +42,7 @@ def log_end(log: PartitionLog, *, lenient: bool = False) -> LogEnd:
     walk = segment.heads_from(_BEHIND_ALL)
     for head in walk:
         offset = head.last_offset + 1
-    # A broker empties a log whose end is below its start when it opens it (LogLoader).
+    # If the end of a log is below its start, the broker empties the log when it opens it (LogLoader).
     return LogEnd(max(offset, log.log_start_offset), segment.segment.path, walk.position, walk.fault)
 
 

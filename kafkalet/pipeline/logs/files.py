@@ -1,4 +1,4 @@
-"""Read whole files, and the exceptions for files that are corrupt or cannot be read."""
+"""Read whole files. Also defines the exceptions for files that are corrupt or cannot be read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class CorruptFile(Exception):
     """The file at `path` is corrupt at byte `position`."""
 
     def __init__(self, path: str, position: int, reason: str) -> None:
-        super().__init__(path, position, reason)  # all arguments, so that the exception can be pickled
+        super().__init__(path, position, reason)  # pass all arguments, so that the exception can be pickled
         self.path = path
         self.position = position
         self.reason = reason
@@ -30,7 +30,7 @@ class UnreadableFile(CorruptFile):
 
 
 def read_whole(path: str) -> bytes:
-    """Return the content of a small file. Raises FileNotFoundError, and UnreadableFile if it exists but cannot be
+    """Return the content of a small file. Raises FileNotFoundError, or UnreadableFile if it exists but cannot be
     read."""
     if (reason := why_unreadable(path)) is not None:
         raise UnreadableFile(path, 0, reason)
@@ -44,7 +44,8 @@ def read_whole(path: str) -> bytes:
 
 
 def why_unreadable(path: str) -> str | None:
-    """Return why the path cannot be opened as a file, or None. Does not open it, because opening a pipe would block.
+    """Return the reason why the path cannot be opened as a file, or None if it can. The path is not opened, because
+    opening a pipe would block.
 
     Raises FileNotFoundError if the path does not exist.
     """
@@ -64,5 +65,5 @@ def why_unreadable(path: str) -> str | None:
 
 
 def reason_of(error: OSError) -> str:
-    """Return the operating system's message without the file name."""
+    """Return the operating system's error message without the file name."""
     return error.strerror or str(error)

@@ -1,12 +1,12 @@
 """Iterate over the batches of a .log file by reading only their headers.
 
-"Entry" means a record batch, or a message of formats 0 and 1. The first bytes of an entry give its length and so the
-position of the next. For large entries, only some sixty bytes each are read; for small ones, the file is read in
-windows. Checksums are not verified; code that reads the records does that.
+"Entry" means a record batch, or a message of format 0 or 1. The first bytes of an entry give its length, and thus the
+position of the next one. Only about sixty bytes of each large entry are read; where entries are small, the file is read
+in windows of many entries. Checksums are not verified here, but by the code that reads the records.
 
     offset 8 | length 4 | ... | magic 1 at 16      in all formats; `length` counts the bytes after it
 
-In formats 0 and 1 the header is that of the message. A wrapper around compressed messages carries the offset and
+In formats 0 and 1, the header is the message header. A wrapper around compressed messages carries the offset and
 timestamp of the last message in it.
 """
 
@@ -37,12 +37,13 @@ _OLD_WITHOUT_TIME = Struct(">qiIbb")
 _ENTRY_START = Struct(">qi")
 _SMALLEST = (MIN_LENGTH, MIN_LENGTH + 8, HEADER_SIZE - LOG_OVERHEAD)
 _LARGE_BYTES = 4096
-"""The headers of entries of at least this size are read one by one."""
+"""The headers of entries of this size or more are read one by one."""
 _WINDOW_BYTES = 1 << 16
 
 
 class Head(NamedTuple):
-    """The header of an entry and its position in the file. In formats 0 and 1, both offsets are that of the message."""
+    """The header of an entry and its position in the file. In formats 0 and 1, `base_offset` and `last_offset` are both
+    the offset of the message."""
 
     position: int
     size: int
@@ -63,7 +64,7 @@ class Head(NamedTuple):
 
     @property
     def is_log_append_time(self) -> bool:
-        """Whether all records have the entry's largest timestamp."""
+        """Whether all records of the entry have the same timestamp, `max_timestamp`."""
         return self.magic > 0 and self.attributes & LOG_APPEND_TIME != 0
 
     @property
@@ -76,17 +77,18 @@ class Head(NamedTuple):
 
     @property
     def is_wrapper(self) -> bool:
-        """Whether this is a compressed message of an old format, whose header shows only the last offset of its
-        content."""
+        """Whether this is a compressed message of an old format, whose header gives only the offset of the last message
+        inside it."""
         return self.magic < 2 and self.attributes & CODEC_MASK != 0
 
 
 class Heads:
-    """An iterator over the complete entries between `start`, which must be the position of an entry, and `end`.
+    """An iterator over the headers of the complete entries between `start`, which must be the position of an entry, and
+    `end`.
 
-    When it is exhausted, `position` is the end of the last entry, and `fault` says why there are no more: None at `end`
-    or if only zeros follow (preallocated space), "truncated: ..." if an entry extends past `end`, or why the bytes
-    cannot be an entry.
+    When it is exhausted, `position` is the end of the last entry, and `fault` says why iteration stopped: None if it
+    reached `end` or if only zeros follow (preallocated space), "truncated: ..." if an entry extends past `end`,
+    otherwise the reason why the bytes cannot be an entry.
     """
 
     __slots__ = ("_end", "_file", "_large", "_window", "_window_at", "fault", "path", "position")
@@ -137,8 +139,8 @@ class Heads:
         return _head(window, at, position, size, magic)
 
     def _in_window(self, position: int, need: int) -> int:
-        """Return the index of `position` in the window, after refilling the window if it holds less than `need`
-        bytes."""
+        """Return the index of `position` in the window. If the window holds fewer than `need` bytes from there on,
+        refill it first."""
         at = position - self._window_at
         if at + need > len(self._window):
             assert self._file is not None
@@ -148,7 +150,7 @@ class Heads:
         return at
 
     def _only_zeros(self) -> bool:
-        """Whether the rest of the file up to the end consists of zeros."""
+        """Whether all remaining bytes up to the end are zeros."""
         assert self._file is not None
         position = self.position
         while position < self._end:
@@ -168,7 +170,7 @@ def heads(path: str, start: int, end: int) -> Heads:
 
 
 def head_at(path: str, position: int, end: int) -> Head | None:
-    """Return the header of the entry at `position`; None if there is none, or if it extends past `end`."""
+    """Return the header of the entry at `position`; None if no entry begins there, or if it extends past `end`."""
     return next(iter(heads(path, position, end)), None)
 
 

@@ -1,8 +1,9 @@
-"""Find the byte range of a segment that a task has to read, and where it can be cut.
+"""Find the byte range ("stretch") of a segment that a task has to read, and the places at which it can be cut.
 
-A stretch begins with the entry that holds the first requested offset and ends after the entry that holds the last; the
-time index may move its start forward. It can be cut at the entries listed in the offset index, which are thinned out to
-as many as even splits need. Where the index has a gap of more than a task's bytes, the headers in the log are walked.
+A stretch begins at the entry that holds the first requested offset and ends after the entry that holds the last; the
+time index may move its start forward. It can be cut at the entries listed in the offset index, of which only as many
+are kept as are needed for splits of about equal size. Where the gap between two index entries is larger than a task,
+more places are found by walking the headers in the log.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from .heads import heads
 from .indexed import Claim, IndexedSegment
 
 _PLACES_PER_SPLIT = 64
-"""Candidate cuts per split; enough to make splits of about equal size."""
+"""The number of candidate cuts per split. This is enough to make splits of about equal size."""
 
 
 class Places(NamedTuple):
-    """Positions of entries inside a stretch, as columns like those of `Claim`. A slot of -1 marks one found in the
-    log."""
+    """Positions of entries inside a stretch, with the fields of `Claim` as columns. A slot of -1 means that the entry
+    was found by walking the log."""
 
     slot: NDArray[np.int64]
     position: NDArray[np.int64]
@@ -34,7 +35,7 @@ class Places(NamedTuple):
 
 
 class IndexStretch(NamedTuple):
-    """A byte range of one segment."""
+    """A byte range of one segment, and the places at which it can be cut."""
 
     segment: Segment
     is_last: bool
@@ -50,8 +51,9 @@ class IndexStretch(NamedTuple):
 def stretch_of(
     segment: IndexedSegment, start_offset: int, end_offset: int | None, max_bytes: int, not_before_ms: int | None
 ) -> IndexStretch | None:
-    """Return the part of `segment` that holds the offsets from `start_offset` up to, not including, `end_offset` (None:
-    to its end), with places to cut it into splits of `max_bytes`. None if the segment holds none of these offsets.
+    """Return the part of `segment` that holds the offsets from `start_offset` up to but not including `end_offset`
+    (None: to the end of the segment), with places to cut it into splits of `max_bytes`. Return None if the segment
+    holds none of these offsets.
 
     If `not_before_ms` is given, entries that are known to hold only older records are left out.
     """
@@ -80,13 +82,14 @@ def _position_behind(segment: IndexedSegment, end_offset: int) -> int:
     """Return the end of the last entry with offsets below `end_offset`; the file size if that is the last entry."""
     for head in segment.heads_from(end_offset - 1):
         if head.last_offset >= end_offset - 1:
-            # A wrapper shows only its last offset; it also holds lower ones.
+            # A wrapper message carries only the offset of its last inner message; the inner messages before it have
+            # lower offsets.
             return head.position if head.base_offset >= end_offset and not head.is_wrapper else head.end
     return segment.segment.size
 
 
 def _position_of_later(segment: IndexedSegment, not_before_ms: int) -> int:
-    """Return a position before which all records are older than `not_before_ms`."""
+    """Return a position such that all records before it are older than `not_before_ms`."""
     largest = segment.largest_timestamp
     if largest is not None and largest < not_before_ms:
         return segment.segment.size
@@ -96,7 +99,7 @@ def _position_of_later(segment: IndexedSegment, not_before_ms: int) -> int:
 
 
 def _places(segment: IndexedSegment, start: int, end: int, max_bytes: int) -> Places:
-    """Return where the stretch can be cut, with no more places than even splits need."""
+    """Return the places at which the stretch can be cut, but no more than are needed for splits of about equal size."""
     offset, position = segment.offsets
     slots = np.flatnonzero((position > start) & (position < end))
     grain = max(max_bytes // _PLACES_PER_SPLIT, 1)

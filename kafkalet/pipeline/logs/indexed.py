@@ -1,15 +1,15 @@
 """A segment with its indexes, which are read on first use.
 
-A missing or inconsistent index raises `CorruptFile`, with two exceptions: the active segment may lack its indexes while
-its broker is running or after it was killed, because kafkalet writes them at the next roll, flush or close; and Kafka
-before 0.10.1 had no .timeindex, so a segment whose first entry has format 0 or 1 may lack it. With `lenient`, this
-holds for every segment, and corrupt indexes are ignored: the log is walked instead. If a running broker has deleted or
-replaced the segment in the meantime, FileNotFoundError is raised.
+If an index is missing or inconsistent, `CorruptFile` is raised, with two exceptions: the active segment may lack its
+indexes while the broker is running or after it was killed, because kafkalet writes them at the next roll, flush or
+close; and Kafka before 0.10.1 had no .timeindex, so a segment whose first entry has format 0 or 1 may lack one. With
+`lenient`, the indexes of any segment may be missing, and corrupt ones are ignored: the log is walked instead. If a
+running broker has deleted or replaced the segment in the meantime, FileNotFoundError is raised.
 
-Only the log can show that an index entry points to the wrong place, so the target is checked before a walk starts
-there.
+Only the log itself shows whether an index entry points to the right place, so that place is checked before a walk
+starts there.
 
-An index may end before its segment does: a running kafkalet has written only the first part, and
+An index may not cover the whole segment: a running kafkalet has written only the first part of it, and
 `index.interval.bytes` may be large. The missing part is built by one walk and cached.
 """
 
@@ -36,12 +36,12 @@ from .indexes import (
 )
 
 _FAR_BYTES = 1 << 20
-"""If the index lacks entries for this many bytes, they are walked once and indexed."""
+"""If more bytes than this at the end of a segment have no index entries, that part is walked once and indexed."""
 _INTERVAL_BYTES = 1 << 16
 
 
 class IndexedSegment:
-    """One segment of a log as it was listed."""
+    """One segment of a log, as it was when the log was listed."""
 
     __slots__ = ("_first", "_log", "_offsets", "_times", "is_last", "lenient", "segment")
 
@@ -58,22 +58,22 @@ class IndexedSegment:
 
     @property
     def offsets(self) -> OffsetIndex:
-        """Positions by offset. Raises CorruptFile unless lenient."""
+        """The offset index: positions by offset. Raises CorruptFile unless lenient."""
         if self._offsets is None:
             self._offsets = self._extended(self._read_offsets())
         return self._offsets
 
     @property
     def times(self) -> TimeIndex:
-        """Offsets by running maximum of the timestamps. Raises CorruptFile unless lenient."""
+        """The time index: offsets by the running maximum of the timestamps. Raises CorruptFile unless lenient."""
         if self._times is None:
             self._times = self._read_times()
         return self._times
 
     @property
     def largest_timestamp(self) -> int | None:
-        """The largest timestamp of all records, or -1 if none has one. None if a walk would be needed: for the active
-        segment, and for a segment written by Kafka before 0.10.1."""
+        """The largest timestamp of all records; -1 if no record has a timestamp. None if the log would have to be
+        walked to find it: for the active segment, and for a segment written by Kafka before 0.10.1."""
         if self.is_last or (not self.times.timestamp.size and self._is_old()):
             return None
         return self.times.largest
@@ -82,7 +82,8 @@ class IndexedSegment:
         return self.lenient or self.segment.size == 0 or (self.is_last and not self._log.is_closed)
 
     def _is_old(self) -> bool:
-        """Whether the segment has format 0 or 1, and so may be older than time indexes."""
+        """Whether the segment has format 0 or 1, so that it may have been written before time indexes were
+        introduced."""
         if self._first is None:
             self._first = head_at(self.segment.path, 0, self.segment.size)
         return self._first is not None and self._first.magic < 2
@@ -101,7 +102,7 @@ class IndexedSegment:
             return NO_OFFSETS
 
     def _read_offsets_strictly(self) -> OffsetIndex:
-        """Read the index, without entries for what was appended after the log was listed."""
+        """Read the offset index, without the entries for data that was appended after the log was listed."""
         segment = self.segment
         index = read_offset_index(segment.index_path, segment.base_offset)
         if index.position.size and index.position[-1] >= segment.size:
@@ -162,7 +163,8 @@ class IndexedSegment:
     # -- the log
 
     def heads_from(self, offset: int) -> Heads:
-        """Iterate from an entry at or before the one that holds `offset`. Raises CorruptFile unless lenient."""
+        """Iterate over the entries, starting at or before the one that holds `offset`. Raises CorruptFile unless
+        lenient."""
         return heads(self.segment.path, self.position_before(offset), self.segment.size)
 
     def position_before(self, offset: int) -> int:
@@ -191,7 +193,8 @@ class IndexedSegment:
 
 
 class Claim(NamedTuple):
-    """An entry of an offset index: `offset` is the last offset of the append that begins at `position`.
+    """An entry of an offset index, which claims that `offset` is the last offset of the append that begins at
+    `position`.
 
     All records before `position` have lower offsets.
     """
@@ -203,9 +206,10 @@ class Claim(NamedTuple):
     """The offset in the previous index entry; -1 for the first."""
 
     def check(self, segment: Segment, *, lenient: bool, is_last: bool) -> Head | None:
-        """Return the header at `position`; None in the last segment if the entry extends past the end of the file.
+        """Return the header at `position`. In the last segment, return None if the entry extends past the end of the
+        file.
 
-        If there is no such entry, raises CorruptFile, or returns None if lenient.
+        If no matching entry begins there, raise CorruptFile or, if lenient, return None.
         """
         walk = heads(segment.path, self.position, segment.size)
         head = next(iter(walk), None)
@@ -221,7 +225,8 @@ class Claim(NamedTuple):
         )
 
     def _fits(self, head: Head) -> bool:
-        # A wrapper shows only its last offset, and old index entries hold the first one.
+        # A wrapper message carries only the offset of its last inner message, but old index entries hold the first
+        # offset.
         return head.last_offset > self.offset_before and (head.base_offset <= self.offset or head.is_wrapper)
 
 
@@ -236,6 +241,6 @@ def segments_of(log: PartitionLog, *, lenient: bool = False) -> list[IndexedSegm
 
 
 def floor_segment(log: PartitionLog, offset: int) -> int:
-    """Return the number of the last segment with a base offset at or below `offset`; 0 if there is none."""
+    """Return the index of the last segment whose base offset is at or below `offset`; 0 if there is none."""
     bases = [segment.base_offset for segment in log.segments]
     return max(int(np.searchsorted(bases, offset, "right")) - 1, 0)

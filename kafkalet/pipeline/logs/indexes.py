@@ -1,20 +1,21 @@
 """Read and write the indexes of a segment as columns: .index, .timeindex and .txnindex.
 
-All numbers are big-endian. Offsets in the first two are relative to the base offset of the segment.
+All numbers are big-endian. Offsets in .index and .timeindex are relative to the base offset of the segment.
 
     .index       relative offset int32 | position int32
-                 the last offset of the append at `position` (before 0.10.1: its first offset), so larger offsets are at
-                 `position` or later
+                 the last offset of the append that begins at `position` (before 0.10.1: its first offset), so larger
+                 offsets are found at or after `position`
     .timeindex   timestamp int64 | relative offset int32
-                 the largest timestamp of all records up to the entry that holds the offset; the last one is the largest
-                 of the segment, unless it is the active segment
+                 the largest timestamp of all records up to the log entry that holds the offset. The last timestamp is
+                 the largest in the segment, except in the active segment
     .txnindex    version int16 (0) | producer id | first offset | last offset | last stable offset, int64 each
-                 an aborted transaction whose marker, at the last offset, is in this segment; no file if there are none
+                 an aborted transaction whose marker is in this segment, at the last offset. There is no file if the
+                 segment has no such markers
 
-Entries ascend: offsets and positions in .index, timestamps in .timeindex (offsets may repeat), last offsets in
-.txnindex. The first two may end in zeros, which Kafka preallocates (`segment.index.bytes`) and truncates when the
-segment is rolled or closed, so the entries end at the last byte that is not zero. A file that consists of a single
-entry of zeros is valid: a .timeindex may hold (0, base offset).
+Entries are in ascending order: of offset and position in .index, of timestamp in .timeindex (where offsets may repeat),
+of last offset in .txnindex. An .index or .timeindex may end in zeros: Kafka preallocates the file
+(`segment.index.bytes`) and truncates it when the segment is rolled or closed. The entries therefore end at the last
+byte that is not zero. A file that consists of a single all-zero entry is valid: a .timeindex may hold (0, base offset).
 
 An entry that breaks these rules raises `CorruptFile` with its position. Indexes have no checksum, so only the log can
 show whether their entries point to the right places.
@@ -45,19 +46,19 @@ Column = NDArray[np.int64]
 
 
 class OffsetIndex(NamedTuple):
-    """Absolute offsets and their positions in the .log file."""
+    """The entries of an .index: absolute offsets, and their positions in the .log file."""
 
     offset: Column
     position: Column
 
     def lookup(self, offset: int) -> int:
-        """Return the closest known position at or before the entry that holds `offset`; 0 if there is none."""
+        """Return the last indexed position at or before the entry that holds `offset`; 0 if there is none."""
         slot = int(np.searchsorted(self.offset, offset, "right")) - 1
         return int(self.position[slot]) if slot >= 0 else 0
 
 
 class TimeIndex(NamedTuple):
-    """Timestamps in milliseconds and absolute offsets."""
+    """The entries of a .timeindex: timestamps in milliseconds, and absolute offsets."""
 
     timestamp: Column
     offset: Column
@@ -70,13 +71,14 @@ class TimeIndex(NamedTuple):
     def last_offset_until(self, timestamp_ms: int) -> int:
         """Return the offset of the last index entry whose timestamp is at most `timestamp_ms`; -1 if there is none.
 
-        All entries that end before that offset are older than `timestamp_ms`.
+        All records in log entries that end before that offset are older than `timestamp_ms`.
         """
         slot = int(np.searchsorted(self.timestamp, timestamp_ms, "right")) - 1
         return int(self.offset[slot]) if slot >= 0 else -1
 
     def last_offset_before(self, timestamp_ms: int) -> int:
-        """Return an offset up to which every record is older than `timestamp_ms`; -1 if none is known."""
+        """Return an offset such that every record up to and including it is older than `timestamp_ms`; -1 if none is
+        known."""
         slot = int(np.searchsorted(self.timestamp, timestamp_ms, "left")) - 1
         return int(self.offset[slot]) if slot >= 0 else -1
 
@@ -99,7 +101,7 @@ NO_TRANSACTIONS = TransactionIndex(NO_ABORTED, np.empty(0, np.int64))
 
 
 def read_offset_index(path: str, base_offset: int) -> OffsetIndex:
-    """Read an .index file. Raises CorruptFile, also if the file does not exist."""
+    """Read an .index file. Raises CorruptFile if the file is invalid or does not exist."""
     entries = _read_padded(path, OFFSET_ENTRY)
     offset = entries["offset"].astype(np.int64)
     position = entries["position"].astype(np.int64)
@@ -113,14 +115,14 @@ def read_offset_index(path: str, base_offset: int) -> OffsetIndex:
 def check_positions(path: str, index: OffsetIndex, log_bytes: int) -> None:
     """Raise CorruptFile if an entry points past the end of the log.
 
-    `log_bytes` must be the size of the log now, or at any time since the index was read.
+    `log_bytes` must be the size of the .log file, measured after the index was read.
     """
     reason = f"position {{}} is past the end of the log, which has {log_bytes} bytes"
     _refuse(path, OFFSET_ENTRY, index.position >= log_bytes, reason, index.position)
 
 
 def read_time_index(path: str, base_offset: int) -> TimeIndex:
-    """Read a .timeindex file. Raises CorruptFile, also if the file does not exist."""
+    """Read a .timeindex file. Raises CorruptFile if the file is invalid or does not exist."""
     entries = _read_padded(path, TIME_ENTRY)
     timestamp = entries["timestamp"].astype(np.int64)
     offset = entries["offset"].astype(np.int64)
@@ -149,8 +151,8 @@ def read_transaction_index(path: str, base_offset: int) -> TransactionIndex:
 
 
 def existing(path: str) -> str:
-    """Return `path`, or `path` with .swap if only that exists: after a crash, a compacted segment's log may have been
-    renamed and its index not yet."""
+    """Return `path`, or `path` with the suffix .swap if only that file exists: a crash may occur after the .log file of
+    a compacted segment was renamed and before its index was renamed."""
     return path if os.path.exists(path) or not os.path.exists(path + ".swap") else path + ".swap"
 
 
@@ -170,7 +172,7 @@ def _read_padded(path: str, entry: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _written_bytes(descriptor: int, file_bytes: int) -> int:
-    """Return the end of the last data in a sparse file. Preallocated space is a hole, which need not be read."""
+    """Return the position after the last data in a sparse file. Preallocated space is a hole and need not be read."""
     end = 0
     try:
         while end < file_bytes:
@@ -193,7 +195,7 @@ def _torn(path: str, file_bytes: int, size: int) -> CorruptFile:
 
 
 def _falls(column: Column, *, strictly: bool) -> NDArray[np.bool_]:
-    """Mark the entries that are below the previous one or, if `strictly`, not above it."""
+    """Mark the entries that are less than their predecessor or, if `strictly`, not greater than it."""
     falls = np.zeros(column.size, np.bool_)
     falls[1:] = column[1:] <= column[:-1] if strictly else column[1:] < column[:-1]
     return falls
@@ -209,7 +211,7 @@ def _refuse(path: str, entry: np.dtype[Any], wrong: NDArray[Any], reason: str, c
 
 
 def offset_index_bytes(base_offset: int, offset: Column, position: Column) -> bytes:
-    """Return the content of an .index. Raises ValueError if an offset is too far from the base, or a
+    """Return the content of an .index file. Raises ValueError if an offset is too far from the base offset, or if a
     position is 2 GiB or more."""
     entries = np.empty(offset.size, OFFSET_ENTRY)
     entries["offset"] = _relative(offset, base_offset)
@@ -218,7 +220,7 @@ def offset_index_bytes(base_offset: int, offset: Column, position: Column) -> by
 
 
 def time_index_bytes(base_offset: int, timestamp_ms: Column, offset: Column) -> bytes:
-    """Return the content of a .timeindex. Raises ValueError if an offset is too far from the base."""
+    """Return the content of a .timeindex file. Raises ValueError if an offset is too far from the base offset."""
     entries = np.empty(offset.size, TIME_ENTRY)
     entries["timestamp"] = timestamp_ms
     entries["offset"] = _relative(offset, base_offset)
@@ -226,7 +228,7 @@ def time_index_bytes(base_offset: int, timestamp_ms: Column, offset: Column) -> 
 
 
 def transaction_index_bytes(aborted: AbortedTransactions, last_stable_offset: Column) -> bytes:
-    """Return the content of a .txnindex."""
+    """Return the content of a .txnindex file."""
     entries = np.empty(aborted.last_offset.size, TXN_ENTRY)
     entries["version"] = formats.TXN_INDEX_VERSION
     entries["producer_id"], entries["first"], entries["last"] = aborted

@@ -1,11 +1,12 @@
-"""Plan the splits of many logs: none larger than the limits, and at least as many as requested.
+"""Plan the splits of many logs: each within the size limits, and at least as many as requested.
 
-Like Spark's KafkaOffsetRangeCalculator, but by bytes instead of records:
+This works like Spark's KafkaOffsetRangeCalculator, but it counts bytes instead of records:
 
-    max_bytes     the largest size of a split, unless index entries are further apart
-    max_records   the largest number of offsets in a split (`maxRecordsPerPartition`)
-    min_splits    if there would be fewer splits, the size limit is lowered, which cuts the largest ranges most
-                  (`minPartitions`); as a last resort several splits share an entry, and each reads all of it
+    max_bytes     the maximum size of a split, unless index entries are further apart
+    max_records   the maximum number of offsets in a split (`maxRecordsPerPartition`)
+    min_splits    the minimum number of splits (`minPartitions`). To reach it, the size limit is lowered, so that the
+                  largest ranges are cut into the most splits. As a last resort, several splits share an entry, and
+                  each of them reads all of it
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .splits import Split, SplitCutter
 
 
 class OffsetRange(NamedTuple):
-    """The offsets of a log from `start_offset` up to, not including, `end_offset`."""
+    """The offsets of a log from `start_offset` up to but not including `end_offset`."""
 
     log: PartitionLog
     start_offset: int
@@ -36,7 +37,7 @@ def plan(
     not_before_ms: int | None = None,
     lenient: bool = False,
 ) -> list[Split]:
-    """Return the splits of all ranges, in the order of the ranges. Raises the same exceptions as `split`, and
+    """Return the splits of all ranges, in the same order as the ranges. Raises the same exceptions as `split`, and
     ValueError if `max_records` or `min_splits` is below 1."""
     if any(number is not None and number < 1 for number in (max_records, min_splits)):
         raise ValueError(f"max_records and min_splits must be at least 1, not {max_records} and {min_splits}")
@@ -70,14 +71,14 @@ def _offsets(each: OffsetRange) -> int:
 
 
 def _divided(each: OffsetRange, parts: int) -> list[OffsetRange]:
-    """Divide a range into `parts` ranges whose numbers of offsets differ by at most one."""
+    """Divide a range into `parts` ranges that have the same number of offsets, give or take one."""
     start, count = each.start_offset, _offsets(each)
     edges = [start + count * part // parts for part in range(parts + 1)] if parts else []
     return [OffsetRange(each.log, begin, end) for begin, end in itertools.pairwise(edges)]
 
 
 def _shared(splits: Sequence[Split], min_splits: int) -> list[Split]:
-    """Divide the offsets of splits without dividing their bytes, until there are enough or each has a single offset."""
+    """Divide the offsets of splits, but not their bytes, until there are `min_splits` or each has a single offset."""
     counts = [each.end_offset - each.start_offset for each in splits]
     shares = [1] * len(splits)
     widest: list[tuple[float, int]] = [(-count, at) for at, count in enumerate(counts)]

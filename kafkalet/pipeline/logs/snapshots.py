@@ -1,9 +1,9 @@
-"""Read and write .snapshot files, which hold the producer state of a log at some offset, as columns.
+"""Read and write .snapshot files as columns. A snapshot holds the producer state of a log at a certain offset.
 
     00000000000000000042.snapshot     the producer state after all records below offset 42
 
-A snapshot is taken whenever a segment is rolled, and at a clean shutdown. Kafka skips a snapshot that cannot be read;
-it takes the previous one and replays more of the log. The format is in formats.py.
+A snapshot is taken whenever a segment is rolled, and at a clean shutdown. If Kafka cannot read a snapshot, it uses the
+previous one and replays more of the log. The format is in formats.py.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _ENTRY = np.dtype(list(formats.PRODUCER_ENTRY.fields.items()))
 
 
 class Producers(NamedTuple):
-    """One row per producer id. `first_offset` is -1 without an open transaction, `last_offset` if no batch is known."""
+    """One row per producer id. `first_offset` is -1 if the producer has no open transaction; `last_offset` is -1 if no
+    batch of the producer is known."""
 
     producer_id: NDArray[np.int64]
     producer_epoch: NDArray[np.int16]

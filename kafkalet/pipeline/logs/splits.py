@@ -1,14 +1,14 @@
-"""Cut a range of offsets of a log into tasks.
+"""Divide a range of offsets in a log among tasks.
 
 A `Split` is the input of one task: byte ranges (`Piece`) of one or more segments, and the offsets to return from them.
-The splits of one call are in offset order and do not overlap. Splits are cut at the start of segments and at entries
-listed in the offset index; a byte range of more than a task's size without index entries is walked, and cut as well.
-The bytes may hold records outside the split's offsets, if a range begins or ends inside an entry; the reader drops
-them.
+The splits of one call are in offset order and do not overlap. Cuts are made at the start of segments and at entries
+listed in the offset index. If a byte range without index entries is larger than a task, it is walked to find more
+places to cut. If a range of offsets begins or ends inside an entry, the bytes also hold records outside the range; the
+reader drops these records.
 
-A lower timestamp bound can skip data with the help of the time index. The index holds running maxima, so it shows which
-segments, or first parts of segments, hold only older records. An upper bound cannot skip anything: timestamps need not
-ascend, and their minimum is not recorded.
+With a lower timestamp bound, some data can be skipped by using the time index. The index holds running maxima, so it
+shows which segments, or which leading parts of segments, hold only older records. With an upper bound, nothing can be
+skipped: timestamps need not be in ascending order, and their minimum is not recorded.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ _NO_BOUND = 1 << 62
 
 
 class Piece(NamedTuple):
-    """The bytes of a .log file from `start` up to, not including, `end`."""
+    """The bytes of a .log file from `start` up to but not including `end`."""
 
     path: str
     start: int
     end: int
     last: bool
-    """Whether this is the last segment, which may end with an incomplete entry."""
+    """Whether the file is the last segment of its log, which may end with an incomplete entry."""
     inode: int = 0
     """The file's inode; 0 if unknown."""
 
     @property
     def is_replaced(self) -> bool:
-        """Whether the file was replaced, so that positions are no longer valid. Raises FileNotFoundError if it is
-        gone."""
+        """Whether the file was replaced, so that `start` and `end` are no longer valid. Raises FileNotFoundError if the
+        file is gone."""
         return is_replaced(self.path, self.inode)
 
     @property
@@ -55,7 +55,8 @@ class Piece(NamedTuple):
 
 
 class Split(NamedTuple):
-    """The records in `pieces` with offsets from `start_offset` up to, not including, `end_offset`."""
+    """The records in `pieces` whose offsets are in the range from `start_offset` up to but not including
+    `end_offset`."""
 
     topic: str
     partition: int
@@ -74,27 +75,28 @@ def split(
     not_before_ms: int | None = None,
     lenient: bool = False,
 ) -> list[Split]:
-    """Cut the offsets from `start_offset` up to, not including, `end_offset` into splits of at most `max_bytes`, or of
-    one gap between index entries if that is larger. The last split ends at or before the log end offset
-    (`ends.log_end`).
+    """Cut the offsets from `start_offset` up to but not including `end_offset` into splits of at most `max_bytes`. A
+    split may be larger if index entries are further apart than that. The last split ends at or before the log end
+    offset (`ends.log_end`).
 
     If `not_before_ms` is given, data that is known to hold only older records may be left out. Raises CorruptFile for a
     missing or corrupt index, unless `lenient`; ValueError if `max_bytes` is below 1; FileNotFoundError if a running
-    broker has deleted records of the range since the log was listed.
+    broker has deleted records in the range since the log was listed.
     """
     return SplitCutter(log, lenient=lenient).split(start_offset, end_offset, max_bytes, not_before_ms)
 
 
 def renewed(stale: Split, *, lenient: bool = False) -> Split:
-    """Return the split itself, or a split of the same offsets in the current files if a compaction has replaced some.
+    """Return the split itself or, if a compaction has replaced some of its files, a split of the same offsets in the
+    current files.
 
-    Raises FileNotFoundError if records were deleted since, and CorruptFile like `split`.
+    Raises FileNotFoundError if some of the records have been deleted, and CorruptFile as `split` does.
     """
     try:
         if not any(piece.is_replaced for piece in stale.pieces):
             return stale
     except FileNotFoundError:
-        pass  # deleted, or merged into the segment before it
+        pass  # the file was deleted, or merged into the segment before it
     path = stale.pieces[0].path
     log = open_partition(os.path.dirname(path), lenient=lenient)
     if log.log_start_offset > stale.start_offset:
@@ -104,7 +106,7 @@ def renewed(stale: Split, *, lenient: bool = False) -> Split:
 
 
 class SplitCutter:
-    """Cut many ranges of one log. If the ranges ascend, each index is read once."""
+    """Cuts many ranges of one log. If the ranges are passed in ascending order, each index is read only once."""
 
     __slots__ = ("_end", "_kept", "_lenient", "log")
 
@@ -117,7 +119,7 @@ class SplitCutter:
     def split(
         self, start_offset: int, end_offset: int, max_bytes: int, not_before_ms: int | None = None
     ) -> list[Split]:
-        """Cut one range, like the function `split`."""
+        """Cut one range into splits, as the function `split` does."""
         if max_bytes < 1:
             raise ValueError(f"max_bytes must be at least 1, not {max_bytes}")
         for _ in range(ATTEMPTS):
@@ -169,7 +171,7 @@ class SplitCutter:
 def _cut(
     log: PartitionLog, stretches: Sequence[IndexStretch], first: int, end_offset: int, max_bytes: int, lenient: bool
 ) -> Iterator[Split]:
-    """Yield balanced splits. Cuts are counted in bytes from the start of the first stretch."""
+    """Yield splits of about equal size. Positions of cuts are counted in bytes from the start of the first stretch."""
     ends = np.cumsum([stretch.size_bytes for stretch in stretches])
     edges = np.concatenate(
         [
@@ -181,7 +183,7 @@ def _cut(
     while begin < total:
         end = _next_cut(edges, begin, total, max_bytes)
         until = _offset_at(stretches, ends, end, lenient)
-        while until is None and end < total:  # no entry begins there after all
+        while until is None and end < total:  # no entry begins at `end` after all
             end = _behind(edges, end)
             until = _offset_at(stretches, ends, end, lenient)
         until = end_offset if until is None else min(until, end_offset)
@@ -191,8 +193,8 @@ def _cut(
 
 
 def _next_cut(edges: NDArray[np.int64], begin: int, total: int, max_bytes: int) -> int:
-    """Return the end of a split that begins at `begin`: close to an equal share of the rest, at most `max_bytes`
-    away."""
+    """Return the end of a split that begins at `begin`: close to an equal share of the remaining bytes, and at most
+    `max_bytes` away if possible."""
     left = total - begin
     if left <= max_bytes:
         return total
@@ -210,7 +212,7 @@ def _behind(edges: NDArray[np.int64], edge: int) -> int:
 
 
 def _offset_at(stretches: Sequence[IndexStretch], ends: NDArray[np.int64], edge: int, lenient: bool) -> int | None:
-    """Return the first offset after `edge`; None at the end, or if no entry begins there."""
+    """Return the first offset after `edge`; None if `edge` is at the end, or if no entry begins there."""
     number = int(np.searchsorted(ends, edge, "right"))
     if number == len(stretches):
         return None

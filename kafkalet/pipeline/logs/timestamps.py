@@ -1,17 +1,18 @@
-"""Find an offset by timestamp, as ListOffsets does.
+"""Find an offset by timestamp, as Kafka does for ListOffsets.
 
-A timestamp of 0 or more finds the first record in offset order, at or above the log start offset, whose timestamp is
-equal or later:
+For a timestamp of 0 or more, the result is the first record in offset order, at or above the log start offset, whose
+timestamp is equal to it or later:
 
-1. Take the first segment whose largest timestamp is equal or later. Records below the log start offset count, and later
-   segments are never tried.
+1. Take the first segment whose largest timestamp is equal or later. Records below the log start offset count too, and
+   later segments are never tried.
 2. In that segment, find the first entry whose largest timestamp is equal or later, starting at a position from the
    indexes.
-3. In that entry, decompressed if necessary, find the first record that is equal or later. If there is none, continue
-   with the next entries.
+3. In that entry, decompressed if necessary, find the first record whose timestamp is equal or later. If there is none,
+   continue with the entries after it.
 
-The timestamp of a segment without timestamps is the modification time of its file. Negative timestamps are special
-values. Sources: UnifiedLog.fetchOffsetByTimestamp, LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp.
+If none of the records in a segment has a timestamp, the modification time of its file is used. Negative timestamps are
+special values. Sources: UnifiedLog.fetchOffsetByTimestamp, LogSegment.findOffsetByTimestamp,
+FileRecords.searchForTimestamp.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ NO_TIMESTAMP = -1
 
 
 def offset_for(log: PartitionLog, timestamp_ms: int, *, lenient: bool = False) -> tuple[int, int] | None:
-    """Return the offset and timestamp for a timestamp or special value; None if no record is late enough. The timestamp
-    is -1 for LATEST and EARLIEST.
+    """Return the offset and timestamp found for a timestamp or special value; None if no record is late enough. For
+    LATEST and EARLIEST, the returned timestamp is -1.
 
     Raises CorruptFile for an index (unless `lenient`) or an entry that cannot be read; ValueError for an unknown
     negative timestamp.
@@ -51,7 +52,7 @@ def offset_for(log: PartitionLog, timestamp_ms: int, *, lenient: bool = False) -
 
 
 class TimestampSearch:
-    """Find offsets for many timestamps of one log. Keeps the indexes and the last decoded entry."""
+    """Finds the offsets for many timestamps in one log. Caches the indexes and the last decoded entry."""
 
     __slots__ = ("_decoded", "_lenient", "_log", "_peaks", "_segments")
 
@@ -63,11 +64,11 @@ class TimestampSearch:
         self._decoded: tuple[str, int, Records] | None = None
 
     def offset_for(self, timestamp_ms: int) -> tuple[int, int] | None:
-        """Find one offset, like the function `offset_for`."""
+        """Find one offset, as the function `offset_for` does."""
         for _ in range(ATTEMPTS):
             try:
                 return self._find(timestamp_ms)
-            except FileNotFoundError:  # a running broker deletes and replaces segments
+            except FileNotFoundError:  # a running broker may delete or replace segments
                 self._log = open_partition(self._log.path, lenient=self._lenient)
                 self._segments, self._peaks = segments_of(self._log, lenient=self._lenient), None
         return self._find(timestamp_ms)
@@ -107,7 +108,7 @@ class TimestampSearch:
             return None
         timestamp = max(largest)
         segment = self._segments[largest.index(timestamp)]
-        # If no record has a timestamp, the first entry matches.
+        # If no record has a timestamp, the loop stops at the first entry.
         before = segment.times.last_offset_before(timestamp)
         for head in segment.heads_from(before):
             if head.max_timestamp == timestamp:
@@ -140,7 +141,8 @@ def records_of(path: str, head: Head) -> Records:
 def may_hold(batches: Batches, not_before_ms: int | None, not_after_ms: int | None) -> NDArray[np.bool_]:
     """Mark the batches that may hold a record between the two timestamps, both inclusive.
 
-    The largest timestamp of a batch is known; the smallest is known only with LogAppendTime, where all are equal.
+    The largest timestamp of a batch is known; the smallest is known only with LogAppendTime, because all its timestamps
+    are equal then.
     """
     mask = np.ones(batches.position.size, np.bool_)
     if not_before_ms is not None:

@@ -1,19 +1,20 @@
 """Find the open and aborted transactions of a log.
 
-open     The newest snapshot of the producer state between log start and log end is loaded, and the entries after it are
-         replayed: a transactional batch opens its producer's transaction, a marker ends it. If a snapshot cannot be
-         read, an older one is used, as in Kafka; if there is none, the log is replayed from its start.
-aborted  Read from the .txnindex of the segments that hold the markers. A segment without aborted transactions has no
-         .txnindex, so a lost file can only be noticed by reading the markers, which `verify` does.
+open     These are found by loading the newest producer snapshot between log start and log end, and replaying the
+         entries after it: a transactional batch opens a transaction for its producer, and a marker ends it. If a
+         snapshot cannot be read, an older one is used, as in Kafka; if there is none, the log is replayed from its
+         start.
+aborted  These are read from the .txnindex of the segments that hold the markers. A segment without aborted
+         transactions has no .txnindex, so a lost file can be detected only by reading the markers, which `verify` does.
 
-read_committed consumers skip the batches that a producer wrote in an aborted transaction, and all markers
+Consumers with read_committed skip all markers, and the batches that a producer wrote in an aborted transaction
 (UnifiedLog.collectAbortedTransactions, Fetcher).
 
 The last stable offset is the first offset of the oldest open transaction, or the log end offset if none is open. The
-files do not show what is replicated: the high watermark of a replicated partition may be lower
+files do not show which records are replicated: the high watermark of a replicated partition may be lower
 (`replication-offset-checkpoint`, which lags behind a running broker).
 
-A marker is a control batch with one record, or with none after the log cleaner has removed it.
+A marker is a control batch with one record. The log cleaner may have removed the record and left an empty batch.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class OpenTransactions(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """An aborted transaction, with the fields of a .txnindex entry."""
+    """An aborted transaction, with the same fields as a .txnindex entry."""
 
     producer_id: int
     first_offset: int
@@ -74,7 +75,7 @@ class Replay:
 
     def __init__(self, producers: Producers | None = None) -> None:
         self.open: dict[int, tuple[int, int]] = {}
-        """First offset and producer epoch, by producer id."""
+        """The first offset and the producer epoch of each open transaction, by producer id."""
         if producers is not None:
             for row in np.flatnonzero(producers.first_offset >= 0):
                 begun = int(producers.first_offset[row]), int(producers.producer_epoch[row])
@@ -101,7 +102,7 @@ class Replay:
         return min((first for first, _ in self.open.values()), default=end_offset)
 
     def columns(self) -> OpenTransactions:
-        """Return the transactions that are open now."""
+        """Return the transactions that are open at this point."""
         rows = sorted((first, producer, epoch) for producer, (first, epoch) in self.open.items())
         return OpenTransactions(
             np.array([producer for _, producer, _ in rows], np.int64),
@@ -115,7 +116,8 @@ class Replay:
 
 def open_transactions(log: PartitionLog, *, lenient: bool = False) -> OpenTransactions:
     """Return the transactions that are open at the end of the log. Raises CorruptFile unless `lenient`."""
-    # When a broker opens the log, it deletes snapshots outside of it (ProducerStateManager.truncateAndReload).
+    # When a broker opens a log, it deletes the snapshots whose offsets are outside the log
+    # (ProducerStateManager.truncateAndReload).
     end = log_end(log, lenient=lenient).offset
     start, replay = _latest_state(log, log.log_start_offset, end)
     for at in range(floor_segment(log, start), len(log.segments)):
@@ -126,8 +128,8 @@ def open_transactions(log: PartitionLog, *, lenient: bool = False) -> OpenTransa
 
 
 def _is_being_aborted(log: PartitionLog, at: int, ended: Ended, end_offset: int, lenient: bool) -> bool:
-    """Whether the abort marker is in the log, but not yet in the .txnindex, which a running broker writes next. Until
-    then the transaction counts as open; otherwise its records would be taken for committed."""
+    """Whether the abort marker is already in the log but not yet in the .txnindex, which a running broker writes after
+    it. Until then, the transaction counts as open; otherwise its records would appear to be committed."""
     if log.is_closed or ended.last_offset + 1 < end_offset:
         return False
     known = _transaction_index(log, at, lenient).aborted.last_offset
@@ -135,7 +137,7 @@ def _is_being_aborted(log: PartitionLog, at: int, ended: Ended, end_offset: int,
 
 
 def _latest_state(log: PartitionLog, above: int, until: int) -> tuple[int, Replay]:
-    """Load the newest readable snapshot with an offset above `above` and at most `until`. Return its offset and
+    """Load the newest readable snapshot whose offset is greater than `above` and at most `until`. Return its offset and
     state."""
     for offset in reversed(snapshot_offsets(log.path)):
         if above < offset <= until:
@@ -144,12 +146,12 @@ def _latest_state(log: PartitionLog, above: int, until: int) -> tuple[int, Repla
             except CorruptFile as error:
                 _log.warning("%s; falling back to an older snapshot", error)
             except FileNotFoundError:
-                continue  # just replaced by a newer one
+                continue  # a newer snapshot has replaced it
     return max(above, 0), Replay()
 
 
 def _replayed(log: PartitionLog, at: int, start: int, replay: Replay, lenient: bool) -> Iterator[Ended]:
-    """Replay segment number `at` from offset `start`, updating `replay`. Yield the aborted transactions."""
+    """Replay segment number `at` from offset `start` on, updating `replay`. Yield the aborted transactions."""
     segment = IndexedSegment(log, log.segments[at], lenient=lenient)
     for head in segment.heads_from(start):
         if head.last_offset >= start:
@@ -169,16 +171,16 @@ def _replayed(log: PartitionLog, at: int, start: int, replay: Replay, lenient: b
 def aborted_transactions(
     log: PartitionLog, start: int, end: int, *, lenient: bool = False, verify: bool = False
 ) -> AbortedTransactions:
-    """Return the aborted transactions that overlap the offsets from `start` up to, not including, `end`, in marker
-    order.
+    """Return the aborted transactions that overlap the offsets from `start` up to but not including `end`, in the order
+    of their markers.
 
-    If `verify`, the abort markers of these segments must all be in the .txnindex. Raises CorruptFile unless `lenient`;
-    then the markers supply what is missing from a .txnindex.
+    If `verify`, check that the .txnindex files list every abort marker in these segments. Raises CorruptFile unless
+    `lenient`; if `lenient`, entries that are missing from a .txnindex are derived from the markers.
     """
     for _ in range(ATTEMPTS):
         try:
             return _aborted(log, start, end, lenient, verify)
-        except FileNotFoundError:  # a running broker deletes and replaces segments
+        except FileNotFoundError:  # a running broker may delete or replace segments
             log = open_partition(log.path, lenient=lenient)
     return _aborted(log, start, end, lenient, verify)
 
@@ -196,17 +198,16 @@ def _aborted(log: PartitionLog, start: int, end: int, lenient: bool, verify: boo
             stable = np.append(stable, replayed.stable_offset)
         aborted = index.aborted
         found.append(aborted.take((aborted.last_offset >= start) & (aborted.first_offset < end)))
-        # Transactions that end later began at or above this last stable offset.
+        # All transactions that end later began at or above this last stable offset.
         if (stable >= end).any():
             break
     return AbortedTransactions(*map(np.concatenate, zip(*found, strict=True))) if found else NO_ABORTED
 
 
 def verify_transactions(log: PartitionLog) -> None:
-    """Check that the .txnindex of each segment has an entry for every abort marker of a transaction with data.
-
-    Reads the headers of the whole log. Raises CorruptFile with the index and the position at which the entry is
-    missing.
+    """Check that the .txnindex of each segment has an entry for every abort marker whose transaction wrote any data.
+    This reads the headers of the whole log. Raises CorruptFile with the path of the index and the position of the
+    missing entry.
     """
     for at, expected in enumerate(_by_markers(log, 0, lenient=False)):
         _verified(log, at, _transaction_index(log, at, lenient=False), expected.entries, lenient=False)
@@ -221,13 +222,13 @@ def _transaction_index(log: PartitionLog, at: int, lenient: bool) -> Transaction
         if not lenient:
             raise
         return next(_by_markers(log, at, lenient)).entries
-    if not index.last_stable_offset.size:  # or was the file deleted with its segment?
+    if not index.last_stable_offset.size:  # the file may have been deleted together with its segment
         segment.check_is_there()
     return index
 
 
 class _SegmentTransactions(NamedTuple):
-    """The transactions that the entries of a segment aborted."""
+    """The transactions whose abort markers are in the segment."""
 
     entries: TransactionIndex
     stable_offset: int
@@ -260,9 +261,10 @@ def _verified(
 ) -> TransactionIndex:
     """Check `index` against `expected`; return it, completed if lenient. Raises CorruptFile unless lenient.
 
-    The index may have more entries: a compacted log may have lost the data but still have the marker and the entry. The
-    index may also give a lower first offset: at startup a broker deletes the snapshots below the log start offset, and
-    with them the state of transactions that began before the oldest segment (ProducerStateManager.truncateAndReload).
+    The index may have additional entries: after a compaction, the data of a transaction may be gone while its marker
+    and its index entry remain. The index may also give a lower first offset: at startup a broker deletes the snapshots
+    below the log start offset, and with them the state of transactions that began before the oldest segment
+    (ProducerStateManager.truncateAndReload).
     """
     oldest = log.segments[0].base_offset
     known = set(zip(*(column.tolist() for column in index.aborted), strict=True))
@@ -292,10 +294,10 @@ def _verified(
 
 
 def last_stable_offset(log: PartitionLog, *, lenient: bool = False, within_entry: bool = False) -> int:
-    """Return the last stable offset: read_committed consumers see the records below it.
+    """Return the last stable offset: consumers with read_committed see only the records below it.
 
-    If a transaction is open that began below the log start offset (after DeleteRecords), this is the log start offset;
-    if `within_entry`, the first offset of the entry that holds the log start offset, as in Kafka 4. Raises CorruptFile
+    If the oldest open transaction began below the log start offset (possible after DeleteRecords), return the log start
+    offset or, if `within_entry`, the first offset of the entry that holds it, as Kafka 4 does. Raises CorruptFile
     unless `lenient`.
     """
     end = log_end_offset(log, lenient=lenient)
