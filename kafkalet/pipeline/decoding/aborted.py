@@ -1,8 +1,8 @@
-"""Find the batches of aborted transactions, which read_committed consumers skip.
+"""Find the batches of aborted transactions, which consumers with read_committed skip.
 
-A transaction ends with a marker of its producer, a control batch with one record. Kafka writes markers uncompressed,
-and all their lengths and deltas fit into one byte each, so the type is at a fixed position. Markers with any other
-layout are decoded in full.
+A transaction ends with a marker from its producer, which is a control batch with one record. Kafka writes markers
+uncompressed, and their lengths and deltas are one-byte varints, so the type is at a fixed position. Markers with any
+other layout are decoded in full.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Int64s = NDArray[np.int64]
 _KEY_LENGTH_AT = HEADER_SIZE + 4  # after the record's length, attributes and two deltas
 _VARINTS_AT = (HEADER_SIZE, HEADER_SIZE + 2, HEADER_SIZE + 3)
 _TYPE_AT = _KEY_LENGTH_AT + 3
-_KEY_LENGTH = 4 << 1  # as a varint
+_KEY_LENGTH = 4 << 1  # 4 as a varint
 
 
 class AbortedTransactions(NamedTuple):
@@ -35,12 +35,12 @@ class AbortedTransactions(NamedTuple):
     last_offset: Int64s
 
     def take(self, rows: Any) -> AbortedTransactions:
-        """Return the rows selected by index or mask."""
+        """Return the rows selected by indexes or a mask."""
         return AbortedTransactions(*(column[rows] for column in self))
 
 
 def is_aborted(batches: Batches, aborted: AbortedTransactions) -> NDArray[np.bool_]:
-    """Mark the batches that hold records of an aborted transaction. Markers themselves are not included."""
+    """Mark the batches that hold records of an aborted transaction. The markers themselves are not marked."""
     found = np.zeros(batches.position.size, np.bool_)
     candidates = batches.is_transactional & ~batches.is_control
     for producer_id in np.intersect1d(aborted.producer_id, batches.producer_id[candidates]):
@@ -78,4 +78,4 @@ def _decoded_type(buffer: Buffer, position: int) -> ControlType:
     try:
         return control_type(Batch(buffer, position).records()[0])
     except KafkaError:
-        return ControlType.UNKNOWN  # decoding its records will report the error
+        return ControlType.UNKNOWN  # the error is reported when the records are decoded

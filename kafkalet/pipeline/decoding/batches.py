@@ -1,12 +1,12 @@
 """Read the headers of many entries as columns, without touching their records.
 
-Only the length of an entry tells where the next one begins, so a loop follows the lengths and does nothing else; then
-all other fields of all entries are gathered with NumPy. Runs of entries with equal length, which are common when each
-batch has one record, are found by NumPy as well: if the length field at the position `size` bytes later holds the same
-length, the run continues.
+Only the length of an entry shows where the next one begins, so a loop first follows the lengths and does nothing else.
+NumPy then gathers all other fields of all entries. Runs of entries of the same length, which are common if each batch
+has one record, are also found with NumPy: as long as the length field `size` bytes further on holds the same length,
+the run continues.
 
-Batches of format 2 have the fields of `kafkalet.protocol.records.batch`; formats 0 and 1 have those of the message: see
-`kafkalet.protocol.records.legacy`.
+The header fields of format 2 are described in `kafkalet.protocol.records.batch`, the message fields of formats 0 and 1
+in `kafkalet.protocol.records.legacy`.
 """
 
 from struct import Struct
@@ -64,17 +64,18 @@ HEADER = np.dtype(
         ("count", ">i4"),
     ]
 )
-"""The fixed part of a batch of format 2 (DefaultRecordBatch)."""
+"""The fixed-size part of a format 2 batch (DefaultRecordBatch)."""
 _MESSAGE = np.dtype(
     [("offset", ">i8"), ("length", ">i4"), ("crc", ">u4"), ("magic", "i1"), ("attributes", "i1"), ("timestamp", ">i8")]
 )
 
 
 class Batches(NamedTuple):
-    """One row per entry, in the order of their positions.
+    """The headers of entries as columns: one row per entry, in the order of their positions.
 
-    In formats 0 and 1, both offsets are that of the message, as are both timestamps (-1 in format 0); count is 1, or -1
-    (unknown) for a compressed message; leader_epoch and the producer fields are -1.
+    In formats 0 and 1, `base_offset` and `last_offset` are both the offset of the message, and both timestamps are its
+    timestamp (-1 in format 0); `count` is 1, or -1 (unknown) for a compressed message; `leader_epoch` and the producer
+    fields are -1.
     """
 
     position: npt.NDArray[np.int64]  # in the buffer
@@ -115,20 +116,20 @@ class Batches(NamedTuple):
 
     @property
     def end(self) -> Int64s:
-        """The positions after the entries."""
+        """For each entry, the position after it."""
         return self.position + self.size
 
     def take(self, rows: npt.NDArray[np.int64] | Mask | slice) -> "Batches":
-        """Return the rows selected by mask, indexes or slice."""
+        """Return the rows selected by a mask, indexes or a slice."""
         columns: tuple[Any, ...] = self
         return Batches(*(column[rows] for column in columns))
 
 
 def walk(buffer: Buffer, start: int = 0, end: int | None = None) -> tuple[Batches, int]:
-    """Return the complete entries of `buffer[start:end]`, and the position where they stop: `end`, or an incomplete
-    entry.
+    """Return the complete entries of `buffer[start:end]`, and the position at which they end: `end`, or the start of an
+    incomplete entry.
 
-    Raises Unreadable at an entry whose size is below the minimum of its format, or whose magic is unknown
+    Raises Unreadable for an entry whose size is below the minimum for its format, or whose magic is unknown
     (ByteBufferLogInputStream).
     """
     batches, stop, unreadable = scan(buffer, start, end)
@@ -138,7 +139,7 @@ def walk(buffer: Buffer, start: int = 0, end: int | None = None) -> tuple[Batche
 
 
 def scan(buffer: Buffer, start: int = 0, end: int | None = None) -> tuple[Batches, int, Unreadable | None]:
-    """Like `walk`, but return the error together with the entries before it instead of raising it."""
+    """Like `walk`, but return the error, together with the entries before it, instead of raising it."""
     end = len(buffer) if end is None else end
     data = np.frombuffer(buffer, np.uint8)
     positions, stop = _follow(buffer, data, start, end)
@@ -159,7 +160,8 @@ def scan(buffer: Buffer, start: int = 0, end: int | None = None) -> tuple[Batche
 
 
 def _follow(buffer: Buffer, data: Bytes, start: int, end: int) -> tuple[list[int], int]:
-    """Follow the lengths of the entries. Return their positions, and the position where this stops."""
+    """Follow the lengths of the entries. Return the positions of the entries, and the position at which the walk
+    stops."""
     positions: list[int] = []
     add = positions.append
     unpack = _LENGTH.unpack_from
@@ -177,7 +179,7 @@ def _follow(buffer: Buffer, data: Bytes, start: int, end: int) -> tuple[list[int
             run = _run(data, position, size, end)
             positions.extend(range(position, position + run * size, size))
             position += run * size
-            alike = 0 if run > 64 else -64  # wait before looking for a run again
+            alike = 0 if run > 64 else -64  # wait a while before looking for a run again
     return positions, position
 
 
@@ -228,7 +230,7 @@ def _columns(data: Bytes, position: Int64s, size: Int64s, magic: npt.NDArray[np.
 
 
 def _gathered(data: Bytes, position: Int64s, header: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Return the bytes of all headers as rows of type `header`."""
+    """Copy the bytes of all headers into an array, with one row of type `header` each."""
     if position.size == 0:
         return np.empty(0, header)
     windows = np.lib.stride_tricks.sliding_window_view(data, header.itemsize)
@@ -257,7 +259,7 @@ def _of_batches(data: Bytes, position: Int64s, size: Int64s) -> Batches:
 
 
 def _of_messages(data: Bytes, position: Int64s, size: Int64s, magic: npt.NDArray[np.int8]) -> Batches:
-    header = _gathered(data, position, _MESSAGE)  # the smallest message has as many bytes, even in format 0
+    header = _gathered(data, position, _MESSAGE)  # even the smallest message of format 0 has this many bytes
     offset = header["offset"].astype(np.int64)
     attributes = header["attributes"].astype(np.int16)
     timestamp = np.where(magic > 0, header["timestamp"].astype(np.int64), NO_TIMESTAMP)
@@ -284,7 +286,7 @@ def _of_messages(data: Bytes, position: Int64s, size: Int64s, magic: npt.NDArray
 
 
 def wrong_checksums(buffer: Buffer, batches: Batches) -> Int64s:
-    """Return the indexes of the entries whose CRC does not match their bytes."""
+    """Return the indexes of the entries whose stored CRC does not match their content."""
     view = memoryview(buffer)
     computed = [
         crc32c(view[position + ATTRIBUTES_AT : end]) if magic > 1 else crc32(view[position + MAGIC_AT : end])

@@ -1,12 +1,13 @@
-"""Read a file of entries, or a byte range of one, as buffers of complete entries.
+"""Read a file of entries, or a byte range of such a file, as buffers of complete entries.
 
-Each chunk is read from the position where the previous one stopped, so an entry that is cut off at the end of a chunk
-begins the next one. Memory use is one buffer: `chunk_bytes`, or the size of one entry if that is larger.
+Each chunk starts after the last complete entry of the previous chunk, so an entry that does not fit at the end of one
+chunk is the first entry of the next. Only one buffer is held in memory, of `chunk_bytes` or of the size of one entry if
+that is larger.
 
-What cannot be read is returned as a `Problem` instead of a batch: an entry with a bad checksum, an entry that extends
-past the end of the file, and everything after an impossible size or magic, because the next entry cannot be found then.
-Zeros up to the end are not a problem: a segment may be preallocated (`preallocate`), and a crash leaves the zeros
-there.
+Data that cannot be read is returned as a `Problem` instead of a batch: an entry with a bad checksum, an entry that
+extends past the end of the file, and everything from an impossible size or magic on, because the next entry cannot be
+found then. Zeros up to the end of the file are not a problem: they are left by a crash if the segment was preallocated
+(`preallocate`).
 """
 
 import os
@@ -27,30 +28,30 @@ _BLOCK_BYTES = 1 << 20
 
 
 class Problem(NamedTuple):
-    """Bytes of a file that cannot be read."""
+    """A byte range of a file that cannot be read."""
 
     path: str
     position: int  # in the file
     size: int  # in bytes
     reason: str
-    base_offset: int | None  # as stored; None if there are too few bytes
+    base_offset: int | None  # as stored; None if the range is too short to hold it
 
 
 class Chunk(NamedTuple):
-    """Some complete entries of a log, and the problems between and after them."""
+    """Some complete entries of a log, and any problems between or after them."""
 
-    path: str  # of the file, or the name of the broker and partition
-    position: int  # of the buffer, in the file
+    path: str  # of the file; or the name of the broker and partition
+    position: int  # of the buffer in the file
     buffer: Buffer
-    batches: Batches  # positions are in the buffer
+    batches: Batches  # with positions relative to `buffer`
     problems: tuple[Problem, ...]
-    aborted: AbortedTransactions | None = None  # if their records are to be skipped
+    aborted: AbortedTransactions | None = None  # None unless the records of aborted transactions are to be skipped
 
 
 def read_chunks(
     path: str, start: int, end: int, *, chunk_bytes: int = 8 << 20, check_crcs: bool = True
 ) -> Iterator[Chunk]:
-    """Yield the entries in the bytes `start` to `end` of the file. `start` must be the position of an entry. Raises
+    """Yield the entries between the positions `start`, at which an entry must begin, and `end` of the file. Raises
     OSError."""
     with open(path, "rb", buffering=0) as file:
         descriptor = file.fileno()
@@ -78,7 +79,8 @@ def read_chunks(
 
 
 def _size(buffer: bytes) -> int:
-    """Return the size of the entry at the start of `buffer`, or the number of bytes needed to read its size."""
+    """Return the size of the entry at the start of `buffer`. If the buffer is too short to tell, return the number of
+    bytes needed to read that size."""
     if len(buffer) < UP_TO_MAGIC:
         return UP_TO_MAGIC
     length: int = _OFFSET_AND_LENGTH.unpack_from(buffer)[1]
@@ -90,7 +92,7 @@ def _offset(buffer: bytes) -> int | None:
 
 
 def _only_zeros(descriptor: int, position: int, end: int) -> bool:
-    """Whether there are only zeros up to `end`. False if the file is shorter than that."""
+    """Whether there are only zeros from `position` up to `end`. False if the file ends before `end`."""
     while position < end:
         block = os.pread(descriptor, min(_BLOCK_BYTES, end - position), position)
         if not block or block.strip(b"\0"):
@@ -100,7 +102,7 @@ def _only_zeros(descriptor: int, position: int, end: int) -> bool:
 
 
 def _cut_off(path: str, descriptor: int, position: int, limit: int, end: int) -> Chunk:
-    """Return a chunk without entries, with the problem that an entry is truncated."""
+    """Return a chunk with no entries and one problem: a truncated entry."""
     head = os.pread(descriptor, max(min(UP_TO_MAGIC, limit - position), 0), position)
     if not head:
         reason = f"truncated: the file ends {end - position} bytes too early"
@@ -125,7 +127,7 @@ def _chunk(
 def with_right_checksums(
     path: str, position: int, buffer: Buffer, batches: Batches
 ) -> tuple[Batches, tuple[Problem, ...]]:
-    """Return the batches with a correct checksum, and a problem for each of the others."""
+    """Return the batches that have a correct checksum, and a problem for each of the other batches."""
     wrong = wrong_checksums(buffer, batches)
     if wrong.size == 0:
         return batches, ()

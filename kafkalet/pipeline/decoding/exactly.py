@@ -1,4 +1,5 @@
-"""Decode a single entry with the full decoder: for unusual entries, and to report what is wrong with others."""
+"""Decode a single entry with the full decoder. This handles unusual entries, and reports what is wrong with corrupt
+ones."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from kafkalet.protocol.wire import Buffer
 class Unreadable(Exception):
     """The entry at `position` in the buffer cannot be read; `reason` says why.
 
-    `size` is its size in bytes. If the size itself is invalid, `size` extends to the end of the buffer, because no
-    entry after it can be found.
+    `size` is the size of the entry in bytes. If the stored size is invalid, `size` covers everything up to the end of
+    the buffer, because no further entry can be found.
     """
 
     def __init__(self, position: int, size: int, reason: str) -> None:

@@ -1,11 +1,11 @@
 """Read the fields of records as columns, given the positions of the records.
 
-The layout of format 2 is in `kafkalet.protocol.records.record`. `is_sound` marks the records that are proven to be
-well-formed: by their lengths, they end where the next record begins, and their last field ends there too. The fields of
-other records are meaningless.
+The layout of format 2 is described in `kafkalet.protocol.records.record`. `is_sound` marks the records that are proven
+to be well-formed: according to its length, such a record ends where the next one begins, and its last field ends there
+too. The fields of all other records are meaningless.
 
-The layout of formats 0 and 1 is in `kafkalet.protocol.records.legacy`: every entry is a record, unless it is a wrapper
-around compressed messages. Wrappers are not read here.
+The layout of formats 0 and 1 is described in `kafkalet.protocol.records.legacy`. In these formats, every entry is a
+single record or a wrapper around compressed messages. Wrappers are not read here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from .varints import TIMESTAMP_BYTES, read_varints
 
 
 class RecordFields(NamedTuple):
-    """One row per record. Positions are relative to the buffer; sizes are in bytes, negative for null."""
+    """The fields of format 2 records, one row per record. Positions are relative to the buffer; sizes are in bytes, and
+    negative for null."""
 
     is_sound: Mask
     timestamp_delta: Int64s
@@ -34,7 +35,8 @@ class RecordFields(NamedTuple):
 
 
 def read_fields(data: Bytes, start: Int64s, end: Int64s) -> RecordFields:
-    """Read the fields of the records from `start` to `end`, except the headers, which need a separate check."""
+    """Read the fields of the records whose bytes are `data[start:end]`. The headers are not read; they need a separate
+    check."""
     size, position = read_varints(data, start)
     is_sound = position + size == end
     timestamp_delta, position = read_varints(data, position + 1, TIMESTAMP_BYTES)
@@ -53,9 +55,10 @@ _KEY_AT = np.array([18, 26])
 
 
 class Messages(NamedTuple):
-    """One row per message. Positions are relative to the buffer; sizes are in bytes, negative for null."""
+    """The fields of messages of format 0 or 1, one row per message. Positions are relative to the buffer; sizes are in
+    bytes, and negative for null."""
 
-    is_sound: Mask  # well-formed, and not a wrapper
+    is_sound: Mask  # whether it is well-formed and not a wrapper
     key: Int64s
     key_size: Int64s
     value: Int64s
@@ -76,7 +79,7 @@ def read_messages(data: Bytes, batches: Batches) -> Messages:
 
 
 def _read_sizes(data: Bytes, at: Int64s) -> Int64s:
-    """Read big-endian 32-bit integers. Reads past the end of the buffer repeat its last byte."""
+    """Read big-endian 32-bit integers. Past the end of the buffer, its last byte is repeated."""
     size = np.zeros(at.size, np.int32)
     for index in range(4):
         size = size << 8 | data.take(at + index, mode="clip")

@@ -1,8 +1,8 @@
 """Read the headers of format 2 records, for all records in parallel.
 
-The second header of a record begins after the first, so they are read in steps: the first header of every record, then
-the second of every record that has one, and so on. Once few records are left, the rest of their headers are read one by
-one.
+The second header of a record begins after the first, so headers are read in steps: the first header of every record,
+then the second header of every record that has one, and so on. Once only a few records are left, their remaining
+headers are read one by one.
 """
 
 from typing import Any, NamedTuple
@@ -18,15 +18,15 @@ from .spans import binary_column
 from .varints import read_varints
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
-"""The type of the headers column in Spark's Kafka source."""
+"""The type of the headers column, as in Spark's Kafka source."""
 SMALLEST_HEADER = 2
 FEWEST = 16
-"""With fewer records than this, a vectorized step does not pay off."""
+"""With fewer records than this, a vectorized step is not worthwhile."""
 
 
 class Headers(NamedTuple):
-    """One row per header, in order. Positions are relative to the buffer; sizes are in bytes, negative for a null
-    value."""
+    """The headers of records, one row per header, in order. Positions are relative to the buffer; sizes are in bytes,
+    and negative for a null value."""
 
     key: Int64s
     key_size: Int64s
@@ -35,10 +35,11 @@ class Headers(NamedTuple):
 
 
 def read_headers(data: Bytes, position: Int64s, count: Int64s, end: Int64s) -> tuple[Headers, Mask]:
-    """Read the `count` (> 0) headers of each record. Return them, and a mask of the records whose headers are proven to
-    end at `end`.
+    """Read the headers of each record, of which there are `count` (> 0). Return the headers, and a mask of the records
+    whose headers are proven to end at `end`.
 
-    The headers of other records are meaningless. They still have `count` rows, unless they are too short for so many.
+    For all other records, the contents of the header rows are meaningless. There are still `count` rows per record,
+    unless the record is too short for that many headers.
     """
     is_sound = count <= (end - position) // SMALLEST_HEADER
     count = np.where(is_sound, count, 0)
@@ -48,7 +49,7 @@ def read_headers(data: Bytes, position: Int64s, count: Int64s, end: Int64s) -> t
     position, sorted_count = position[order], count[order]
     slot = (np.cumsum(count) - count)[order]
     is_odd = np.zeros(order.size, np.bool_)
-    having = order.size - np.cumsum(np.bincount(count, minlength=1))  # having[n]: how many records have more than n
+    having = order.size - np.cumsum(np.bincount(count, minlength=1))  # having[n] records have more than n
     step = 0
     for lanes in having.tolist():
         if lanes < FEWEST:
@@ -88,7 +89,7 @@ def _read_one_by_one(data: Buffer, position: int, end: int, rows: range, headers
 
 
 def header_column(buffer: Buffer, count: Int64s, headers: Headers) -> Any:
-    """Return a list of headers per record, null for records without headers."""
+    """Return one list of headers per record, which is null if the record has no headers."""
     offsets = np.zeros(count.size + 1, np.int32)
     np.cumsum(count, out=offsets[1:])
     keys = name_column(binary_column(buffer, headers.key, headers.key_size))

@@ -1,12 +1,11 @@
-"""Split long batches into lanes at positions where a record seems to begin, which are verified later.
+"""Split long batches into lanes, which can be walked in parallel, at positions where a record seems to begin.
 
-A record in the middle of a batch can be recognized: its length is followed by a zero (the attributes), its fields end
-where its length says, its offset delta is between 0 and the record count, and another such record with the next delta
-follows. The bytes after each desired cut are searched for this pattern. A match may still be part of a value, but its
-delta also gives the number of records before it: walking that many records from the previous cut must lead exactly to
-this position. If it does not, the cut was wrong.
-
-Batches with gaps in their offset deltas, which compaction leaves behind, cannot be split like this.
+A record in the middle of a batch can be recognized: its length is followed by a zero (the attributes), its last field
+ends where its length says, its offset delta is between 0 and the record count, and another such record with the next
+delta follows. The bytes after each desired cut are searched for this pattern. A match may still be part of a value, so
+it is verified later: its offset delta is also the number of records before it, so walking the right number of records
+from the previous cut must lead exactly to this position. If it does not, the cut was wrong. Batches with gaps in their
+offset deltas, which compaction leaves behind, cannot be split in this way.
 """
 
 from typing import NamedTuple
@@ -18,17 +17,17 @@ from .fields import RecordFields, read_fields
 from .varints import read_varints
 
 WANTED = 512
-"""The desired number of lanes, which makes the fixed cost of a step small."""
+"""The desired number of lanes. With this many, the fixed cost of a step is small."""
 SHORTEST = 64
-"""Minimum records per lane; a shorter lane is not worth the search for its start."""
+"""The minimum number of records per lane. For a shorter lane, the search for its start is not worthwhile."""
 _SEARCHED = 2
-"""The bytes to search for the start of a record, in average record sizes."""
+"""How far to search for the start of a record, as a multiple of the average record size."""
 _WIDEST = 16 << 10
-"""The most bytes to search for the start of a record."""
+"""How far to search for the start of a record at most, in bytes."""
 
 
 class Lanes(NamedTuple):
-    """Ranges of records, in order."""
+    """The lanes: ranges of records, in order."""
 
     start: Int64s
     end: Int64s
@@ -37,7 +36,8 @@ class Lanes(NamedTuple):
 
 
 def cut(data: Bytes, start: Int64s, end: Int64s, count: Int64s) -> Lanes:
-    """Split the payloads `data[start:end]` of `count` records into about `WANTED` lanes, where cuts can be found."""
+    """Split the payloads `data[start:end]`, which hold `count` records each, into about `WANTED` lanes in total, or
+    fewer if not enough cuts are found."""
     parts = np.minimum(count // SHORTEST, WANTED * count // max(1, int(count.sum())) + 1)
     record_bytes = (end - start) // count + 1
     cuts = np.maximum(parts - 1, 0)
@@ -48,7 +48,7 @@ def cut(data: Bytes, start: Int64s, end: Int64s, count: Int64s) -> Lanes:
     found, position, delta = _beginnings(data, target, width, end[payload], count[payload])
     payload = payload[found]
     everything = np.concatenate((np.arange(count.size), payload))
-    order = np.argsort(everything, kind="stable")  # the start of each payload, followed by its cuts
+    order = np.argsort(everything, kind="stable")  # for each payload: its start, then its cuts
     payload = everything[order]
     lane_start = np.concatenate((start, position))[order]
     before = np.concatenate((np.zeros(count.size, np.int64), delta))[order]
@@ -60,7 +60,7 @@ def cut(data: Bytes, start: Int64s, end: Int64s, count: Int64s) -> Lanes:
 
 
 def _without_nonsense(lanes: Lanes, start: Int64s, end: Int64s, count: Int64s) -> Lanes:
-    """Undo the cuts of payloads whose cuts are out of order."""
+    """If the cuts of a payload are out of order, undo all of them."""
     is_odd = (lanes.count <= 0) | (lanes.end <= lanes.start)
     if not is_odd.any():
         return lanes
@@ -75,8 +75,8 @@ def _without_nonsense(lanes: Lanes, start: Int64s, end: Int64s, count: Int64s) -
 
 
 def _beginnings(data: Bytes, target: Int64s, width: int, end: Int64s, count: Int64s) -> tuple[Int64s, Int64s, Int64s]:
-    """Search for a record after each `target`. Return the indexes of the targets with a match, its position and
-    delta."""
+    """Search for a record after each `target`. Return the indexes of the targets that have a match, with the positions
+    and offset deltas of the matches."""
     rows, position = _suspects(data, np.minimum(target, data.size - width), width)
     fields, behind = _read_one(data, position, end[rows])
     good = fields.is_sound & (fields.offset_delta > 0) & (fields.offset_delta < count[rows] - 1)
@@ -91,8 +91,8 @@ def _beginnings(data: Bytes, target: Int64s, width: int, end: Int64s, count: Int
 
 
 def _suspects(data: Bytes, target: Int64s, width: int) -> tuple[Int64s, Int64s]:
-    """Find lengths of one or two bytes that are followed by a zero. Return the indexes of the targets, and
-    positions."""
+    """Find lengths of one or two bytes that are followed by a zero. Return their positions, each with the index of its
+    target."""
     windows = np.lib.stride_tricks.sliding_window_view(data, width)[target]
     row, column = np.divmod(np.flatnonzero(windows == 0), width)
     zero = target[row] + column
@@ -103,7 +103,8 @@ def _suspects(data: Bytes, target: Int64s, width: int) -> tuple[Int64s, Int64s]:
 
 
 def _read_one(data: Bytes, position: Int64s, limit: Int64s) -> tuple[RecordFields, Int64s]:
-    """Read the fields of possible records, and their ends by length. Sound only if they do not extend past `limit`."""
+    """Read the fields of possible records, and the ends given by their lengths. A record that extends past `limit` is
+    not sound."""
     size, body = read_varints(data, position)
     end = body + size
     fields = read_fields(data, position, end)
@@ -111,7 +112,8 @@ def _read_one(data: Bytes, position: Int64s, limit: Int64s) -> tuple[RecordField
 
 
 def arrived(data: Bytes, lanes: Lanes, starts: Int64s) -> Mask:
-    """Mark the lanes whose last record ends where the lane does. `starts` are those of all records of all lanes."""
+    """Mark the lanes whose last record ends at the end of the lane. `starts` holds the positions of all records of all
+    lanes."""
     size, body = read_varints(data, starts[np.cumsum(lanes.count) - 1])
     has_arrived: Mask = body + size == lanes.end
     return has_arrived

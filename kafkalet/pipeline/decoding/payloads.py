@@ -1,7 +1,8 @@
-"""Locate the records sections of batches: in the original buffer or, if any of them is compressed, in a new one.
+"""Locate the records sections of batches: in the original buffer or, if any of them is compressed, in a new buffer.
 
-The decompressed records of many batches share a buffer, because decoding them together is cheaper. The size is bounded:
-a piece is closed as soon as its cost reaches `max_bytes`, so it exceeds that by one batch at most.
+The decompressed records of many batches share one buffer (a piece), because decoding them together is cheaper. The size
+of a piece is bounded: it is complete as soon as its memory cost reaches `max_bytes`, so it exceeds this limit by one
+batch at most.
 """
 
 from collections.abc import Iterator
@@ -19,15 +20,15 @@ from .batches import Batches, Int64s
 from .exactly import Unreadable
 
 RECORD_BYTES = 100
-"""The memory cost of decoding a record, in addition to its own bytes: a number in each of a dozen columns."""
+"""The memory cost of decoding a record, in addition to its own bytes: one number in each of about a dozen columns."""
 
 
 class Payloads(NamedTuple):
-    """The records sections of some format 2 batches; one row per batch that has records."""
+    """The records sections of some format 2 batches. There is one row per batch that has records."""
 
     buffer: Buffer
-    row: Int64s  # of the batch
-    start: Int64s  # in `buffer`
+    row: Int64s  # index of the batch
+    start: Int64s  # position in `buffer`
     end: Int64s
 
     def part(self, first: int, behind: int) -> "Payloads":
@@ -38,9 +39,11 @@ class Payloads(NamedTuple):
 def payloads(
     buffer: Buffer, batches: Batches, rows: Int64s, max_bytes: int, limit: int
 ) -> Iterator[Payloads | Unreadable]:
-    """Yield the payloads of these rows in order, in pieces of about `max_bytes`. Batches without records are left out.
+    """Yield the payloads of these rows, in order and in pieces of about `max_bytes`. Batches without records are left
+    out.
 
-    An Unreadable takes the place of a batch that cannot be decompressed, or that has more than `limit` bytes then.
+    If a batch cannot be decompressed, or exceeds `limit` bytes when decompressed, an Unreadable is yielded in its
+    place.
     """
     rows = rows[batches.count[rows] != 0]
     start, end = batches.position[rows] + HEADER_SIZE, batches.end[rows]
@@ -55,7 +58,7 @@ def payloads(
 
 
 def slices(cost: Int64s, max_bytes: int) -> Iterator[slice]:
-    """Split rows with these costs into slices of about `max_bytes`."""
+    """Split rows that have these costs into slices whose total cost is about `max_bytes`."""
     piece = (np.cumsum(cost) - cost) // max_bytes
     bounds = [0, *(np.flatnonzero(np.diff(piece)) + 1).tolist(), cost.size]
     for first, behind in pairwise(bounds):

@@ -1,14 +1,14 @@
-"""Decode the records of many entries into columns of NumPy and Arrow.
+"""Decode the records of many entries into NumPy and Arrow columns.
 
-    offset, timestamp, timestamp_type, row     NumPy
-    key, value, headers                        Arrow, if requested
+    offset, timestamp, timestamp_type, row     NumPy columns
+    key, value, headers                        Arrow columns, if requested
 
-Batches of format 2 take the fast path: their payloads go into one buffer, then the starts of all records are found, all
-fields are read column by column, and Arrow copies the bytes of keys and values. Batches that are not proven to be
-well-formed by this are read again by the full decoder, which raises or decodes them.
+Batches of format 2 take the fast path: their payloads are put into one buffer, the starts of all records are found, all
+fields are read column by column, and Arrow copies the bytes of keys and values. If this does not prove that a batch is
+well-formed, the batch is read again by the full decoder, which either decodes it or raises an error.
 
-Timestamps are those that a consumer sees: the record's own, or with LogAppendTime the batch's max timestamp. Offsets
-and timestamps wrap around at 64 bits, as in Java.
+Timestamps are those that a consumer sees: the record's own timestamp or, with LogAppendTime, the batch's max timestamp.
+Offsets and timestamps wrap around at 64 bits, as in Java.
 """
 
 from collections.abc import Collection, Iterator
@@ -50,7 +50,7 @@ class Records(NamedTuple):
 def decode(buffer: Buffer, batches: Batches, want: Collection[str] = COLUMNS) -> Records:
     """Decode the records of all entries, including control batches. Checksums are not verified.
 
-    Raises Unreadable at an entry that no consumer could read. All keys together must fit into 2 GiB, and so must all
+    Raises Unreadable for an entry that no consumer could read. All keys together must fit into 2 GiB, and so must all
     values.
     """
     return _joined(list(decode_all(buffer, batches, want, 1 << 30)), want)
@@ -64,10 +64,10 @@ def decode_all(
     *,
     limit: int = LIMIT,
 ) -> Iterator[Records]:
-    """Like `decode`, in pieces of about `max_bytes`; larger only if a single entry is.
+    """Like `decode`, but yield pieces of about `max_bytes`. A piece is larger only if a single entry is.
 
-    `row` counts through all of `batches`. Records before an unreadable entry are yielded before Unreadable is raised.
-    `limit` is the maximum decompressed size of an entry.
+    `row` is an index into all of `batches`, not into a piece. Records before an unreadable entry are yielded before
+    Unreadable is raised. `limit` is the maximum decompressed size of an entry.
     """
     for records in decode_each(buffer, batches, want, max_bytes, limit=limit):
         if isinstance(records, Unreadable):
@@ -154,8 +154,8 @@ def _stretches(mask: Mask) -> Iterator[tuple[int, int, bool]]:
 def _decode_fast(
     batches: Batches, piece: Payloads, count: Int64s, want: Collection[str]
 ) -> tuple[Records | None, Mask]:
-    """Return the records and a mask of all batches, or None and a mask of the batches that are proven to be
-    well-formed."""
+    """Return the records and a mask that covers all batches, if all are proven to be well-formed. Otherwise, return
+    None and a mask of the batches that are."""
     data = np.frombuffer(piece.buffer, np.uint8)
     start = record_starts(data, piece.start, piece.end, count)
     last = np.cumsum(count) - 1

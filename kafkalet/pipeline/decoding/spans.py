@@ -1,8 +1,8 @@
-"""Byte ranges of a buffer as Arrow columns, copied by Arrow.
+"""Turn byte ranges of a buffer into Arrow columns, letting Arrow copy the bytes.
 
-An Arrow binary column is a buffer and a list of offsets into it. The offsets can point into the input buffer: then
-every other element is a requested range, and the elements in between are the gaps. `take` copies the requested ones in
-C++. The offsets are 32-bit, so the buffer must be smaller than 2 GiB.
+An Arrow binary column consists of a buffer and a list of offsets into it. These offsets can point into the input buffer
+itself: every other element is then a requested range, and the elements between them are the gaps. Arrow's `take` copies
+the requested elements in C++. The offsets are 32-bit numbers, so the buffer must be smaller than 2 GiB.
 """
 
 from typing import Any
@@ -16,9 +16,8 @@ from .batches import Int64s
 
 
 def binary_column(buffer: Buffer, position: Int64s, size: Int64s) -> Any:
-    """Return a pa.BinaryArray of `buffer[position : position + size]` per row, null if the size is negative.
-
-    The ranges must be in ascending order, must be inside the buffer and must not overlap.
+    """Return a pa.BinaryArray with `buffer[position : position + size]` for each row; null if the size is negative. The
+    ranges must be inside the buffer, in ascending order, and must not overlap.
     """
     count = position.size
     is_null = size < 0

@@ -1,11 +1,11 @@
-"""Find where the records begin. Only the length of a record tells where the next one is.
+"""Find the positions at which records begin. Only the length of a record shows where the next one begins. The records
+of one batch have to be found one after another, but many batches can be walked in parallel, as lanes: first the first
+record of every batch, then the second record of every batch that has one, and so on. Each step takes the same few NumPy
+calls for any number of lanes; if there are too few lanes to make that worthwhile, a plain loop is used.
 
-The records of one batch have to be found one after another, but many batches can be walked in parallel: the first
-record of every batch, then the second of every batch that has one, and so on. Each step takes the same few NumPy calls
-for all lanes; if there are too few lanes for that to pay off, a plain loop is used.
-
-Nothing is verified here. Callers read all lengths again, column by column, and check that each record ends where the
-next one begins, and the last one at the end of the payload. By induction, this proves all positions.
+Nothing is verified here. Callers read all lengths again, column by column. They check that each record ends where the
+next one begins, and that the last one ends at the end of the payload. By induction, this proves that all positions are
+correct.
 """
 
 from itertools import pairwise, repeat
@@ -18,17 +18,18 @@ from .batches import Bytes, Int64s
 from .lanes import SHORTEST, arrived, cut
 
 SMALLEST_RECORD = 7
-"""The bytes of an empty record: length, attributes, two deltas, two lengths, header count."""
+"""The size of an empty record in bytes: length, attributes, two deltas, two lengths, header count."""
 ENOUGH = 200
-"""With at least this many lanes, more lanes would not make lockstep notably cheaper per record."""
+"""Beyond this number of lanes, additional lanes would not make walking in lockstep much cheaper per record."""
 WORTH_A_SEARCH = 3000
 """With fewer records than this, finding all of them takes less time than searching for a cut."""
 FEWEST = 10
-"""With fewer lanes than this, a vectorized step does not pay off."""
+"""With fewer lanes than this, a vectorized step is not worthwhile."""
 
 
 def _strides() -> Int64s:
-    """Map the first two bytes of a record (as a little-endian number) to its size; 0 if its length has more bytes."""
+    """Return a table that maps the first two bytes of a record (as a little-endian number) to its size; 0 if its length
+    takes more than two bytes."""
     words = np.arange(1 << 16)
     first, second = words & 255, words >> 8
     short = 1 + (first >> 1)
@@ -40,7 +41,8 @@ _STRIDES = _strides()
 
 
 def record_starts(data: Bytes, start: Int64s, end: Int64s, count: Int64s) -> Int64s:
-    """Return the positions of the `count` (> 0) records in each of the consecutive payloads `data[start:end]`."""
+    """Return the positions of the records in the consecutive payloads `data[start:end]`, which hold `count` (> 0)
+    records each."""
     if count.size >= ENOUGH or int(count.sum()) < WORTH_A_SEARCH or int(count.max()) < 2 * SHORTEST:
         return _starts(data, start, end, count)
     lanes = cut(data, start, end, count)
@@ -54,11 +56,11 @@ def record_starts(data: Bytes, start: Int64s, end: Int64s, count: Int64s) -> Int
 
 
 def _starts(data: Bytes, start: Int64s, end: Int64s, count: Int64s) -> Int64s:
-    """Walk in lockstep while there are enough lanes, then the rest one by one."""
+    """Walk the lanes in lockstep while there are enough of them, then walk the remaining ones one by one."""
     starts = np.empty(int(count.sum()), np.int64)
     slot = np.cumsum(count) - count
-    order = np.argsort(-count, kind="stable")  # longest first, so that lanes that end are dropped from the end
-    having = order.size - np.cumsum(np.bincount(count))  # having[n]: how many lanes have more than n records
+    order = np.argsort(-count, kind="stable")  # longest first, so that finished lanes are last
+    having = order.size - np.cumsum(np.bincount(count))  # having[n] lanes have more than n records
     steps = int(np.count_nonzero(having >= FEWEST))
     position = start[order]
     try:
@@ -74,7 +76,7 @@ def _starts(data: Bytes, start: Int64s, end: Int64s, count: Int64s) -> Int64s:
 
 
 def _in_lockstep(data: Bytes, position: Int64s, slot: Int64s, lanes: list[int], starts: Int64s) -> Int64s:
-    """Take steps of the given numbers of lanes, except the last. Return the positions that the lanes have reached."""
+    """Take one step for each number of lanes except the last. Return the positions that the lanes have reached."""
     view = data.data
     words = np.ndarray((data.size - 1,), "<u2", data, strides=(1,))
     now = position
@@ -85,14 +87,15 @@ def _in_lockstep(data: Bytes, position: Int64s, slot: Int64s, lanes: list[int], 
             now, slot = now[:going_on], slot[:going_on]
         stride = _STRIDES.take(words[now])
         if np.count_nonzero(stride) != going_on:
-            for lane in np.flatnonzero(stride == 0).tolist():  # a record this large is worth a call
+            for lane in np.flatnonzero(stride == 0).tolist():  # for a record this large, a call is acceptable
                 stride[lane] = _long_stride(view, int(now[lane]))
         now += stride
     return position
 
 
 def walk(buffer: Buffer, position: int, end: int, count: int) -> Int64s:
-    """Follow the records one after another. Positions that cannot be determined are `end`."""
+    """Follow the records one after another, and return their positions. Positions that cannot be determined are set to
+    `end`."""
     starts: list[int] = []
     add = starts.append
     for _ in repeat(None, count):

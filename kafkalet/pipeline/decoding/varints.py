@@ -1,9 +1,9 @@
 """Decode zig-zag varints (`kafkalet.protocol.records.varint`) at many positions of a buffer in parallel.
 
-Nearly all integers in records have one or two bytes, so these are computed in eight and sixteen bits; longer ones are
-corrected afterwards. The end of a varint that is too long is reported as `FAR`, where no field can end, so that the
-caller passes the record to the full decoder. Positions past the end of the buffer read as its last byte. Therefore,
-nothing is checked here: callers compare the ends.
+Nearly all integers in records take one or two bytes, so all are first computed as if they did, in eight or sixteen
+bits; longer ones are corrected afterwards. If a varint is too long, its end is reported as `FAR`, where no field can
+end, so that the caller passes the record to the full decoder. Reading past the end of the buffer returns its last byte.
+Nothing else is checked here, because callers check where the fields end.
 """
 
 from typing import Any
@@ -15,13 +15,13 @@ from .batches import Bytes, Int64s
 
 FAR = 1 << 60
 LENGTH_BYTES = 4
-"""Maximum bytes of lengths and offset deltas. Five-byte varints may have excess bits."""
+"""The maximum size of a length or offset delta in bytes. Five-byte varints may have excess bits."""
 TIMESTAMP_BYTES = 9
-"""Maximum bytes of timestamp deltas. Ten-byte varints may exceed 64 bits."""
+"""The maximum size of a timestamp delta in bytes. Ten-byte varints may exceed 64 bits."""
 
 
 def read_varints(data: Bytes, at: Int64s, longest: int = LENGTH_BYTES) -> tuple[Int64s, Int64s]:
-    """Return the integers at these positions of `data`, which must not be empty, and the positions after them."""
+    """Return the integers at these positions of `data`, and the positions after them. `data` must not be empty."""
     first = data.take(at, mode="clip")
     if first.size == 0 or first.max() < 128:
         return _signed(first).view(np.int8).astype(np.int64), at + 1
@@ -38,12 +38,12 @@ def read_varints(data: Bytes, at: Int64s, longest: int = LENGTH_BYTES) -> tuple[
 
 
 def _signed(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Undo the zig-zag encoding; view the result as signed integers of the same width."""
+    """Undo the zig-zag encoding. The caller must view the result as signed integers of the same width."""
     return numbers >> 1 ^ -(numbers & 1)
 
 
 def _read_long(data: Bytes, low: npt.NDArray[Any], at: Int64s, longest: int) -> tuple[Int64s, Int64s]:
-    """Read the rest of integers after their first two bytes."""
+    """Read the remaining bytes of integers of which the first two bytes were already read."""
     numbers, ends = low.astype(np.int64), at
     open_ = np.arange(at.size)
     for index in range(2, longest):
