@@ -1,17 +1,18 @@
 """Prepare the files of a load in its staging directory, before the commit.
 
-Fragments become new logs or are appended to existing ones: batches get their final offsets, files are renamed to match,
-and the remaining files are written: snapshots of the producer state at the base of each segment and at the end, leader
-epochs, the topic id. Partitions that a topic should have but that received no rows are created empty.
+Fragments become new logs, or are appended to existing ones. Batches get their final offsets, and files are renamed to
+match. The remaining files are then written: producer snapshots at the base of each segment and at the end of the log,
+leader epochs, and the topic id. If a topic should have partitions that received no rows, they are created empty.
 
-The fragments of a partition are ordered by first timestamp, then by task.
+The fragments of a partition are ordered by their first timestamps, then by task number.
 
-The result is a journal, which lists what to rename and delete, in which order, and the offsets for the checkpoints:
+The result is a journal, which lists the files to rename and delete, in the right order, and the offsets for the
+checkpoints:
 
-    whole         partition directories to create or replace
-    appended      by partition directory: files to add to it, in this order
-    gone          partitions to delete without replacement
-    end_offsets   topic, partition, log end offset
+    whole         the partition directories to create or replace
+    appended      for each existing partition directory, the files to add to it, in this order
+    gone          the partitions to delete without replacement
+    end_offsets   the topic, partition and log end offset of each partition
     closed        whether the last broker shut down cleanly, in which case the load keeps the clean shutdown marker
 """
 
@@ -33,11 +34,11 @@ READY = "ready"
 
 
 class Load(NamedTuple):
-    """The output of a job that is to be committed."""
+    """The output of a job, ready to be committed."""
 
     job: str
     fragments: Sequence[tuple[int, Fragment]]
-    """Each with the number of its task."""
+    """The fragments, each with the number of its task."""
     counts: Mapping[str, int]
     """The minimum number of partitions of each topic."""
     overwrite: bool
@@ -46,7 +47,7 @@ class Load(NamedTuple):
 
 
 class Assembly:
-    """Prepares the files to be renamed, in `root`/READY."""
+    """Prepares the files of a load in `root`/READY, from where they are later renamed into place."""
 
     def __init__(self, target: TargetDirectory, root: str, load: Load) -> None:
         self._target = target
@@ -98,7 +99,7 @@ class Assembly:
         self, ready: str, fragments: list[Fragment], start: Start, known: log_producers.States
     ) -> tuple[list[str], int]:
         """Move the segments of the fragments to `ready`. Return the names of all files, in the order in which they must
-        appear, and the log end offset."""
+        become visible, and the log end offset."""
         files: list[str] = []
         at = start
         for fragment in fragments:
@@ -120,8 +121,8 @@ class Assembly:
         return files + self._snapshot(ready, at.offset, known), at.offset
 
     def _snapshot(self, ready: str, offset: int, states: log_producers.States) -> list[str]:
-        """Write a producer snapshot, except at offset 0. Each segment has one at its base, and a clean shutdown leaves
-        one at the end."""
+        """Write a producer snapshot, except at offset 0. Like a cleanly closed log, the result has a snapshot at the
+        base of each segment and one at the end."""
         if not offset:
             return []
         name = file_name(offset, ".snapshot")
@@ -129,7 +130,7 @@ class Assembly:
         return [name]
 
     def _finish_new(self, ready: str, topic: str, start: Start, end: int) -> None:
-        """Write the additional files of a new log."""
+        """Write the files that only a new log needs."""
         if end == 0:
             for suffix in (".log", ".index", ".timeindex"):
                 write(os.path.join(ready, file_name(0, suffix)), b"")
@@ -148,7 +149,8 @@ class Assembly:
         return [formats.LEADER_EPOCHS]
 
     def _topic_id(self, topic: str) -> bytes | None:
-        """Return the id of an existing topic (None before Kafka 2.8), or a new id."""
+        """Return the id of the topic: its existing id (None if it was created before Kafka 2.8) or, for a new topic, a
+        new one."""
         if topic not in self._topic_ids:
             there = self._there.get(topic)
             place = self._target.directory(topic, there[0]) if there else ""
@@ -157,7 +159,7 @@ class Assembly:
 
 
 def _new_id() -> bytes:
-    """Return a random version 4 UUID. As in Kafka, its text form does not start with a dash."""
+    """Return a random version 4 UUID whose text form does not start with a dash, as in Kafka."""
     import uuid
 
     while (found := uuid.uuid4().bytes)[0] >> 2 == 62:

@@ -1,7 +1,9 @@
-"""The headers of format 2 batches (61 bytes, DefaultRecordBatch) and their checksums, for many batches at a time.
+"""Build the headers of format 2 batches (61 bytes, DefaultRecordBatch), with their checksums, for many batches at a
+time.
 
-The CRC-32C covers everything after it, so it is the only step done batch by batch. Base offset and leader epoch are not
-covered: they can be set later, when the position of a batch in its log is known.
+The CRC-32C covers everything that follows it in the batch, so it is the only step that is done batch by batch. It does
+not cover the base offset and the leader epoch, so these can be set later, when the position of a batch in its log is
+known.
 """
 
 from __future__ import annotations
@@ -16,12 +18,12 @@ from kafkalet.protocol.records.crc32c import crc32c
 
 HEAD_BYTES = HEADER.itemsize
 _UNCOUNTED = 12
-"""The base offset and the length field itself are not counted in `length`."""
+"""The number of bytes that `length` does not count: the base offset, and the length field itself."""
 _CRC_FROM = 21
 
 
 def new_heads(count: int, leader_epoch: int) -> NDArray[np.void]:
-    """Return `count` headers of batches without a producer, to be filled in."""
+    """Return `count` headers to be filled in. They have no producer yet."""
     heads = np.zeros(count, HEADER)
     heads["leader_epoch"] = leader_epoch
     heads["magic"] = 2
@@ -32,7 +34,8 @@ def new_heads(count: int, leader_epoch: int) -> NDArray[np.void]:
 
 
 def sealed(heads: NDArray[np.void], payloads: Sequence[bytes | memoryview]) -> list[memoryview]:
-    """Fill in lengths and checksums for the headers and their records. Return each header as bytes."""
+    """Fill in the lengths and checksums of the headers, whose records are in `payloads`. Return each header as
+    bytes."""
     heads["length"] = [HEAD_BYTES - _UNCOUNTED + len(payload) for payload in payloads]
     view = memoryview(heads.view(np.uint8).data)
     starts = range(0, len(view), HEAD_BYTES)

@@ -1,12 +1,12 @@
 """Commit a load atomically, although the files of a log cannot be replaced in one step.
 
 First, all files are prepared in the staging directory (assembly.py), with a journal of the renames to do. Then the
-staging directory is renamed; from this moment on, the load is committed. The remaining steps can be repeated by any
-process that finds a directory with that name: set replaced partitions aside, rename whole partitions and single files
-into place (each index before its .log, so that readers never see a .log without one), and update the checkpoints of the
-log directory. Finally, the staging directory gets its first name back and is deleted.
+staging directory is renamed; from that moment on, the load is committed. The remaining steps can be repeated by any
+process that finds a directory with the new name: move replaced partitions out of the way, rename whole partitions and
+single files into place (each index before its .log, so that readers never see a .log without an index), and update the
+checkpoints of the log directory. Finally, the staging directory is renamed back to its original name and deleted.
 
-The log directory is locked during the commit, in the same way as a broker locks it.
+During the commit, the log directory is locked in the same way as a broker locks it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ REPLACED = "replaced"
 def commit(target: TargetDirectory, load: Load) -> dict[tuple[str, int], int]:
     """Commit the load. Return the log end offsets of its partitions.
 
-    Raises DirectoryInUse, NotAppendable or CorruptFile if the load cannot be committed; nothing is visible then. After
-    an OSError, the commit may have to be completed by `recover`.
+    Raises DirectoryInUse, NotAppendable or CorruptFile if the load cannot be committed; no part of it becomes visible
+    in that case. After an OSError, the commit may have to be completed by `recover`.
     """
     with target.locked():
         _finish_others(target)
@@ -51,7 +51,8 @@ def commit(target: TargetDirectory, load: Load) -> dict[tuple[str, int], int]:
 
 
 def recover(path: str) -> None:
-    """Finish interrupted commits in the log directory `path`, and delete what killed loads left there.
+    """Finish interrupted commits in the log directory `path`, and delete files that were left there by loads that were
+    killed.
 
     Raises DirectoryInUse if a broker or another load uses the directory, even if there is nothing to do.
     """
@@ -68,7 +69,7 @@ def _finish_others(target: TargetDirectory) -> None:
 
 
 def _put_in_place(target: TargetDirectory, directory: str) -> None:
-    """Carry out the journal, from whatever state it was left in."""
+    """Carry out the steps in the journal that have not been done yet."""
     with open(os.path.join(directory, JOURNAL), "rb") as file:
         journal = json.load(file)
     ready = os.path.join(directory, READY)
@@ -93,9 +94,9 @@ def _put_in_place(target: TargetDirectory, directory: str) -> None:
 
 
 def _append(ready: str, place: str, files: Sequence[str]) -> None:
-    """Move the remaining files to the log, unless it was appended to in the meantime.
+    """Move the files that are still in `ready` to the log.
 
-    Raises NotAppendable in that case.
+    Raises NotAppendable if something else was appended to the log in the meantime.
     """
     left = [name for name in files if os.path.exists(os.path.join(ready, name))]
     logs = [name for name in left if name.endswith(".log")]
@@ -134,7 +135,7 @@ def _replace(path: str, data: bytes) -> None:
 
 
 def _sync(directory: str) -> None:
-    """Flush the entries of a directory to disk, where the operating system supports it."""
+    """Flush the entries of a directory to disk, if the operating system supports it."""
     if os.name != "nt":
         descriptor = os.open(directory, os.O_RDONLY)
         try:

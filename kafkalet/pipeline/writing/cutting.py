@@ -1,12 +1,13 @@
-"""Group records into batches of at most a given size, as the Java producer fills them (`batch.size`).
+"""Group records into batches of at most a given size, as the Java producer does (`batch.size`).
 
-The size is that of the uncompressed batch. A batch with a single record may be larger. The size of a record depends on
-the first record of its batch, because timestamp and offset are stored as deltas, so batches are cut one after another:
+The size limit applies to the uncompressed batch; a batch with a single record may exceed it. The size of a record
+depends on the first record of its batch, because timestamp and offset are stored as deltas. Therefore, batches are cut
+one after another:
 
-    in general      the sizes of all records that might fit are computed
-    usually         timestamps do not decrease, and all record lengths have varints of the same size. Then a record
-                    grows by one byte where its timestamp or offset delta reaches 64, 8192, ..., and only these
-                    positions have to be found
+    in general        the sizes of all records that might fit are computed
+    in usual cases    timestamps do not decrease, and the varints of all record lengths have the same size. A record is
+                      then one byte longer for each of the values 64, 8192, ... that its timestamp or offset delta has
+                      reached, and only these positions have to be found
 """
 
 from __future__ import annotations
@@ -22,22 +23,22 @@ from .encode import size, widths, zigzag
 
 Longs = NDArray[np.int64]
 _LEAST = 3
-"""The minimum size of a record's length, timestamp delta and offset delta together."""
+"""The minimum total size of a record's length, timestamp delta and offset delta."""
 _MOST_OF_DELTAS = 15
-"""The maximum size of a timestamp delta and an offset delta together."""
+"""The maximum total size of a timestamp delta and an offset delta."""
 _STEPS = tuple(64 << 7 * byte for byte in range(8))
-"""A varint takes one more byte from each of these values on."""
+"""At each of these values, a zig-zag varint becomes one byte longer."""
 
 
 class Limits(NamedTuple):
-    """The limits of a batch: bytes, including the header, and records."""
+    """The maximum size of a batch in bytes, including the header, and its maximum number of records."""
 
     batch_bytes: int = 16384
     batch_records: int = 1 << 31
 
 
 class BatchCutter:
-    """Groups records into batches. `sizes` are the sizes of the records without length, timestamp and offset."""
+    """Groups records into batches. `sizes` holds the size of each record, without its length, timestamp and offset."""
 
     def __init__(self, sizes: Longs, timestamps: Longs, limits: Limits) -> None:
         self._sizes = sizes
@@ -51,7 +52,7 @@ class BatchCutter:
         self._falls = np.flatnonzero(np.diff(timestamps) < 0)
 
     def cut(self, start: int, end: int) -> list[int]:
-        """Return the rows in [start, end) at which batches begin."""
+        """Return the indexes of those rows in [start, end) that start a batch."""
         if self.is_steady(start, end):
             run = _SteadyRun(self._least_until[start : end + 1].tolist(), self._timestamps[start:end].tolist())
             return [start + first for first in run.cut(self._room, self._most)]
@@ -62,12 +63,12 @@ class BatchCutter:
         return firsts
 
     def is_steady(self, start: int, end: int) -> bool:
-        """Whether the rows can be cut by the fast method."""
+        """Whether these rows are a usual case, so that they can be cut by the fast method."""
         first, behind = self._falls.searchsorted((start, end - 1)).tolist()
         return self._length > 0 and first == behind
 
     def _count(self, start: int, end: int) -> int:
-        """Return the number of records in the batch that begins at `start`."""
+        """Return the number of records in the batch that starts at row `start`."""
         until = self._least_until
         end = min(end, int(until.searchsorted(until[start] + self._room, "right")) - 1)
         if end <= start + 1:
@@ -86,7 +87,8 @@ class BatchCutter:
 
 
 class _SteadyRun:
-    """A run of records in the usual case. `until` holds the total size before each record with one-byte deltas."""
+    """A run of records in the usual case. `until` holds the total size of the records before each record, assuming
+    one-byte deltas."""
 
     __slots__ = ("_times", "_until")
 
@@ -95,7 +97,8 @@ class _SteadyRun:
         self._times = times
 
     def cut(self, room: int, most: int) -> list[int]:
-        """Return the records at which batches begin, with at most `room` bytes and `most` records per batch."""
+        """Return the indexes of the records that start a batch, with at most `room` bytes and `most` records per
+        batch."""
         firsts = []
         start, end = 0, len(self._times)
         while start < end:
@@ -124,12 +127,13 @@ class _SteadyRun:
 
 
 def _more(longer: list[int], count: int) -> int:
-    """Return the extra bytes of `count` records, each of which takes one more from every index in `longer` on."""
+    """Return the number of extra bytes in `count` records: for every index in `longer`, each record from that index on
+    takes one more byte."""
     return sum(count - at for at in longer if count > at)
 
 
 def _common_width(sizes: Longs) -> int:
-    """Return the varint size of the record lengths; 0 if it differs between records."""
+    """Return the varint size of the record lengths; 0 if it may differ between records."""
     if not len(sizes):
         return 0
     least, most = size(np.array([sizes.min() + 2, sizes.max() + _MOST_OF_DELTAS], np.int64)).tolist()

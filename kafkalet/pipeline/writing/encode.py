@@ -1,11 +1,11 @@
-"""Encode the records of format 2 batches (DefaultRecord), for many batches at a time and without a loop over records.
+"""Encode the records of format 2 batches (DefaultRecord), for many batches at a time and without looping over records.
 
     length    attributes (0)    timestamp delta    offset delta    key length    key    value length    value
     header count    per header: key length, key, value length, value
 
 All numbers except the attributes are varints; a length of -1 means null. NumPy encodes the numbers of all records, then
-Arrow joins them with keys, values and headers. The result is one buffer with all records, and the positions at which
-batches begin in it.
+Arrow joins them with the keys, values and headers. The result is one buffer that holds all records, and the positions
+in it at which batches begin.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Longs = NDArray[np.int64]
 
 
 def zigzag(numbers: Longs) -> NDArray[np.uint64]:
-    """Map signed numbers to unsigned ones, so that numbers close to zero are small."""
+    """Map signed numbers to unsigned ones, such that numbers close to zero remain small."""
     return ((numbers << 1) ^ (numbers >> 63)).view(np.uint64)
 
 
 def widths(coded: NDArray[np.uint64]) -> Longs:
-    """Return the varint size of each number, 1 to 10 bytes."""
+    """Return the size of each number as a varint: 1 to 10 bytes."""
     found = np.ones(len(coded), np.int64)
     if not len(coded):
         return found
@@ -47,9 +47,9 @@ def size(numbers: Longs) -> Longs:
 
 
 def spell(columns: Sequence[Longs | int], count: int) -> pa.Array:
-    """Encode the numbers of all columns, row by row, as a binary array of `count` rows.
+    """Encode the numbers in all columns, row by row, as a binary array of `count` rows.
 
-    A plain number is repeated in every row.
+    If a column is given as a single number, that number is repeated in every row.
     """
     parts = [_coded(column) for column in columns]
     sizes = [widths(part) for part in parts]
@@ -120,7 +120,7 @@ class EncodedFields(NamedTuple):
         return EncodedFields(self.timestamp[start : start + count], key, self.value.slice(start, count), tail)
 
     def sizes(self) -> Longs:
-        """Return the size of each record without length, timestamp and offset."""
+        """Return the size of each record, without its length, timestamp and offset."""
         value = lengths(self.value)
         sizes = 1 + size(value) + np.maximum(value, 0)
         if self.key is None:
@@ -137,7 +137,7 @@ class Encoded(NamedTuple):
 
     data: memoryview
     cuts: list[int]
-    """The positions in `data` at which batches begin, followed by the end of the last one."""
+    """The positions in `data` at which batches begin, followed by the end of the last batch."""
 
     def payload(self, batch: int) -> memoryview:
         """Return the records of one batch."""
@@ -145,7 +145,7 @@ class Encoded(NamedTuple):
 
 
 def encode(fields: EncodedFields, firsts: Longs, sizes: Longs) -> Encoded:
-    """Encode the records of batches that begin at rows `firsts`, which must start with 0. `sizes` is
+    """Encode the records of the batches that begin at the rows `firsts`, the first of which must be 0. `sizes` must be
     `fields.sizes()`."""
     count = fields.rows
     counts = np.diff(firsts, append=count)
@@ -166,19 +166,19 @@ def encode(fields: EncodedFields, firsts: Longs, sizes: Longs) -> Encoded:
 
 
 def lengths(column: pa.Array) -> Longs:
-    """Return the length of each value in bytes, -1 for null."""
+    """Return the length of each value in bytes; -1 for null."""
     found: Longs = pc.binary_length(column).fill_null(-1).to_numpy().astype(np.int64)
     return found
 
 
 def encode_headers(headers: pa.Array) -> pa.Array:
-    """Encode a column of headers (lists of structs of key and value), each as count and headers.
+    """Encode a column of header lists (lists of structs of key and value), each as a count followed by the headers.
 
-    A null list is encoded as empty. Raises ValueError for a header without a key.
+    A null list is encoded as an empty one. Raises ValueError for a header without a key.
     """
     counts = pc.list_value_length(headers).fill_null(0).to_numpy().astype(np.int64)
     flat = headers.flatten()
-    keys, values = flat.flatten()  # includes nulls of the structs themselves
+    keys, values = flat.flatten()  # null if the struct itself is null
     if keys.null_count:
         raise ValueError("a header without a key")
     keys, values = keys.cast(pa.binary()), values.cast(pa.binary())

@@ -1,7 +1,7 @@
-"""Fragments: the part of a partition that one task writes. Assigns offsets and producers to batches, and adds headers.
+"""Write fragments. A fragment is the part of a partition that one task writes.
 
-Offsets are assigned as if this fragment were the first one to be appended to the log. If it is not, they are moved when
-the load is committed.
+Batches get offsets, producers and headers here. Offsets are assigned as if this fragment were the first one to be
+appended to the log. If it is not, its offsets are changed when the load is committed.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ class Fragment(NamedTuple):
     topic: str
     partition: int
     directory: str
-    """Relative to the staging directory."""
+    """The path of the fragment, relative to the staging directory."""
     start: Start
-    """The offset and leader epoch for which the batches were written."""
+    """The offset and leader epoch with which the batches were written."""
     end_offset: int
     first_timestamp: int
     records: int
     segments: tuple[WrittenSegment, ...]
     producers: tuple[ProducerState, ...]
-    """The producer states at the end."""
+    """The producer states at the end of the fragment."""
 
 
 class BatchRun(NamedTuple):
-    """Consecutive batches: their encoded records, record counts and timestamps."""
+    """A run of consecutive batches, with their encoded records, record counts and timestamps."""
 
     payloads: Sequence[memoryview]
     counts: Longs
@@ -53,7 +53,7 @@ class BatchRun(NamedTuple):
 
 
 class FragmentLog:
-    """Writes a fragment."""
+    """Writes one fragment."""
 
     def __init__(
         self,
@@ -75,7 +75,8 @@ class FragmentLog:
         self._records = 0
 
     def append(self, run: BatchRun, *, left_open: int = 0) -> None:
-        """Write batches; the last `left_open` of them as open transactions. Raises SegmentFull or OSError."""
+        """Write batches. The last `left_open` of them become transactions that stay open. Raises SegmentFull or
+        OSError."""
         payloads: Sequence[bytes | memoryview] = run.payloads
         codec = self._options.codec
         if codec is not Codec.NONE:

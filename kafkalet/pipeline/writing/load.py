@@ -1,16 +1,16 @@
 """The Spark job around the sink: assigns partitions to rows, sorts them by time, and writes them.
 
-    check         the columns, see rows.py
-    assign        partitions by murmur2, for which only keys and row numbers go to Python
-    repartition   each partition of a topic to one task or, if that would leave cores idle, to one task per time range.
-                  The boundaries of the ranges come from a sample, which is the same for the same input
-    sort          by timestamp and, for equal ones, by input order, so that the same input gives the same logs, even if
-                  a task is retried
-    write         with df.write.format("kafkalog")
+    check         The columns are checked, see rows.py.
+    assign        Partitions are assigned by murmur2. Only keys and row numbers are sent to Python for this.
+    repartition   Each partition of a topic goes to one task or, if that would leave cores idle, to one task per time
+                  range. The boundaries of the ranges come from a sample, which is the same for the same input.
+    sort          Rows are sorted by timestamp and, if timestamps are equal, by input order. This way, the same input
+                  produces the same logs, even if a task is retried.
+    write         Rows are written with df.write.format("kafkalog").
 
-Input that is already sorted by time (order.py), that has no timestamps, or that is not to be sorted, is written without
-a shuffle: each task leaves a fragment of every partition that it has rows for, and the fragments are ordered by first
-timestamp. This is the fastest way, but it is not used if the fragments would be many and small.
+Input is written without a shuffle if it is already sorted by time (order.py), has no timestamps, or is not to be
+sorted. Each task then writes a fragment of every partition for which it has rows, and the fragments are ordered by
+their first timestamps. This is the fastest way, but it is not used if it would produce many small fragments.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ TASK_BYTES = 256 << 20
 FRAGMENT_BYTES = 16 << 20
 """Input is repartitioned if its tasks would write smaller fragments than this."""
 SAMPLE_EVERY = 1009
-"""One in this many rows is sampled to find the boundaries of the time ranges."""
+"""One row in this many is sampled to find the boundaries of the time ranges."""
 _NUMBER = "__number"
 _TASK = "__task"
 
@@ -54,18 +54,18 @@ class LoadOptions(NamedTuple):
     path: str
     """The log directory."""
     options: Mapping[str, str] = {}
-    """Options of the data source `kafkalog` for writing, without `path`."""
+    """The write options of the data source `kafkalog`, except for `path`."""
     overwrite: bool = False
-    """Replace existing topics instead of appending to them."""
+    """Whether to replace existing topics instead of appending to them."""
     sort: str = "time"
-    """`time`, or `none` to keep the order of the input."""
+    """`time` to sort the rows by timestamp, or `none` to keep the order of the input."""
 
 
 def load(spark: SparkSession, frame: DataFrame, options: LoadOptions) -> None:
     """Partition and sort the rows of `frame`, and write them to a log directory.
 
-    Raises BadOption for a wrong option, BadRows for columns or values that are not those of records, and JobFailed if a
-    task fails.
+    Raises BadOption for an invalid option, BadRows for columns or values that cannot be written as records, and
+    JobFailed if a task fails.
     """
     writing = {**options.options, "path": options.path}
     with job_failures():
@@ -94,7 +94,7 @@ def arranged(spark: SparkSession, frame: DataFrame, options: LoadOptions) -> Dat
 
 
 def _may_stay(spark: SparkSession, frame: DataFrame, writing: WriteOptions, counts: Mapping[str, int]) -> bool:
-    """Whether the tasks that read the rows would write few fragments, or large ones.
+    """Whether the rows can stay in their tasks, because these would write few fragments, or large ones.
 
     With transactions, each partition must be written by one task.
     """
@@ -109,7 +109,7 @@ def _may_stay(spark: SparkSession, frame: DataFrame, writing: WriteOptions, coun
 def _moved(
     spark: SparkSession, frame: DataFrame, placed: DataFrame, writing: WriteOptions, counts: Mapping[str, int]
 ) -> tuple[DataFrame, list[str]]:
-    """Repartition the rows. Return them with the columns to sort by before the timestamp."""
+    """Repartition the rows. Return them, and the columns by which to sort them before the timestamp."""
     tasks = _tasks(spark, frame)
     topic = writing.topic
     if topic is None:
@@ -127,13 +127,14 @@ def _moved(
 
 
 def _tasks(spark: SparkSession, frame: DataFrame) -> int:
-    """Return the number of writing tasks: enough for the cores, and for Spark's estimate of the size."""
+    """Return the number of writing tasks: enough to use all cores, and enough for the data size that Spark
+    estimates."""
     most = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
     return max(TASKS_PER_CORE * spark.sparkContext.defaultParallelism, min(-(-_size_bytes(frame) // TASK_BYTES), most))
 
 
 def _size_bytes(frame: DataFrame) -> int:
-    """Return Spark's estimate of the size; 0 if it is not available (Spark Connect)."""
+    """Return Spark's estimate of the data size; 0 if there is none (Spark Connect)."""
     plan = getattr(frame, "_jdf", None)
     return 0 if plan is None else int(plan.queryExecution().optimizedPlan().stats().sizeInBytes())
 
@@ -153,7 +154,7 @@ def _stretch(frame: DataFrame, stretches: int) -> Column:
 
 
 def _partition(columns: list[str], writing: WriteOptions, there: Mapping[str, int]) -> Column:
-    """Return the `partition` column, with the partition of the key where it is null or missing."""
+    """Return the `partition` column. If it is null or missing, the key determines the partition."""
     by_key = functions.lit(0)
     topic = writing.topic
     if topic is None or (writing.partitions_of(topic) or there.get(topic, 1)) > 1:

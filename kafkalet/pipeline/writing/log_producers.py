@@ -1,6 +1,7 @@
-"""The producer state of a log, which is written to the snapshots of its segments and of its end.
+"""Track the producer state of a log, which is written to snapshots at the base of each segment and at the end of the
+log.
 
-The state of an existing log is its newest snapshot, updated with the batches after that.
+For an existing log, the state is that of its newest snapshot, updated with the batches after the snapshot.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from kafkalet.protocol.records.batch import increment_sequence
 
 
 class ProducerState(NamedTuple):
-    """The state of one producer, with the fields of a snapshot entry; -1 if unset."""
+    """The state of one producer, with the same fields as a snapshot entry. A value of -1 means "unset"."""
 
     producer_id: int
     producer_epoch: int
@@ -65,7 +66,7 @@ def moved(states: Iterable[ProducerState], offsets: int) -> dict[int, ProducerSt
 
 
 def at_end(log: PartitionLog) -> dict[int, ProducerState]:
-    """Return the producer state at the end of a log. Raises CorruptFile for a marker that cannot be read."""
+    """Return the producer state at the end of a log. Raises CorruptFile if a marker cannot be read."""
     start, states = _latest(log)
     for at, segment in enumerate(log.segments):
         next_base = log.next_base_offset(at)
@@ -83,7 +84,7 @@ def _latest(log: PartitionLog) -> tuple[int, dict[int, ProducerState]]:
         try:
             return offset, read(snapshot_path(log.path, offset))
         except CorruptFile:
-            continue  # as in Kafka, use the previous snapshot and replay more of the log
+            continue  # use the previous snapshot and replay more of the log, as Kafka does
     return log.log_start_offset, {}
 
 

@@ -1,9 +1,10 @@
-"""Check whether the input is already sorted by time, as files of events usually are.
+"""Check whether the input is already sorted by time, as event files usually are.
 
-This takes one pass over the timestamps: within each task, they must not decrease, and the time ranges of any two tasks
-must not overlap. (The order of the tasks does not matter: Spark numbers tasks that read files by size, and their output
-is ordered by time in the end.) The result is valid for the write only if it sees the same rows in the same tasks. A
-plan with a shuffle is therefore treated as unsorted, because another run may distribute its rows differently.
+This takes one pass over the timestamps: within each task, they must not decrease, and the time ranges of different
+tasks must not overlap. (The order of the tasks does not matter: Spark numbers the tasks that read files by file size,
+and in the end their output is ordered by time.) The result applies to the later write only if the same tasks have the
+same rows then. A plan with a shuffle is therefore treated as unsorted, because another run may distribute the rows
+differently.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 
 def is_in_order(frame: DataFrame) -> bool:
-    """Whether the rows of each task are sorted by timestamp. A null timestamp counts as unsorted."""
+    """Whether the rows are sorted by timestamp within each task, and the time ranges of the tasks do not overlap. A
+    null timestamp counts as unsorted."""
     if _is_shuffled(frame):
         return False
     falling = arrow_udf(falls, BooleanType())  # type: ignore[call-overload]
@@ -42,7 +44,7 @@ def is_in_order(frame: DataFrame) -> bool:
 
 
 def falls(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
-    """Mark the timestamps of a task that are null, or earlier than one before them."""
+    """Mark the timestamps of a task that are null, or earlier than a preceding timestamp."""
     latest = np.iinfo(np.int64).min
     for column in columns:
         times = column.fill_null(np.iinfo(np.int64).min).to_numpy()

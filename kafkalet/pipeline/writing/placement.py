@@ -1,10 +1,10 @@
 """Assign keys to partitions with the Java producer's murmur2 (`BuiltInPartitioner`), for a column of keys.
 
-The hash consumes four bytes per step; a step is done for all keys that are long enough. The few keys that are much
-longer than the rest are finished one by one.
+The hash consumes four bytes per step; each step is done for all keys that are long enough at once. The few keys that
+are much longer than the rest are finished one by one.
 
-Records without a key are spread evenly: the nth one goes to partition n modulo the number of partitions. (The Java
-producer fills a batch for a random partition, then one for another, which is not reproducible.)
+Records without a key are spread evenly: the nth such record goes to partition n modulo the number of partitions. (The
+Java producer fills a batch for one random partition, then a batch for another, which is not reproducible.)
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ Words = NDArray[np.uint32]
 _SEED = 0x9747B28C
 _M = np.uint32(0x5BD1E995)
 _FEW = 4
-"""This many keys or fewer are faster to hash one by one."""
+"""Up to this many keys are faster to hash one by one."""
 
 
 def partitions_of(keys: pa.Array, counts: int | NDArray[np.int64], ordinals: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return the partition of each key, given the number of partitions; null keys are assigned by `ordinals`.
+    """Return the partition of each key, given the number of partitions. For null keys, `ordinals` is used instead of a
+    hash.
 
-    `keys` is a binary array; `counts` is one number for all rows, or one per row.
+    `keys` is a binary array; `counts` is either one number for all rows or one number per row.
     """
     hashes = murmur2(keys) & np.uint32(0x7FFFFFFF)
     placed = hashes.astype(np.int64) % counts
@@ -34,7 +35,7 @@ def partitions_of(keys: pa.Array, counts: int | NDArray[np.int64], ordinals: NDA
 
 
 def murmur2(keys: pa.Array) -> Words:
-    """Return the hash of each key, as in Java but unsigned. The hash of a null key is undefined."""
+    """Return the hash of each key, as in Java but as an unsigned number. The hash of a null key is undefined."""
     starts, lengths, data = _spans(keys)
     hashes = np.uint32(_SEED) ^ lengths.astype(np.uint32)
     steps = lengths >> 2
@@ -47,7 +48,7 @@ def murmur2(keys: pa.Array) -> Words:
 
 
 def _spans(keys: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
-    """Return the start and length of each key, and their bytes, followed by four more."""
+    """Return the start and length of each key, and the bytes of all keys, padded with four more bytes."""
     count = len(keys)
     ends = np.frombuffer(keys.buffers()[1], np.int32)[keys.offset : keys.offset + count + 1].astype(np.int64)
     buffer = keys.buffers()[2]

@@ -3,15 +3,16 @@
     value        string or binary; required, may be null (a tombstone)
     key          string or binary
     topic        string; required unless the option `topic` is set, which takes precedence
-    partition    int; null: by key
-    timestamp    timestamp; null or missing: the time of the load
+    partition    int; if null, the key determines the partition
+    timestamp    timestamp; if null or missing, the time of the load is used
     headers      array<struct<key: string, value: binary>>
 
-`offset` and `timestampType`, which the reader returns, are accepted and ignored: the log assigns offsets itself. Other
-columns are rejected.
+The columns `offset` and `timestampType`, which the reader returns, are accepted but ignored: the log assigns its own
+offsets. Other columns are rejected.
 
-The output columns are (place, timestamp, key, value, headers). A place identifies a partition of a topic: the upper
-bits hold the topic's number in this task, in order of appearance, the lower 32 bits the partition.
+The output columns are (place, timestamp, key, value, headers). A place is a number that identifies a partition of a
+topic: the upper bits hold the number of the topic, and the lower 32 bits the number of the partition. Each task numbers
+topics in the order in which they first appear.
 """
 
 from __future__ import annotations
@@ -52,11 +53,11 @@ SCHEMA = pa.schema(
 
 
 class BadRows(ValueError):
-    """Columns or values that cannot be written as records. The message says which."""
+    """Some columns or values cannot be written as records. The message says which ones."""
 
 
 def check_columns(types: Mapping[str, str], topic: str | None) -> None:
-    """Check columns by their names and Spark types. Raises BadRows, with the messages of Spark's Kafka sink."""
+    """Check the names and Spark types of the columns. Raises BadRows, with the same messages as Spark's Kafka sink."""
     if "value" not in types:
         raise BadRows("Required attribute 'value' not found.")
     if topic is None and "topic" not in types:
@@ -74,9 +75,11 @@ def check_columns(types: Mapping[str, str], topic: str | None) -> None:
 
 
 class Sorter:
-    """Assigns a place to each row. `count_of` returns the number of partitions of a topic; None means unlimited.
+    """Assigns a place to each row. `count_of` returns the number of partitions of a topic; None means that it is not
+    limited.
 
-    `first` is the initial counter for records without a key, `now_ms` the timestamp of records without one.
+    `first` is the initial value of the counter by which records without a key are placed. `now_ms` is the timestamp for
+    records without one.
     """
 
     def __init__(
@@ -175,7 +178,7 @@ class Sorter:
 
 
 class RowRun(NamedTuple):
-    """Consecutive rows with the same place."""
+    """A run of consecutive rows with the same place."""
 
     place: int
     start: int
@@ -183,7 +186,7 @@ class RowRun(NamedTuple):
 
 
 def stretches(places: NDArray[np.int64]) -> list[RowRun]:
-    """Return the runs of equal places, in order."""
+    """Return the runs of rows with equal places, in order."""
     if not len(places):
         return []
     bounds = [0, *(np.flatnonzero(np.diff(places)) + 1).tolist(), len(places)]

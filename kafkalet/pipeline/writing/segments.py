@@ -1,17 +1,19 @@
 """Write batches into segments as a broker would (LogSegment.append, LogConfig).
 
-A segment is rolled before a batch that would make it larger than `segment_bytes`, that is more than `segment_ms` later
-than its first batch, or that would make an index overflow. After every `index_interval_bytes`, the offset index gets an
-entry for the next batch: its last offset and position. If the largest timestamp has increased, the time index gets an
-entry at the same time, and a last one when the segment ends: the largest timestamp so far, and the last offset of the
-first batch that has it.
+A new segment is started before a batch that would make the current segment larger than `segment_bytes`, that is more
+than `segment_ms` later than the segment's first batch, or that would make an index overflow. After every
+`index_interval_bytes`, an entry for the next batch is added to the offset index: the batch's last offset and its
+position. If the largest timestamp has increased since the last entry of the time index, an entry is added to the time
+index as well: the largest timestamp so far, and the last offset of the first batch that has it. The same is done at the
+end of the segment.
 
-If there are producers, a snapshot of their state at the base of the segment is written beside it, and a transaction
-index if a transaction was aborted.
+If there are producers, a snapshot of their state at the base of the segment is written next to it. If a transaction was
+aborted, a transaction index is written.
 
-Offsets in the first two indexes are relative to the base offset of the segment, so they stay valid if the whole segment
-is moved to other offsets. The batches, the snapshot and the transaction index do not; to move the batches, their
-positions and offsets (16 bytes each) are kept in an extra .batches file.
+Offsets in the offset and time indexes are relative to the base offset of the segment, so these indexes remain valid if
+the whole segment is moved to other offsets. The batches, the snapshot and the transaction index must be changed in that
+case. To make this possible, the positions and offsets of the batches (16 bytes per batch) are kept in an extra .batches
+file.
 """
 
 from __future__ import annotations
@@ -35,8 +37,8 @@ SNAPSHOT = ".snapshot"
 
 
 class SegmentLimits(NamedTuple):
-    """When to roll segments and write index entries: the topic's segment.bytes, segment.ms, index.interval.bytes and
-    segment.index.bytes."""
+    """The limits that determine when to roll segments and write index entries: the topic's segment.bytes, segment.ms,
+    index.interval.bytes and segment.index.bytes."""
 
     segment_bytes: int = 1 << 30
     segment_ms: int = 7 * 86_400_000
@@ -49,14 +51,14 @@ class SegmentFull(ValueError):
 
 
 class Placed(NamedTuple):
-    """A batch with its offsets."""
+    """A batch whose offsets have been assigned."""
 
     base_offset: int
     last_offset: int
     max_timestamp: int
     pieces: tuple[bytes | memoryview, ...]
     state: ProducerState | None = None
-    """The state of its producer after this batch; None without a producer."""
+    """The state of the producer after this batch; None if the batch has no producer."""
     aborted: Aborted | None = None
     """The transaction that this batch aborts, if it is an abort marker."""
 
@@ -69,7 +71,7 @@ class WrittenSegment(NamedTuple):
 
 
 class _Segment:
-    """The active segment, with the entries of its indexes."""
+    """The active segment, and the entries collected for its indexes."""
 
     __slots__ = (
         *("base_offset", "first_timestamp", "largest", "largest_at", "offsets", "positions", "since_entry", "size"),
@@ -94,9 +96,9 @@ class _Segment:
 
 
 class SegmentFiles:
-    """Writes segments of consecutive batches to `directory`, which is created.
+    """Writes consecutive batches as segments to `directory`, which is created if it does not exist.
 
-    Files are opened for each append and closed again, because a task may write to any number of partitions.
+    Files are opened and closed again for each append, because a task may write to any number of partitions.
     """
 
     def __init__(self, directory: str, limits: SegmentLimits, *, durable: bool) -> None:

@@ -1,14 +1,14 @@
-"""The staging directory of a load. It is inside the log directory, so that files can be renamed into place.
+"""Manage the staging directory of a load. It is inside the log directory, so that files can be renamed into place.
 
-    .kafkalog-0.JOB-delete       while tasks write
-        TASK-ATTEMPT/TOPIC-PARTITION/     segments and indexes of one fragment, and the positions of its batches
-    .kafkalog-JOB.commit         once the load is complete and committed (commit.py)
+    .kafkalog-0.JOB-delete       its name while tasks are writing
+        TASK-ATTEMPT/TOPIC-PARTITION/     the segments and indexes of one fragment, and the positions of its batches
+    .kafkalog-JOB.commit         its name once the load is complete and committed (commit.py)
 
-Readers ignore both. Directories with the first name are deleted by brokers at startup, by Apache Kafka as well as
-kafkalet, so the remains of a killed job do no harm. Apache Kafka refuses to start if it finds the second name, which is
-intended: only a part of the load might be in place.
+Readers ignore both names. Brokers, both Apache Kafka and kafkalet, delete directories with the first name at startup,
+so the remains of a killed job do no harm. If Apache Kafka finds a directory with the second name, it refuses to start.
+This is intended, because only a part of the load might be in place.
 
-JOB contains the id of the process that drives the job, so that the next load can tell which directories are abandoned.
+JOB contains the id of the process that runs the job, so that the next load can tell which directories are abandoned.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _COMMITTED = re.compile(r"\.kafkalog-(\w+)\.commit")
 
 
 def new_job() -> str:
-    """Return a job name with the id of the parent process, because Spark creates the sink in a separate process."""
+    """Return a new job name. It contains the id of the parent process, because Spark creates the sink in a separate
+    process."""
     return f"{_host()}_{os.getppid()}_{os.urandom(8).hex()}"
 
 
@@ -42,7 +43,7 @@ def _host() -> str:
 
 
 def writing(target: TargetDirectory, job: str) -> str:
-    """Return the directory that the tasks of a job write to."""
+    """Return the directory to which the tasks of a job write."""
     return os.path.join(target.path, f".kafkalog-0.{job}-delete")
 
 
@@ -52,12 +53,12 @@ def committed(target: TargetDirectory, job: str) -> str:
 
 
 def unfinished(target: TargetDirectory) -> list[str]:
-    """Return the directories of committed jobs whose files are not all in place."""
+    """Return the directories of committed jobs whose files may not all be in place."""
     return sorted(os.path.join(target.path, name) for name in os.listdir(target.path) if _COMMITTED.fullmatch(name))
 
 
 def job_of(directory: str) -> str:
-    """Return the job of one of the `unfinished` directories."""
+    """Return the job to which one of the `unfinished` directories belongs."""
     match = _COMMITTED.fullmatch(os.path.basename(directory))
     assert match is not None, directory
     return match[1]
@@ -85,7 +86,7 @@ def _lives(process: int) -> bool:
 
 
 def move_batches(log_path: str, was: Start, now: Start) -> None:
-    """Shift the batches of a segment, in the file, from a fragment that starts at `was` to one that starts at `now`."""
+    """Change the batches in a segment file, after the start of its fragment has changed from `was` to `now`."""
     if was == now:
         return
     at = np.fromfile(log_path.removesuffix(".log") + BATCHES, "<i8").reshape(-1, 2)
@@ -99,7 +100,7 @@ def move_batches(log_path: str, was: Start, now: Start) -> None:
 
 
 def move_transactions(path: str, offsets: int, known: States) -> None:
-    """Shift a transaction index, if it exists, by `offsets`, for a log with the producers `known`.
+    """Shift all offsets in a transaction index by `offsets`, if the file exists. The log has the producers `known`.
 
     The last stable offset cannot exceed the start of a transaction that is already open in the log
     (UnifiedLog.lastStableOffset).

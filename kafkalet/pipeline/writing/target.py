@@ -1,4 +1,4 @@
-"""The log directory to write to: its existing partitions, and its lock."""
+"""Access the log directory to write to: its existing partitions, and its lock."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class DirectoryInUse(Exception):
 
 
 class NotAppendable(Exception):
-    """The files of a log do not allow appending. The message names the file."""
+    """The files of a log are in a state that does not allow appending. The message names the file."""
 
 
 class Start(NamedTuple):
@@ -56,7 +56,8 @@ class TargetDirectory:
 
     @property
     def is_closed(self) -> bool:
-        """Whether no log needs recovery, because the last broker shut down cleanly or there are no partitions."""
+        """Whether no log needs recovery, because the last broker shut down cleanly or because there are no
+        partitions."""
         return os.path.exists(os.path.join(self.path, formats.CLEAN_SHUTDOWN)) or not self.partitions()
 
     @contextmanager
@@ -69,8 +70,8 @@ class TargetDirectory:
                 import fcntl
 
                 try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # per descriptor, as used by kafkalet
-                    fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # per process, as used by Apache Kafka
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # a lock per descriptor, used by kafkalet
+                    fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # a lock per process, used by Apache Kafka
                 except OSError as error:
                     raise DirectoryInUse(f"{self.path} is in use by a broker; stop it first") from error
             yield
@@ -79,9 +80,10 @@ class TargetDirectory:
 
 
 def start_of(log: PartitionLog | None, leader_epoch: int | None) -> Start:
-    """Return where to append to `log` (None: a new log), in `leader_epoch` or the log's latest one.
+    """Return the position for appending to `log` (None: a new log). The leader epoch is `leader_epoch` if given,
+    otherwise the latest one of the log.
 
-    Raises NotAppendable, and CorruptFile for a corrupt file of the log.
+    Raises NotAppendable, or CorruptFile if a file of the log is corrupt.
     """
     if log is None:
         return Start(0, leader_epoch or 0)

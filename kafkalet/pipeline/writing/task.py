@@ -1,9 +1,9 @@
-"""The output of one task: a fragment of each partition that it has rows for, in a staging directory.
+"""Write the output of one task to a staging directory: a fragment of each partition for which the task has rows.
 
-Rows are collected until there are enough (about CHUNK_BYTES, or as many bytes as were left over from the previous
-round), then sorted by place, cut into batches and encoded together. The last batch of each partition, which may not be
-full yet, is carried over to the next round. So the output does not depend on how the input is divided into Arrow
-batches, and memory use is limited to a few chunks and one batch per partition.
+This is done in rounds. In each round, rows are collected until there are enough (about CHUNK_BYTES, or as many bytes as
+were left over from the previous round), then sorted by place, cut into batches and encoded together. The last batch of
+each partition, which may not be full yet, is carried over to the next round. Thus the output does not depend on how the
+input is divided into Arrow batches, and memory use is limited to a few chunks plus one batch per partition.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ CHUNK_BYTES = 8 << 20
 
 
 class FragmentStart(NamedTuple):
-    """The start of a fragment, and the highest producer id in its log."""
+    """The start of a fragment, and the highest producer id in the log to which it belongs."""
 
     start: Start
     highest_producer_id: int
 
 
 class _Cut(NamedTuple):
-    """Consecutive rows, and the rows among them at which batches begin."""
+    """A run of consecutive rows, and the indexes of the rows that start a batch."""
 
     rows: RowRun
     firsts: list[int]
 
 
 class TaskLogs:
-    """The fragments of task number `task`, written to `root`/`name`."""
+    """Writes the fragments of task number `task` to `root`/`name`."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class TaskLogs:
         self._waiting_bytes = 0
 
     def add_all(self, batches: Iterable[pa.RecordBatch]) -> None:
-        """Add rows, in order. Raises BadRows, SegmentFull or OSError."""
+        """Add the next rows, in order. Raises BadRows, SegmentFull or OSError."""
         for rows in batches:
             for piece in _pieces(rows):
                 placed = self._sorter.sort(piece)
@@ -85,7 +85,8 @@ class TaskLogs:
 
     @property
     def _enough_bytes(self) -> int:
-        """The bytes needed for a round. With many partitions, much is carried over, so rounds are larger."""
+        """The number of bytes needed for a round. With many partitions, more data is carried over, so rounds are
+        larger."""
         left = self._rest_bytes
         return max(CHUNK_BYTES, left, min(4 * left, 4 * CHUNK_BYTES))
 
@@ -121,8 +122,8 @@ class TaskLogs:
             self._append(cuts, *_chosen(rows, fields, sizes, cuts), last=last)
 
     def _with_batches_for_all(self, firsts: list[int], stretch: RowRun) -> list[int]:
-        """Ensure that there are enough batches: each transaction that stays open needs one, and so at least one
-        record."""
+        """Ensure that there are enough batches: each transaction that stays open needs its own batch, and therefore at
+        least one record."""
         wanted = min(self._open_transactions, stretch.end - stretch.start)
         if len(firsts) >= wanted:
             return firsts
@@ -130,7 +131,7 @@ class TaskLogs:
         return [first for first in firsts if first < split] + list(range(split, stretch.end))
 
     def _append(self, cuts: list[_Cut], fields: EncodedFields, sizes: NDArray[np.int64], *, last: bool) -> None:
-        """Encode the rows of all cuts together, and append them to their fragments."""
+        """Encode the rows of all cuts together, and append the resulting batches to their fragments."""
         firsts: list[int] = []
         row = 0
         for stretch, starts in cuts:
@@ -191,7 +192,7 @@ def _by_place(table: pa.Table) -> pa.Table:
 def _chosen(
     rows: pa.Table, fields: EncodedFields, sizes: NDArray[np.int64], cuts: list[_Cut]
 ) -> tuple[EncodedFields, NDArray[np.int64]]:
-    """Return the rows of the cuts, without copying if they are contiguous."""
+    """Return the fields and sizes of the rows in the cuts. If the rows are contiguous, they are not copied."""
     begin, end = cuts[0].rows.start, cuts[-1].rows.end
     if sum(stretch.end - stretch.start for stretch, _ in cuts) == end - begin:
         return fields.slice(begin, end - begin), sizes[begin:end]

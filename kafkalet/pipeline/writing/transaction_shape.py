@@ -1,25 +1,25 @@
-"""Assign producers, transactions and markers to plain batches, reproducibly from a seed, to create difficult test logs.
+"""Turn plain batches into difficult test logs: assign producers, transactions and markers, reproducibly from a seed.
 
-    producers              number of producers that take turns, batch by batch, each with its own id and sequences
-    transactionalShare     share of the batches that belong to transactions; the others have no producer. If it is 0,
-                           all batches are written by idempotent producers
+    producers              number of producers that take turns, batch by batch; each has its own id and sequence numbers
+    transactionalShare     share of the batches that belong to transactions; the other batches have no producer. If it
+                           is 0, all batches are written by idempotent producers
     transactionSize        number of records after which a transaction ends, at the end of the batch
     abortedShare           share of the transactions that end with an abort marker; the others are committed
-    openTransactions       number of transactions in each partition that never end: the last batches, one each, belong
-    to
-                           additional producers. Transactions that were open before these batches end after them, so
-                           that committed, aborted and open ones overlap
-    openShare              share of the transactions that are open at the end of a partition and stay open; these are
-                           longer, and begin earlier
+    openTransactions       number of transactions in each partition that never end. They consist of the last batches,
+                           one batch each, and belong to additional producers. Transactions that were open before these
+                           batches end after them, so that committed, aborted and open transactions overlap
+    openShare              of the transactions that are open at the end of a partition, the share that stay open; these
+                           are longer and begin earlier
     producerId             id of the first producer; by default far above the ids that a broker assigns, and above those
                            in the log
-    seed                   decides which producer writes a batch, and which transactions are aborted
+    seed                   determines which producer writes a batch, and which transactions are aborted
 
-This applies to one partition in one task; a load writes each partition in a single task for this purpose.
+All this applies to one partition in one task; a load with these options writes each partition in a single task.
 
-An aborted transaction adds an entry to the transaction index of the segment that holds its marker: producer id, first
-offset, offset of the marker, and the last stable offset after the marker (ProducerStateManager.lastStableOffset), which
-is the first offset of the oldest other open transaction, or the offset after the marker.
+For each aborted transaction, an entry is added to the transaction index of the segment that holds the marker: producer
+id, first offset, offset of the marker, and last stable offset after the marker (ProducerStateManager.lastStableOffset).
+The latter is the first offset of the oldest transaction that is still open or, if there is none, the offset after the
+marker.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ class Aborted(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """The offsets and the producer of a batch."""
+    """The offsets and the producer assigned to a batch."""
 
     base_offset: int
     last_offset: int
     state: ProducerState | None
-    """The state of the producer after the batch; None without a producer."""
+    """The state of the producer after the batch; None if the batch has no producer."""
     base_sequence: int = -1
     is_transactional: bool = False
 
@@ -88,7 +88,7 @@ class Marker(NamedTuple):
 
 
 class _Lane:
-    """A producer, and its open transaction."""
+    """One of the producers that take turns, and its open transaction."""
 
     __slots__ = ("is_doomed", "records", "sequence", "state")
 
@@ -100,7 +100,7 @@ class _Lane:
 
 
 class Shaping:
-    """Shapes one partition, batch by batch. `highest_known` is the highest producer id in its log."""
+    """Shapes one partition, batch by batch. `highest_known` is the highest producer id in the existing log."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class Shaping:
         self._lanes = [_Lane(first + number) for number in range(shape.lanes)]
         self._next_id = first + shape.lanes
         self._open: dict[int, int] = {}
-        """First offsets by producer id, oldest first."""
+        """The first offsets of open transactions by producer id, oldest first."""
         self._chance = np.random.default_rng([shape.seed, crc32(topic.encode()), partition, task])
         self._latest = -1
 
@@ -128,8 +128,8 @@ class Shaping:
     ) -> list[Stamp | Marker]:
         """Assign offsets, starting at `next_offset`, and producers to batches, and insert markers between them.
 
-        Each batch is given as (records, largest timestamp). The last `left_open` batches are transactions that stay
-        open.
+        Each batch is given as (number of records, largest timestamp). Each of the last `left_open` batches becomes a
+        transaction that stays open.
         """
         done: list[Stamp | Marker] = []
         chances = self._chance.random((len(batches) - left_open, 3)).tolist()

@@ -1,6 +1,7 @@
-"""The options of `df.write.format("kafkalog")`, parsed with the table in option_table.py.
+"""Parse the options of `df.write.format("kafkalog")`, using the table in option_table.py.
 
-Unlike in Spark's sink, unknown options are rejected: a misspelled one would have no effect.
+Unlike in Spark's sink, unknown options are rejected, because a misspelled option would otherwise silently have no
+effect.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class WriteOptions(NamedTuple):
     topic: str | None = None
     partitions: int | Mapping[str, int] | None = None
     by_column: bool | None = None
-    """Whether to use the column `partition`; None: if it exists."""
+    """Whether to use the column `partition`; None means "if it exists"."""
     limits: Limits = Limits()
     codec: Codec = Codec.NONE
     level: int | None = None
@@ -60,7 +61,7 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
     by = given["partitionBy"]
     shape = _shape(given)
     found = WriteOptions(
-        path=os.path.abspath(local_path(path)),  # tasks may run in another directory than the driver
+        path=os.path.abspath(local_path(path)),  # tasks may run in a different directory from the driver
         topic=topic,
         partitions=_partitions(given["partitions"]),
         by_column=None if by is None else by == "column",
@@ -105,7 +106,8 @@ def _shape(given: GivenOptions) -> TransactionShape | None:
 
 
 def _limits(given: GivenOptions, shape: TransactionShape | None) -> Limits:
-    """Return the batch limits. A transaction ends with a batch, so batches must not be larger than transactions."""
+    """Return the batch limits. Transactions end at the end of a batch, so batches must not be larger than
+    transactions."""
     records: int = given["batchRecords"] or 1 << 31
     if shape is not None and shape.transactional_share:
         records = min(records, shape.transaction_records)

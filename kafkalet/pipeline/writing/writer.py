@@ -1,7 +1,7 @@
-"""The sink of `df.write.format("kafkalog").save(DIR)`: tasks write fragments, the driver commits them.
+"""The sink for `df.write.format("kafkalog").save(DIR)`: tasks write fragments, and the driver commits them.
 
-mode("append") appends to existing logs; mode("overwrite") replaces the topics that are written, and no others.
-The options are in write_options.py, the columns in rows.py.
+mode("append") appends to existing logs; mode("overwrite") replaces the topics that are written, but no others. The
+options are described in write_options.py, the columns in rows.py.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Fragments(WriterCommitMessage):
 class KafkaLogWriter(DataSourceArrowWriter):
     """Writes rows of `schema` to logs. Raises BadOption or BadRows, and DirectoryInUse if a broker is running.
 
-    Created on the driver and sent to the tasks.
+    The writer is created on the driver and sent to the tasks.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class KafkaLogWriter(DataSourceArrowWriter):
         recover(self.options.path)
         there = TargetDirectory(self.options.path).partitions()
         self._counts = {topic: numbers[-1] + 1 for topic, numbers in there.items()}
-        """The number of partitions of existing topics, which must be the same for all tasks."""
+        """The number of partitions of each existing topic. All tasks must use the same numbers."""
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Fragments:
         """Write the rows of a task to the staging directory."""
@@ -68,7 +68,7 @@ class KafkaLogWriter(DataSourceArrowWriter):
         return self.write_task(iterator, task, attempt)
 
     def write_task(self, batches: Iterator[pa.RecordBatch], task: int, attempt: int) -> Fragments:
-        """Write the rows of a task; `attempt` must be unique. Raises BadRows, SegmentFull or OSError."""
+        """Write the rows of a task. The `attempt` number must be unique. Raises BadRows, SegmentFull or OSError."""
         sorter = Sorter(self.options.topic, self.options.by_column, self._count_of, task, self.now_ms)
         name = f"{task}-{attempt}"
         root = staging.writing(TargetDirectory(self.options.path), self.job)
@@ -82,7 +82,7 @@ class KafkaLogWriter(DataSourceArrowWriter):
             raise
 
     def _count_of(self, topic: str) -> int | None:
-        """Return the number of partitions of a topic; None if the `partition` column may use any."""
+        """Return the number of partitions of a topic; None if the `partition` column may hold any number."""
         wanted, there = self.options.partitions_of(topic), self._counts.get(topic)
         if wanted is None or there is None:
             return wanted or there
@@ -96,7 +96,7 @@ class KafkaLogWriter(DataSourceArrowWriter):
         return FragmentStart(start_of(log, self.options.leader_epoch), max(known, default=-1))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Commit the output of all tasks. Called on the driver when they are done."""
+        """Commit the output of all tasks. Called on the driver when the tasks are done."""
         done = [message for message in messages if isinstance(message, Fragments)]
         counts: dict[str, int] = {}
         if self.options.topic is not None:
