@@ -1,4 +1,4 @@
-"""The dump job: determines the offsets, reads and writes with Spark, commits."""
+"""The dump job: determines the offsets, reads and writes the records with Spark, and commits the run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _REPLACED = frozenset({"path", "paths", "assign", "subscribe", "subscribepattern
     for end in ("starting", "ending")
     for what in ("offsets", "timestamp", "offsetsbytimestamp", "offsetsbytimestampstrategy")
 }
-"""Source options that are replaced by the offsets of the plan."""
+"""Source options that are not passed on, because the plan determines the offsets."""
 
 
 class DumpRefused(Exception):
@@ -43,7 +43,7 @@ class DumpRefused(Exception):
 
 
 class DumpOptions(NamedTuple):
-    """The options of a dump: those of the source `kafkalog` by name, the output directory, and the shape of the
+    """The options of a dump: the options of the source `kafkalog` by name, the output directory, and the shape of the
     files."""
 
     source: Mapping[str, str]
@@ -52,7 +52,7 @@ class DumpOptions(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The plan of a run: the offsets to dump, the data losses before them, and the current manifest."""
+    """The plan of a run: the offsets to dump, any data losses before these offsets, and the current manifest."""
 
     read: ReadOptions
     covered: Sequence[Covered]
@@ -113,10 +113,10 @@ def dump(
     merging: Callable[[int, int], None] = _no_merging,
     clock: Clock | None = None,
 ) -> DumpRun | None:
-    """Dump the new records and return the run; None if there are none.
+    """Dump the new records and return the run; None if there are no new records.
 
-    `planned` is called before anything is read; `merging` is called with the number of tasks and bytes before files are
-    merged. Raises the same exceptions as `plan`, and JobFailed if a task fails.
+    `planned` is called before anything is read. `merging` is called before files are merged, with the number of merging
+    tasks and the number of bytes. Raises the same exceptions as `plan`, and JobFailed if a task fails.
     """
     os.makedirs(options.out, exist_ok=True)
     with _alone(options.out):
@@ -173,7 +173,7 @@ def _settings(options: DumpOptions, read: ReadOptions) -> dict[str, str]:
 
 
 def records(spark: SparkSession, options: DumpOptions, found: Plan) -> DataFrame:
-    """Return the records of a plan, by setting the source's offset options to exactly its offsets."""
+    """Return the records of a plan. The offset options of the source are set to exactly the offsets of the plan."""
     busy = [part for part in found.covered if part.end > part.start]
     assign: dict[str, list[int]] = {}
     starts: dict[str, dict[str, int]] = {}
@@ -194,7 +194,7 @@ def records(spark: SparkSession, options: DumpOptions, found: Plan) -> DataFrame
 def _write(
     spark: SparkSession, options: DumpOptions, found: Plan, merging: Callable[[int, int], None]
 ) -> list[WrittenFile]:
-    """Write and merge the files of the run. Return them."""
+    """Write the files of the run, and merge small ones. Return the resulting files."""
     if all(part.end == part.start for part in found.covered):
         return []
     table = records(spark, options, found)

@@ -1,13 +1,13 @@
-"""The work of a task: writes rows to files by topic, partition and date, in its own directory.
+"""Do the work of a task: write rows to files by topic, partition and date, in the task's own directory.
 
-The rows of a task come from one split, so they belong to one partition and are in offset order, and usually a whole
-Arrow batch has the same date. The date is that of the timestamp in UTC, or its month or year. A record is filed by its
-timestamp however late it arrives, so a task may have many files open:
+The rows of a task come from one split, so they belong to one partition and are in offset order, and usually all rows of
+an Arrow batch have the same date. The date is the day, month or year of the timestamp in UTC. A record is filed by its
+timestamp, no matter how late it arrived, so a task may have many files open:
 
-* Rows are buffered until a file has ROW_GROUP_BYTES of them, or all files together have TASK_BYTES; then the largest
-  buffer is written. So memory is bounded for any input.
-* A file is opened on its first write, and closed when it has reached the target size. If more than OPEN_FILES are open,
-  the least recently used one is closed. If its date occurs again, another file is started.
+* Rows are buffered. The buffer of a file is written when it has reached ROW_GROUP_BYTES. When all buffers together have
+  reached TASK_BYTES, the largest one is written. Thus memory use is bounded for any input.
+* A file is opened when it is first written to, and closed when it has reached the target size. If more than OPEN_FILES
+  are open, the least recently used file is closed. If its date occurs again, another file is started.
 
 The task returns the list of its files. Only files in a list that reaches the driver are moved into place, so a task may
 be retried any number of times.
@@ -33,11 +33,12 @@ OPEN_FILES = 400
 
 _DAY_US = 86_400_000_000
 LINE = "line"
-"""The only column of a JSON Lines file: the lines, each with its newline."""
+"""The only column of a JSON Lines file: the lines, each with a trailing newline."""
 
 
 class WrittenFile(NamedTuple):
-    """A file written by a task, and its content. `staged` is its path relative to the dump directory."""
+    """A file that a task has written, and a summary of its content. `staged` is its path relative to the dump
+    directory."""
 
     staged: str
     topic: str
@@ -50,18 +51,18 @@ class WrittenFile(NamedTuple):
 
 
 class Sink(Protocol):
-    """An output file that is open."""
+    """An open output file."""
 
     def write(self, batches: list[pa.RecordBatch]) -> None: ...
     def size_bytes(self) -> int:
-        """Return the size of what has been written so far."""
+        """Return the number of bytes written so far."""
         ...
 
     def close(self) -> None: ...
 
 
 class _Parquet:
-    """Writes a Parquet file. Each write is a row group."""
+    """Writes a Parquet file. Each call of `write` produces one row group."""
 
     def __init__(self, path: str, schema: pa.Schema, compression: str) -> None:
         self._file = pa.OSFile(path, "wb")
@@ -108,7 +109,7 @@ def open_sink(path: str, schema: pa.Schema, shape: DumpShape) -> Sink:
 
 
 def characters(strings: pa.Array) -> memoryview:
-    """Return the bytes of a string column without nulls, one string after another, without copying."""
+    """Return the concatenated bytes of a string column that has no nulls. The bytes are not copied."""
     _, offsets, data = strings.buffers()
     if data is None:
         return memoryview(b"")
@@ -118,7 +119,7 @@ def characters(strings: pa.Array) -> memoryview:
 
 
 class _Part:
-    """The rows of one topic, partition and date: those in the open file, and those in the buffer."""
+    """The rows of one topic, partition and date: the rows in the open file, and the rows in its buffer."""
 
     def __init__(self, key: tuple[str, int, str]) -> None:
         self.key = key
@@ -140,7 +141,7 @@ class _Part:
 
 
 class Writing:
-    """The files of one task attempt."""
+    """Writes the files of one task attempt."""
 
     def __init__(self, out: str, folder: str, shape: DumpShape) -> None:
         self._out = out
@@ -153,7 +154,8 @@ class Writing:
         self._write_bytes = min(ROW_GROUP_BYTES, shape.target_file_bytes // 4)
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Add rows with topic, partition, offset and timestamp, and the columns of the files."""
+        """Add rows. They must have topic, partition, offset and timestamp, and the columns to be written to the
+        files."""
         offsets = batch.column("offset").to_numpy()
         kept = self._kept(batch)
         for key, rows in _groups(batch, self._shape.date_folders):
@@ -176,14 +178,15 @@ class Writing:
         return self._written
 
     def _kept(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the columns of the files; topic and partition are in the directory names."""
+        """Return the columns to be written to the files. Topic and partition are not among them: they are in the
+        directory names."""
         if self._shape.format == "jsonl":
             return batch.select([LINE])
         names = [name for name in batch.schema.names if name not in ("topic", "partition")]
         return _in_utc(batch.select(names))
 
     def _write(self, part: _Part) -> None:
-        """Write the buffer of a file, and close the file if it has reached the target size."""
+        """Write the buffered rows to their file, and close the file if it has reached the target size."""
         self._write_waiting(part)
         assert part.sink is not None, "the buffer was written"
         if part.sink.size_bytes() >= self._shape.target_file_bytes:
@@ -212,7 +215,8 @@ _UNITS: dict[str, Literal["D", "M", "Y"]] = {"day": "D", "month": "M", "year": "
 
 
 def _groups(batch: pa.RecordBatch, period: str) -> Iterator[tuple[tuple[str, int, str], NDArray[np.int64] | None]]:
-    """Group rows by topic, partition and date. Yield each group with the indexes of its rows, or None for all rows."""
+    """Group rows by topic, partition and date. Yield the key of each group with the indexes of its rows, or with None
+    if it contains all rows."""
     dates = (_microseconds(batch) // _DAY_US).astype("datetime64[D]")
     if period in _UNITS:
         dates = dates.astype(f"datetime64[{_UNITS[period]}]")
@@ -236,14 +240,14 @@ def _microseconds(batch: pa.RecordBatch) -> NDArray[np.int64]:
 
 
 def _in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Set the time zone of the timestamps to UTC; Spark labels them with the session time zone."""
+    """Set the time zone of the timestamps to UTC, because Spark labels them with the session time zone."""
     at = batch.schema.get_field_index("timestamp")
     utc = pa.timestamp("us", tz="UTC")
     return batch.set_column(at, pa.field("timestamp", utc), pc.cast(batch.column(at), utc))
 
 
 def write_files(batches: Iterable[pa.RecordBatch], out: str, staging: str, shape: DumpShape) -> list[WrittenFile]:
-    """Write the rows of one task attempt. `staging` is a directory within `out`, shared by all attempts."""
+    """Write the rows of one task attempt. `staging` is a directory in `out` that is shared by all attempts."""
     writing = Writing(out, os.path.join(staging, os.urandom(8).hex()), shape)
     for batch in batches:
         if batch.num_rows:

@@ -1,7 +1,8 @@
-"""The files of a run, in OUT/_runs/000007.json, and how they are moved into place.
+"""Record the files of a run in OUT/_runs/000007.json, and move them into place.
 
-The record is written when all files of the run are complete, and before the first of them is renamed. From then on the
-run is committed: any later run completes it with `finish`, which can be repeated after an interruption.
+The record is written after all files of the run are complete, and before the first of them is renamed. From then on,
+the run is committed: if it is interrupted, the next run completes it with `finish`, which can be repeated any number of
+times.
 
     {"version": 1, "run": 7, "at": "2026-11-21T20:04:05.678Z",
      "partitions": [{"topic": "flights", "partition": 0, "topicId": null, "from": 0, "to": 842, "lost": 0}],
@@ -31,7 +32,8 @@ STAGING = "_staging"
 
 
 class Covered(NamedTuple):
-    """The offsets that a run dumped from a partition, `end` excluded, and the number of offsets lost before `start`."""
+    """The offsets that a run dumped from a partition, from `start` up to but not including `end`, and the number of
+    offsets that were lost before `start`."""
 
     topic: str
     partition: int
@@ -42,7 +44,7 @@ class Covered(NamedTuple):
 
 
 class File(NamedTuple):
-    """A file of a run: its staged and final paths, both relative to OUT, and its content."""
+    """A file of a run: its staged and final paths, both relative to OUT, and a summary of its content."""
 
     staged: str
     path: str
@@ -55,7 +57,7 @@ class File(NamedTuple):
 
 
 class DumpRun(NamedTuple):
-    """A run whose files are complete."""
+    """A run, after all of its files have been written."""
 
     number: int
     at: str
@@ -72,7 +74,7 @@ class DumpRun(NamedTuple):
         return sum(file.size_bytes for file in self.files)
 
     def after(self, before: Manifest) -> Manifest:
-        """Return the manifest after this run."""
+        """Return the manifest as it is after this run."""
         records: dict[TopicPartition, int] = {}
         for file in self.files:
             key = (file.topic, file.partition)
@@ -148,7 +150,7 @@ def run_path(out: str, number: int) -> str:
 
 
 def commit(out: str, run: DumpRun) -> None:
-    """Commit the run, after flushing its files to disk. Raises FileNotFoundError if a file is missing."""
+    """Flush the files of the run to disk, then commit the run. Raises FileNotFoundError if a file is missing."""
     flush(os.path.join(out, file.staged) for file in run.files)
     os.makedirs(os.path.join(out, RUNS), exist_ok=True)
     write_json(run_path(out, run.number), run.as_json())
@@ -170,7 +172,8 @@ def finish(out: str, run: DumpRun, before: Manifest) -> Manifest:
 
 
 def pending(out: str, manifest: Manifest) -> DumpRun | None:
-    """Return the run that is committed but not in the manifest yet; there is at most one. Raises NoManifest."""
+    """Return the run that is committed but not yet in the manifest, or None. There is at most one. Raises
+    NoManifest."""
     path = run_path(out, manifest.run + 1)
     try:
         return DumpRun.of_json(read_json(path))
@@ -181,7 +184,7 @@ def pending(out: str, manifest: Manifest) -> DumpRun | None:
 
 
 def recover(out: str, manifest: Manifest) -> Manifest:
-    """Finish an interrupted run if it was committed, otherwise delete its files. Return the current manifest."""
+    """Finish an interrupted run if it was committed; otherwise, delete its files. Return the current manifest."""
     run = pending(out, manifest)
     if run is not None:
         manifest = finish(out, run, manifest)

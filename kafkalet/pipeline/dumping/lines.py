@@ -3,12 +3,12 @@
     {"offset":12,"timestamp":"2013-01-01T10:15:00.000Z","timestampType":"CreateTime","key":"UA","value":"{...}",
      "headers":[{"key":"source","value":"AP8=","base64":true}],"base64":["value"]}
 
-Keys and values that are valid UTF-8 are written as text, others as base64; `base64` then lists the names of these
-fields, or is a flag in a header. Null fields and empty headers are omitted. Topic, partition and date are in the
-directory names.
+Keys and values are written as text if they are valid UTF-8, otherwise as base64. In the latter case, `base64` lists the
+names of these fields; in a header, it is a flag. Null fields and empty headers are omitted. Topic, partition and date
+are in the directory names.
 
-The lines are produced by Spark SQL functions, which Spark compiles. Timestamps are formatted in UTC, regardless of the
-session time zone.
+The lines are produced with Spark SQL functions, which Spark compiles. Timestamps are formatted in UTC, regardless of
+the session time zone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SHOWN = ("topic", "partition", "offset", "timestamp", "timestampType", "key", "
 
 
 def with_lines(records: DataFrame) -> DataFrame:
-    """Return the columns that the file writer needs, with each record as a line of JSON."""
+    """Return the columns that the file writer needs, one of which holds each record as a line of JSON."""
     from pyspark.sql import functions
 
     fields = [functions.col("offset"), _timestamp(), _timestamp_type(), _text("key"), _text("value")]
@@ -39,8 +39,8 @@ def with_lines(records: DataFrame) -> DataFrame:
 
 
 def _timestamp() -> Column:
-    """Return null if the record has no timestamp, which the source shows as one millisecond before 1970, as Spark
-    does."""
+    """Return the timestamp column, with null for records without a timestamp. For these, the source returns one
+    millisecond before 1970, as Spark does."""
     from pyspark.sql import functions
 
     return functions.when(functions.col("timestampType") >= 0, functions.col("timestamp")).alias("timestamp")
@@ -89,7 +89,8 @@ def _headers() -> Column:
 
 
 def _in_base64() -> Column:
-    """Return the names of the fields in base64; null, and so omitted, if there are none."""
+    """Return the names of the fields that are in base64. If there are none, return null, so that the field is
+    omitted."""
     from pyspark.sql import functions
 
     names = [functions.when(~_is_text(functions.col(name)), name) for name in ("key", "value")]

@@ -1,15 +1,14 @@
-"""The manifest, which holds the next offset of each partition: OUT/_manifest.json.
+"""Read and write the manifest OUT/_manifest.json, which holds the next offset of each partition.
 
     {"version": 1, "run": 7,
      "settings": {"format": "parquet", "isolationLevel": "read_committed", ...},
      "topics": {"flights": {"topicId": "x3bK...",
                             "partitions": {"0": {"startOffset": 0, "nextOffset": 842, "records": 842}}}}}
 
-`run` is the last run in place. `settings` are shared by all runs of a dump, because their files form one table.
-`topicId` is null if the source has no topic ids (before Kafka 2.8). There are fewer `records` than offsets if some
-offsets hold markers or aborted records, or were compacted away.
-
-The file is replaced atomically.
+`run` is the last run whose files are in place. `settings` must be the same for all runs of a dump, because their files
+form one table. `topicId` is null if the source has no topic ids (before Kafka 2.8). `records` is less than the number
+of offsets if some offsets belong to markers or aborted records, or were compacted away. The file is replaced
+atomically.
 """
 
 from __future__ import annotations
@@ -76,7 +75,8 @@ NAME = "_manifest.json"
 
 
 class Dumped(NamedTuple):
-    """The first offset requested from a partition, the next offset to dump, and the number of records in between."""
+    """The state of one partition: the first offset that was requested, the next offset to dump, and the number of
+    records dumped in between."""
 
     start_offset: int
     next_offset: int

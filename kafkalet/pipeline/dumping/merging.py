@@ -1,12 +1,12 @@
 """Merge the small files of a run before it is committed.
 
-Each task writes at least one file for each date of its records. If the records of a partition are not ordered by time,
-every task has records of every date, and the dump would consist of files of a few kilobytes. Therefore staged files
-with consecutive offsets in the same directory are merged up to the target size. Files of more than half that size are
-left as they are, because copying them costs too much for the benefit.
+Each task writes at least one file per date of its records. If the records of a partition are not ordered by time, every
+task has records of every date, and without merging, the dump would consist of files of a few kilobytes. Therefore,
+staged files that are consecutive in offset order and have the same target directory are merged up to the target size.
+Files of more than half that size are left as they are, because copying them costs more than it gains.
 
-A merge writes a new file and does not change its sources, so it can be retried; the sources are deleted with the
-staging directory. Only the files in the driver's list, which becomes the record of the run, are part of the dump.
+A merge writes a new file and does not change its source files, so it can be retried; the sources are deleted with the
+staging directory. Only files in the driver's list, which becomes the record of the run, are part of the dump.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PIECE_BYTES = 8 << 20
 
 
 def groups_of(files: Iterable[WrittenFile], target_bytes: int) -> list[list[WrittenFile]]:
-    """Return the files in offset order, grouped into the files to merge."""
+    """Return the files in offset order, in groups of files to be merged into one."""
     groups: list[list[WrittenFile]] = []
     room = 0
     for file in sorted(files, key=lambda file: (file.topic, file.partition, file.date, file.first_offset)):
@@ -49,9 +49,9 @@ def groups_of(files: Iterable[WrittenFile], target_bytes: int) -> list[list[Writ
 def merged(
     spark: SparkSession, out: str, files: Sequence[WrittenFile], shape: DumpShape, begun: Callable[[int, int], None]
 ) -> list[WrittenFile]:
-    """Merge the small files of a run with Spark. Raises Spark's exceptions.
+    """Merge the small files of a run with Spark. Return all files of the run. Raises Spark's exceptions.
 
-    If there are any, `begun` is called first with the number of tasks and bytes.
+    If there are any small files, `begun` is first called with the number of tasks and the number of bytes.
     """
     groups = groups_of(files, shape.target_file_bytes)
     small = [group for group in groups if len(group) > 1]

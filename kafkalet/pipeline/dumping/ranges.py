@@ -1,12 +1,12 @@
-"""Determine the offsets of a run: for known partitions those after the manifest, for new ones all requested offsets.
+"""Determine the offsets of a run: for known partitions, those after the manifest; for new ones, all requested offsets.
 
 Before anything is read, each partition is checked against the manifest. Each of these cases is a data loss, which is an
 error unless `failOnDataLoss=false`:
 
-    the log starts after the next offset     retention or DeleteRecords deleted the offsets in between
-    the log ends before the next offset      it was truncated; the run continues at its end
-    the topic has another id                 it was deleted and created again; the run starts at its beginning
-    the partition is missing                 its topic was deleted; the files dumped from it are kept
+    the log starts after the next offset     Retention or DeleteRecords deleted the offsets in between.
+    the log ends before the next offset      The log was truncated. The run continues at its end.
+    the topic has a different id             The topic was deleted and created again. The run starts at its beginning.
+    the partition is missing                 The topic was deleted. The files dumped from it are kept.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _NONE = bytes(16)
 def topic_ids(options: ReadOptions, topics: Collection[str]) -> dict[str, str | None]:
     """Return the ids of topics, from the broker or the log directories; None for a topic without an id.
 
-    A log directory has them in the partition.metadata files, a broker in its Metadata response, both since Kafka 2.8.
+    In a log directory, they are in the partition.metadata files; a broker returns them in its Metadata response. This
+    requires Kafka 2.8 or later.
     """
     if options.live:
         with LiveBroker(options.client["bootstrap.servers"], properties(options)) as broker:
@@ -43,7 +44,8 @@ def topic_ids(options: ReadOptions, topics: Collection[str]) -> dict[str, str | 
 
 
 def as_text(topic_id: bytes | None) -> str | None:
-    """Return the text form of a topic id; None for None and for all zeros, which mean "no id" in the protocol."""
+    """Return the text form of a topic id. If it is None or all zeros, which means "no id" in the protocol, return
+    None."""
     if topic_id is None or topic_id == _NONE:
         return None
     return uuid_text(topic_id)
@@ -65,7 +67,7 @@ def new_offsets(
 ) -> tuple[list[Covered], list[str]]:
     """Return the offsets to dump, and a message for each data loss. Raises DataLoss and BadOption.
 
-    A partition without new offsets is left out, unless it is new itself.
+    A partition without new offsets is left out, unless the partition itself is new.
     """
     partitions = origin.partitions()
     warn_of_missing(options.topics, partitions)
@@ -98,9 +100,9 @@ def _first_offsets(
     known: KnownOffsets,
     ends: Mapping[TopicPartition, int],
 ) -> dict[TopicPartition, int]:
-    """Return the start offsets of new partitions: those of the options, limited to the existing offsets.
+    """Return the start offsets of new partitions: the offsets given by the options, limited to the existing ones.
 
-    A start after the end is rejected, as by the source; only for known partitions may it be past the end.
+    A start after the end is rejected, as in the source. (Only a known partition may start after the end.)
     """
     if not fresh:
         return {}
@@ -121,7 +123,8 @@ def _first_offsets(
 
 
 def _go_on(key: TopicPartition, manifest: Manifest, known: KnownOffsets) -> tuple[int, int, str]:
-    """Return the next offset of a known partition, the number of lost offsets before it, and a message for the loss."""
+    """Return the next offset of a known partition, the number of offsets lost before it, and a message about the loss,
+    which is empty if there is none."""
     next_offset = manifest.partitions[key].next_offset
     earliest, latest = known.earliest[key], known.latest[key]
     before, now = manifest.topic_ids.get(key[0]), known.topic_ids.get(key[0])

@@ -8,14 +8,14 @@ COMPRESSIONS = {
     "parquet": ("zstd", "snappy", "gzip", "lz4", "none"),
     "jsonl": ("none", "gzip", "zstd"),
 }
-"""The compressions of each format; the first one is the default."""
+"""The compression types of each format. The first one is the default."""
 DATE_FOLDERS = {"day": "date", "month": "month", "year": "year", "none": ""}
-"""The column name in date directories, by period."""
+"""The column name in the names of date directories, by period."""
 TARGET_FILE_BYTES = 128 << 20
 
 
 class DumpShape(NamedTuple):
-    """The format and compression of files, their target size, and the period of a date directory."""
+    """The format, compression and target size of the files, and the period that a date directory covers."""
 
     format: str
     compression: str
@@ -29,6 +29,7 @@ class DumpShape(NamedTuple):
         return ".jsonl" + {"gzip": ".gz", "zstd": ".zst"}.get(self.compression, "")
 
     def folder(self, topic: str, partition: int, date: str) -> str:
-        """Return the directory for records of a date, which is 2013-01-31, 2013-01, 2013 or empty."""
+        """Return the directory for the records of a date. `date` is of the form 2013-01-31, 2013-01 or 2013, or is
+        empty."""
         column = DATE_FOLDERS[self.date_folders]
         return f"topic={topic}/partition={partition}" + (f"/{column}={date}" if column else "")

@@ -1,8 +1,9 @@
 """The Spark sink that writes the files of a dump, and passes the list of files to the driver.
 
-Spark collects one message from each task, however often it was attempted, and calls `commit` with all of them, in a
-separate process that knows only the constructor arguments. So `commit` writes the list to a file in OUT/_staging, whose
-unique name was chosen by the job that started the query; that job reads the file and commits the run (dump_runs.py).
+Spark collects one message from each task, no matter how many times the task was attempted. It calls `commit` with all
+messages, in a separate process that knows only the constructor arguments. Therefore, `commit` writes the list of files
+to a file in OUT/_staging. Its unique name was chosen by the job that started the query. That job reads the file and
+commits the run (dump_runs.py).
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class DumpFiles(DataSource):
 
 
 class FilesWriter(DataSourceArrowWriter):
-    """Writes rows with topic, partition, offset and timestamp, and the columns of the files."""
+    """Writes rows, which must have topic, partition, offset and timestamp, and the columns to be written to the
+    files."""
 
     def __init__(self, out: str, answers: str, shape: DumpShape) -> None:
         self._out = out

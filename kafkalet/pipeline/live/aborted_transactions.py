@@ -1,8 +1,8 @@
 """Find the ranges of aborted transactions in Fetch responses.
 
-With read_committed, a response lists the aborted transactions that overlap its offsets by producer id and first offset,
-but does not say where they end. A transaction ends at the first ABORT marker of its producer after its first offset,
-which is in this response or in a later one.
+With read_committed, a response lists the aborted transactions that overlap its offsets. It gives the producer id and
+the first offset of each, but not the end. A transaction ends at its producer's first ABORT marker after the first
+offset. The marker is in the same response or in a later one.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from kafkalet.protocol.wire import Buffer
 Int64s = NDArray[np.int64]
 
 LAST = np.iinfo(np.int64).max
-"""The end of a transaction whose marker is not in the response."""
+"""Stands for the end of a transaction whose marker is not in the response."""
 
 
 def aborted_in(buffer: Buffer, batches: Batches, begun: Sequence[tuple[int, int]]) -> AbortedTransactions:
-    """Return the transactions (producer id, first offset) of a response, with ends taken from the markers in its
-    batches."""
+    """Return the aborted transactions of a response, given as (producer id, first offset), with their ends added. The
+    ends are taken from the markers in the batches."""
     columns = np.array(begun, np.int64).reshape(-1, 2)
     producer_id, first_offset = columns[np.argsort(columns[:, 1], kind="stable")].T
     markers = batches.take(abort_markers(buffer, batches))
@@ -33,10 +33,10 @@ def aborted_in(buffer: Buffer, batches: Batches, begun: Sequence[tuple[int, int]
 
 
 def _ends(producer_id: Int64s, first_offset: Int64s, markers: Batches) -> Int64s:
-    """Return the offset of the first marker of the same producer after each offset, or LAST.
+    """For each first offset, return the offset of the first marker after it that has the same producer, or LAST.
 
-    Markers and transactions are sorted together by producer and offset; the marker of a transaction is the next one in
-    this order, if it has the same producer.
+    Markers and transactions are sorted together by producer and offset. The marker of a transaction is the next marker
+    in this order, if its producer is the same.
     """
     producers = np.concatenate((markers.producer_id, producer_id))
     offsets = np.concatenate((markers.base_offset, first_offset))

@@ -1,10 +1,9 @@
-"""LiveBroker: a client for topics and offsets of a cluster.
+"""LiveBroker: a client for the topics and offsets of a cluster.
 
 A request for a partition goes to its leader, at the address that the cluster advertises in Metadata. If a response
-shows that something has moved or is not available yet, or a connection breaks, the metadata is refreshed and the
-request is retried, until `default.api.timeout.ms` has passed; then the last error is raised.
-
-A topic that the cluster does not know may have just been created, so the client retries for a second.
+shows that something has moved or is not available yet, or if a connection breaks, the metadata is refreshed and the
+request is retried. After `default.api.timeout.ms`, the last error is raised. If the cluster does not know a topic, the
+topic may just have been created, so the client retries for one second.
 """
 
 from __future__ import annotations
@@ -28,7 +27,8 @@ from .security import credentials
 
 
 class Patience:
-    """The deadline and backoff of one operation with retries: `timeout_ms`, or `default.api.timeout.ms`, from now."""
+    """The deadline and the backoff of one operation with retries. The timeout is `timeout_ms` or, if that is None,
+    `default.api.timeout.ms`."""
 
     def __init__(self, settings: Settings, clock: Clock, timeout_ms: int | None = None) -> None:
         self._clock = clock
@@ -38,7 +38,7 @@ class Patience:
         self.begin_again()
 
     def begin_again(self) -> None:
-        """Reset the deadline and the backoff after progress."""
+        """Reset the deadline and the backoff after some progress has been made."""
         self._deadline_ms = self._clock.now_ms() + self._timeout_ms
         self._next_ms = self._first_ms
 
@@ -47,7 +47,7 @@ class Patience:
         return self._clock.now_ms() >= self._deadline_ms
 
     def pause(self) -> bool:
-        """Wait until the next attempt. Return False without waiting if the time is up."""
+        """Wait until it is time for the next attempt. If the deadline has passed, return False without waiting."""
         left_ms = self._deadline_ms - self._clock.now_ms()
         if left_ms <= 0:
             return False
@@ -75,11 +75,11 @@ PASSING = {
     Code.UNKNOWN_TOPIC_ID,
     Code.INCONSISTENT_TOPIC_ID,
 }
-"""Errors that may go away after a metadata refresh, or after some time."""
+"""Errors that may disappear after a metadata refresh, or after some time."""
 
 
 class LiveBroker:
-    """A client of a cluster. Not thread-safe and not picklable.
+    """A client of a cluster. It is not thread-safe and cannot be pickled.
 
     bootstrap_servers   host:port of one or more brokers, separated by commas
     properties          as for a Kafka consumer, see `client_properties.py`
@@ -117,8 +117,8 @@ class LiveBroker:
     # Topics
 
     def topics(self, names: Collection[str] | None = None, *, internal: bool = False) -> dict[str, int]:
-        """Return the number of partitions of the named topics, or of all. Without names, internal topics are included
-        only if `internal`.
+        """Return the number of partitions of the named topics, or of all topics if `names` is None. In the latter case,
+        internal topics are included only if `internal`.
 
         Raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION) with the name of a topic that does not exist.
         """
@@ -129,7 +129,7 @@ class LiveBroker:
         return {name: counts[name] for name in sorted(counts) if internal or name not in self.metadata.internal}
 
     def refresh(self, topics: Collection[str] | None) -> None:
-        """Refresh the metadata of these topics, or of all, and retry until it is complete."""
+        """Refresh the metadata of these topics, or of all topics if None, and retry until it is complete."""
         patience = self.patience()
         unknown = Patience(self.settings, self._clock, min(UNKNOWN_MS, self.settings.default_api_timeout_ms))
         while failed := self._ask_metadata(topics, patience):
@@ -163,15 +163,15 @@ class LiveBroker:
                 raise last
 
     def _anybody(self) -> list[Address]:
-        """Return the brokers to ask for metadata: connected ones first, then other known ones, then the bootstrap
-        servers."""
+        """Return the addresses to ask for metadata: first connected brokers, then other known brokers, then the
+        bootstrap servers."""
         connected = [address for address, connection in self._connections.items() if connection.is_open]
         return list(dict.fromkeys([*connected, *self.metadata.brokers.values(), *self._bootstrap]))
 
     # Leaders and connections
 
     def patience(self) -> Patience:
-        """Start the deadline of an operation."""
+        """Return the deadline and backoff for an operation that starts now."""
         return Patience(self.settings, self._clock)
 
     def connection(self, address: Address) -> Connection:
@@ -182,17 +182,17 @@ class LiveBroker:
         return connection
 
     def connection_to(self, node_id: int) -> Connection:
-        """Return the shared connection to a broker by its id."""
+        """Return the shared connection to the broker with this id."""
         return self.connection(self.address(node_id))
 
     def address(self, node_id: int) -> Address:
-        """Return the address of a broker. Raises Unreachable if the broker is not in the cluster at the moment."""
+        """Return the address of a broker. Raises Unreachable if the broker is currently not in the cluster."""
         if (address := self.metadata.brokers.get(node_id)) is None:
             raise Unreachable(f"broker {node_id} is not part of the cluster at the moment")
         return address
 
     def leaders(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Leader]:
-        """Return the leaders of partitions. Partitions that currently have no leader are left out.
+        """Return the leaders of these partitions. Partitions that currently have no leader are left out.
 
         Raises KafkaError for a topic that does not exist, and PartitionRefused for a partition that does not exist.
         """
@@ -210,11 +210,11 @@ class LiveBroker:
     def list_offsets(
         self, wanted: Mapping[TopicPartition, int], isolation_level: str | None = None
     ) -> dict[TopicPartition, Found]:
-        """Return the first offset at or after a timestamp for each partition. Negative timestamps are special (LATEST,
-        EARLIEST, ...).
+        """For each partition, return the offset of the first record at or after a timestamp. Negative timestamps are
+        special values (LATEST, EARLIEST, ...).
 
-        `isolation_level` overrides the property. If no record is late enough, offset and timestamp are -1. Raises
-        PartitionRefused for the first partition with an error.
+        `isolation_level` overrides the property. If no record is late enough, the offset and timestamp are -1. Raises
+        PartitionRefused for the first partition that has an error.
         """
         lookups = [Lookup(topic, partition, timestamp) for (topic, partition), timestamp in wanted.items()]
         found = {}
@@ -225,7 +225,8 @@ class LiveBroker:
         return found
 
     def look_up(self, lookups: Sequence[Lookup], isolation_level: str | None = None) -> list[Found | PartitionRefused]:
-        """Look up any number of offsets, even many for one partition. Each gets its answer or its error, in order."""
+        """Look up any number of offsets, even several in one partition. Return a result or an error for each lookup, in
+        order."""
         level = ISOLATION_LEVELS.index(isolation_level or self.settings.isolation_level)
         answers: dict[int, Found | PartitionRefused] = {}
         left = list(range(len(lookups)))
@@ -257,7 +258,7 @@ class LiveBroker:
         return [answers[index] for index in range(len(lookups))]
 
     def _by_leader(self, lookups: Sequence[Lookup], indexes: Iterable[int]) -> dict[int, list[int]]:
-        """Group the lookups by leader; lookups of partitions without a leader are left out."""
+        """Group the lookups by leader. Lookups in partitions without a leader are left out."""
         wanted = {index: (lookups[index].topic, lookups[index].partition) for index in indexes}
         leaders = self.leaders(set(wanted.values()))
         grouped: dict[int, list[int]] = {}

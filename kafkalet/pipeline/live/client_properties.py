@@ -1,10 +1,10 @@
-"""The client properties of a live broker, by the names of Kafka's consumer.
+"""The client properties of a live broker, with the names that Kafka's consumer uses.
 
-A property that affects which records are read, or how the broker is reached, is either implemented or rejected by name.
-Properties of features that this client does not have (consumer groups, poll, metrics) are accepted and ignored, as in
-Spark's Kafka source. Some defaults differ from Kafka's:
+If a property affects which records are read, or how the broker is reached, it is either implemented or rejected with an
+error that names it. Properties of features that this client does not have (consumer groups, poll, metrics) are accepted
+and ignored, as in Spark's Kafka source. Some defaults differ from Kafka's:
 
-    max.partition.fetch.bytes   8 MiB, because a task reads one partition, and decodes a large response in one go
+    max.partition.fetch.bytes   8 MiB, because a task reads one partition, and decodes a large response all at once
     fetch.max.bytes             defaults to max.partition.fetch.bytes
     client.id                   kafkalet-pipeline
 """
@@ -17,7 +17,7 @@ from typing import NamedTuple, cast
 from kafkalet.properties import InvalidProperty, Property, PropertySet, Type, at_least, between, one_of
 
 ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
-"""In the order of their numbers in requests."""
+"""The index of a level is its number in requests."""
 
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
@@ -76,11 +76,12 @@ WITHOUT_EFFECT = frozenset(
         "socket.connection.setup.timeout.max.ms",
     }
 )
-"""Properties of Kafka's consumer that do not affect which records are read here."""
+"""Properties of Kafka's consumer that are ignored, because they do not affect which records this client reads."""
 
 
 class Settings(NamedTuple):
-    """The parsed properties of a client: one attribute each, sizes in bytes, times in milliseconds."""
+    """The parsed properties of a client, with one attribute per property. Sizes are in bytes, and times in
+    milliseconds."""
 
     client_id: str
     client_rack: str
@@ -109,9 +110,8 @@ class Settings(NamedTuple):
 
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> Settings:
-        """Parse properties. `bootstrap.servers` may be among them and is ignored.
-
-        Raises InvalidProperty for a value that Kafka would reject, and for an unsupported property.
+        """Parse properties. `bootstrap.servers` is accepted but ignored. Raises InvalidProperty for a value that Kafka
+        would reject, and for an unsupported property.
         """
         texts = {name: text for name, text in texts.items() if name not in WITHOUT_EFFECT}
         for name in _PROPERTIES.unknown(texts):

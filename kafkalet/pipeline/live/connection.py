@@ -1,13 +1,14 @@
 """One connection to a broker.
 
-Kafka answers the requests of a connection in order, so any number may be in flight. `send` and `receive` rely on that
-order. A caller that sends many requests before it receives must ensure that they fit into the socket buffers.
+Kafka answers the requests on a connection in order, so any number of them may be in flight. `send` and `receive` rely
+on that order. A caller that sends many requests before it receives the responses must ensure that the requests fit into
+the socket buffers.
 
-Bytes are received into a small read-ahead buffer, so that many small responses need few system calls. A frame larger
-than that gets a bytearray of its exact size, into which the rest is received directly; records are never copied after
-that.
+Bytes are received into a small read-ahead buffer, so that many small responses need few system calls. For each larger
+frame, a bytearray of its exact size is allocated, and the rest of the frame is received directly into it; after that,
+records are never copied.
 
-A connection that has failed is closed and cannot be used again. Failures are OSErrors that name the broker.
+A connection that has failed is closed and cannot be used again. Failures are raised as OSErrors that name the broker.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ AHEAD_BYTES = 64 << 10
 LARGEST_FRAME_BYTES = 0x7FFFFFFF
 SOFTWARE_NAME = "kafkalet-pipeline"
 FIRST_VERSION = 3
-"""The version of ApiVersions to request. Later versions only add cluster details that are not used here."""
+"""The version of the ApiVersions request. Later versions only add cluster details that are not used here."""
 
 
 class Address(NamedTuple):
@@ -88,7 +89,7 @@ class Connection:
         self.close()
 
     def close(self) -> None:
-        """Close the connection. Pending requests are dropped."""
+        """Close the connection and drop pending requests."""
         self.is_open = False
         self._waiting.clear()
         self._socket.close()
@@ -96,8 +97,8 @@ class Connection:
     # Versions
 
     def version(self, api: Api, lowest: int, highest: int | None = None) -> int:
-        """Return the newest version of an API that both sides support, at least `lowest`. Raises KafkaError if there is
-        none."""
+        """Return the newest version of an API that both sides support. It is at least `lowest`. Raises KafkaError if
+        there is no such version."""
         low, high = self._versions.get(api, (0, -1))
         low = max(low, lowest, api.versions.low)
         newest = min(high, api.versions.high if highest is None else highest)
@@ -108,8 +109,8 @@ class Connection:
         return newest
 
     def _ask_versions(self) -> dict[int, tuple[int, int]]:
-        """Request the API versions. A broker of any age answers this, if necessary with an error and its own
-        versions."""
+        """Request the API versions. Brokers of any age respond to this, if necessary with an error and the versions
+        that they support."""
         request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=VERSION)
         answer = self._versions_answer(request, FIRST_VERSION)
         if answer.error_code == Code.UNSUPPORTED_VERSION and not answer.api_keys:  # releases before 2.4
@@ -119,8 +120,8 @@ class Connection:
         return {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
 
     def _versions_answer(self, request: ApiVersionsRequest, version: int) -> ApiVersionsResponse:
-        """Send ApiVersions and decode the response. A broker answers an unsupported version in version 0, which only
-        the error code reveals."""
+        """Send ApiVersions and decode the response. If the broker does not support the version of the request, the
+        response has version 0, which can be recognized only by its error code."""
         self.send(request, version)
         self._waiting.pop()
         frame = self._frame()
@@ -138,7 +139,7 @@ class Connection:
         if answer.error_code != Code.NONE:
             raise KafkaError(code_of(answer.error_code), f"{answer.error_message} (broker {self.address})")
 
-    # Requests and answers
+    # Requests and responses
 
     def ask(self, request: Request, version: int) -> Response:
         """Send a request and receive its response. No other request may be in flight."""
@@ -158,14 +159,14 @@ class Connection:
         return b"".join(cast(Iterable[Buffer], pieces))
 
     def send_frame(self, frames: bytes) -> None:
-        """Send encoded frames."""
+        """Send one or more encoded frames."""
         try:
             self._socket.sendall(frames)
         except OSError as error:
             raise self._lost(error) from error
 
     def receive(self) -> Response:
-        """Receive the response to the oldest pending request. Records in it are views of one buffer."""
+        """Receive the response to the oldest pending request. Any records in the response are views of one buffer."""
         return self.receive_with_frame()[0]
 
     def receive_with_frame(self) -> tuple[Response, bytearray]:

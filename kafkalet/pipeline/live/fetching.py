@@ -1,13 +1,14 @@
 """Fetch from one partition, one request ahead, following its leader.
 
     ask(offset)      sends a request and returns immediately
-    answer()         returns its response. If the leader has changed or the connection is lost, the request is repeated
+    answer()         returns the response. If the leader has changed or the connection is lost, the request is repeated
 
-Each fetcher has its own connection, so that a fetch may be pending while other requests go to the same broker. It does
-not use fetch sessions (KIP-227): every request is complete.
+Each fetcher has its own connection, so that a fetch may be pending while other requests are sent to the same broker.
+Fetch sessions (KIP-227) are not used: every request is complete.
 
-From version 13 on, requests identify topics by id (KIP-516), which comes from Metadata. A consumer with a rack may be
-referred to another replica (KIP-392); it returns to the leader if that replica lacks the offset.
+From version 13 on, requests identify topics by id (KIP-516); the ids are taken from Metadata responses. If a rack is
+configured, the leader may refer the fetcher to another replica (KIP-392). If that replica does not have the offset, the
+fetcher returns to the leader.
 """
 
 from __future__ import annotations
@@ -34,13 +35,15 @@ LAST_BY_NAME = 12
 
 
 class FetchAnswer(NamedTuple):
-    """The entries in `buffer[start:end]`, the last of which may be incomplete, and the offsets in the response."""
+    """A response: the entries in `buffer[start:end]`, the last of which may be incomplete, and some offsets of the
+    log."""
 
     buffer: bytearray
     start: int
     end: int
     aborted: list[tuple[int, int]]
-    """Producer id and first offset of each aborted transaction that overlaps these entries (read_committed)."""
+    """The producer id and first offset of each aborted transaction that overlaps these entries (with
+    read_committed)."""
     high_watermark: int
     last_stable_offset: int
     log_start_offset: int
@@ -61,18 +64,18 @@ class PartitionFetcher:
         self._offset = 0
 
     def close(self) -> None:
-        """Close the connection, and drop a pending request."""
+        """Close the connection, and drop any pending request."""
         self._is_asked = False
         if self._connection is not None:
             self._connection.close()
 
     @property
     def address(self) -> Address | None:
-        """The broker that was asked last."""
+        """The address of the broker to which the last request was sent."""
         return None if self._connection is None else self._connection.address
 
     def ask(self, offset: int) -> None:
-        """Request the entries at `offset` and later. Errors are left to `answer`."""
+        """Request the entries at `offset` and later. Errors are not raised here but by `answer`."""
         assert not self._is_asked, "one request at a time"
         self._offset = offset
         if self._connection is not None and (leader := self._leader()) is not None:
@@ -82,7 +85,8 @@ class PartitionFetcher:
                 self._moved()
 
     def answer(self) -> FetchAnswer:
-        """Return the response: entries from the one with the requested offset on, as many as the limits allow."""
+        """Return the response: the entry that holds the requested offset, and as many entries after it as the limits
+        allow."""
         patience = self._broker.patience()
         while True:
             reason: Exception
@@ -173,7 +177,7 @@ class PartitionFetcher:
         raise PartitionRefused(Code.UNKNOWN_SERVER_ERROR, self._topic, self._partition, "no response for")
 
     def _refusal(self, code: Code) -> Exception:
-        """Return the error to raise when the time is up; raise it now if it is permanent."""
+        """Return the error to raise if the timeout expires. If the error is permanent, raise it now."""
         if code == Code.OFFSET_OUT_OF_RANGE:
             out_of_range = self.out_of_range()
             if self._replica is None and not self._is_in(out_of_range):
@@ -185,11 +189,12 @@ class PartitionFetcher:
         return refused
 
     def _is_in(self, found: OffsetOutOfRange) -> bool:
-        """Whether the offset has appeared meanwhile, or was only missing on the broker that was asked."""
+        """Whether the log does have the offset: it has just been written, or only the broker that was asked did not
+        have it."""
         return found.log_start_offset <= self._offset <= found.log_end_offset
 
     def out_of_range(self) -> OffsetOutOfRange:
-        """Return an error with the last requested offset and the current offsets of the log."""
+        """Return an error with the last requested offset and the log's current range of offsets."""
         key = self._topic, self._partition
         log_start_offset = self._broker.list_offsets({key: EARLIEST})[key].offset
         log_end_offset = self._broker.list_offsets({key: LATEST}, self._isolation_level)[key].offset
@@ -213,6 +218,7 @@ def _answer(row: FetchResponse.Topic.Partition, frame: bytearray) -> FetchAnswer
 
 
 def _address(buffer: Buffer) -> int:
-    """Return the memory address of a buffer. A memoryview does not tell its offset in the underlying buffer."""
+    """Return the memory address of a buffer. It is needed because a memoryview does not expose its offset in the
+    underlying buffer."""
     address: int = np.frombuffer(buffer, np.uint8).__array_interface__["data"][0]
     return address

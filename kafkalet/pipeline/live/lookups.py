@@ -1,11 +1,11 @@
-"""ListOffsets for any number of timestamps, sent to one leader.
+"""Look up any number of timestamps with ListOffsets requests to one leader.
 
-A request has one timestamp per partition; Kafka rejects requests that name a partition twice. So the lookups are
-distributed over requests in which every partition occurs at most once. Requests are pipelined, but never more than fit
-into the socket buffers, so that the two sides cannot block each other.
+A request has one timestamp per partition, and Kafka rejects requests that name a partition twice. Therefore, the
+lookups are distributed over several requests in which each partition occurs at most once. The requests are pipelined,
+but there are never more in flight than fit into the socket buffers, so that the two sides cannot block each other.
 
-Negative timestamps are special values. Which of them a broker supports depends on the version: in an older version they
-would be rejected or, worse, be treated as times.
+Negative timestamps are special values. Each of them requires a minimum request version: with an older version, a broker
+would reject the value or, worse, treat it as a time.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Lookup(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The result of ListOffsets. Offset and timestamp are -1 if no record is late enough; the epoch is -1 if
+    """The result of a lookup. Offset and timestamp are -1 if no record is late enough; the leader epoch is -1 if
     unknown."""
 
     offset: int
@@ -64,7 +64,7 @@ def ask_leader(
     leaders: Mapping[TopicPartition, Leader],
     settings: Settings,
 ) -> Iterator[tuple[int, Answer]]:
-    """Send the lookups to the broker, and yield each answer with the index of its lookup.
+    """Send the lookups to the broker, and yield each result with the index of its lookup.
 
     Raises KafkaError if the broker does not support one of the special values.
     """
@@ -92,11 +92,12 @@ def ask_leader(
                 bytes_under_way -= size
     finally:
         if under_way:
-            connection.close()  # otherwise the next request would receive the pending responses
+            connection.close()  # otherwise, the next caller would receive the pending responses
 
 
 def _rounds(lookups: Sequence[Lookup]) -> list[dict[TopicPartition, int]]:
-    """Distribute lookups, by index, so that no partition is twice in one request."""
+    """Distribute the lookups over requests so that no partition is in a request twice. Return the indexes of the
+    lookups."""
     rounds: list[dict[TopicPartition, int]] = []
     dealt: dict[TopicPartition, int] = {}
     for index, (topic, partition, _) in enumerate(lookups):

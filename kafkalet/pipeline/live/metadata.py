@@ -1,7 +1,7 @@
-"""The partition leaders, leader epochs and broker addresses from Metadata responses.
+"""Cache the partition leaders, leader epochs and broker addresses from Metadata responses.
 
-A leader that turns out to be wrong is forgotten, and looked up again. A topic that was deleted and created again has a
-new id; its old entries are dropped.
+If a leader turns out to be wrong, it is forgotten and looked up again. If a topic was deleted and created again, it has
+a new id, and its old entries are dropped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .refusals import code_of
 TopicPartition = tuple[str, int]
 
 LOWEST_VERSION = 4
-"""The first version that can be requested without creating topics (0.11)."""
+"""The first version in which a request can be prevented from creating topics (0.11)."""
 
 
 class Leader(NamedTuple):
@@ -43,12 +43,13 @@ class Metadata:
 
     @staticmethod
     def request(topics: Iterable[str] | None) -> MetadataRequest:
-        """Return a request for these topics, or for all."""
+        """Return a request for these topics, or for all topics if None."""
         rows = None if topics is None else [MetadataRequest.Topic(name=name) for name in topics]
         return MetadataRequest(topics=rows, allow_auto_topic_creation=False)
 
     def take(self, answer: MetadataResponse, asked: Collection[str] | None) -> dict[str, Code]:
-        """Store a response. Return the requested topics that it has no metadata for, with their errors."""
+        """Store the content of a response. Return the requested topics for which it has no metadata, with their
+        errors."""
         self.brokers = {row.node_id: Address(row.host, row.port) for row in answer.brokers}
         self.cluster_id = answer.cluster_id
         failed = dict.fromkeys(asked or (), Code.UNKNOWN_TOPIC_OR_PARTITION)

@@ -1,25 +1,24 @@
 """Read a range of a live partition as buffers with their batches, as `read_chunks` does for a file.
 
-    LiveSplit(topic, partition, start_offset, end_offset)     small, to be sent to a task
+    LiveSplit(topic, partition, start_offset, end_offset)     is small and is sent to a task
     for fetched in read_live(split, bootstrap_servers, properties): ...
 
 Guarantees:
 
 * Every entry that holds an offset of the split is in exactly one `Fetched`, in log order. A fetch from the middle of a
-  batch returns the whole batch, and the last one may extend past the end: **the caller must drop the records of
-  `fetched.batches` outside of [start_offset, end_offset).** Control batches are included and, with read_committed, so
-  are aborted transactions, together with the data to identify them (`aborted`).
-* The split is complete when no later offset of it can follow: offsets may be missing, even the last ones, if the log
-was
-  compacted.
-* A batch with a bad checksum becomes a problem instead of a batch. After an entry with an impossible size, nothing more
-  is returned.
-* If the log ends too early, the reader waits for `default.api.timeout.ms`, then raises OffsetOutOfRange with the log's
-  offsets.
+  batch returns the whole batch, and the last batch may extend past the end of the split: **the caller must drop the
+  records of `fetched.batches` outside of [start_offset, end_offset).** Control batches are included and, with
+  read_committed, so are aborted transactions, together with the data to identify them (`aborted`).
+* The split is complete when none of its offsets can follow any more. If the log was compacted, offsets may be missing,
+  even the last ones.
+* A batch with a bad checksum is returned as a problem instead of a batch. After an entry with an impossible size,
+  nothing more is returned.
+* If the log ends before the split does, the reader waits for `default.api.timeout.ms`, then raises OffsetOutOfRange
+  with the log's current offsets.
 
-The next request is sent before a response is yielded, so that broker and network work while the caller decodes. Each
-response has its own buffer, which may be kept, as may views of it. Memory use is two of these buffers, each of about
-`max.partition.fetch.bytes`, or one batch if that is larger.
+The next request is sent before a response is yielded, so that the broker and the network are busy while the caller
+decodes. Each response has its own buffer; the caller may keep the buffer and views of it. Two of these buffers are held
+in memory, each of about `max.partition.fetch.bytes`, or one batch if that is larger.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from .fetching import FetchAnswer, PartitionFetcher
 
 
 class LiveSplit(NamedTuple):
-    """The offsets of a partition from `start_offset` up to, not including, `end_offset`."""
+    """The offsets of a partition from `start_offset` up to but not including `end_offset`."""
 
     topic: str
     partition: int
@@ -52,14 +51,15 @@ class LiveSplit(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """A part of a split: the entries in `buffer`, with one row of `batches` each."""
+    """A part of a split: the entries in `buffer`, with one row in `batches` for each."""
 
     buffer: bytearray
     batches: Batches
     aborted: AbortedTransactions | None
-    """The transactions to skip; None with read_uncommitted."""
+    """The aborted transactions, whose records are to be skipped; None with read_uncommitted."""
     problems: tuple[Problem, ...]
-    """What could not be read. `path` names the topic, partition and broker; `position` is relative to `buffer`."""
+    """The data that could not be read. In each problem, `path` names the topic, partition and broker, and `position` is
+    relative to `buffer`."""
     high_watermark: int
     last_stable_offset: int
     log_start_offset: int
@@ -72,9 +72,9 @@ def read_live(
     *,
     clock: Clock | None = None,
 ) -> Iterator[Fetched]:
-    """Read a split. The properties are those of `LiveBroker`, including `isolation.level`.
+    """Read a split. The properties, including `isolation.level`, are passed to `LiveBroker`.
 
-    Raises OffsetOutOfRange if the log does not have the offsets, and the exceptions of LiveBroker.
+    Raises OffsetOutOfRange if the log does not have the offsets, and the same exceptions as LiveBroker.
     """
     if split.start_offset < split.end_offset:
         with (
@@ -85,7 +85,7 @@ def read_live(
 
 
 class _Reader:
-    """The state of reading a split: everything below `offset` was yielded."""
+    """Reads a split, and keeps track of the next offset to read."""
 
     def __init__(self, split: LiveSplit, broker: LiveBroker, fetcher: PartitionFetcher, path: str) -> None:
         self._fetcher = fetcher
@@ -106,7 +106,7 @@ class _Reader:
                 yield fetched
 
     def _take(self, answer: FetchAnswer) -> Fetched:
-        """Return the part of a response that is new and belongs to the split, and advance `offset` past it."""
+        """Return the part of a response that is new and belongs to the split, and advance the next offset past it."""
         batches, _, unreadable = scan(answer.buffer, answer.start, answer.end)
         aborted = None
         if self._settings.isolation_level == "read_committed":
@@ -138,8 +138,8 @@ class _Reader:
 def _begins_before(end_offset: int, batches: Batches) -> npt.NDArray[np.bool_]:
     """Mark the entries that may hold an offset below the end.
 
-    A batch of format 2 has its base offset; a compressed message of an older format begins after the previous entry at
-    the earliest.
+    The header of a format 2 batch gives its base offset. A compressed message of an older format does not: its first
+    offset may be as low as the one after the previous entry.
     """
-    behind = np.append(end_offset - 1, batches.last_offset[:-1] + 1)  # the first one of a response may begin anywhere
+    behind = np.append(end_offset - 1, batches.last_offset[:-1] + 1)  # the first entry may begin anywhere
     return np.where(batches.magic > 1, batches.base_offset, behind) < end_offset

@@ -2,8 +2,8 @@
 
     Unreachable          no connection or no response within the configured time
     KafkaError           the broker returned a permanent error (kafkalet.protocol.errors)
-        PartitionRefused     ... for one partition
-            OffsetOutOfRange     ... because its log does not hold the requested offset, or no longer
+        PartitionRefused     the same, for one partition
+        OffsetOutOfRange     the log does not hold the requested offset, or no longer holds it
 
 All of them can be pickled, because Spark sends them from tasks to the driver.
 """
@@ -14,7 +14,8 @@ from kafkalet.protocol.errors import Code, KafkaError
 
 
 def code_of(number: int) -> Code:
-    """Return the error for a code. Codes of newer brokers become UNKNOWN_SERVER_ERROR, as in Kafka's `Errors`."""
+    """Return the error for a code. Codes introduced by newer brokers are mapped to UNKNOWN_SERVER_ERROR, as in Kafka's
+    `Errors`."""
     try:
         return Code(number)
     except ValueError:
@@ -22,11 +23,11 @@ def code_of(number: int) -> Code:
 
 
 class Unreachable(ConnectionError):
-    """No broker responded in time. The message says which one, and why."""
+    """A broker could not be reached, or did not respond in time. The message names the broker and the reason."""
 
 
 class PartitionRefused(KafkaError):
-    """The broker returned an error for a partition, after all retries."""
+    """The broker returned an error for a partition, and any retries failed."""
 
     def __init__(self, code: Code, topic: str, partition: int, doing: str) -> None:
         super().__init__(code, f"{doing} {topic}-{partition}")
@@ -36,7 +37,7 @@ class PartitionRefused(KafkaError):
 
 
 class OffsetOutOfRange(KafkaError):
-    """The log does not hold the requested offsets: they were deleted, or were never written.
+    """The log does not hold the requested offset: it was deleted, or was never written.
 
     `log_start_offset` and `log_end_offset` are the range of the log shortly after the error. The end depends on the
     isolation level.

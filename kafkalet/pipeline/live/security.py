@@ -1,4 +1,4 @@
-"""TLS and SASL authentication of a connection.
+"""Set up TLS and SASL authentication for a connection.
 
 security.protocol   PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL
 SSL                 certificates in PEM format, as files or in the property itself (KIP-651). Without a truststore, the
@@ -34,7 +34,8 @@ class Credentials(NamedTuple):
 
     @property
     def message(self) -> bytes:
-        """The PLAIN message (RFC 4616): an empty authorization identity, the user name, the password."""
+        """The PLAIN message (RFC 4616), which consists of an empty authorization identity, the user name and the
+        password."""
         return f"\0{self.username}\0{self.password}".encode()
 
     def __repr__(self) -> str:
@@ -58,8 +59,8 @@ def credentials(settings: Settings) -> Credentials | None:
 
 
 def tls(settings: Settings) -> ssl.SSLContext | None:
-    """Return the TLS context, or None if the protocol is not encrypted. Raises InvalidProperty, or OSError for
-    files."""
+    """Return the TLS context, or None if the protocol is not encrypted. Raises InvalidProperty, or OSError if a file
+    cannot be read."""
     if not settings.security_protocol.endswith("SSL"):
         return None
     for store in ("truststore", "keystore"):
@@ -76,7 +77,7 @@ def tls(settings: Settings) -> ssl.SSLContext | None:
 
 
 def encrypted(plain: socket.socket, context: ssl.SSLContext | None, host: str) -> socket.socket:
-    """Return the socket wrapped in TLS, if there is a context. If the handshake fails, closes `plain` and raises
+    """Return the socket, wrapped in TLS if there is a context. If the handshake fails, close `plain` and raise
     OSError."""
     if context is None:
         return plain
