@@ -51,8 +51,8 @@ class Chunk(NamedTuple):
 def read_chunks(
     path: str, start: int, end: int, *, chunk_bytes: int = 8 << 20, check_crcs: bool = True
 ) -> Iterator[Chunk]:
-    """Yield the entries between the positions `start`, at which an entry must begin, and `end` of the file. Raises
-    OSError."""
+    """Yield the entries of a file between the positions `start` and `end` as chunks. An entry must begin at `start`.
+    Raises OSError."""
     with open(path, "rb", buffering=0) as file:
         descriptor = file.fileno()
         limit = min(end, os.fstat(descriptor).st_size)

@@ -155,7 +155,7 @@ def _decode_fast(
     batches: Batches, piece: Payloads, count: Int64s, want: Collection[str]
 ) -> tuple[Records | None, Mask]:
     """Return the records and a mask that covers all batches, if all are proven to be well-formed. Otherwise, return
-    None and a mask of the batches that are."""
+    None and a mask of the batches that are proven to be."""
     data = np.frombuffer(piece.buffer, np.uint8)
     start = record_starts(data, piece.start, piece.end, count)
     last = np.cumsum(count) - 1

@@ -43,7 +43,7 @@ def _signed(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _read_long(data: Bytes, low: npt.NDArray[Any], at: Int64s, longest: int) -> tuple[Int64s, Int64s]:
-    """Read the remaining bytes of integers of which the first two bytes were already read."""
+    """Read the remaining bytes of integers whose first two bytes have already been read."""
     numbers, ends = low.astype(np.int64), at
     open_ = np.arange(at.size)
     for index in range(2, longest):

@@ -3,7 +3,7 @@
     dump.py         runs the job: determines the offsets, reads and writes the records with Spark, commits
     ranges.py       determines the offsets of a run; detects data loss since the previous run, and recreated topics
     dump_files.py   does the work of a task: writes rows to files by date, in the task's own directory
-    sink.py         makes this available as a Spark sink, and passes its results to the driver
+    sink.py         is the Spark sink that runs dump_files.py, and passes the list of files to the driver
     merging.py      merges the small files of a run before the commit
     lines.py        encodes a record as a line of JSON
     manifest.py     stores the next offset of each partition; writes small files atomically
@@ -19,7 +19,7 @@ A dump consists of these files:
 The directories form a partitioned table, and readers of such tables ignore names that begin with an underscore.
 Therefore, spark.read.parquet(OUT) returns the dump, with topic, partition and date as columns.
 
-A run may be killed at any moment without doing harm. It proceeds in these steps:
+It does no harm to kill a run at any moment, because a run proceeds in these steps:
 
 1. Tasks write to OUT/_staging, each attempt to its own directory, and return a list of their files. The files of failed
    or superseded attempts are not in any of these lists. Small files are merged by tasks that work in the same way.

@@ -157,7 +157,7 @@ def commit(out: str, run: DumpRun) -> None:
 
 
 def finish(out: str, run: DumpRun, before: Manifest) -> Manifest:
-    """Move the files of a committed run into place, and update the manifest. Can be repeated."""
+    """Move the files of a committed run into place, and update the manifest. This can be repeated."""
     for file in run.files:
         staged, path = os.path.join(out, file.staged), os.path.join(out, file.path)
         if os.path.exists(staged):

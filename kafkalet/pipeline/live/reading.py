@@ -9,8 +9,8 @@ Guarantees:
   batch returns the whole batch, and the last batch may extend past the end of the split: **the caller must drop the
   records of `fetched.batches` outside of [start_offset, end_offset).** Control batches are included and, with
   read_committed, so are aborted transactions, together with the data to identify them (`aborted`).
-* The split is complete when none of its offsets can follow any more. If the log was compacted, offsets may be missing,
-  even the last ones.
+* The split is complete as soon as no more of its offsets can be returned. If the log was compacted, offsets may be
+  missing, even the last ones.
 * A batch with a bad checksum is returned as a problem instead of a batch. After an entry with an impossible size,
   nothing more is returned.
 * If the log ends before the split does, the reader waits for `default.api.timeout.ms`, then raises OffsetOutOfRange
@@ -138,8 +138,8 @@ class _Reader:
 def _begins_before(end_offset: int, batches: Batches) -> npt.NDArray[np.bool_]:
     """Mark the entries that may hold an offset below the end.
 
-    The header of a format 2 batch gives its base offset. A compressed message of an older format does not: its first
-    offset may be as low as the one after the previous entry.
+    The header of a format 2 batch gives its first offset. The header of a compressed message of an older format does
+    not: its first offset may be as low as the offset after the previous entry.
     """
     behind = np.append(end_offset - 1, batches.last_offset[:-1] + 1)  # the first entry may begin anywhere
     return np.where(batches.magic > 1, batches.base_offset, behind) < end_offset

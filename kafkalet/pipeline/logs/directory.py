@@ -3,7 +3,7 @@
 A log directory (`log.dirs`) holds one directory per partition, named TOPIC-PARTITION; topic names may contain dashes
 and dots. The following directories are ignored:
 
-    TOPIC-PARTITION.ID-delete, -stray, -future    being deleted, belonging to a deleted topic, or not complete yet
+    TOPIC-PARTITION.ID-delete, -stray, -future    it is being deleted, its topic was deleted, or it is not complete yet
     __cluster_metadata-0                          the log of the KRaft controllers, which is not a topic
 
 In the directory of a partition, these suffixes are special:
@@ -139,7 +139,7 @@ class UnlistedLog(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """The partitions found in some directories."""
+    """The result of searching directories for partitions."""
 
     logs: tuple[PartitionLog, ...]
     """Sorted by topic and partition. They include segments that cannot be read."""

@@ -42,7 +42,7 @@ def log_end(log: PartitionLog, *, lenient: bool = False) -> LogEnd:
     walk = segment.heads_from(_BEHIND_ALL)
     for head in walk:
         offset = head.last_offset + 1
-    # If the end of a log is below its start, the broker empties the log when it opens it (LogLoader).
+    # If the end of a log is below its start, a broker that opens the log empties it (LogLoader).
     return LogEnd(max(offset, log.log_start_offset), segment.segment.path, walk.position, walk.fault)
 
 

@@ -83,8 +83,7 @@ class Head(NamedTuple):
 
 
 class Heads:
-    """An iterator over the headers of the complete entries between `start`, which must be the position of an entry, and
-    `end`.
+    """An iterator over the headers of the complete entries between `start` and `end`. An entry must begin at `start`.
 
     When it is exhausted, `position` is the end of the last entry, and `fault` says why iteration stopped: None if it
     reached `end` or if only zeros follow (preallocated space), "truncated: ..." if an entry extends past `end`,
@@ -164,8 +163,8 @@ class Heads:
 
 
 def heads(path: str, start: int, end: int) -> Heads:
-    """Iterate over the headers of the complete entries between `start`, where an entry must begin, and `end`. The file
-    is opened when the first header is read."""
+    """Iterate over the headers of the complete entries between `start` and `end`. An entry must begin at `start`. The
+    file is opened when the first header is read."""
     return Heads(path, start, end)
 
 

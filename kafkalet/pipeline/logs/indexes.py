@@ -12,13 +12,13 @@ All numbers are big-endian. Offsets in .index and .timeindex are relative to the
                  an aborted transaction whose marker is in this segment, at the last offset. There is no file if the
                  segment has no such markers
 
-Entries are in ascending order: of offset and position in .index, of timestamp in .timeindex (where offsets may repeat),
-of last offset in .txnindex. An .index or .timeindex may end in zeros: Kafka preallocates the file
+Entries are in ascending order: by offset and position in .index, by timestamp in .timeindex (where offsets may repeat),
+and by last offset in .txnindex. An .index or .timeindex may end in zeros: Kafka preallocates the file
 (`segment.index.bytes`) and truncates it when the segment is rolled or closed. The entries therefore end at the last
 byte that is not zero. A file that consists of a single all-zero entry is valid: a .timeindex may hold (0, base offset).
 
-An entry that breaks these rules raises `CorruptFile` with its position. Indexes have no checksum, so only the log can
-show whether their entries point to the right places.
+If an entry breaks these rules, `CorruptFile` is raised with the position of the entry. Indexes have no checksum, so
+only the log can show whether their entries point to the right places.
 """
 
 from __future__ import annotations

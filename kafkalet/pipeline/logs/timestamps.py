@@ -141,8 +141,8 @@ def records_of(path: str, head: Head) -> Records:
 def may_hold(batches: Batches, not_before_ms: int | None, not_after_ms: int | None) -> NDArray[np.bool_]:
     """Mark the batches that may hold a record between the two timestamps, both inclusive.
 
-    The largest timestamp of a batch is known; the smallest is known only with LogAppendTime, because all its timestamps
-    are equal then.
+    The largest timestamp of a batch is known; the smallest is known only with LogAppendTime, where all timestamps of a
+    batch are equal.
     """
     mask = np.ones(batches.position.size, np.bool_)
     if not_before_ms is not None:

@@ -111,7 +111,7 @@ class Replay:
         )
 
 
-# -- open
+# -- open transactions
 
 
 def open_transactions(log: PartitionLog, *, lenient: bool = False) -> OpenTransactions:
@@ -165,7 +165,7 @@ def _replayed(log: PartitionLog, at: int, start: int, replay: Replay, lenient: b
                 yield ended
 
 
-# -- aborted
+# -- aborted transactions
 
 
 def aborted_transactions(
@@ -198,7 +198,7 @@ def _aborted(log: PartitionLog, start: int, end: int, lenient: bool, verify: boo
             stable = np.append(stable, replayed.stable_offset)
         aborted = index.aborted
         found.append(aborted.take((aborted.last_offset >= start) & (aborted.first_offset < end)))
-        # All transactions that end later began at or above this last stable offset.
+        # No transaction that ends later began below this last stable offset.
         if (stable >= end).any():
             break
     return AbortedTransactions(*map(np.concatenate, zip(*found, strict=True))) if found else NO_ABORTED

@@ -11,6 +11,6 @@ segments.py            writes .log files and their indexes
 task.py                writes the output of one task: fragments of partitions
 staging.py             manages the staging directory, which holds output that is not committed yet
 commit.py              makes a load visible atomically
-writer.py              is the sink for `df.write.format("kafkalog")`
+writer.py              implements the sink for `df.write.format("kafkalog")`
 load.py                runs the Spark job around the sink: assigns partitions, repartitions and sorts
 """

@@ -140,7 +140,7 @@ def _size_bytes(frame: DataFrame) -> int:
 
 
 def _stretch(frame: DataFrame, stretches: int) -> Column:
-    """Return the number of a row's time range. The ranges hold about the same number of rows."""
+    """Return a column with the number of each row's time range. All ranges hold about the same number of rows."""
     number = functions.lit(0)
     if stretches > 1:
         times = frame.select(functions.unix_millis("timestamp").alias("t"), functions.monotonically_increasing_id())

@@ -1,8 +1,8 @@
 """Check whether the input is already sorted by time, as event files usually are.
 
 This takes one pass over the timestamps: within each task, they must not decrease, and the time ranges of different
-tasks must not overlap. (The order of the tasks does not matter: Spark numbers the tasks that read files by file size,
-and in the end their output is ordered by time.) The result applies to the later write only if the same tasks have the
+tasks must not overlap. (The order of the tasks does not matter: if they read files, Spark numbers them by file size,
+but their output is ordered by time in the end.) The result applies to the later write only if the same tasks have the
 same rows then. A plan with a shuffle is therefore treated as unsorted, because another run may distribute the rows
 differently.
 """

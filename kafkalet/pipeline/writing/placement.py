@@ -1,7 +1,7 @@
 """Assign keys to partitions with the Java producer's murmur2 (`BuiltInPartitioner`), for a column of keys.
 
-The hash consumes four bytes per step; each step is done for all keys that are long enough at once. The few keys that
-are much longer than the rest are finished one by one.
+The hash consumes four bytes per step, and each step handles all sufficiently long keys at once. The few keys that are
+much longer than the rest are finished one by one.
 
 Records without a key are spread evenly: the nth such record goes to partition n modulo the number of partitions. (The
 Java producer fills a batch for one random partition, then a batch for another, which is not reproducible.)

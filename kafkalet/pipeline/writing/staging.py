@@ -65,8 +65,8 @@ def job_of(directory: str) -> str:
 
 
 def remove_abandoned(target: TargetDirectory) -> None:
-    """Delete the directories of jobs on this machine whose process has exited. (A broker deletes those of other
-    machines.)"""
+    """Delete the directories of jobs on this machine whose process has exited. (The directories of other machines are
+    deleted by a broker.)"""
     for name in os.listdir(target.path):
         if match := _WRITING.fullmatch(name):
             host, _, rest = match[1].partition("_")

@@ -61,7 +61,7 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
     by = given["partitionBy"]
     shape = _shape(given)
     found = WriteOptions(
-        path=os.path.abspath(local_path(path)),  # tasks may run in a different directory from the driver
+        path=os.path.abspath(local_path(path)),  # the tasks' working directory may not be the driver's
         topic=topic,
         partitions=_partitions(given["partitions"]),
         by_column=None if by is None else by == "column",
