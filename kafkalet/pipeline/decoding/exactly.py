@@ -1,5 +1,4 @@
-"""Decode a single entry with the full decoder. This handles unusual entries, and reports what is wrong with corrupt
-ones."""
+"""Decode single entries with the full decoder: unusual ones, and corrupt ones to report what is wrong with them."""
 
 from __future__ import annotations
 

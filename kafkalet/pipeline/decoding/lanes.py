@@ -5,7 +5,9 @@ ends where its length says, its offset delta is between 0 and the record count, 
 delta follows. The bytes after each desired cut are searched for this pattern. A match may still be part of a value, so
 it is verified later. The offset delta of a record is also the number of records before it. Walking the right number of
 records from the previous cut must therefore lead exactly to the position of the match. If it does not, the cut was
-wrong. Batches with gaps in their offset deltas, which compaction leaves behind, cannot be split in this way.
+wrong.
+
+Batches with gaps in their offset deltas, which compaction leaves behind, cannot be split in this way.
 """
 
 from typing import NamedTuple

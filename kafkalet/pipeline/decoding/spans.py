@@ -16,8 +16,9 @@ from .batches import Int64s
 
 
 def binary_column(buffer: Buffer, position: Int64s, size: Int64s) -> Any:
-    """Return a pa.BinaryArray with `buffer[position : position + size]` for each row; null if the size is negative. The
-    ranges must be inside the buffer, in ascending order, and must not overlap.
+    """Return a pa.BinaryArray with `buffer[position : position + size]` for each row; null if the size is negative.
+
+    The ranges must be inside the buffer, in ascending order, and must not overlap.
     """
     count = position.size
     is_null = size < 0

@@ -1,7 +1,9 @@
-"""Find the positions at which records begin. Only the length of a record shows where the next one begins. The records
-of one batch have to be found one after another, but many batches can be walked in parallel, as lanes: step 1 finds the
-first record of every batch, step 2 the second record of every batch that has one, and so on. Each step takes the same
-few NumPy calls for any number of lanes; if there are too few lanes to make that worthwhile, a plain loop is used.
+"""Find the positions of records. Only the length of a record shows where the next one begins.
+
+The records of one batch have to be found one after another, but many batches can be walked in parallel, as lanes: step
+1 finds the first record of every batch, step 2 the second record of every batch that has one, and so on. Each step
+takes the same few NumPy calls for any number of lanes; if there are too few lanes to make that worthwhile, a plain loop
+is used.
 
 Nothing is verified here. Callers read all lengths again, column by column. They check that each record ends where the
 next one begins, and that the last one ends at the end of the payload. By induction, this proves that all positions are

@@ -7,8 +7,9 @@
 
 `run` is the last run whose files are in place. `settings` must be the same for all runs of a dump, because their files
 form one table. `topicId` is null if the source has no topic ids (before Kafka 2.8). `records` is less than the number
-of offsets if some offsets belong to markers or aborted records, or were compacted away. The file is replaced
-atomically.
+of offsets if some offsets belong to markers or aborted records, or were compacted away.
+
+The file is replaced atomically.
 """
 
 from __future__ import annotations

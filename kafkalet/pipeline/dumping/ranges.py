@@ -100,8 +100,9 @@ def _first_offsets(
     known: KnownOffsets,
     ends: Mapping[TopicPartition, int],
 ) -> dict[TopicPartition, int]:
-    """Return the start offsets of new partitions: the offsets given by the options, limited to the existing ones. A
-    start that is after the end is rejected, as in the source; this is allowed only for known partitions.
+    """Return the start offsets of new partitions: the offsets given by the options, limited to the existing ones.
+
+    A start that is after the end is rejected, as in the source; this is allowed only for known partitions.
     """
     if not fresh:
         return {}

@@ -2,8 +2,9 @@
 
 A request for a partition goes to its leader, at the address that the cluster advertises in Metadata. If a response
 shows that something has moved or is not available yet, or if a connection breaks, the metadata is refreshed and the
-request is retried. After `default.api.timeout.ms`, the last error is raised. If the cluster does not know a topic, the
-topic may just have been created, so the client retries for one second.
+request is retried. After `default.api.timeout.ms`, the last error is raised.
+
+If the cluster does not know a topic, the topic may just have been created, so the client retries for one second.
 """
 
 from __future__ import annotations

@@ -110,8 +110,9 @@ class Settings(NamedTuple):
 
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> Settings:
-        """Parse properties. `bootstrap.servers` is accepted but ignored. Raises InvalidProperty for a value that Kafka
-        would reject, and for an unsupported property.
+        """Parse properties. `bootstrap.servers` is accepted but ignored.
+
+        Raises InvalidProperty for a value that Kafka would reject, and for an unsupported property.
         """
         texts = {name: text for name, text in texts.items() if name not in WITHOUT_EFFECT}
         for name in _PROPERTIES.unknown(texts):

@@ -206,6 +206,7 @@ def _aborted(log: PartitionLog, start: int, end: int, lenient: bool, verify: boo
 
 def verify_transactions(log: PartitionLog) -> None:
     """Check that the .txnindex of each segment has an entry for every abort marker whose transaction wrote any data.
+
     This reads the headers of the whole log. Raises CorruptFile with the path of the index and the position of the
     missing entry.
     """

@@ -1,5 +1,4 @@
-"""Build the headers of format 2 batches (61 bytes, DefaultRecordBatch), with their checksums, for many batches at a
-time.
+"""Build the headers of many format 2 batches at a time (61 bytes each, DefaultRecordBatch), with their checksums.
 
 The CRC-32C covers everything that follows it in the batch, so it is the only step that is done batch by batch. It does
 not cover the base offset and the leader epoch, so these can be set later, when the position of a batch in its log is

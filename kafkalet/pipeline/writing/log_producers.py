@@ -1,5 +1,4 @@
-"""Track the producer state of a log, which is written to snapshots at the base of each segment and at the end of the
-log.
+"""Track the producer state of a log, which is written to snapshots at the base of each segment and at the log end.
 
 For an existing log, the state is that of its newest snapshot, updated with the batches after the snapshot.
 """
