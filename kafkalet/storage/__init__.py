@@ -1,4 +1,4 @@
-"""The log of one partition on disk. This package knows nothing of requests, sockets or other partitions.
+"""The log of one partition on disk. This package knows nothing about requests, sockets or other partitions.
 
 data directory/                         directory.py
   meta.properties                       identity.py
@@ -26,6 +26,6 @@ log.py                log start offset, high watermark, last stable offset and t
   lookup.py           find offsets by timestamp
   retention.py        select segments to delete
 recovery.py           open a log from its directory
-files.py              the only module that opens files; flushing.py runs fsync, deletion.py deletes with a delay
+files.py              the only module that opens files; flushing.py runs fsync, deletion.py deletes after a delay
 failures.py           how a log reacts to I/O errors
 """

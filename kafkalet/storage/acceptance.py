@@ -1,4 +1,4 @@
-"""The checks of a whole batch, before its records are read, and the result of a successful validation."""
+"""Checks of a batch as a whole, made before its records are read, and the result of a successful validation."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class ValidatedBatches(NamedTuple):
     offset_of_max_timestamp: int
     """The last offset of the entry with the largest timestamp, for the time index; -1 if no record has a timestamp."""
     log_append_time_ms: int
-    """The time of validation if the topic uses LogAppendTime; else -1."""
+    """The time of validation if the topic uses LogAppendTime; otherwise -1."""
 
 
 NOTHING = ValidatedBatches(b"", (), UNKNOWN_OFFSET, UNKNOWN_OFFSET, NO_TIMESTAMP, UNKNOWN_OFFSET, NO_TIMESTAMP)
@@ -51,7 +51,7 @@ def check_segment_size(size: int, config: LogConfig) -> None:
 
 
 def check_header(batch: Batch) -> None:
-    """Raise INVALID_RECORD if producers may not send such a batch (LogValidator.validateBatch)."""
+    """Raise INVALID_RECORD if a producer is not allowed to send this batch (LogValidator.validateBatch)."""
     count = batch.count
     if batch.magic >= 2 and (count <= 0 or count != batch.last_offset_delta + 1):
         raise AppendRefused(
@@ -66,7 +66,7 @@ def check_header(batch: Batch) -> None:
 
 
 def check_single_batch(batches: Sequence[Batch], compressed: bool) -> None:
-    """Raise INVALID_RECORD for more than one entry if the first is a v2 batch or a compressed wrapper message."""
+    """Raise INVALID_RECORD if there are several entries and the first is a v2 batch or a compressed wrapper message."""
     if len(batches) > 1 and (compressed or batches[0].magic >= 2):
         raise AppendRefused(Code.INVALID_RECORD, f"expected one batch, got {len(batches)}")
 
@@ -74,7 +74,8 @@ def check_single_batch(batches: Sequence[Batch], compressed: bool) -> None:
 def check_record_sizes(payload: Buffer, count: int, config: LogConfig) -> None:
     """Raise INVALID_RECORD if a record of a compressed batch exceeds max.decompressed.message.bytes.
 
-    `payload` is the decompressed batch. The property exists since 4.4 and does not apply to uncompressed batches.
+    `payload` is the decompressed batch. The property was introduced in Kafka 4.4. It does not apply to uncompressed
+    batches.
     """
     limit, position = config.max_decompressed_message_bytes, 0
     if len(payload) <= limit:
@@ -86,4 +87,4 @@ def check_record_sizes(payload: Buffer, count: int, config: LogConfig) -> None:
                 raise AppendRefused(Code.INVALID_RECORD, f"a record has {size} bytes, but the maximum is {limit}")
             position += size
     except (IndexError, VarintTooLong):
-        return  # the records are malformed; reading them reports why
+        return  # malformed records; the error is reported when they are read

@@ -4,8 +4,8 @@ recovery-point-offset-checkpoint, replication-offset-checkpoint and log-start-of
 directory, leader-epoch-checkpoint is in the directory of each log. They are replaced atomically, so that a crash leaves
 either the old or the new content.
 
-partition.metadata, in the directory of a log, contains the topic id. .kafka_cleanshutdown means that the last broker
-closed all logs before it stopped.
+partition.metadata, in the directory of a log, contains the topic id. If .kafka_cleanshutdown exists, the previous
+broker closed all logs before it stopped.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class CorruptCheckpoint(Exception):
 
 
 def read_offsets(path: str) -> dict[TopicPartition, int]:
-    """Return offsets by topic and partition; empty if the file does not exist. Raises CorruptCheckpoint."""
+    """Return the offsets by topic and partition; none if the file does not exist. Raises CorruptCheckpoint."""
     try:
         return parse_offsets(_read_if_there(path))
     except Malformed as error:
@@ -72,7 +72,7 @@ def write_offsets(files: Files, path: str, offsets: Mapping[TopicPartition, int]
 
 
 def read_epochs(path: str) -> list[tuple[int, int]]:
-    """Return leader epochs with their start offsets; empty if the file does not exist. Raises CorruptCheckpoint."""
+    """Return the leader epochs with their start offsets; none if the file does not exist. Raises CorruptCheckpoint."""
     try:
         return [(epoch, start_offset) for epoch, start_offset, _ in parse_epochs(_read_if_there(path))]
     except Malformed as error:
@@ -84,7 +84,7 @@ def write_epochs(files: Files, path: str, epochs: Iterable[tuple[int, int]], *, 
 
 
 def read_topic_id(directory: str) -> bytes | None:
-    """Return the topic id (16 bytes) in partition.metadata; None without the file. Raises CorruptCheckpoint."""
+    """Return the topic id (16 bytes) in partition.metadata; None if there is no file. Raises CorruptCheckpoint."""
     path = os.path.join(directory, PARTITION_METADATA)
     try:
         topic_id = parse_topic_id(read_all(path))

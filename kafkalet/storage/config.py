@@ -1,8 +1,9 @@
-"""The configuration of a log: the properties of its topic, parsed, and the log rules of the emulated release.
+"""The configuration of a log: the parsed properties of its topic, and the emulated release's rules for logs.
 
-LogConfig has one attribute for each topic property that affects a log, by its name in snake case, with the default of
-Kafka 4.4. Times are in milliseconds and sizes in bytes; -1 means "no limit" where it does in Kafka. The properties are
-declared in `topic_properties.py`. A `LogConfig` is immutable: to change the configuration, the log gets a new one.
+LogConfig has one attribute for each topic property that affects a log, with the property's name in snake case and its
+default in Kafka 4.4. Times are in milliseconds and sizes in bytes; -1 means "no limit" for the same properties as in
+Kafka. The properties are declared in `topic_properties.py`. A `LogConfig` is immutable: to change the configuration,
+the log gets a new one.
 
     LogConfig()                                               Kafka's defaults
     LogConfig(segment_bytes=1 << 20)                          in tests
@@ -23,7 +24,7 @@ class LogRules(NamedTuple):
 
     # Selects the valid topic properties and their defaults.
     version: tuple[int, ...] = (4, 4)
-    # DeleteRecords into an open transaction raises the last stable offset to the new log start offset.
+    # If DeleteRecords removes part of an open transaction, the last stable offset rises to the new log start offset.
     lifts_unstable_to_log_start: bool = False
     # message.format.version selects the format on disk (removed by KIP-724).
     honours_message_format: bool = False
@@ -104,7 +105,7 @@ class LogConfig(NamedTuple):
         return self.segment_ms
 
     def draw_jitter_ms(self) -> int:
-        """Draw a random part of `segment.jitter.ms`, so that logs created together do not all roll at the same time."""
+        """Return a random part of `segment.jitter.ms`, so that logs created together do not all roll at once."""
         if not self.segment_jitter_ms:
             return 0
         return int.from_bytes(os.urandom(4), "big") % min(self.segment_jitter_ms, self.segment_ms)
@@ -120,7 +121,7 @@ class LogConfig(NamedTuple):
 
     @classmethod
     def of(cls, texts: Mapping[str, str], rules: LogRules = NEWEST) -> Self:
-        """Return the configuration for these topic properties; missing properties have their defaults.
+        """Return the configuration for these topic properties; missing properties get their defaults.
 
         Raises InvalidProperty for an invalid value, an unknown name, or values that contradict each other.
         """
@@ -147,7 +148,7 @@ class LogConfig(NamedTuple):
 
 
 def record_version(format_version: str) -> int:
-    """Return the record format, 0 to 2, of a `message.format.version` such as `0.9.0` or `2.8-IV1`."""
+    """Return the record format (0 to 2) for a `message.format.version` such as `0.9.0` or `2.8-IV1`."""
     numbers = [int(part) for part in format_line(format_version).partition("-")[0].split(".")]
     if numbers < [0, 10]:
         return 0
@@ -155,7 +156,7 @@ def record_version(format_version: str) -> int:
 
 
 def check(texts: Mapping[str, str], rules: LogRules = NEWEST) -> dict[str, Value]:
-    """Parse and check these topic properties; return the values by name. Raises InvalidProperty like `LogConfig.of`."""
+    """Parse and check these topic properties; return the values by name. Raises InvalidProperty; see `LogConfig.of`."""
     properties = topic_properties(rules.version)
     if unknown := properties.unknown(texts):
         raise UnknownProperty(unknown[0], texts[unknown[0]])

@@ -1,8 +1,8 @@
 """Delayed deletion of files that readers may still use.
 
-Each deletion belongs to a directory, so it can be run early when the directory is deleted or closed. It runs
-immediately if the clock has no timers (a tool that works on the files without an event loop). File ranges handed out
-before stay readable in any case.
+Each deletion belongs to a directory, so it can be run early when the directory is deleted or closed. If the clock has
+no timers (in a tool that works on the files without an event loop), a deletion runs immediately. In either case, file
+ranges that have already been handed out stay readable.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Deletions:
             self.hurry(directory)
 
     def cancel_all(self) -> None:
-        """Cancel all pending deletions, because the whole data directory is removed."""
+        """Cancel all pending deletions, because the whole data directory is being removed."""
         for pending in self._pending.values():
             for _, timer in pending.values():
                 timer.cancel()

@@ -1,12 +1,13 @@
 """The data directory of a broker: a directory for each log, and the checkpoint files for all of them.
 
 Only one broker may use a directory. It locks `.lock` as Apache Kafka does, in a way that also excludes other brokers in
-the same process. The directory of a log is named TOPIC-PARTITION; while it is being deleted TOPIC-PARTITION.ID-delete;
-and TOPIC-PARTITION.ID-stray if its topic has been deleted and created again. Other directories are ignored.
+the same process. The directory of a log is named TOPIC-PARTITION. It is renamed to TOPIC-PARTITION.ID-delete when the
+log is deleted, and to TOPIC-PARTITION.ID-stray if the topic has been deleted and created again. Other directories are
+ignored.
 
-Existing logs are opened on first use, with the configuration of their topic. `.kafka_cleanshutdown`, written when all
-logs have been closed, says whether they need recovery. The checkpoints, written periodically and at shutdown, say
-from which offset. If a log cannot be opened, the others are still available.
+Existing logs are opened on first use, with the configuration of their topic. `.kafka_cleanshutdown` is written when all
+logs have been closed; without it, they need recovery. The checkpoints, which are written periodically and at shutdown,
+tell at which offset recovery starts. If a log cannot be opened, the others are still available.
 """
 
 from __future__ import annotations
@@ -66,12 +67,12 @@ class LogDirectory:
         max_open_files: int = 256,
         check_interrupted: Callable[[], None] = lambda: None,
     ) -> None:
-        """Lock the directory. With `durable`, writes are synced to disk where Kafka does that.
+        """Lock the directory. With `durable`, writes are synced to disk wherever Kafka does so.
 
-        A directory without `meta.properties` gets `cluster_id`, or a new one, and `node_id`. A directory of another
-        cluster, or of another broker than `given_node_id`, is refused. `check_interrupted` is called during recovery;
-        it raises StartInterrupted if the broker is to stop. Raises DirectoryInUse, IdentityRefused, and OSError with
-        a file name.
+        If there is no `meta.properties`, it is created with `node_id` and with `cluster_id` or a new cluster id. A
+        directory that belongs to another cluster, or to a broker other than `given_node_id`, is refused.
+        `check_interrupted` is called during recovery; it raises StartInterrupted if the broker has been asked to stop.
+        Raises DirectoryInUse, IdentityRefused, and OSError with a file name.
         """
         self.path = path
         self.clock = clock
@@ -82,7 +83,7 @@ class LogDirectory:
         self._closed: dict[TopicPartition, str] = {}
         """Directories of existing logs that have not been opened yet."""
         self._empty: dict[TopicPartition, str] = {}
-        """Directories with the name of a log that contain no files of a log."""
+        """Directories that are named like a log but contain no log files."""
         self._checkpointed: dict[str, dict[TopicPartition, int]] = {}
         """The offsets last written to each checkpoint file."""
         os.makedirs(path, exist_ok=True)
@@ -137,9 +138,9 @@ class LogDirectory:
         return cluster_id
 
     def found(self) -> list[tuple[str, int, bytes | None]]:
-        """Return topic, partition and topic id of every log that has not been opened yet, in order.
+        """Return the topic, partition and topic id of every log that has not been opened yet, in order.
 
-        A directory that has the name of a log but no files of one, such as backup-20240101, is not a log.
+        A directory that is named like a log but contains no log files, such as backup-20240101, is not a log.
         """
         return [(*key, _topic_id(directory)) for key, directory in sorted(self._closed.items())]
 
@@ -148,9 +149,9 @@ class LogDirectory:
     def get_or_create(self, topic: str, partition: int, topic_id: bytes | None, config: LogConfig) -> Log:
         """Return the log of a partition, opening or creating it if needed.
 
-        A log with another topic id belongs to a deleted topic of the same name and is renamed to -stray. Raises
-        StorageFailed if the log cannot be opened, and leaves it unchanged, or if it cannot be created, and leaves
-        nothing behind.
+        An existing log with a different topic id belongs to a deleted topic of the same name; its directory is renamed
+        to -stray. Raises StorageFailed if the log cannot be opened or created: an existing log is then unchanged, and a
+        new one leaves nothing behind.
         """
         key = (topic, partition)
         if key in self.logs:
@@ -174,12 +175,12 @@ class LogDirectory:
     def _create(self, key: TopicPartition, topic_id: bytes | None, config: LogConfig) -> Log:
         from .recovery import create_log
 
-        if key in self._written:  # an earlier log of this name is in the checkpoints
+        if key in self._written:  # the checkpoints contain an earlier log of this name
             self._rewrite_checkpoints()
         return create_log(os.path.join(self.path, "{}-{}".format(*key)), *key, topic_id, config, self.environment)
 
     def _open(self, key: TopicPartition, directory: str, topic_id: bytes | None, config: LogConfig) -> Log:
-        """Open a log. If it was cleanly closed but is damaged, recover it like after a crash.
+        """Open a log. If it was cleanly closed but is damaged, recover it as after a crash.
 
         Apache Kafka fails to start in that case, and recovers the log at the next start.
         """
@@ -215,8 +216,8 @@ class LogDirectory:
     def delete(self, topic: str, partition: int) -> None:
         """Delete a log. Its directory is renamed immediately and removed after `file.delete.delay.ms`.
 
-        The directory of a log that could not be opened is removed immediately. Raises StorageFailed; the log then
-        stays.
+        The directory of a log that could not be opened is removed immediately. On failure, the log stays and
+        StorageFailed is raised.
         """
         key = (topic, partition)
         log = self.logs.get(key)
@@ -228,7 +229,7 @@ class LogDirectory:
             if log is not None:
                 self.environment.deletions.hurry(log.directory)
                 log.release()
-            with suppress(FileNotFoundError):  # the directory is created with the first write
+            with suppress(FileNotFoundError):  # the directory is not created before the first write
                 os.replace(directory, aside)
         except OSError as error:
             raise StorageFailed(explain(error), explain(error)) from error
@@ -268,11 +269,11 @@ class LogDirectory:
         self._written = self._recovery_points.keys() | self._high_watermarks.keys()
 
     def _rewrite_checkpoints(self) -> None:
-        """Rewrite the checkpoints because the entry of a log has become wrong.
+        """Rewrite the checkpoints because the entry for a log is no longer correct.
 
-        After a crash, a log that was truncated would not be recovered below its old recovery point, and a log that was
-        created again would have the start offset of the deleted one. If the checkpoints cannot be written, they are
-        deleted, so that all logs are recovered completely.
+        After a crash, the old entry would cause a truncated log not to be recovered below its old recovery point, and a
+        log that was created again to get the start offset of the deleted one. If the checkpoints cannot be written,
+        they are deleted, so that all logs are recovered completely.
         """
         if not self.environment.files.durable:
             return
@@ -347,11 +348,11 @@ def _close(log: Log) -> bool:
 
 
 def _is_log(directory: str) -> bool:
-    """Return whether the directory contains a file that only logs have."""
+    """Return whether the directory contains a file that must belong to a log."""
     try:
         names = os.listdir(directory)
     except OSError:
-        return True  # unknown; opening the log will report the error
+        return True  # cannot tell; opening the log will report the error
     return any(name.endswith(".log") or name == checkpoints.PARTITION_METADATA for name in names)
 
 
@@ -366,7 +367,7 @@ def _topic_id(directory: str) -> bytes | None:
 
 
 def _delete(log: Log) -> None:
-    """Delete a log with its directory. File ranges that are still to be sent stay readable."""
+    """Delete a log with its directory. File ranges that have not been sent yet stay readable."""
     for segment in log.segments:
         segment.remove()
     _remove(log.directory)

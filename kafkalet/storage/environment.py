@@ -17,7 +17,7 @@ class StartInterrupted(Exception):
 
 
 class LogEnvironment:
-    """The services that all logs of a data directory use. It exists before the first log is opened."""
+    """The services that all logs of a data directory use. Created before the first log is opened."""
 
     __slots__ = ("check_interrupted", "clock", "deletions", "files", "flusher", "index_pool", "truncated")
 
@@ -34,6 +34,6 @@ class LogEnvironment:
         self.deletions = Deletions(clock)
         self.flusher = Flusher()
         self.check_interrupted = check_interrupted
-        """Called repeatedly while a log is recovered; raises StartInterrupted if the broker is to stop."""
+        """Called repeatedly while a log is recovered; raises StartInterrupted if the broker was asked to stop."""
         self.truncated = truncated
-        """Called after a log was truncated: checkpoints written before may name offsets that no longer exist."""
+        """Called after a log is truncated, because the checkpoints may contain offsets that no longer exist."""

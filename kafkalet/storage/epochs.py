@@ -1,15 +1,16 @@
 """The leader epochs of a log and their start offsets (Kafka's LeaderEpochFileCache, KIP-101).
 
-An entry (epoch, start offset) is added when a leader takes over and when a batch of a new epoch is appended. Epochs and
-start offsets both increase. Followers, and consumers after a change of leader, use them to find the offset where their
-history diverges from the leader's. The entries are stored in `leader-epoch-checkpoint`.
+An entry (epoch, start offset) is added when a leader takes over and when a batch with a new epoch is appended. Epochs
+and start offsets both increase from entry to entry. Followers use the entries to find the offset where their log
+diverges from the leader's, and so do consumers after a leader change. The entries are stored in
+`leader-epoch-checkpoint`.
 
 A new epoch is written to the file before the append continues. The first epoch of a log is not synced to disk before
 the log itself: an empty log has nothing to lose, and creating a topic need not wait for the disk. Truncated entries may
-remain in the file until the next write, because opening a log truncates again. A broker with a temporary directory
-writes only when the log is flushed or closed.
+remain in the file until the next write: when the log is opened, they are truncated again. A broker with a temporary
+directory writes only when the log is flushed or closed.
 
-Message formats 0 and 1 have no epochs: such a log has no entries and no file.
+Message formats 0 and 1 have no epochs: a log in one of these formats has no entries and no file.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class LeaderEpochs:
 
     @property
     def latest_epoch(self) -> int | None:
-        """The latest leader epoch; None without entries."""
+        """The latest leader epoch; None if there are no entries."""
         return self._latest
 
     @property
@@ -76,7 +77,7 @@ class LeaderEpochs:
     def assign(self, epoch: int, start_offset: int) -> None:
         """Start `epoch` at `start_offset`. No effect if it is the latest epoch and has already started.
 
-        Contradicting entries are removed: later epochs, and epochs that started at or after `start_offset`. On OSError,
+        Conflicting entries are removed: later epochs, and epochs that started at or after `start_offset`. On OSError,
         the entries are unchanged.
         """
         if epoch == self._latest and start_offset >= self._entries[-1].start_offset:
@@ -104,7 +105,8 @@ class LeaderEpochs:
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEntry:
         """Return the largest known epoch up to `epoch` and its end offset; (-1, -1) if unknown.
 
-        The latest epoch ends at `log_end_offset`. An epoch before the first known one ends where that starts.
+        The latest epoch ends at `log_end_offset`. An epoch before the first known one ends where the first known one
+        starts.
         """
         if epoch == UNDEFINED_EPOCH or not self._entries:
             return EpochEntry(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET)
@@ -122,7 +124,7 @@ class LeaderEpochs:
             self._changed()
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """Remove the epochs before the one at the new log start offset, which then starts at that offset."""
+        """Remove the epochs that end before the new log start offset; the first one left then starts there."""
         passed = bisect_right(self._entries, start_offset, key=_start_offset)
         if passed and self._entries[passed - 1] != (kept := EpochEntry(self._entries[passed - 1].epoch, start_offset)):
             self._entries[:passed] = [kept]
@@ -132,7 +134,7 @@ class LeaderEpochs:
             self._changed()
 
     def clear(self) -> None:
-        """Remove all entries, also from the file."""
+        """Remove all entries, both in memory and in the file."""
         self._entries.clear()
         self._changed()
         self.write()

@@ -1,13 +1,13 @@
 """How a log reacts to I/O errors: a full disk, a file size limit, a broken disk.
 
-    undone          a failed write changes nothing: whatever it left behind the end of the .log is truncated, at once or
-                    before the next write. Index entries that could not be written stay in memory and are written
-                    later. The log continues as soon as there is space.
+    undone          a failed write changes nothing: anything that it wrote after the end of the .log is truncated,
+                    immediately or before the next write. Index entries that could not be written stay in memory and
+                    are written later. The log accepts writes again as soon as there is space.
     offline         if the failure cannot be undone (fsync failed, a truncation or deletion was interrupted), the state
                     of the files is unknown. The log is unavailable until the broker restarts, which recovers it.
 
-Clients get KAFKA_STORAGE_ERROR in both cases. A directory with a log that is offline, or that could not be closed, is
-not marked as cleanly shut down.
+Clients get KAFKA_STORAGE_ERROR in both cases. If a log is offline or could not be closed, its data directory is not
+marked as cleanly shut down.
 
 Apache Kafka takes the whole directory offline after the first failure, and a broker without another directory halts
 (LogDirFailureChannel, LogManager.handleLogDirFailure). See docs/decisions/0008 for why kafkalet continues.
@@ -68,7 +68,7 @@ class Failures:
             _log.error("%s", self.offline)
 
     def answer(self, error: OSError) -> StorageFailed:
-        """Return the exception for clients, and log the reason at most once in LOG_INTERVAL_MS."""
+        """Return the exception for clients, and log the reason at most once per LOG_INTERVAL_MS."""
         if self.offline is not None:
             return StorageFailed(self.offline)
         now_ms = self._now_ms()
@@ -89,7 +89,7 @@ L = TypeVar("L", bound=Failing)
 
 
 def storing(method: Callable[Concatenate[L, P], T]) -> Callable[Concatenate[L, P], T]:
-    """Decorate a method of a log: raise StorageFailed if the log is offline, and for every OSError."""
+    """Decorate a log's method so that it raises StorageFailed if the log is offline, and instead of any OSError."""
 
     @wraps(method)
     def run(log: L, /, *args: P.args, **kwargs: P.kwargs) -> T:

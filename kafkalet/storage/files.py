@@ -7,9 +7,9 @@ their position (pread, pwrite), so nothing is lost if the descriptor is closed a
 A `FileRange` is a part of a file that a fetch sends with sendfile. It stays readable if the file is renamed or removed
 before it is sent: a removed file keeps its descriptor, outside the limit, until its last range is gone.
 
-Whether writes are synced to disk is decided here: a broker with a temporary directory never syncs. Nor does it
-create a file, or the directory of a log, before there is something to write: few of the fifty partitions of the offsets
-topic are ever used.
+This module decides whether writes are synced to disk: a broker with a temporary directory never syncs. Such a broker
+also creates files and log directories only when there is something to write, because few of the fifty partitions of the
+offsets topic are ever used.
 
 Every OSError raised by this module has a `filename`; `explain` formats it as one line.
 """
@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 DEFAULT_MAX_OPEN = 256
-_BINARY = getattr(os, "O_BINARY", 0)  # without it, Windows translates line ends
+_BINARY = getattr(os, "O_BINARY", 0)  # without it, Windows translates line endings
 _READ = os.O_RDONLY | _BINARY | getattr(os, "O_CLOEXEC", 0)
 _OPEN = _READ | os.O_RDWR | os.O_CREAT
 
@@ -40,13 +40,13 @@ def _seek_and_write(fd: int, data: Buffer, position: int) -> int:
     return os.write(fd, data)
 
 
-# Windows has neither. Each descriptor is used by one thread only, so seeking first is safe.
+# Windows has neither pread nor pwrite. Each descriptor is used by only one thread, so seeking first is safe.
 _pread = getattr(os, "pread", _seek_and_read)
 _pwrite = getattr(os, "pwrite", _seek_and_write)
 
 
 class File:
-    """A file by path. It is opened on use and created if it does not exist."""
+    """A file, identified by its path. It is opened when it is used, and created if it does not exist."""
 
     __slots__ = ("_fd", "_pool", "_removed", "_used", "path")
 
@@ -72,7 +72,7 @@ class File:
         return self._fd
 
     def read(self, length: int, position: int) -> bytes:
-        """Read `length` bytes at `position`, fewer only at the end of the file."""
+        """Read `length` bytes at `position`, or fewer if the file ends before that."""
         fd = self.fileno()
         try:
             data: bytes = _pread(fd, length, position)
@@ -156,7 +156,7 @@ class File:
 
 
 class FileRange:
-    """A part of a file, to be sent or read later. It has a length, like the bytes that it replaces."""
+    """A part of a file, to be sent or read later. Like the bytes that it stands for, it has a length."""
 
     __slots__ = ("file", "length", "position")
 
@@ -176,7 +176,7 @@ class FileRange:
         return self.file.fileno()
 
     def slice(self, start: int, length: int) -> FileRange:
-        """Return a part of this range, limited to its end."""
+        """Return part of this range; the result does not extend past its end."""
         start = min(start, self.length)
         return FileRange(self.file, self.position + start, min(length, self.length - start))
 
@@ -204,7 +204,7 @@ class Files:
         return len(self._open)
 
     def admit(self, file: File) -> int:
-        """Open `file`. At the limit, first close a file that has not been used recently (second-chance)."""
+        """Open `file`. At the limit, first close a file that has not been used recently (second-chance algorithm)."""
         while len(self._open) >= self.max_open:
             oldest = next(iter(self._open))
             del self._open[oldest]
@@ -217,7 +217,7 @@ class Files:
             fd = os.open(file.path, _OPEN, 0o644)
         except OSError as error:
             if error.errno == errno.EMFILE and self._open:
-                self.close()  # the process has more sockets than expected; free the descriptors of files
+                self.close()  # the process has more sockets than expected; close some files to free descriptors
             elif error.errno != errno.ENOENT or not self._make_directory(file.path):
                 raise
             fd = os.open(file.path, _OPEN, 0o644)
@@ -227,7 +227,7 @@ class Files:
     def _make_directory(self, path: str) -> bool:
         """Create the directory of a file if this pool is not durable. Return whether it exists now.
 
-        Only the last directory of the path is created: if its parent is gone, it was removed on purpose.
+        Only the last directory of the path is created: if its parent is missing, it was removed on purpose.
         """
         if self.durable:
             return False
@@ -245,9 +245,9 @@ class Files:
             file.close()
 
     def replace(self, path: str, data: Buffer, *, force: bool = True) -> None:
-        """Replace the contents of the file at `path` by `data` atomically.
+        """Atomically replace the contents of the file at `path` with `data`.
 
-        Without `force`, the replacement is atomic if the process ends, but not if the machine fails.
+        Without `force`, the replacement is atomic if the process crashes, but not if the machine does.
         """
         durable = self.durable and force
         try:
@@ -274,7 +274,7 @@ class Descriptor(NamedTuple):
 
 
 def descriptors(paths: Iterable[str]) -> list[Descriptor]:
-    """Open the paths that exist, and return descriptors that the caller must close."""
+    """Open those paths that exist, and return descriptors, which the caller must close."""
     opened: list[Descriptor] = []
     try:
         for path in paths:
@@ -299,7 +299,7 @@ def read_all(path: str) -> bytes:
 
 
 def read_end(path: str, size: int) -> bytes:
-    """Return the last `size` bytes of a file of entries with that size.
+    """Return the last entry of a file whose entries are `size` bytes long.
 
     Return no bytes if the file is missing or empty, or if its length is not a multiple of `size`.
     """
@@ -315,10 +315,8 @@ def read_end(path: str, size: int) -> bytes:
 
 
 def replace_file(path: str, data: Buffer, *, durable: bool) -> None:
-    """Replace the contents of the file at `path` by `data` atomically.
-
-    With `durable` the new contents are synced to disk. On failure the old contents stay, and the temporary file is
-    removed.
+    """Atomically replace the contents of the file at `path` with `data`. With `durable` the new contents are synced to
+    disk. On failure the old contents stay, and the temporary file is removed.
     """
     temporary = path + ".tmp"
     try:

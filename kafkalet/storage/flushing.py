@@ -1,8 +1,8 @@
 """A thread that runs fsync on closed segments, so that the event loop is not blocked.
 
-When a log rolls, the previous segment must reach the disk, which takes seconds for a gigabyte. As in Kafka (the
-`flush-log` task), another thread does that. The thread does not know logs: it gets duplicate descriptors and calls
-fsync on them, one job at a time. `collect` runs the callbacks of finished jobs in the thread of the logs.
+When a log rolls, the previous segment must reach the disk, which can take seconds for a gigabyte. As in Kafka (the
+`flush-log` task), this is done in another thread, which does not access the logs: it gets duplicate descriptors and
+calls fsync on them, one job at a time. `collect` runs the callbacks of finished jobs in the thread that uses the logs.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from .files import Descriptor, explain
 _log = logging.getLogger(__name__)
 
 Then = Callable[[OSError | None], None]
-"""Called with None, or with the error."""
+"""Called with None on success, otherwise with the error."""
 
 MOST_JOBS = 64
-"""Maximum number of pending jobs. A log that rolls faster than the disk can write waits."""
+"""Maximum number of pending jobs. If a log rolls faster than the disk can write, it has to wait."""
 
 
 class Job(NamedTuple):

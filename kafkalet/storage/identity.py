@@ -1,4 +1,4 @@
-"""The owner of a data directory: `meta.properties`, which names a cluster and a broker.
+"""The owner of a data directory, a cluster and a broker, as recorded in `meta.properties`.
 
     version=1                           KRaft; cluster.id and node.id are required
     cluster.id=MkU3OEVBNTcwNTJENDM2Qk
@@ -9,9 +9,9 @@
     broker.id=1
     cluster.id=...                      since 0.10.1
 
-A broker refuses the directory of another cluster, and that of another broker if it was given an id, because it would
-serve records that are not its own. A broker that was given no id opens any directory and leaves the file unchanged,
-so a directory of Apache Kafka opens whatever its broker id is.
+A broker refuses the directory of another cluster, because it would serve records that are not its own. For the same
+reason, a broker that was given an id refuses the directory of another broker. Without an id, a broker ignores the one
+in the file and leaves the file unchanged, so it can open Apache Kafka's directories whatever their broker id is.
 
 Source: org.apache.kafka.metadata.properties.MetaProperties, MetaPropertiesEnsemble.verify.
 """
@@ -65,7 +65,7 @@ def read_identity(directory: str) -> Identity | None:
 
 
 def check_identity(directory: str, found: Identity, cluster_id: str | None, node_id: int | None) -> None:
-    """Raise IdentityRefused if a directory belongs to another cluster or broker. None matches any."""
+    """Raise IdentityRefused if a directory belongs to another cluster or broker. None matches any id."""
     path = os.path.join(directory, META_PROPERTIES)
     if cluster_id is not None and found.cluster_id is not None and found.cluster_id != cluster_id:
         raise IdentityRefused(
@@ -92,5 +92,5 @@ def _number(text: str, name: str, path: str) -> int:
 
 
 def _shown(text: str) -> str:
-    """Return a value from the file for a message, escaped if it is not printable, cut off after 100 characters."""
+    """Format a value from the file for a message: escaped if not printable, and truncated after 100 characters."""
     return text if text.isprintable() and len(text) <= 100 else ascii(text[:100])

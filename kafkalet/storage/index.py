@@ -1,15 +1,16 @@
-"""The common base of .index and .timeindex: sorted entries of fixed size, in a file and in memory.
+"""What .index and .timeindex have in common: sorted entries of fixed size, in a file and in memory.
 
 The index of the active segment is kept in two arrays and written to its file when the segment is rolled, flushed or
 closed. Indexes of older segments are loaded on first use and unloaded when the loaded indexes of the broker exceed a
-limit (`IndexPool`), so the memory does not grow with the number of segments.
+limit (`IndexPool`), so memory use does not grow with the number of segments.
 
 On disk an entry is big-endian and begins or ends with a four-byte offset relative to the segment's base offset, so no
 offset of a segment is more than 2^31 - 1 above its base offset. A file may be padded with zeros: Kafka preallocates
-`segment.index.bytes` and trims the file when the segment is rolled or closed, which an unclean shutdown prevents.
+`segment.index.bytes` and trims the file when the segment is rolled or closed. After an unclean shutdown, the padding is
+still there.
 
-Indexes have no checksum. If the entries of an index do not increase, no broker can have written it, and the segment
-rebuilds it from the log (`rebuild`); the same happens when an entry points to a wrong position.
+Indexes have no checksum. An index whose entries do not increase is corrupt, and the segment rebuilds it from the log
+(`rebuild`). The same happens when an entry points to a wrong position.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _SWAP = sys.byteorder == "little"
 
 
 class OutOfOrder(Exception):
-    """An entry is not above the last one: the log is corrupt."""
+    """An entry is not above the one before it: the log is corrupt."""
 
 
 class IndexPool:
@@ -91,9 +92,9 @@ class SortedIndex:
         self._values = array("i")
         self._is_loaded = new
         self._is_kept = new
-        """Whether the segment takes appends, so that the index must not be unloaded."""
+        """Whether the segment takes appends. If so, the index must not be unloaded."""
         self._flushed = 0 if new else -1
-        """The number of entries in the file; -1: unknown."""
+        """The number of entries in the file; -1 if unknown."""
         self._cut = new
         """Whether the file must be truncated to `_flushed` entries, or does not exist."""
         self.rebuild: Callable[[], None] = lambda: None
@@ -119,7 +120,7 @@ class SortedIndex:
         return 0 <= offset - self.base_offset <= MAX_RELATIVE_OFFSET
 
     def clear(self) -> None:
-        """Remove all entries, also from the file at the next flush."""
+        """Remove all entries. The file is truncated at the next flush."""
         self._pool.dismiss(self)
         self._is_loaded = True
         self._keys = array(self.KEY_TYPE)
@@ -185,7 +186,7 @@ class SortedIndex:
         self._pool.dismiss(self)
 
     def allow_unload(self) -> None:
-        """Let the pool unload the index: its segment takes no more appends, and the file is complete."""
+        """Allow the pool to unload the index: its segment takes no more appends, and the file is complete."""
         self._is_kept = False
         self.load()
         self._pool.admit(self)
@@ -221,7 +222,7 @@ class SortedIndex:
         self._pool.dismiss(self)
 
     def _without_padding(self, data: bytes) -> bytes:
-        """Remove the zeros that Kafka preallocates. A single entry may itself be all zeros."""
+        """Remove the zero padding that Kafka preallocates. If there is a single entry, it may itself be all zeros."""
         size = self.ENTRY_BYTES
         whole = len(data) // size * size
         used = -(-len(data[:whole].rstrip(b"\0")) // size) * size
@@ -231,7 +232,7 @@ class SortedIndex:
         raise NotImplementedError
 
     def _encode(self, start: int) -> bytes:
-        """Return the entries from number `start` on in their file format."""
+        """Return the entries from number `start` onwards, in the format of the file."""
         raise NotImplementedError
 
 

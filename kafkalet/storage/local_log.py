@@ -1,8 +1,8 @@
 """The segments of a log as one sequence of entries: append, read, roll, truncate, flush (Kafka's LocalLog).
 
-It has two offsets. The log end offset is the next offset to assign; its position is always known. The recovery point is
-the offset below which everything has been flushed to disk: after a crash, only records above it are checked. log.py
-decides which offsets are visible to readers.
+A local log has two offsets. The log end offset is the next offset to assign; its position is always known. The recovery
+point is the offset below which everything has been flushed to disk: after a crash, only records above it are checked.
+log.py decides which offsets are visible to readers.
 
     recovery_point <= end.offset
 
@@ -63,7 +63,7 @@ class LocalLog:
         self.environment = environment
         self.failures = Failures(os.path.basename(directory), environment.clock.now_ms)
         self.flushed_ms = environment.clock.now_ms()
-        """The time of the last change of the recovery point."""
+        """The time at which the recovery point last changed."""
         self._submitted = 0
         """The offset up to which a flush has been submitted to the flusher."""
         self._truncations = 0
@@ -80,7 +80,7 @@ class LocalLog:
             raise
 
     def update_end(self, offset: int) -> None:
-        """Set the log end offset to `offset`, at the end of the active segment."""
+        """Set the log end offset to `offset`; its position is the end of the active segment."""
         active = self.segments.active
         self.end = LogOffsetMetadata(offset, active.base_offset, active.size_bytes)
         self.recovery_point = min(self.recovery_point, offset)
@@ -177,7 +177,7 @@ class LocalLog:
             found = segment.read(offset, max_bytes, _readable_bytes(segment, limit), at_least_one)
             if found is not None:
                 return found._replace(aborted=self._aborted(offset, segment, found)) if with_aborted else found
-            # No entry up to the end of the segment: removed by compaction, or a follower's gap.
+            # The rest of the segment has no entries: compaction removed them, or a follower's log has a gap.
             segment = self.segments.higher(segment.base_offset)
         return ReadResult(self.end, b"", aborted=nothing)
 
@@ -197,8 +197,8 @@ class LocalLog:
     def _aborted(self, offset: int, segment: Segment, found: ReadResult) -> list[AbortedTransaction]:
         """Return the aborted transactions for a reader of `found`.
 
-        The search ends at an offset above everything that was read, which need not be the next one, so a client may get
-        more transactions than it needs (LocalLog.addAbortedTransactions).
+        The search ends at an offset above everything that was read, but not always at the lowest such offset, so a
+        client may get more transactions than it needs (LocalLog.addAbortedTransactions).
         """
         upper_bound = segment.offset_index.upper_bound(found.position.position + len(found.records))
         if upper_bound is None:
@@ -207,7 +207,7 @@ class LocalLog:
         return self.aborted_transactions(offset, upper_bound, segment)
 
     def aborted_transactions(self, offset: int, upper_bound: int, first: Segment) -> list[AbortedTransaction]:
-        """Return the transactions that overlap `offset` to `upper_bound`, from the indexes of `first` and after it."""
+        """Return the transactions that overlap `offset` to `upper_bound`, searching from segment `first` onwards."""
         search = first.txn_index.collect(offset, upper_bound)
         aborted = search.aborted
         if not search.complete:
@@ -221,7 +221,7 @@ class LocalLog:
     # -- truncate and delete
 
     def truncate_to(self, offset: int) -> list[Segment]:
-        """Remove everything from `offset` on. Return the segments that were removed as a whole."""
+        """Remove everything from `offset` onwards. Return the segments that were removed completely."""
         self._truncations += 1
         self._submitted = 0
         gone = [segment for segment in self.segments if segment.base_offset > offset]
@@ -285,7 +285,7 @@ class LocalLog:
         def done(error: OSError | None) -> None:
             if error is not None:
                 self.failures.take_offline(error)
-            # Only if the log was not truncated since, and everything before `start` was flushed.
+            # This requires that the log has not been truncated since, and that everything before `start` is flushed.
             elif self._truncations == truncations and self.recovery_point >= start:
                 self.mark_flushed(offset)
 

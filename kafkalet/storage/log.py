@@ -1,8 +1,8 @@
 """A log: the records of one partition (Kafka's UnifiedLog).
 
-A log has segments (local_log.py), four offsets that determine what readers see, the states of producers and
-the leader epochs. Other modules validate records (validation.py), select segments to delete (retention.py), find
-offsets by timestamp (lookup.py) and recover a log after a crash (recovery.py).
+A log has segments (local_log.py), four offsets that determine what readers see, producer states and leader epochs.
+Other modules validate records (validation.py), select segments to delete (retention.py), find offsets by timestamp
+(lookup.py) and recover a log after a crash (recovery.py).
 
 Each offset changes only through its own methods:
 
@@ -10,19 +10,19 @@ Each offset changes only through its own methods:
 
 log_start_offset    the first offset that can be read. Raised by DeleteRecords, by retention and by the leader; lowered
                     only by truncation to an offset below it
-log_end_offset      the next offset. Raised by appends, lowered only by truncation; a roll changes its position, not its
-                    value
-high_watermark      the end of what all in-sync replicas have and consumers may read. On a leader it never decreases and
-                    never passes the log end; a follower takes the leader's value, limited to its own log
-last_stable_offset  the limit of read_committed: the first offset of the oldest transaction that is open, or whose
-                    marker is not below the high watermark; without such a transaction the high watermark
+log_end_offset      the next offset to assign. Raised by appends, lowered only by truncation; a roll changes its
+                    position, not its value
+high_watermark      the end of the records that all in-sync replicas have and consumers may read. On a leader it never
+                    decreases and never passes the log end; a follower takes the leader's value, limited to its own log
+last_stable_offset  the limit for read_committed: the first offset of the oldest transaction that is open, or whose
+                    marker is not below the high watermark; the high watermark if there is no such transaction
 
-After DeleteRecords into an open transaction, the last stable offset is the first offset of the entry that contains the
-log start offset, and so may be below the log start offset. This is the rule since Kafka 4; in Kafka 3 it is the log
-start offset itself (`lifts_unstable_to_log_start`).
+After DeleteRecords has removed part of an open transaction, the last stable offset is the first offset of the entry
+that contains the log start offset, so it may be below the log start offset. This is the rule since Kafka 4; in Kafka 3
+it is the log start offset itself (`lifts_unstable_to_log_start`).
 
-An append is checked completely before anything is written, in Kafka's order: the records, the leader epoch, the
-segment (because the position of a transaction's first batch is kept), the producers. A new segment may therefore be
+An append is checked completely before anything is written, in Kafka's order: the records, the leader epoch, the segment
+(producer states contain the position of a transaction's first batch), the producers. A new segment may therefore be
 rolled for an append that is then refused for its sequence, or that turns out to be a duplicate. As in Kafka, the new
 segment stays.
 """
@@ -151,7 +151,7 @@ class Log:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """The first offset of the oldest transaction that limits the last stable offset; None without one."""
+        """The first offset of the oldest transaction that limits the last stable offset; None if there is none."""
         return None if self._first_unstable is None else self._first_unstable.offset
 
     @property
@@ -187,7 +187,7 @@ class Log:
             return LogOffsetMetadata(offset)
 
     def update_high_watermark(self, to: int) -> int:
-        """Set a follower's high watermark to the leader's, limited to log start and log end. Return the result."""
+        """Set a follower's high watermark to the leader's, but within log start and log end. Return the result."""
         end = self.local.end
         if to >= end.offset:
             self._set_high_watermark(end)
@@ -226,7 +226,7 @@ class Log:
             self._set_high_watermark(self.local.end)
 
     def _update_first_unstable(self) -> None:
-        """Update the first unstable offset after a change of transactions, log start offset or high watermark."""
+        """Update the first unstable offset after transactions, log start offset or high watermark have changed."""
         first = self.producers.first_unstable
         if first is not None and (first.offset_only or first.offset < self.log_start_offset):
             first = self.offset_metadata(max(first.offset, self.log_start_offset))
@@ -265,7 +265,7 @@ class Log:
         *,
         transaction_version: int = 0,
     ) -> AppendResult:
-        """Append entries, assigning offsets and `leader_epoch`. Raises AppendRefused; nothing is appended then.
+        """Append entries, assigning offsets and `leader_epoch`. If AppendRefused is raised, nothing was appended.
 
         A writable `records` is patched in place. `transaction_version` applies to transaction markers.
         """
@@ -276,7 +276,7 @@ class Log:
     def validation(
         self, records: Buffer, leader_epoch: int, origin: Origin = Origin.CLIENT
     ) -> Callable[[], ValidatedBatches]:
-        """Return the validation of `append_as_leader` as a callable, whose result is for `append_validated`.
+        """Return a callable that does the validation of `append_as_leader`; pass its result to `append_validated`.
 
         The callable does not use the log, so another thread may run it. It raises AppendRefused.
         """
@@ -385,7 +385,7 @@ class Log:
             if batch.magic >= 2:
                 self.epochs.assign(batch.leader_epoch, batch.base_offset)
             elif self.epochs.latest_epoch is not None:
-                # Without epochs, the log can only be truncated by the high watermark.
+                # Without epochs, truncation depends on the high watermark alone.
                 _log.warning("%s: entries of format %d appended, leader epochs cleared", self.name, batch.magic)
                 self.epochs.clear()
 
@@ -448,7 +448,7 @@ class Log:
         return producers.has_open_transaction(producer_id) or producers.verifications.is_proven(producer_id, guard)
 
     def remove_expired_producers(self, expiration_ms: int) -> None:
-        """Remove the producers that have been inactive for `expiration_ms`, also when snapshots are loaded later."""
+        """Remove producers that have been inactive for `expiration_ms`, now and when snapshots are loaded later."""
         self.producers.expiration_ms = expiration_ms
         self.producers.remove_expired(self.local.environment.clock.now_ms())
 
@@ -539,7 +539,10 @@ class Log:
 
     @storing
     def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None:
-        """Delete all segments and continue at `offset`; the log start offset is `log_start_offset` or `offset`."""
+        """Delete all segments and continue at `offset`.
+
+        The new log start offset is `log_start_offset`, or `offset` if that is None.
+        """
         _log.info("%s: truncating fully, continuing at %d", self.name, offset)
         with self.local.offline_on_error():
             self.local.truncate_fully_and_start_at(offset)
@@ -556,7 +559,7 @@ class Log:
 
     @storing
     def apply_retention(self) -> int:
-        """Delete segments that exceed retention time or size, or are below the log start. Return their number.
+        """Delete segments that exceed the retention time or size, or are below the log start. Return their number.
 
         The log start offset rises to the first remaining segment. If all segments expire, a new one is rolled first.
         """
@@ -591,14 +594,14 @@ class Log:
     # -- configuration and files
 
     def reconfigure(self, config: LogConfig) -> None:
-        """Replace the configuration. The active segment keeps the size of its indexes and its jitter."""
+        """Replace the configuration. The active segment keeps its jitter and the maximum size of its indexes."""
         self.local.config = config
         self.epochs.reconfigure(supported=config.record_version == 2)
         self._update_first_unstable()
 
     @storing
     def flush(self, *, also_empty: bool = False) -> None:
-        """Flush everything to disk; with `also_empty` also an empty active segment."""
+        """Flush everything to disk, including an empty active segment if `also_empty` is set."""
         local, end = self.local, self.log_end_offset
         local.environment.flusher.collect()
         offset = end + 1 if also_empty else end

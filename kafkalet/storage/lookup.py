@@ -1,10 +1,11 @@
 """Finding offsets by timestamp.
 
-A timestamp of 0 or more finds the first record, in offset order, with this timestamp or a later one that is not
-deleted:
+A timestamp of 0 or more finds the first record, in offset order, that is not deleted and has this timestamp or a later
+one:
 
 1. the first segment whose largest timestamp is late enough; deleted records count, and later segments are not searched;
-2. in it the first entry whose largest timestamp is late enough, starting from a position that the indexes provide;
+2. in that segment, the first entry whose largest timestamp is late enough, starting from a position that the indexes
+   provide;
 3. in that entry, decompressed if needed, the first record that is late enough and not below the log start offset; if
    there is none, the entries after it.
 
@@ -52,7 +53,7 @@ Known = dict[EntryKey, TimestampOffset | None]
 class LongSearch(Exception):
     """The search has to read the records of a large entry.
 
-    `call` does that without using the log; store its result under `key`.
+    `call` does so without using the log; store its result in `known` under `key`.
     """
 
     def __init__(self, key: EntryKey, call: Callable[[], TimestampOffset | None]) -> None:
@@ -62,7 +63,7 @@ class LongSearch(Exception):
 
 
 def find(log: Log, timestamp: int, known: Known | None = None) -> TimestampOffset | None:
-    """Return the offset for `timestamp`, a time or any name above except LATEST; None if no record is late enough.
+    """Return the offset for a time or a special timestamp other than LATEST; None if no record is late enough.
 
     The timestamp in the result is that of the record, or -1 if no record was searched for. Raises KafkaError
     (UNSUPPORTED_FOR_MESSAGE_FORMAT) for a log of format 0, which has no timestamps, ValueError for other negative
@@ -73,7 +74,7 @@ def find(log: Log, timestamp: int, known: Known | None = None) -> TimestampOffse
     if timestamp != EARLIEST:
         _check_format(log)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
-        # The first epoch may begin above the log start offset: older records are of a format without epochs.
+        # The first epoch may begin above the log start offset: older records have a format without epochs.
         first = log.epochs.earliest
         epoch = first.epoch if first is not None and first.start_offset <= log.log_start_offset else NO_LEADER_EPOCH
         return TimestampOffset(NO_TIMESTAMP, log.log_start_offset, epoch)
@@ -121,7 +122,7 @@ def legacy_offsets_before(log: Log, timestamp: int, max_num_offsets: int, now_ms
 
 
 def _search(segment: Segment, timestamp: int, log_start_offset: int, known: Known | None) -> TimestampOffset | None:
-    """Run steps 2 and 3."""
+    """Run steps 2 and 3 of the search described above."""
     for at, head in segment.heads(segment.position_before(timestamp, log_start_offset)):
         if head.max_timestamp >= timestamp and head.last_offset >= log_start_offset:
             entry = segment.entry(at, head.size)
@@ -132,7 +133,7 @@ def _search(segment: Segment, timestamp: int, log_start_offset: int, known: Know
 
 
 def _look(entry: Batch, search: Callable[[], TimestampOffset | None], known: Known | None) -> TimestampOffset | None:
-    """Return what `search` finds in `entry`, from `known` if the search is long."""
+    """Return what `search` finds in `entry`. If the search is long, take the result from `known`."""
     if known is None or not batch_takes_long(entry):
         return search()
     key = (entry.base_offset, entry.crc)
