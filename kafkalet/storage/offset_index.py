@@ -2,8 +2,9 @@
 
     entry    relative offset (int32)    position (int32)
 
-An entry holds the last offset of an append and the position of that append. The batch that contains an offset is at or
-after the position of the last entry at or below the offset. There is about one entry per `index.interval.bytes` of log.
+An entry holds the last offset of an append and the position of that append. To find the batch that contains an offset,
+take the last entry at or below that offset: the batch is at or after the position in the entry. There is about one
+entry per `index.interval.bytes` of log.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class OffsetIndex(SortedIndex):
         return self.base_offset + (self._keys[-1] if self._keys else 0)
 
     def append(self, offset: int, position: int) -> None:
-        """Add an append that ends with `offset` at `position`. Raises OutOfOrder if `offset` is not above the last."""
+        """Add the append at `position` that ends with `offset`. Raises OutOfOrder if `offset` is not above the last."""
         assert not self.is_full, f"{self.path} is full with {len(self)} entries"
         relative = offset - self.base_offset
         if self._keys and relative <= self._keys[-1]:
@@ -63,9 +64,9 @@ class OffsetIndex(SortedIndex):
     def upper_bound(self, position: int) -> int | None:
         """Return an offset above all data below `position`, from an index entry; None if there is none.
 
-        It is not always the nearest: this is Kafka's search (`AbstractIndex.binarySearch`), which skips an entry at
-        exactly `position` unless a probe happens to hit it, and searches the last 1025 entries first. Clients see the
-        difference in the aborted transactions of a fetch.
+        The entry is not always the nearest: this is Kafka's search (`AbstractIndex.binarySearch`), which skips an entry
+        at exactly `position` unless a probe happens to hit it, and searches the last 1025 entries first. Clients see
+        the difference in the aborted transactions of a fetch.
         """
         if not self._is_loaded:
             self.load()

@@ -1,13 +1,14 @@
 """The effect of an append on one producer's state, computed on a copy (Kafka's ProducerAppendInfo).
 
-These are refused, except from the leader of this replica (Origin.REPLICATION), which has checked them:
+These batches and markers are refused, unless they come from the leader of this replica (Origin.REPLICATION), which has
+already checked them:
 
     an older epoch                                 INVALID_PRODUCER_EPOCH
     a marker of an older coordinator               TRANSACTION_COORDINATOR_FENCED
     data outside the open transaction              INVALID_TXN_STATE
 and from clients only
     a sequence that does not follow the last one   OUT_OF_ORDER_SEQUENCE_NUMBER
-    a new epoch that does not begin with 0         OUT_OF_ORDER_SEQUENCE_NUMBER
+    a new epoch that does not begin with 0          OUT_OF_ORDER_SEQUENCE_NUMBER
 
 An unknown producer may begin with any sequence: its state may have expired or been deleted with its records. With
 transaction version 2 (KIP-890), every marker must have a higher epoch, because one with the current epoch is a late
@@ -65,7 +66,7 @@ class ProducerAppend:
         self.is_transactional = False
         """Whether the append contains transactional data or a marker."""
         self.ends_verification = False
-        """Whether the append ends a pending verification."""
+        """Whether the append completes a pending verification."""
         self.completed: list[CompletedTransaction] = []
 
     def add(self, batch: Batch, first: LogOffsetMetadata | None, transaction_version: int) -> None:
@@ -84,7 +85,7 @@ class ProducerAppend:
             self._add_marker(batch, read_end_marker(marker), marker.timestamp, transaction_version)
 
     def _is_late_marker(self, batch: Batch) -> bool:
-        """Return whether the marker ends a transaction before the one under verification.
+        """Return whether the marker ends a transaction that precedes the one under verification.
 
         If each transaction increments the epoch, the marker of the transaction under verification has the next epoch,
         so a marker with the current epoch is late (UnifiedLog.updateProducers).
@@ -176,7 +177,7 @@ class ProducerChange:
     def __init__(self, appends: Sequence[ProducerAppend] = (), duplicate: BatchMetadata | None = None) -> None:
         self.appends = appends
         self.duplicate = duplicate
-        """The earlier batch, if this one has been appended before. Nothing is appended then."""
+        """The earlier batch if this append is a duplicate, in which case nothing is appended."""
 
 
 NO_CHANGE = ProducerChange()

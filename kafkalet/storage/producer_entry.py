@@ -2,7 +2,7 @@
 
 The last five batches are kept, because an idempotent producer may have five requests in flight: if it retries any of
 them, the earlier result is returned instead of appending the batch twice. After loading a snapshot only the last batch
-is known. A new epoch restarts the sequences, so it drops the batches.
+is known. A new epoch restarts the sequences, so the batches are dropped.
 
 Sequences wrap around from 2,147,483,647 to 0.
 """
@@ -64,7 +64,7 @@ class ProducerEntry:
         self.last_timestamp = last_timestamp
         """The timestamp of the last batch or marker, in milliseconds."""
         self.open_since = open_since
-        """The first offset of the open transaction; None without one."""
+        """The first offset of the open transaction; None if there is none."""
         self.batches = batches
         """The last five batches of the current epoch, oldest first."""
 

@@ -1,10 +1,10 @@
-"""Snapshots of the producer states of a log, so that opening it need not read all records.
+"""Snapshots of the producer states of a log, so that not all records must be read to open it.
 
     00000000000000000042.snapshot     the state after all records below offset 42
 
-A snapshot is taken when a segment begins and at a clean shutdown; the state at any other offset is the latest snapshot
-below it plus the records in between. The format is in formats.py. Only the last batch of each producer is written (last
-offset -1: none).
+A snapshot is taken when a segment begins and at a clean shutdown. The state at any other offset is restored from the
+latest snapshot below it and the records in between. The format is in formats.py. Only the last batch of each producer
+is written; a last offset of -1 means that there is none.
 """
 
 import os
@@ -111,7 +111,7 @@ class Snapshots:
     def remove_stray(self, base_offsets: Iterable[int]) -> None:
         """Delete the snapshots that do not belong to a segment (ProducerStateManager.removeStraySnapshots).
 
-        The snapshot of a clean shutdown is kept: it is the largest and above all segments.
+        The snapshot of a clean shutdown is kept: its offset is the largest, above the start of every segment.
         """
         kept = set(base_offsets)
         self._offsets = _offsets_in(self.directory)

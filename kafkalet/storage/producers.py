@@ -12,7 +12,7 @@ Transactions limit the last stable offset, starting at their first offset:
     open          no marker yet
     unreplicated  the marker is in the log, but not below the high watermark
 
-The states include the records below `end_offset`. They are restored from the latest snapshot (producer_snapshot.py) and
+The states reflect all records below `end_offset`. They are restored from the latest snapshot (producer_snapshot.py) and
 a `replay` of the records after it. A producer expires after `expiration_ms` without an append
 (producer.id.expiration.ms), but never during a transaction. Raising the log start offset removes no producers.
 """
@@ -47,7 +47,8 @@ class Transaction(NamedTuple):
 
 
 class ProducerStates:
-    """The producer states of the log in `directory`. Initially empty; existing snapshots are listed, not loaded."""
+    """The producer states of the log in `directory`. They are initially empty: existing snapshots are listed but not
+    loaded."""
 
     __slots__ = (
         "_by_id",
@@ -71,7 +72,7 @@ class ProducerStates:
         self.expiration_ms = expiration_ms
         self.verifications = Verifications()
         self.end_offset = 0
-        """The states include all records below this offset (Kafka's mapEndOffset)."""
+        """The states reflect all records below this offset (Kafka's mapEndOffset)."""
         self._last_snapshot = 0
         self._by_id: dict[int, ProducerEntry] = {}
         self._open: dict[int, Transaction] = {}
@@ -89,7 +90,7 @@ class ProducerStates:
         return not self._by_id and not self._unreplicated
 
     def active(self) -> Iterator[ProducerEntry]:
-        """Return the producers that have not expired. An append replaces entries; it never changes them."""
+        """Return the producers that have not expired. Appends replace the entries but never modify them."""
         return iter(self._by_id.values())
 
     def entry(self, producer_id: int) -> ProducerEntry | None:
@@ -133,8 +134,8 @@ class ProducerStates:
     ) -> ProducerChange:
         """Return the effect of appending `batches`, whose offsets are assigned, without changing any state.
 
-        `position` is the byte position of the first batch in the segment with that base offset. `transaction_version`
-        applies to markers. Raises AppendRefused; see producer_append.py.
+        `position` is the byte position of the first batch in the segment that begins at `segment_base_offset`.
+        `transaction_version` applies to markers. Raises AppendRefused; see producer_append.py.
         """
         appends: dict[int, ProducerAppend] = {}
         for batch in batches:
@@ -205,10 +206,10 @@ class ProducerStates:
         self._last_snapshot = self.snapshots.offsets[-1] if self.snapshots.offsets else log_start_offset
 
     def truncate_and_reload(self, log_start_offset: int, log_end_offset: int, now_ms: int) -> None:
-        """Truncate the states to these log offsets; the end is at or below the old one.
+        """Truncate the states to these log offsets, of which the end is at or below the old one.
 
-        Snapshots outside are deleted. If the end moved, the states are those of the latest remaining snapshot, or
-        empty, and the records from `end_offset` on must be replayed.
+        Snapshots outside this range are deleted. If the end moved, the states are taken from the latest remaining
+        snapshot (or are empty), and the records from `end_offset` onwards must be replayed.
         """
         outside = [at for at in self.snapshots.offsets if at > log_end_offset or at <= log_start_offset]
         self.snapshots.remove_all(outside)
@@ -262,7 +263,7 @@ class ProducerStates:
         return self.end_offset
 
     def try_to_take_snapshot(self) -> None:
-        """Take a snapshot, ignoring failures: without it, opening the log reads more records."""
+        """Take a snapshot, ignoring failures: without it, more records are read when the log is opened."""
         try:
             self.take_snapshot()
         except OSError as error:

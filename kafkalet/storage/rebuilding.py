@@ -1,15 +1,15 @@
-"""Appends whose batches must be rebuilt, for another codec (compression.type) or another format.
+"""Appends whose batches must be rebuilt, because the log uses another codec (compression.type) or format.
 
-    formats 0 and 1, from Produce v0 to v2     one batch of format 2 with all messages of the request
+    formats 0 and 1, from Produce v0 to v2      one batch of format 2 with all messages of the request
     any format, if the release still honours   the log's format; formats 0 and 1 have no headers and
     message.format.version                     producer ids
     old formats in a log of that format        the messages as sent, with new offsets and timestamps; a wrapper is kept
                                                if the messages inside are numbered 0, 1, 2, ...
 
-The records are decoded, checked (see validation.py), numbered, and encoded again. Some batches pass the checks but are
-refused by Kafka's builder, with UNKNOWN_SERVER_ERROR: timestamps below -1, a producer id without an epoch,
-a transaction in format 0 or 1 (MemoryRecordsBuilder). For a compressed batch the last of these is
-UNSUPPORTED_FOR_MESSAGE_FORMAT, because then LogValidator.validateBatch runs before the builder is created.
+The records are decoded, checked (see validation.py), numbered, and encoded again. Some batches pass the checks, but
+Kafka's builder refuses them with UNKNOWN_SERVER_ERROR: timestamps below -1, a producer id without an epoch, a
+transaction in format 0 or 1 (MemoryRecordsBuilder). If the batch is compressed, the error in the last case is
+UNSUPPORTED_FOR_MESSAGE_FORMAT, because LogValidator.validateBatch then runs before the builder is created.
 """
 
 from collections.abc import Sequence
@@ -89,7 +89,7 @@ def _check_fits(batch: Batch, record_version: int) -> None:
 
 
 def _checked_records(batch: Batch, rules: RecordRules, config: LogConfig) -> list[Record]:
-    """Decode and check the records of one entry, with the checksums of messages inside a wrapper."""
+    """Decode and check the records of one entry, including the checksums of messages inside a wrapper."""
     if batch.codec and batch.magic >= 2 and config.max_decompressed_message_bytes < MAX_ARRAY:
         check_record_sizes(batch.payload(), batch.count, config)
     is_old = batch.magic < 2
@@ -99,7 +99,7 @@ def _checked_records(batch: Batch, rules: RecordRules, config: LogConfig) -> lis
 
 
 def _keeps_its_bytes(first: Batch, records: Sequence[Record], source: Codec, target: Codec, config: LogConfig) -> bool:
-    """Return whether messages of an old format need only new offsets and timestamps in a log of the same format."""
+    """Return whether messages in an old format need only new offsets and timestamps, in a log of the same format."""
     if first.magic != config.record_version or first.magic == 2 or source is not target:
         return False
     if source is Codec.NONE:

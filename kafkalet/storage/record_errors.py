@@ -6,7 +6,8 @@
     has no timestamp; before Kafka 3.6 always                               INVALID_TIMESTAMP
 
 At most one error is reported per record. A batch with an invalid record is refused as a whole: with INVALID_TIMESTAMP
-if any record has that error, else with INVALID_RECORD. The timestamp -1 means no timestamp and is never out of range.
+if any record has that error, otherwise with INVALID_RECORD. The timestamp -1 means that there is no timestamp, and is
+never out of range.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +26,7 @@ SHOWN = 3
 
 
 class RecordRules:
-    """The requirements of a topic for each record at some moment. `partition` is its name in error messages."""
+    """What a topic requires of each record at a given time. `partition` names the partition in error messages."""
 
     __slots__ = ("_config", "_now_ms", "_partition", "earliest", "latest", "needs_key")
 
@@ -35,7 +36,7 @@ class RecordRules:
         self._partition = partition
         self.needs_key = config.is_compacted
         self.earliest: int | None = None
-        """Bounds of the producer's timestamps, inclusive; None: no bound."""
+        """Bounds of the producer's timestamps, inclusive; None if there is no bound."""
         self.latest: int | None = None
         if not config.stamps_append_time:
             if config.message_timestamp_before_max_ms < MAX_LONG:
@@ -61,7 +62,7 @@ class RecordRules:
         )
 
     def check_walked(self, walked: WalkResult) -> None:
-        """Raise RecordsRefused if the walk found missing keys or timestamps out of range."""
+        """Raise RecordsRefused if the pass over the records found missing keys or timestamps out of range."""
         if walked.null_keys or walked.bad_timestamps:
             keyless = [self.without_key(index) for index in walked.null_keys]
             late = [self.out_of_range(*bad) for bad in walked.bad_timestamps if bad[0] not in walked.null_keys]
@@ -75,8 +76,8 @@ class RecordRules:
     def check_records(self, records: Iterable[Record], *, claim_append_time: bool, skimmed: bool = False) -> None:
         """Raise RecordsRefused if any of the decoded records is invalid.
 
-        `claim_append_time`: their batch claims LogAppendTime. `skimmed`: Kafka skips keys and values here
-        (PartialDefaultRecord), which shows in the error message.
+        `claim_append_time` means that their batch claims LogAppendTime. `skimmed` means that Kafka skips keys and
+        values here (PartialDefaultRecord), which is visible in the error message.
         """
         keyless, late = [], []
         for index, record in enumerate(records):
@@ -109,7 +110,7 @@ def _wrong_type(index: int, record: Record, skimmed: bool) -> RecordError:
 
 
 def refuse(records: Sequence[RecordError], timestamps: Sequence[RecordError]) -> None:
-    """Raise RecordsRefused for invalid records and invalid timestamps, of which there is at least one."""
+    """Raise RecordsRefused for records that are invalid or have an invalid timestamp; there is at least one."""
     errors = sorted([*records, *timestamps])
     if timestamps:
         raise RecordsRefused(

@@ -1,19 +1,19 @@
-"""Opening the log in a directory (Kafka's LogLoader).
+"""Opens the log in a directory (Kafka's LogLoader).
 
 First, files of interrupted deletions and compactions are cleaned up, by suffix:
 
     .deleted    being deleted: delete it
-    .cleaned    an unfinished compaction: delete it, and the .swap files from its offset on
+    .cleaned    an unfinished compaction: delete it, and the .swap files at or above its offset
     .swap       a finished compaction: it replaces the segments it covers
 
-Then the segments are opened. After a clean shutdown that is all. After a crash every segment from the recovery point on
-is read: its indexes are rebuilt, and everything after its last complete and valid entry is truncated; if anything was
-truncated, the later segments are deleted. A segment without an index file, or with an invalid transaction index, is
-always recovered like this. Finally the leader epochs are truncated to the log, and the producer states are rebuilt up
-to the log end.
+Then the segments are opened. After a clean shutdown, nothing else is needed. After a crash, every segment from the
+recovery point onwards is read: its indexes are rebuilt, and everything after its last complete and valid entry is
+truncated; if anything was truncated, the later segments are deleted. A segment without an index file, or with an
+invalid transaction index, is always recovered in this way. Finally the leader epochs are truncated to the log, and the
+producer states are rebuilt up to the log end.
 
-If the leader epoch file is invalid, the epochs are read from the entries. Files and directories whose names do not
-belong to a log are ignored, and so is everything that is not a regular file.
+If the leader epoch file is invalid, the epochs are read from the entries. Files whose names do not belong to a log are
+ignored, and so is everything that is not a regular file.
 
 All damage is logged with file name and position.
 """
@@ -50,7 +50,7 @@ SWAP = ".swap"
 NAME_DIGITS = 20
 MAX_OFFSET = (1 << 63) - 1
 ENTRIES_BETWEEN_LOOKS = 500
-"""During recovery, the number of entries between two checks whether the broker is to stop."""
+"""The number of entries that are recovered between two checks of whether the broker was asked to stop."""
 
 _OpenSegment = Callable[[int, str], Segment]
 
@@ -69,7 +69,7 @@ class OffsetOverflow(LogDamaged):
 def create_log(
     directory: str, topic: str, partition: int, topic_id: bytes | None, config: LogConfig, environment: LogEnvironment
 ) -> Log:
-    """Create an empty log in `directory`, which is created too: now, or without durability with the first write.
+    """Create an empty log and its directory. Without durability, the directory is created with the first write.
 
     On OSError, nothing is left behind.
     """
@@ -103,8 +103,8 @@ def open_log(
 ) -> Log:
     """Open the log in `directory`.
 
-    `clean`: all logs were closed when the last broker stopped. The two offsets come from the checkpoints. Raises
-    LogDamaged and OSError; no descriptors stay open then.
+    `clean` means that all logs were closed when the last broker stopped. The two offsets come from the checkpoints.
+    Raises LogDamaged and OSError, leaving no descriptors open.
     """
     opening = _LogLoader(directory, config, environment, clean, log_start_offset, recovery_point)
     try:
@@ -120,7 +120,7 @@ def open_log(
 def _local_log(
     directory: str, config: LogConfig, segments: Segments, environment: LogEnvironment, base_offset: int
 ) -> LocalLog:
-    """Return a log over `segments`, with a new segment if there are none. Its log end offset is not set yet."""
+    """Return a log with these segments, or a new one if there are none. Its log end offset is not set yet."""
     if not len(segments):
         segments.add(
             Segment(
@@ -321,8 +321,8 @@ def _recover_segment(
 ) -> int:
     """Read a whole segment, rebuild its indexes and truncate it after the last valid entry (LogSegment.recover).
 
-    `producers`, which have the state at the segment's base offset, and `epochs` are updated. Return the number of bytes
-    removed. Raises OffsetOverflow; OutOfOrder if offsets do not increase.
+    Updates `epochs`, and `producers`, which must have the state at the segment's base offset. Return the number of
+    bytes removed. Raises OffsetOverflow; OutOfOrder if offsets do not increase.
     """
     segment.clear_indexes()
     good_bytes = entries = 0

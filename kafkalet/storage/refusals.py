@@ -1,6 +1,6 @@
 """The errors of a refused append.
 
-`message` is the error message in the response: None except for RecordsRefused, which names the invalid records
+`message` is the error message in the response. It is None except in RecordsRefused, where it names the invalid records
 (KIP-467, Produce v8). `reason` is only logged.
 """
 

@@ -18,10 +18,10 @@ def rebuild_producers(
     *,
     after_clean_shutdown: bool = False,
 ) -> None:
-    """Bring `producers` to the state at `end_offset`, with snapshots there and at the last two segments.
+    """Bring `producers` to the state at `end_offset`; take snapshots there and at the last two segments.
 
-    Entries are not read if they cannot contain producer data: in message formats without producers, and after a clean
-    shutdown of a broker that did not take snapshots yet.
+    Entries are not read if they cannot contain producer data: in message formats without producers, or after a clean
+    shutdown of an old broker that took no snapshots.
     """
     bases = segments.base_offsets[-2:]
     if config.record_version < 2 or (after_clean_shutdown and not producers.snapshots.offsets):

@@ -1,8 +1,8 @@
-"""The checks of records that a follower fetched from its leader.
+"""Checks records that a follower fetched from its leader.
 
-The leader has validated the records. The follower only checks the checksums, and that the offsets increase and are not
-below its log end offset. There may be gaps: the leader's log may be compacted. An incomplete last entry is dropped; the
-next fetch returns it in full.
+The leader has validated the records. The follower only checks that the checksums are correct, and that the offsets
+increase and are not below its log end offset. Gaps between offsets are allowed, because the leader's log may be
+compacted. An incomplete last entry is dropped; the next fetch returns it in full.
 """
 
 from __future__ import annotations

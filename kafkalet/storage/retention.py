@@ -2,12 +2,12 @@
 
 Deletion begins with the oldest segment and stops at the first one that must stay. A segment always stays if it contains
 records at or above the high watermark, so that the log start offset never passes it; an empty active segment stays,
-too. This module only selects; the log deletes. The reasons are checked in Kafka's order (UnifiedLog.deleteOldSegments),
-each after the segments of the previous reason were deleted.
+too. This module only selects segments; the log deletes them. The reasons are checked in Kafka's order
+(UnifiedLog.deleteOldSegments), each one after the segments selected for the previous one have been deleted.
 
     log start   the next segment begins at or below the log start offset; regardless of `cleanup.policy`
-    size        the log has at least `retention.bytes` without the segment
-    time        its largest timestamp is older than `retention.ms`; without timestamps, its last modification
+    size        without the segment, the log still has at least `retention.bytes`
+    time        its largest timestamp (without timestamps, its last modification) is older than `retention.ms`
 """
 
 from __future__ import annotations

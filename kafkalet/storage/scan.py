@@ -1,7 +1,7 @@
 """Iteration over the entries of a .log file, headers only or complete (Kafka's FileLogInputStream).
 
-`heads` reads little more than the headers, `entries` all bytes. Both read ahead and keep at most one window and one
-entry in memory.
+`heads` reads little more than the headers; `entries` reads everything. Both read ahead and keep at most one window and
+one entry in memory.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def heads(file: File, position: int, end: int) -> Iterator[tuple[int, Batch]]:
         at = position - start
         if at + HEADER_SIZE > len(window):
             if at <= len(window):
-                span = min(span * 2, _MAX_HEAD_WINDOW)  # small entries: there will be more of them
+                span = min(span * 2, _MAX_HEAD_WINDOW)  # the entries are small, so more of them will follow
             window, start, at = file.read(min(span, end - position), position), position, 0
         size = _size_of(window, at, file, position)
         if size > end - position:
@@ -48,7 +48,7 @@ def heads(file: File, position: int, end: int) -> Iterator[tuple[int, Batch]]:
 
 
 def entries(file: File, position: int, end: int) -> Iterator[tuple[int, Batch]]:
-    """Iterate over the positions and complete entries from `position` to `end`. Raises like `heads`."""
+    """Iterate over the positions and complete entries from `position` to `end`. Raises the same errors as `heads`."""
     window, start = b"", position
     while end - position > UP_TO_MAGIC:
         at = position - start
@@ -69,7 +69,7 @@ def entry(file: File, position: int, size: int) -> Batch:
 
 
 def _size_of(window: bytes, at: int, file: File, position: int) -> int:
-    """Return the size of the entry whose header is at `at` in `window` and at `position` in the file."""
+    """Return the size of an entry. Its header begins at `at` in `window`, which is `position` in the file."""
     length: int = INT32.unpack_from(window, at + LENGTH_AT)[0]
     if length < MIN_LENGTH or (window[at + MAGIC_AT] > 1 and length < HEADER_SIZE - LOG_OVERHEAD):
         raise KafkaError(

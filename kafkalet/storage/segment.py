@@ -4,8 +4,8 @@
     00000000000000000042.index       written at the next roll, flush or close, like .timeindex
     00000000000000000042.txnindex    created with the first aborted transaction
 
-Only the last segment of a log takes appends. `should_roll` says when it is full. A segment knows neither the other
-segments nor the offsets that limit readers.
+Only the last segment of a log takes appends. `should_roll` tells when it is full. A segment has no knowledge of the
+other segments, or of the offsets that limit readers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SUFFIXES = (".log", ".index", ".timeindex", ".txnindex")
 
 
 def file_name(offset: int, suffix: str) -> str:
-    """Return Kafka's name for a file of a segment or a snapshot: the offset in twenty digits."""
+    """Return Kafka's name for a segment or snapshot file: the offset in twenty digits, and a suffix."""
     return f"{offset:020d}{suffix}"
 
 
@@ -112,15 +112,16 @@ class Segment:
         self._jitter_ms = config.draw_jitter_ms()
         self._bytes_since_index_entry = 0
         self._indexes_are_full: bool | None = None
-        """None: unknown until the indexes are checked."""
+        """None means unknown, until the indexes are checked."""
         self._located: EntryLocation | None = None
-        """The entry found last: readers often look up the same entry again."""
+        """The entry found by the last lookup: readers often look up the same entry again."""
         self._first_timestamp: int | None = None
-        """The largest timestamp of the first append, from which the age is counted; None: unknown."""
+        """The largest timestamp of the first append, from which the age is counted; None if unknown."""
         self._largest: TimestampOffset | None = TimestampOffset(NO_TIMESTAMP, base_offset) if new else None
-        """The largest timestamp, and the last offset of the first entry with it; None: read it from the time index."""
+        """The largest timestamp, and the last offset of the first entry with it; None if not read from the index
+        yet."""
         self._maxima: array[int] | None = array("q") if new else None
-        """The largest timestamp up to each entry of the offset index; None: unknown."""
+        """The largest timestamp up to each entry of the offset index; None if unknown."""
         self._created_ms = clock.now_ms()
         self._has_remains = False
         """Whether part of a failed append may follow the last entry in the file."""
@@ -179,7 +180,7 @@ class Segment:
         """Return whether an append with this size and these largest values needs a new segment (LogSegment.shouldRoll).
 
         The age is the difference between the timestamps of the new append and the first one. If the first append has no
-        timestamp, it is the time since the segment was created.
+        timestamp, the age is the time since the segment was created.
         """
         size = self.size_bytes
         if size > config.segment_bytes - size_bytes:
@@ -199,7 +200,7 @@ class Segment:
         return self._indexes_are_full
 
     def append(self, data: Buffer, last_offset: int, max_timestamp: int, offset_of_max_timestamp: int) -> None:
-        """Append entries. `last_offset` is the largest in them.
+        """Append entries. `last_offset` is their largest offset.
 
         `offset_of_max_timestamp` is the last offset of the first entry with `max_timestamp`. A failed append changes
         nothing, except that the file may be longer than the segment until `_truncate_remains`.
@@ -224,7 +225,7 @@ class Segment:
         self.note(position, size, last_offset, max_timestamp, offset_of_max_timestamp)
 
     def _truncate_remains(self) -> None:
-        """Truncate the part of a failed append behind the last entry."""
+        """Remove what a failed append wrote after the last entry."""
         if self._has_remains:
             self._file.truncate(self.size_bytes)
             self._has_remains = False
@@ -299,7 +300,7 @@ class Segment:
     def _heads_near(self, offset: int) -> Iterator[tuple[int, Batch]]:
         """Iterate over positions and headers, starting with an entry that begins at or before `offset`.
 
-        An index entry holds the last offset of an append and the position of its first batch. If that is not what is at
+        An index entry holds the last offset of an append and the position of its first batch. If that batch is not at
         the position, the index is corrupt and is rebuilt.
         """
         position = self.offset_index.lookup(offset)
@@ -341,8 +342,9 @@ class Segment:
     def position_before(self, timestamp: int, offset: int) -> int:
         """Return a position before the first entry with a last offset >= `offset` and a timestamp >= `timestamp`.
 
-        The time index gets no entries while timestamps do not increase. After a single early record with a late
-        timestamp, its lookup would lead to a scan of all later records; the running maxima, if known, avoid that.
+        The time index gets no entries while timestamps do not increase. If a single early record has a late timestamp,
+        a lookup in the time index would therefore lead to a scan of all later records. The running maxima, if known,
+        avoid that.
         """
         indexed = self.time_index.lookup(timestamp)
         near = max(indexed.offset, offset)
@@ -377,7 +379,7 @@ class Segment:
         return ReadResult(metadata, FileRange(self._file, position, length) if length > 0 else b"", limit < size)
 
     def next_offset(self) -> int:
-        """Return the offset after the last entry, reading from the last index entry on.
+        """Return the offset after the last entry, reading from the last index entry onwards.
 
         Raises KafkaError(CORRUPT_MESSAGE) if the last entry is not complete.
         """
@@ -394,7 +396,7 @@ class Segment:
     # -- truncate
 
     def truncate_to(self, offset: int) -> int:
-        """Remove everything from the entry that contains `offset` on. Return the number of bytes removed."""
+        """Remove the entry that contains `offset`, and everything after it. Return the number of bytes removed."""
         found = self.locate(offset)
         self.offset_index.truncate_to(offset)
         self.time_index.truncate_to(offset)

@@ -1,7 +1,7 @@
 """The segments of a log, ordered by offset.
 
-The last segment takes the appends. Largest timestamps are kept as running maxima, so that the first segment at or after
-a timestamp is found by binary search.
+The last segment takes the appends. The largest timestamps of the segments are kept as running maxima, so that the first
+segment at or after a timestamp can be found by binary search.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .segment import Segment
 
 
 class Segments:
-    """Segments by base offset. Only the size and the largest timestamp of the active segment still change."""
+    """Segments by base offset. Size and largest timestamp can change only in the active segment."""
 
     __slots__ = ("_bases", "_peaks", "_segments")
 
@@ -21,7 +21,7 @@ class Segments:
         self._bases: list[int] = []
         self._segments: list[Segment] = []
         self._peaks: list[int] = []
-        """The running maximum of the largest timestamps, for the first segments, never including the active one."""
+        """Running maxima of the largest timestamps, computed for the oldest segments but never for the active one."""
 
     def __len__(self) -> int:
         return len(self._segments)
@@ -111,5 +111,5 @@ class Segments:
         return self.active if segments and self.active.largest_timestamp >= timestamp else None
 
     def with_largest_timestamp(self) -> Segment:
-        """Return the first segment with the largest timestamp of the log."""
+        """Return the first segment that contains the largest timestamp of the log."""
         return max(self._segments, key=lambda segment: segment.largest.timestamp)

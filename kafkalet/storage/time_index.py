@@ -3,8 +3,9 @@
     entry    timestamp (int64)    relative offset (int32)
 
 An entry (t, o) means: t is the largest timestamp up to the batch that ends with offset o, and that batch contains t.
-Timestamps and offsets increase from entry to entry. The index may get an entry whenever the offset index does, and
-gets one when the segment is rolled or closed, so the last entry of a closed segment has its largest timestamp.
+Timestamps and offsets increase from entry to entry. The index may get an entry whenever the offset index does. It
+always gets one when the segment is rolled or closed, so the last entry of a closed segment has the segment's largest
+timestamp.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ class TimeIndex(SortedIndex):
 
     @property
     def is_full(self) -> bool:
-        """Whether only the entry reserved for the roll is left."""
+        """Whether the only free entry is the one reserved for the roll."""
         return len(self) >= self.max_entries - 1
 
     @property
     def last_entry(self) -> TimestampOffset:
         """The last entry; (-1, base offset) if the index is empty."""
         if not self._is_loaded:
-            # Opening a log needs this of every segment. The end of the file is enough, unless the file is padded.
+            # This is needed for every segment when a log is opened. Unless the file is padded, only its end is read.
             end = read_end(self.path, self.ENTRY_BYTES)
             if end.strip(b"\0"):
                 timestamp, offset = TIME_INDEX_ENTRY.struct.unpack(end)
@@ -52,10 +53,11 @@ class TimeIndex(SortedIndex):
         return TimestampOffset(self._keys[-1], self.base_offset + self._values[-1])
 
     def maybe_append(self, timestamp: int, offset: int, *, closing: bool = False) -> None:
-        """Append an entry if `timestamp`, in the batch that ends with `offset`, is larger than that of the last entry.
+        """Append an entry if `timestamp`, from the batch that ends with `offset`, is larger than that of the last
+        entry.
 
-        Raises OutOfOrder if timestamp or offset are below those of the last entry. `closing`: the segment is rolled or
-        closed, which may use the reserved entry.
+        Raises OutOfOrder if timestamp or offset are below those of the last entry. `closing` means that the segment is
+        being rolled or closed, so the reserved entry may be used.
         """
         assert closing or not self.is_full, f"{self.path} is full with {len(self)} entries"
         last = self.last_entry

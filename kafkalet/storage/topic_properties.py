@@ -1,7 +1,7 @@
 """The table of topic properties.
 
 Each row has the name of a property, its type, default, documentation and check, the releases that have it, and the
-attribute of LogConfig that it affects. The order is that of Kafka 4.4.
+attribute of LogConfig that it affects. The rows are in the same order as in Kafka 4.4.
 """
 
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ FORMAT_VERSIONS = (
 
 
 def format_versions(version: Version) -> dict[str, str]:
-    """Return the values of message.format.version in a release: line to line with the last internal version."""
+    """Return the values of message.format.version in a release: for each line, its last internal version."""
     lines = {full.partition("-")[0]: full for full in FORMAT_VERSIONS.split()}
     return {line: full for line, full in lines.items() if _numbers(line)[: len(version)] <= version}
 
@@ -59,7 +59,7 @@ def _numbers(line: str) -> tuple[int, ...]:
 
 
 def format_version_check(version: Version) -> Check:
-    """`0.10.2`, `2.8`, `2.8-IV1`, or a patch release of them (`ApiVersion`, later `MetadataVersion`)."""
+    """`0.10.2`, `2.8`, `2.8-IV1`, or a patch release such as `2.8.1` (`ApiVersion`, later `MetadataVersion`)."""
     known = set[str]()
     for line, last in format_versions(version).items():
         known.add(line)
@@ -75,7 +75,7 @@ def format_version_check(version: Version) -> Check:
 
 
 def format_line(format_version: str) -> str:
-    """Return the significant part of a message.format.version: `2.8` of `2.8.1`; `0.10.2-IV0` is unchanged."""
+    """Return the significant part of a message.format.version: `2.8` for `2.8.1`; `0.10.2-IV0` is unchanged."""
     return ".".join(format_version.split(".")[: 3 if format_version.startswith("0.") else 2])
 
 
@@ -119,7 +119,7 @@ def acting(
     check: Check | None = None,
     **options: Unpack[Options],
 ) -> Declaration:
-    """Declare a property that affects logs, in the LogConfig attribute of its name unless `affects` names another."""
+    """Declare a property that affects logs. Its LogConfig attribute has the same name unless `affects` is given."""
     options.setdefault("affects", name.replace(".", "_"))
     return Declaration(Property(name, type_, default, check), documentation, **options)
 
@@ -243,7 +243,7 @@ def topic_properties(version: Version) -> PropertySet:
 
 
 def _with_formats_of(version: Version, known: Property) -> Property:
-    """Give message.format.version the default and the values of this release."""
+    """Set the default and the valid values of message.format.version for this release."""
     if known.name != FORMAT_VERSION:
         return known
     return known._replace(default=default_format_version(version), check=format_version_check(version))

@@ -6,14 +6,14 @@ client can drop their data. Commits have no entry. The file is created with the 
     version int16 (0) | producer id int64 | first offset int64 | last offset int64 | last stable offset int64
 
 Entries have 34 bytes, big endian, in the order of the markers, so `last offset` (that of the marker) increases from
-entry to entry. `last stable offset` is that of the log after the marker was written: a search for transactions that
-overlap a range may stop at the first entry whose last stable offset is at or above the end of the range, because every
-transaction that aborts later began at or above it. A partial entry left by an interrupted write is ignored and
-overwritten.
+entry to entry. `last stable offset` is the log's last stable offset after the marker was written. A search for
+transactions that overlap a range may stop at the first entry whose last stable offset is at or above the end of the
+range, because every transaction that aborts later began at or above it. A partial entry left by an interrupted write is
+ignored and overwritten.
 
-Entries are kept in memory in their binary form, loaded on first use, so a fetch needs no system call. Entries that
-cannot be written stay in memory and are written later: their marker is in the log already, and after a crash the index
-is rebuilt from the log.
+Entries are loaded on first use and kept in memory in binary form, so a fetch needs no system call. Entries that
+cannot be written stay in memory and are written later: their markers are already in the log, and after a crash the
+index is rebuilt from the log.
 """
 
 import logging
@@ -75,7 +75,7 @@ class TransactionIndex:
 
     @property
     def last_offset(self) -> int:
-        """The offset of the last marker; -1 without entries."""
+        """The offset of the last marker; -1 if there are no entries."""
         return self._last_offset(len(self) - 1) if self._entries else -1
 
     @property
@@ -106,12 +106,12 @@ class TransactionIndex:
         self._try_to_write()
 
     def collect(self, fetch_offset: int, upper_bound: int) -> AbortedSearch:
-        """Return the transactions that overlap `fetch_offset` to `upper_bound` (exclusive), in marker order.
+        """Return the transactions that overlap the range `fetch_offset` to `upper_bound` (exclusive), in marker order.
 
         This is Kafka's collectAbortedTxns.
         """
         aborted = []
-        # Skip entries below the fetch offset. Their last stable offset cannot end the search either.
+        # Skip entries below the fetch offset. They cannot end the search either: their last stable offset is too low.
         first = bisect_left(range(len(self)), fetch_offset, key=self._last_offset)
         for transaction in self._from(first):
             if transaction.first_offset < upper_bound:
@@ -172,7 +172,7 @@ class TransactionIndex:
             self._file.sync()
 
     def close(self) -> None:
-        """Release descriptor and memory; the next use reads the file again. Unwritten entries are lost."""
+        """Release the descriptor and the memory; the next use reads the file again. Unwritten entries are lost."""
         self._loaded = None
         self._file.close()
 

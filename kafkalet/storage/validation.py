@@ -1,6 +1,6 @@
-"""The validation of an append on the leader, which also assigns offsets and converts timestamps and format.
+"""Validates appends on the leader, assigns offsets, and converts timestamps and formats where needed.
 
-Records of clients and coordinators are checked in Kafka's order (UnifiedLog.analyzeAndValidateRecords, LogValidator):
+Records from clients and coordinators are checked in Kafka's order (UnifiedLog.analyzeAndValidateRecords, LogValidator):
 
     each batch     base offset 0 (format 2, clients)      INVALID_RECORD
                    at most max.message.bytes, as sent     MESSAGE_TOO_LARGE
@@ -15,12 +15,13 @@ Records of clients and coordinators are checked in Kafka's order (UnifiedLog.ana
     the result     at most max.message.bytes, if rebuilt  MESSAGE_TOO_LARGE
                    at most segment.bytes                  RECORD_LIST_TOO_LARGE
 
-Nothing is changed before all checks have passed. A batch that needs no other codec or format is then patched in place:
-base offset and leader epoch are outside the checksum; the timestamp type and the largest timestamp, which the producer
-does not control, are written only if they differ. All other batches are rebuilt (rebuilding.py).
+Nothing is changed before all checks have passed. A batch that already has the right codec and format is then patched in
+place. The base offset and the leader epoch are not covered by the checksum; the timestamp type and the largest
+timestamp, which the producer does not control, are written only if they differ. All other batches are rebuilt
+(rebuilding.py).
 
-An empty append is no error: nothing is appended, and the base offset in the response is -1. The broker has already
-checked what the version of the request may carry.
+An empty append is not an error: nothing is appended, and the base offset in the response is -1. The broker has already
+checked that the records are allowed in this version of the request.
 """
 
 from kafkalet.protocol.errors import Code, KafkaError
@@ -73,7 +74,7 @@ def validate(
     """Check `records` and assign offsets starting at `next_offset`. An incomplete last batch is dropped.
 
     `partition` is the name of the partition in error messages. A bytearray, or a writable view of one, is patched in
-    place. Raises AppendRefused; the records are then unchanged.
+    place. If AppendRefused is raised, the records are unchanged.
     """
     try:
         sent, source = _analyze(records, config, origin)
@@ -107,7 +108,7 @@ def validate(
 
 
 def relocate(accepted: ValidatedBatches, next_offset: int, leader_epoch: int) -> ValidatedBatches | None:
-    """Move accepted entries to offsets starting at `next_offset` and to another leader epoch.
+    """Assign new offsets, starting at `next_offset`, and another leader epoch to accepted entries.
 
     Return None if the records would have to be rebuilt: in a v0 wrapper, each inner message has its own offset.
     """
@@ -217,7 +218,7 @@ def _walk(batch: Batch, codec: Codec, rules: RecordRules, config: LogConfig) -> 
 
 
 def _writable(batch: Batch) -> tuple[bytearray | memoryview, int]:
-    """Return a writable buffer with the batch, and the batch's position in it."""
+    """Return a writable buffer that contains the batch, and the batch's position in it."""
     buffer = batch.buffer
     if isinstance(buffer, bytes) or (isinstance(buffer, memoryview) and buffer.readonly):
         return bytearray(batch.view()), 0

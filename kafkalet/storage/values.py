@@ -1,4 +1,4 @@
-"""Value types of the log, used in this package and by the broker."""
+"""The value types of a log, which this package and the broker use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ UNKNOWN_POSITION = -1
 class LogOffsetMetadata(NamedTuple):
     """An offset with its position, if known: the base offset of its segment and the byte position in the segment.
 
-    Positions let a fetch compute the bytes between two offsets without reading (Kafka's LogOffsetMetadata).
+    With positions, a fetch can compute the number of bytes between two offsets without reading (Kafka's
+    LogOffsetMetadata).
     """
 
     offset: int
@@ -50,14 +51,14 @@ class TimestampOffset(NamedTuple):
 
 
 class AppendResult(NamedTuple):
-    """The result of an append. For a duplicate, the offsets and timestamp are those of the batch appended before."""
+    """The result of an append. For a duplicate, the offsets and timestamp are those of the earlier batch."""
 
     first_offset: int
     """-1 if nothing was appended."""
     last_offset: int
     max_timestamp: int
     log_append_time_ms: int
-    """The append time for LogAppendTime topics, the timestamp of the earlier batch for a duplicate, else -1."""
+    """The append time for LogAppendTime topics, the timestamp of the earlier batch for a duplicate, or -1."""
     log_start_offset: int
     leader_epoch: int = NO_LEADER_EPOCH
     """The leader epoch of the last batch."""
@@ -80,8 +81,8 @@ class AbortedTransaction(NamedTuple):
 class ReadResult(NamedTuple):
     """The result of a read.
 
-    `position` is the position of the batch that contains the requested offset; if there is nothing to read, that of
-    the requested offset itself, if known.
+    `position` is the position of the batch that contains the requested offset; if there is nothing to read, it is the
+    position of the requested offset itself, if known.
     """
 
     position: LogOffsetMetadata
@@ -89,7 +90,7 @@ class ReadResult(NamedTuple):
     first_entry_incomplete: bool = False
     """Whether the size limit cuts off the first batch."""
     aborted: Sequence[AbortedTransaction] | None = None
-    """None unless the read was with `Isolation.LAST_STABLE`."""
+    """None unless `Isolation.LAST_STABLE` was requested."""
 
 
 class Origin(Enum):

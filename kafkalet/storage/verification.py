@@ -1,9 +1,9 @@
 """Verification of transactions with the transaction coordinator (KIP-890, since 3.6).
 
 Before the first batch of a transaction is appended, the partition asks the coordinator whether the transaction includes
-it. A `Verification` exists from that request until the batch or a marker is in the log. Its `guard` ties the answer to
-this request, so an answer that predates a marker is not accepted. Verifications that are never used expire with the
-producers.
+it. A `Verification` exists from that request until the batch or a marker is in the log. Its `guard` ties the
+coordinator's answer to this request, so an answer given before a later marker is not accepted. Verifications that are
+never used expire with the producers.
 
 The lowest sequence seen is kept, too: a later batch must not overtake an earlier one whose verification failed and
 will be retried.
@@ -30,7 +30,7 @@ class Verification:
         """Whether the producer uses transaction version 2, in which every transaction begins at sequence 0."""
 
     def see(self, sequence: int, epoch: int) -> None:
-        """Record another batch to verify: a higher epoch resets the lowest sequence; a lower sequence replaces it."""
+        """Record another batch to verify. A higher epoch resets the lowest sequence; otherwise it can only fall."""
         if epoch > self.epoch:
             self.epoch = epoch
             self.lowest_sequence = sequence
@@ -49,7 +49,7 @@ class Verifications:
     def start(
         self, producer_id: int, sequence: int, epoch: int, now_ms: int, *, supports_epoch_bump: bool = False
     ) -> Guard:
-        """Return the guard of the producer's pending verification, which is started if there is none."""
+        """Return the guard of the producer's pending verification; start a verification if none is pending."""
         verification = self._by_producer.get(producer_id)
         if verification is None:
             verification = self._by_producer[producer_id] = Verification(now_ms, sequence, epoch, supports_epoch_bump)
@@ -65,7 +65,7 @@ class Verifications:
         return verification is not None and verification.guard is guard
 
     def end(self, producer_id: int) -> None:
-        """End the verification: a batch or a marker of the producer is in the log."""
+        """End the verification, because a batch or a marker of the producer is in the log."""
         self._by_producer.pop(producer_id, None)
 
     def expire(self, started_by_ms: int) -> None:
