@@ -1,7 +1,7 @@
 """The addresses on which the brokers of a cluster listen, and the addresses advertised to clients.
 
-The first broker listens on the configured address, the others on the following ports, or each on a free port. The port
-of a stopped broker stays reserved, and the broker listens on it again when it is restarted.
+The first broker listens on the configured address. The others listen on the ports after it, or, if that port is 0, each
+on a free port. The port of a stopped broker stays reserved, and the broker listens on it again when it is restarted.
 """
 
 from kafkalet.broker.cluster.metadata import Endpoint
@@ -32,7 +32,7 @@ class Addresses:
         self._port = port
         self._advertise = advertise
         self.ports: dict[int, int] = {}
-        """The port of each broker that is running or was stopped."""
+        """The port of each broker, whether it is running or stopped."""
         self._reserved: dict[int, ReservedPort] = {}
 
     def take(self, node_id: int, listener: Listener, rack: str | None) -> Endpoint:

@@ -10,13 +10,13 @@ no task or future per request, because these cost more than the request itself.
 A connection is *blocked* while its next request must not be served:
 
 * a response is delayed (`Delayed`);
-* responses could not be sent yet, because the client does not read them;
+* responses could not be sent yet, because the client is not reading them;
 * the client is muted (quotas, KIP-219);
 * its turn is over (TURN_REQUESTS or the time in turns.py), and other connections come first.
 
-Data that arrives while the connection is blocked is kept up to PENDING_BYTES; then reading stops, and TCP flow control
-slows the client down. The memory of a client that sends and never reads is therefore limited. If a client disconnects
-while its response is delayed, the wait is cancelled.
+Data that arrives while the connection is blocked is buffered, up to PENDING_BYTES; then reading stops, and TCP flow
+control slows the client down. A client that sends and never reads therefore uses a limited amount of memory. If a
+client disconnects while its response is delayed, the wait is cancelled.
 
 An orderly close is not logged. Any other close is logged in one line.
 """
@@ -44,7 +44,7 @@ TURN_REQUESTS = 32
 TURN_BYTES = 2 * 1024 * 1024
 """Number of bytes sent to one connection before other connections get a turn."""
 PENDING_BYTES = 64 * 1024
-"""Number of bytes of requests that are kept while a connection is blocked."""
+"""Number of bytes of requests that are buffered while a connection is blocked."""
 
 _BROKEN_PEER = (CloseConnection, DecodeError, UnsupportedVersion)
 _read_size = Struct(">i").unpack_from
@@ -72,7 +72,7 @@ class Connection:
         self._delayed: Delayed[Response] | None = None
         self._mute: Timer | None = None
         self._blocked = False
-        self._resuming = False  # whether it is queued for a turn
+        self._resuming = False  # whether the connection is queued for a turn
         self.virtual_s = 0.0  # time used, as counted by turns.py
         self._reading = True
         self._writing = False
@@ -97,7 +97,7 @@ class Connection:
             self._close_reason = reason
             self._blocked = True
             self._set_reading(False)
-            self._resume_soon()  # later, because the response to the current request is sent first
+            self._resume_soon()  # not now: the response to the current request is sent first
 
     def mute(self, ms: float) -> None:
         """Serve no further requests for `ms` milliseconds."""
@@ -225,7 +225,7 @@ class Connection:
             self._resume_unless_blocked()
 
     def _keep(self, start: int, end: int, size: int) -> None:
-        """Keep bytes of the receive buffer: requests that are not served yet, or the start of a frame of `size`."""
+        """Keep bytes of the receive buffer: unserved requests, or the start of a frame of `size` bytes."""
         buffer = self._shared.buffer
         if self._blocked or end - start < PARTIAL_BYTES:
             self._rest = bytes(buffer.view[start:end])
@@ -309,7 +309,7 @@ class Connection:
             self._close_after_end()
 
     def _on_end_of_input(self, reason: str) -> None:
-        """Handle the end of the client's data. Requests received before are still served."""
+        """Handle the end of the client's data. Requests that have already been received are still served."""
         self._end_reason = reason
         delayed = self._delayed
         if not self._blocked or (delayed is not None and not delayed.is_working):
@@ -336,7 +336,7 @@ class Connection:
     # Sending
 
     def _send(self, out: list[Chunk], size: int) -> None:
-        """Send chunks of `size` bytes in total. What the socket does not accept is sent later."""
+        """Send chunks of `size` bytes in total. Data that the socket does not accept is sent later."""
         if self.is_closed or not out:
             return
         if self._outbox is not None:
@@ -362,7 +362,7 @@ class Connection:
             self._await_writable()
 
     def _write(self) -> None:
-        """Send from the outbox, as much as one turn allows."""
+        """Send as much of the outbox as one turn allows."""
         outbox = self._outbox
         assert outbox is not None
         try:

@@ -1,7 +1,7 @@
 """Resolves the hosts in `max.connections.per.ip.overrides` to addresses.
 
-A host stands for its first address (InetAddress.getByName). Numeric addresses and "localhost" need no lookup. Other
-names are resolved in a thread, because a name server may take seconds; until then, or if the lookup fails, the
+Only the first address of each host is used (InetAddress.getByName). Numeric addresses and "localhost" need no lookup.
+Other names are resolved in a thread, because a name server may take seconds; until then, or if the lookup fails, the
 limit of max.connections.per.ip applies. (Kafka refuses to start if a name cannot be resolved.)
 
 Source: kafka.network.ConnectionQuotas.
@@ -16,7 +16,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def numeric_address(host: str) -> str | None:
-    """Return the address of a host that needs no lookup, in the format of `accept`; None for other names."""
+    """Return the address of a host that needs no lookup, in the format of `socket.accept`; None for other names."""
     if host in ("localhost", ""):
         return "127.0.0.1"
     for family in (socket.AF_INET, socket.AF_INET6):
@@ -28,7 +28,7 @@ def numeric_address(host: str) -> str | None:
 
 
 def by_address(overrides: Mapping[str, int], loop: AbstractEventLoop) -> dict[str, int]:
-    """Return the limits by address. Those of host names are added later, when they have been resolved."""
+    """Return the limits by address. The limits of host names are added later, once the names are resolved."""
     limits = {}
     for host, limit in overrides.items():
         if (address := numeric_address(host)) is not None:

@@ -1,15 +1,16 @@
-"""A listening socket and the connections that it accepted.
+"""A listening socket and the connections that it has accepted.
 
     bind ──> start ──> accept, accept, ... ──> close
                ▲          │
                └──────────┴── paused: max.connections reached, or the process has no descriptor left
 
-Kafka's limits (ConnectionQuotas): while `max.connections` are open, no connection is accepted until one closes, and the
-kernel keeps new ones waiting. A client with more than `max.connections.per.ip` connections is disconnected immediately.
-A client whose address exceeds its connection creation quota is not served, and disconnected after a delay.
+Kafka's limits apply (ConnectionQuotas). While `max.connections` connections are open, no other is accepted, and the
+kernel keeps new clients waiting. A client with more than `max.connections.per.ip` connections is disconnected
+immediately. A client whose address exceeds its connection creation quota is not served, and is disconnected after a
+delay.
 
 A connection without traffic for `connections.max.idle.ms` is closed. One timer serves all connections: it is set for
-the one that has been idle longest, and checks all of them when it fires.
+the connection that has been idle longest, and when it fires, all connections are checked.
 """
 
 import errno
@@ -32,7 +33,7 @@ _LOG = logging.getLogger(__name__)
 ACCEPTS_PER_TURN = 64
 """Number of clients that are accepted before open connections get a turn."""
 RETRY_ACCEPT_SECONDS = 0.5
-"""Delay after the process ran out of descriptors. It ends earlier if any connection closes."""
+"""Delay after the process has run out of descriptors. It ends early if any connection closes."""
 BACKLOG = 1024
 
 _NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
@@ -65,9 +66,8 @@ class Listener:
         self._by_host: dict[str, int] = {}
         self._accepting = False
         self.admission: Callable[[str], float] | None = None
-        """Called with the address of each new connection; returns 0 to accept it.
-
-        A connection with a larger result is not served, and is closed after that delay in milliseconds.
+        """Called with the address of each new connection; returns 0 to accept it. Any larger number is a delay in
+        milliseconds: the connection is not served, and is closed after the delay.
         """
         self._rejected: dict[socket.socket, Timer] = {}
         self._is_full = False
@@ -131,7 +131,7 @@ class Listener:
             ) from error
 
     def limits_changed(self) -> None:
-        """Resume accepting after a change of the limits, because `max.connections` may be higher now."""
+        """Resume accepting after the limits have changed, because `max.connections` may be higher now."""
         if self._shared is not None and not self._out_of_descriptors:
             self._set_accepting(True)
 
@@ -190,7 +190,7 @@ class Listener:
         self._set_accepting(False)
 
     def _pause(self, error: OSError) -> None:
-        """Stop accepting for a while. The listening socket stays readable, so it must not be watched meanwhile."""
+        """Stop accepting for a while. The listening socket stays readable, so it must not be watched until then."""
         assert self._loop is not None
         if not self._out_of_descriptors:
             self._out_of_descriptors = True
@@ -252,7 +252,7 @@ class Listener:
             self._idle_check = self._clock.call_later(delay_ms, self._close_idle)
 
     def _close_idle(self) -> None:
-        """Close idle connections. The next check is after at least 1% of the limit, so that it finds many at a time."""
+        """Close idle connections. Checks are at least 1% of the limit apart, so that each one finds many."""
         self._idle_check = None
         most = self.limits.connections_max_idle_ms
         now_ms = self._clock.now_ms()

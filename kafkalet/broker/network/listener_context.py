@@ -1,4 +1,4 @@
-"""What the connections of a listener share, including the limits of its clients.
+"""The state that a listener's connections share, including the limits on its clients.
 
 The limits are named after Kafka's properties (`max.connections` is `max_connections`) and have Kafka's defaults. They
 are read each time they are used, so changed values apply immediately.

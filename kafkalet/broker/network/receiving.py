@@ -6,24 +6,24 @@ All connections of an event loop receive into one buffer (`ReceiveBuffer`), so a
 Complete frames are served immediately. An incomplete frame is kept in one of two ways:
 
 * up to a few kilobytes as plain bytes, which are copied back to the start of the buffer before the next receive;
-* otherwise as a `Partial`, which has its own memory, and the rest is received into it. It grows with the data received,
-  by a limited factor, so that a large size field alone does not allocate memory.
+* otherwise as a `Partial`, which has its own memory, into which the rest is received. The memory grows with the data
+  received, by a limited factor, so that a large size field alone does not allocate memory.
 """
 
 from kafkalet.protocol.errors import DecodeError
 
 RECEIVE_BYTES = 256 * 1024
-"""Size of the shared buffer: the maximum that a connection receives in one turn of the loop."""
+"""Size of the shared buffer, which is also the most that a connection receives in one turn of the loop."""
 PARTIAL_BYTES = 4096
-"""Size from which an incomplete frame gets its own memory."""
+"""An incomplete frame of at least this size gets its own memory."""
 GROWTH = 4
-"""Maximum ratio of the allocated to the received bytes of a partial frame."""
+"""Maximum ratio of allocated bytes to received bytes of a partial frame."""
 SPARE_BYTES = 4 * 1024 * 1024
-"""The memory of one large frame, up to this size, is kept for the next one."""
+"""The memory of one large frame is kept for the next one if it is no larger than this."""
 
 
 def check_size(size: int, limit: int) -> None:
-    """Raise DecodeError unless a frame may have this size (1 to `limit`, which is socket.request.max.bytes)."""
+    """Raise DecodeError unless `size` is a valid frame size: 1 to `limit` (socket.request.max.bytes)."""
     if size <= 0:
         raise DecodeError(f"a frame of {size} bytes")
     if size > limit:
@@ -78,7 +78,7 @@ class Partial:
     __slots__ = ("_data", "_filled", "size")
 
     def __init__(self, size: int, data: bytearray, filled: int) -> None:
-        self.size = size  # of the complete frame
+        self.size = size  # the size of the complete frame
         self._data = data
         self._filled = filled
 
@@ -87,7 +87,7 @@ class Partial:
         return self._filled
 
     def room(self) -> memoryview:
-        """Return the free memory for the next bytes. It must be released before the next call."""
+        """Return a view of the free memory, for the next bytes. It must be released before the next call."""
         if self._filled == len(self._data):
             self._data += bytes(min(self.size, GROWTH * self._filled) - self._filled)
         return memoryview(self._data)[self._filled :]

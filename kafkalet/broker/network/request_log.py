@@ -1,4 +1,4 @@
-"""The request log, for debugging clients: one line for each request, once it is answered.
+"""The request log, for debugging clients: one line for each request, written once it is answered.
 
     conn=3 127.0.0.1:50312 on broker 1
     conn=3 client=rdkafka Produce v10 t-0 1 batch 1 record 71 B -> offset 0 in 0.4 ms
@@ -6,9 +6,9 @@
     conn=3 client=rdkafka Fetch v11 t-0@15 -> nothing hw=15 lso=15 in 502.3 ms (waited)
     conn=3 client=rdkafka JoinGroup v5 group_id=g ... -> MEMBER_ID_REQUIRED member_id=rdkafka-7c9... in 0.2 ms
 
-The logger is `kafkalet.requests`, at level debug. The router checks the level with each new connection and uses this
-module only while it is enabled (`Router.context`). Requests that close the connection, whose client disconnects, or
-that expect no response are logged, too.
+The logger is `kafkalet.requests`, at level debug. The router checks the level for each new connection, and uses this
+module only while debug logging is enabled (`Router.context`). A request is also logged if it expects no response, if it
+closes the connection, or if the client disconnects before the response.
 """
 
 from __future__ import annotations

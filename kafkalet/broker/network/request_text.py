@@ -1,9 +1,9 @@
 """The text of a request and its response in the request log.
 
-Produce, Fetch and ListOffsets have their own formats. All other messages are formatted from their declaration: topics
-with partitions and offsets, names and numbers that differ from the default, errors by name. Property values and
-possible secrets are left out, and only the length of bytes is shown. Strings from clients are escaped and truncated;
-long lists are truncated.
+Produce, Fetch and ListOffsets have their own formats. All other messages are formatted from their declarations: topics
+with partitions and offsets, names and numbers that differ from the default, and error names. Property values and
+possible secrets are left out, and only the length of byte fields is shown. Strings from clients are escaped and
+truncated; long lists are truncated.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MAX_ITEMS = 5
 MAX_BATCHES = 1000
 """Maximum number of batches counted in a response."""
 MAX_DECODED_BYTES = 1 << 20
-"""Larger requests are not formatted, because they would be decoded in the event loop; except Produce."""
+"""Larger requests, except Produce, are not formatted, because they would be decoded in the event loop."""
 
 
 class LoggedRequest:
@@ -78,7 +78,7 @@ class LoggedRequest:
             self._question = None
 
 
-# Requests and answers
+# Requests and responses
 
 
 def _question(frame: bytes | bytearray, metadata: MetadataImage) -> str:
@@ -127,7 +127,7 @@ def _answer(answer: Response, metadata: MetadataImage) -> str:
 
 
 def _safely(text: Callable[[], str]) -> str:
-    """Return a text, or the error: logging must not close a connection."""
+    """Return the text, or the error if formatting fails: logging must not close a connection."""
     try:
         return text()
     except Exception as problem:  # noqa: BLE001 - serving the request continues
@@ -236,7 +236,7 @@ def _received(records: Any) -> str:
 
 
 def _sizes(records: Any) -> Iterator[int]:
-    """Iterate over the sizes of the complete batches in a response, whose records may be a file range."""
+    """Iterate over the sizes of the complete batches in a response. The records may be a file range."""
     position = 0
     while len(records) - position >= LOG_OVERHEAD:
         if isinstance(records, FileRange):
@@ -348,7 +348,7 @@ def _is_shown_field(struct: Struct, field: Field, value: Any) -> bool:
 
 
 def _labels(element: Struct, metadata: MetadataImage) -> list[_Label]:
-    """Format an element of a list. A topic is formatted as its partitions, if these have details."""
+    """Format an element of a list. A topic is formatted as its partitions if they have details."""
     fields = {field.name: field for field in element.FIELDS}
     name = next((each for each in _NAMES if each in fields and getattr(element, each) not in (None, "")), None)
     label = "" if name is None else _value(fields[name], getattr(element, name), metadata)
@@ -409,7 +409,7 @@ def _value(field: Field, value: Any, metadata: MetadataImage) -> str:
 
 
 def _topic(topic: Any, metadata: MetadataImage) -> str:
-    """Return the name of a topic, even if the client identifies it by its id."""
+    """Return the name of a topic, even if the client refers to it by its id."""
     name = getattr(topic, "name", None) or getattr(topic, "topic", None)
     if name:
         return _shown(name)
@@ -428,7 +428,7 @@ def _summary(parts: Sequence[_Label], throttle_ms: int) -> str:
 
 
 def _listed(items: Sequence[str | _Label], separator: str) -> str:
-    """Format the first elements of a list and the number of the others. Failed elements come first."""
+    """Format the first elements of a list and the number of remaining ones. Failed elements come first."""
     shown = items
     if len(items) > MAX_ITEMS:
         shown = sorted(items, key=lambda item: not (isinstance(item, _Label) and item.has_failed))[:MAX_ITEMS]
@@ -444,7 +444,7 @@ def _code(code: int) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Format a value for one line. Empty strings and those with special characters are quoted; long ones truncated."""
+    """Format a value on one line. Strings that are empty or have special characters are quoted; long ones are cut."""
     if not isinstance(value, str):
         return str(value)
     is_plain = value.isprintable() and value != "" and not {" ", ",", "'", '"'} & set(value)

@@ -1,8 +1,8 @@
 """Reserves the port of a stopped broker until the broker is restarted.
 
 A socket that is bound but does not listen refuses connections like a stopped broker, and keeps other sockets from using
-the port. Without it, an outgoing connection could take the port in the meantime, because ephemeral ports come from the
-same range as free ports.
+the port. Without the reservation, an outgoing connection could take the port in the meantime, because ephemeral ports
+come from the same range as free ports.
 """
 
 import contextlib

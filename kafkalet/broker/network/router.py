@@ -5,18 +5,19 @@
                └──────────┴────────┴────────┴── CloseConnection           └── None: the client expects no response
 
 The router does no I/O: it gets a frame and returns the chunks of a response. A `Route` holds everything about one
-version of one API. It is created with the first request of that version, so later requests need only one lookup.
+version of one API. It is created on the first request of that version, so later requests need only one lookup.
 
 If a request cannot be served, the router does what Kafka does (SocketServer, RequestHeader.parse,
 RequestContext.parseRequest):
 
-* ApiVersions in an unsupported version, even a negative one, is answered in version 0 with UNSUPPORTED_VERSION and
-  (since 2.4, KIP-511) the supported versions of ApiVersions. Its body is not read.
+* An ApiVersions request in an unsupported version, even a negative one, is answered in version 0 with
+  UNSUPPORTED_VERSION and (since 2.4, KIP-511) the supported versions of ApiVersions. Its body is not read.
 * Any other unknown API, unsupported version or malformed request closes the connection.
 * Bytes after a complete request are ignored.
-* If a response cannot be encoded, because a string has more than 32,767 bytes, the answer is UNKNOWN_SERVER_ERROR.
-* An error that does not belong to one part of the response fails all of it (KafkaApis.handleError, getErrorResponse): a
-  KafkaError raised by a handler is passed to `refuse` in the module of the handler. Without `refuse` it is a bug.
+* If a response cannot be encoded, because a string has more than 32,767 bytes, the response is UNKNOWN_SERVER_ERROR.
+* An error that does not belong to one part of the response fails the whole response (KafkaApis.handleError,
+  getErrorResponse): a KafkaError raised by a handler is passed to `refuse` in the handler's module. If there is no
+  `refuse`, the error is a bug.
 
 Three hooks are None until they are used: `gate` (authentication), `intercept` (fault injection), `throttle` (quotas,
 see quotas/throttling.py). A fourth one is active while the logger `kafkalet.requests` is at level debug
@@ -53,14 +54,14 @@ from .sending import joined
 _LOG = logging.getLogger(__name__)
 _REQUESTS = logging.getLogger("kafkalet.requests")
 
-_HEADER = struct.Struct(">iih")  # API key and version in one, correlation id, length of the client id
+_HEADER = struct.Struct(">iih")  # API key and version (as one number), correlation id, length of the client id
 
 DECODED_AT_ONCE = 256 * 1024
 """Larger requests are decoded in a thread, because they may have many elements."""
 PRODUCE_DECODED_AT_ONCE = 1024 * 1024
 """The same limit for Produce, which consists mostly of records that are not decoded."""
 FREED_AT_ONCE = 10_000
-"""A response with longer lists is freed in steps."""
+"""A response that contains a longer list is freed in steps."""
 
 Answer = Response | Delayed[Any] | None
 Handler = Callable[[Any, Context], Any]
@@ -69,11 +70,11 @@ Refusal = Callable[[Any, Context, KafkaError], Answer]
 
 
 class CloseConnection(ProtocolError):
-    """The client is broken or not authorized: the connection is closed without a response. The message is logged."""
+    """The client is faulty or not authorized: the connection is closed without a response. The message is logged."""
 
 
 class Throttle(Protocol):
-    """Measures the requests of clients and throttles them."""
+    """Measures client requests and throttles the clients."""
 
     def begin(self, context: Context, request_bytes: int) -> None:
         """Called when a request arrives."""
@@ -82,7 +83,7 @@ class Throttle(Protocol):
         """Called when the response is delayed."""
 
     def end(self, answer: Response | None, context: Context) -> None:
-        """Called with the response, or None if the client expects none. May set `throttle_time_ms` and mute."""
+        """Called with the response, or None if none is expected. May set `throttle_time_ms` and mute the client."""
 
 
 class Encoded(NamedTuple):
@@ -109,7 +110,7 @@ def _encode(answer: Response, version: int) -> Encoded:
 
 
 def _encode_long(answer: Response, version: int) -> Encoded:
-    """Encode a response that may have millions of chunks. Call it in a thread."""
+    """Encode a response that may have millions of chunks. Must be called in a thread."""
     pieces: list[Chunk] = []
     answer.encode_into(pieces, version)
     pieces = [b"", *joined(_emptied(pieces))]
@@ -117,7 +118,7 @@ def _encode_long(answer: Response, version: int) -> Encoded:
 
 
 def _emptied(pieces: list[Chunk]) -> Iterator[Chunk]:
-    """Iterate over the chunks, freeing each one: freeing all of them together would block the event loop."""
+    """Iterate over the chunks, freeing each one after use: freeing all at once would block the event loop."""
     pieces.reverse()
     while pieces:
         yield pieces.pop()
@@ -160,7 +161,7 @@ class Router:
         self.gate: Callable[[Api, Context], None] | None = None
         """Called before a request is decoded; raises CloseConnection if the client may not send it yet."""
         self.intercept: Callable[[Request, Context, Handler], Answer] | None = None
-        """Called instead of the handler, with the handler: it may observe, answer, delay or close."""
+        """Called instead of the handler, which it gets as an argument. It may observe, answer, delay or close."""
         self._throttle: Throttle | None = None
         self._logs_requests = False
         self._end: Callable[[Response | None, Context], None] | None = None
@@ -199,7 +200,7 @@ class Router:
         self._choose()
 
     def _choose(self) -> None:
-        """Set `route` and `_end` for the active hooks, so that inactive hooks cost nothing."""
+        """Set `route` and `_end` according to the active hooks, so that inactive hooks cost nothing."""
         throttle = self._throttle
         self.route, self._end = (self._serve, None) if throttle is None else (self._serve_throttled, throttle.end)
         if self._logs_requests:
@@ -221,7 +222,7 @@ class Router:
         """Serve a request. The chunks of the response are appended to `out`, and its size is returned (0: no response).
 
         If the response is delayed, return its `Delayed`, whose result must be passed to `finish`. Raises
-        CloseConnection and DecodeError if the client is broken; any other exception is a bug.
+        CloseConnection and DecodeError if the client is at fault; any other exception is a bug.
         """
         try:
             number, correlation_id, length = _HEADER.unpack_from(frame)
@@ -229,7 +230,7 @@ class Router:
             raise CloseConnection(f"request header in {len(frame)} bytes: {problem}") from problem
         route = self._routes.get(number)
         if route is None:
-            context.route = None  # an error now is not about the previous request
+            context.route = None  # so that an error from here on is not attributed to the previous request
             route = self._resolve(number)
         try:
             end = 10 + length if length > 0 else 10  # negative means null: -1 in the protocol, any other value in Kafka
@@ -307,8 +308,8 @@ class Router:
     def _refuse_unwritable(self, problem: EncodeError, route: Route, context: Context) -> Encoded:
         """Return UNKNOWN_SERVER_ERROR in place of a response that cannot be encoded.
 
-        Such a response has an error message that repeats a long value of the request. Raises CloseConnection if the
-        error cannot be encoded either.
+        Such a response contains an error message that quotes a long value from the request. Raises CloseConnection if
+        the error cannot be encoded either.
         """
         _LOG.error("%s: cannot encode the response: %s", route, problem)
         try:
@@ -382,7 +383,7 @@ def _unsupported_api_versions(version: int, served: tuple[int, int]) -> Route:
     own = ApiVersionsResponse.ApiVersion(api_key=Api.API_VERSIONS, min_version=lowest, max_version=highest)
     answer = ApiVersionsResponse(
         error_code=Code.UNSUPPORTED_VERSION,
-        api_keys=[own] if highest >= 3 else [],  # KIP-511 came with version 3
+        api_keys=[own] if highest >= 3 else [],  # KIP-511 introduced version 3
     )
     route = Route(Api.API_VERSIONS, 0, lambda frame, version, start: None, lambda request, context: answer)
     route.flexible = version in Api.API_VERSIONS.flexible  # for the header of the request

@@ -1,9 +1,9 @@
 """The outgoing data of a connection, and how it is split into send calls.
 
 A response is a list of chunks: bytes and file ranges. Small chunks are joined, up to JOIN_BYTES, because a system call
-costs more than the copy; small file ranges are read for that. Large file ranges are sent with sendfile, large chunks of
-memory are sent as they are (joining them would need fresh memory, which costs more than the copy). A file is read when
-its chunk is sent, so responses to a slow client hold file ranges in memory, not their content.
+costs more than the copy; small file ranges are read for that. Large file ranges are sent with sendfile, and large
+chunks of memory are sent as they are: joining them would require fresh memory, which costs more than the copy. A file
+is not read until its chunk is sent, so for a slow client, only file ranges are kept in memory, not their contents.
 """
 
 import errno
@@ -17,7 +17,7 @@ from kafkalet.protocol.wire import Buffer, Chunk
 from kafkalet.storage.files import FileRange
 
 JOIN_BYTES = 64 * 1024
-_MORE = getattr(socket, "MSG_MORE", 0)  # delay the packet, more data follows
+_MORE = getattr(socket, "MSG_MORE", 0)  # delay the packet, because more data follows
 _NO_SENDFILE = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 _sendfile = getattr(os, "sendfile", None)  # not available on Windows
 
@@ -30,7 +30,7 @@ def join(pieces: list[Chunk], size: int) -> bytes:
     """Join all chunks, `size` bytes in total (JOIN_BYTES or little more), into one bytes object."""
     try:
         return b"".join(pieces)  # type: ignore[arg-type]
-    except TypeError:  # there are file ranges among them
+    except TypeError:  # some chunks are file ranges
         data = b"".join([piece.read() if isinstance(piece, FileRange) else piece for piece in pieces])  # type: ignore[misc]
     if len(data) < size:
         raise FileTooShort(f"files are {size - len(data)} bytes shorter than the ranges to send")
@@ -86,7 +86,7 @@ class Outbox:
         return b"".join(portion)
 
     def put_back(self, portion: Buffer | FileRange, sent: int) -> None:
-        """Put the unsent rest of a portion back, after its first `sent` bytes were sent."""
+        """Put the rest of a portion back after its first `sent` bytes have been sent."""
         if isinstance(portion, FileRange):
             rest: Chunk = portion.slice(sent, len(portion) - sent)
         else:

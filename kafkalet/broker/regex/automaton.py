@@ -1,12 +1,12 @@
-"""Regular expressions in RE2 syntax, matched in time linear in the expression and the text (KIP-848, KIP-1152).
+"""Regular expressions in RE2 syntax, matched in linear time (KIP-848, KIP-1152).
 
     compile_regex(expression)      return a function that checks whether a whole text matches
     compiling(expression)          compile in slices; the generator returns a Regex
     regex.selecting(texts)         select the matching texts, in slices
 
 An expression becomes a nondeterministic finite automaton (NFA). While texts are matched, the NFA is converted lazily to
-a deterministic one (DFA), of which a limited number of states is kept. So matching time is linear in the text for every
-expression, while Python's backtracking `re` can take exponential time.
+a deterministic one (DFA); a limited number of its states is cached. So the matching time is linear in the length of the
+expression and of the text. Python's `re`, which backtracks, can take exponential time.
 
 The generators yield after a slice of work (a few milliseconds), so that the event loop can serve other clients
 (`in_turns`).
@@ -38,7 +38,7 @@ LONGEST_TOPIC_NAME = 249
 LONGEST_STRING = 32_767
 WORK_PER_SLICE = 5_000
 MOST_STATES_KEPT = 50_000
-"""The total size of the cached state sets of the DFA, above which the cache is cleared."""
+"""When the total size of the DFA's cached state sets exceeds this, the cache is cleared."""
 
 States = frozenset[int]
 _T = TypeVar("_T")
@@ -47,7 +47,8 @@ _T = TypeVar("_T")
 def compile_regex(expression: str, longest: int = LONGEST_STRING) -> Callable[[str], bool]:
     """Return a function that checks whether a whole text matches `expression`. Raises BadRegex if it is invalid.
 
-    Texts longer than `longest` characters do not match. The smaller `longest` is, the more repetitions are allowed.
+    Texts longer than `longest` characters do not match. The smaller `longest` is, the more repetitions an expression
+    may have.
     """
     return finished(compiling(expression, longest)).matches
 
@@ -82,7 +83,7 @@ async def in_turns(work: Generator[None, None, _T]) -> _T:
 
 
 class Regex:
-    """A compiled regular expression. The automaton is built for the first text."""
+    """A compiled regular expression. The automaton is built when the first text is matched."""
 
     def __init__(self, expression: str, tree: Node, longest: int) -> None:
         self.expression = expression
@@ -156,8 +157,8 @@ _END = 0
 
 
 class _Automaton:
-    """The NFA. States are numbers. A state consumes a character of its set, or is a zero-width assertion, or has
-    epsilon transitions to any number of states."""
+    """The NFA. States are numbers. A state either consumes one character from its set, or is a zero-width assertion, or
+    has epsilon transitions to any number of states."""
 
     def __init__(self) -> None:
         self.work = 0
@@ -183,7 +184,7 @@ class _Automaton:
         self.states_kept = 0
 
     def step(self, states: States, before: bool | None, character: str) -> States:
-        """Return the NFA states after consuming `character`."""
+        """Return the NFA states that are reached by consuming `character`."""
         code = ord(character)
         reached = self.closure(states, before, _is_word(character))
         following = self._following
@@ -197,7 +198,8 @@ class _Automaton:
     def closure(self, states: States, before: bool | None, after: bool | None) -> set[int]:
         """Return all states that can be reached without consuming a character.
 
-        `before` and `after` say whether the neighbouring characters are word characters; None at the ends of the text.
+        `before` and `after` tell whether the neighbouring characters are word characters; they are None at the ends of
+        the text.
         """
         holds = {
             Kind.SET: False,
@@ -218,7 +220,7 @@ class _Automaton:
         self.work += len(reached)
         return reached
 
-    # The automaton is built from its end: each part gets the state that follows it, and returns its start state.
+    # The automaton is built from end to start: each part gets the state that follows it, and returns its start state.
 
     def building(self, tree: Node) -> Generator[None, None, int]:
         """Build the automaton in slices; the generator returns the start state.
@@ -244,7 +246,7 @@ class _Automaton:
         return start
 
     def _part(self, node: Node, end: int) -> Generator[tuple[Node, int], int, int]:
-        """Build one part. It yields (part, following state) for its own parts and gets their start states."""
+        """Build one part. For each part inside it, yield (part, following state) and receive its start state."""
         if node.kind is Kind.EMPTY:
             return end
         if node.kind is Kind.SEQUENCE:

@@ -1,7 +1,7 @@
 """Character classes of regular expressions.
 
-The ASCII characters in a class are a 128-bit mask, because topic names are ASCII. For other characters, a class has a
-predicate, because only few of them are ever tested.
+The ASCII characters in a class are stored as a 128-bit mask, because topic names are ASCII. All other characters are
+tested by a predicate, because only a few are ever tested.
 
 Source: com.google.re2j.CharGroup, UnicodeTables.
 """
@@ -49,7 +49,7 @@ def union(classes: list[Characters]) -> Characters:
 
 
 def code_range(low: int, high: int, *, folds: bool) -> Characters:
-    """Return the characters from `low` to `high`; `folds` means case-insensitive."""
+    """Return a class with the characters from `low` to `high`; `folds` means case-insensitive."""
     if folds:
         return Characters(folded(between(low, high), low, high), _beyond_folded(low, high))
     if high < 128:
@@ -78,7 +78,7 @@ def _beyond_folded(low: int, high: int) -> Beyond:
 
 
 def _variants(code: int) -> set[int]:
-    """Return the character in both cases, as far as these are single characters."""
+    """Return the character's lowercase and uppercase forms, unless a form has several characters."""
     lower, upper = chr(code).lower(), chr(code).upper()
     return {code, *(ord(variant) for variant in (lower, upper, lower.upper(), upper.lower()) if len(variant) == 1)}
 
@@ -99,7 +99,7 @@ def one(code: int) -> int:
 
 
 def of(*ranges: str) -> int:
-    """Return the mask of ranges such as "AZ" and of single characters."""
+    """Return the mask for ranges such as "AZ" and for single characters."""
     mask = 0
     for each in ranges:
         mask |= between(ord(each[0]), ord(each[-1]))
@@ -130,7 +130,7 @@ _POSIX = {
 }
 POSIX = {f"[:{title}:]": (mask, False) for title, mask in _POSIX.items()}
 POSIX |= {f"[:^{title}:]": (mask, True) for title, mask in _POSIX.items()}
-"""The mask of each class, and whether the class is its complement."""
+"""For each class, a mask, and whether the class is the complement of the mask."""
 
 _CATEGORY_NAMES = "Lu Ll Lt Lm Lo Mn Me Mc Nd Nl No Zs Zl Zp Cc Cf Co Cs Pd Ps Pe Pc Po Sm Sc Sk So Pi Pf P S C Z L M N"
 _SCRIPT_NAMES = """
@@ -155,7 +155,7 @@ def is_unicode_class(title: str) -> bool:
 def unicode_class(title: str, *, folds: bool) -> Characters:
     """Return the characters of a Unicode category or script.
 
-    Python has no data about scripts: beyond ASCII, the script is derived from the beginning of the character's name.
+    Python has no script data. Beyond ASCII, the script is taken from the beginning of the character's name.
     """
     if title == "Any":
         return Characters(EVERY, all_beyond)

@@ -1,8 +1,8 @@
 """The parser for regular expressions in RE2 syntax, which has no backreferences and no lookaround.
 
 The result is a syntax tree. Capturing groups and lazy quantifiers have no effect, because only whole texts are matched.
-Error messages are those of RE2/J. As in RE2/J, an expression may have any length and nest to any depth (RE2/J
-overflows the stack at some thousands of levels).
+Error messages are those of RE2/J. As in RE2/J, an expression may have any length and nest to any depth (but RE2/J
+overflows the stack at a few thousand levels).
 
 Source: com.google.re2j.Parser; the syntax is described at github.com/google/re2/wiki/Syntax.
 """
@@ -43,7 +43,7 @@ _ANY = set_of(Characters(classes.EVERY, classes.all_beyond))
 _SIMPLE = {"^": BEGIN, "$": END, ".": _ANY}
 _PLACES = {"A": BEGIN, "z": END, "b": BOUNDARY, "B": INSIDE}
 _PLAIN = re.compile(r"[-A-Za-z0-9_ ,;:/=@#%&<>'\"~!`]+")
-"""Literal characters outside of classes."""
+"""Characters that stand for themselves outside of classes."""
 _PLAIN_IN_CLASS = re.compile(r"(?:[A-Za-z0-9_.](?!-))+")
 _REPEATS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _ESCAPES = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
@@ -67,7 +67,7 @@ class _Parser:
         self.folds = False  # case-insensitive
         self.frames = [_Frame(False)]
         self.names: set[str] = set()
-        self.class_name_end = 0  # the position of the next ":]", as of the last search
+        self.class_name_end = 0  # the position of the next ":]", found by the last search
 
     @property
     def next(self) -> str:
@@ -338,7 +338,7 @@ class _Parser:
         return classes.code_range(low, high, folds=self.folds)
 
     def _class_name_end(self) -> int:
-        """Return the position of the next ":]", -1 without one. Cached, because a class may contain many "[:"."""
+        """Return the position of the next ":]"; -1 if there is none. Cached, because a class may contain many "[:"."""
         if 0 <= self.class_name_end < self.at:
             self.class_name_end = self.text.find(":]", self.at)
         return self.class_name_end

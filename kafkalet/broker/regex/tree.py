@@ -3,12 +3,12 @@
 Only texts up to a maximum length are matched (a topic name has at most 249 characters). Therefore
 
 * a part whose shortest match is longer than that never matches,
-* `x{n,m}` becomes `x{n,}` if m is too large to make a difference, and n is limited likewise,
+* `x{n,m}` becomes `x{n,}` if m is too large to make a difference, and n is limited in the same way,
 * a part that can match the empty text needs no minimum count, and one that is always empty is not repeated at all:
   `(){1000}` becomes the empty expression, `(a*){5}` becomes `a*`,
 * nested repetitions are merged: `(a{1,30}){1,30}` becomes `a{1,900}`.
 
-RE2/J expands all repetitions and fails with an OutOfMemoryError if there are too many.
+RE2/J expands all repetitions and fails with an OutOfMemoryError if there are too many of them.
 """
 
 from enum import Enum
@@ -35,7 +35,7 @@ class Kind(Enum):
 
 MOST_STATES = 60_000
 """The maximum number of NFA states. An expression without repetitions cannot exceed it, because a string has at most
-32,767 bytes. Kafka has no limit and fails with an OutOfMemoryError at some millions."""
+32,767 bytes. Kafka has no limit and fails with an OutOfMemoryError at a few million states."""
 
 
 class Node:
@@ -64,11 +64,11 @@ class Node:
         """The bounds of a REPEAT; most is None if there is no upper bound."""
         self.min_length = min_length
         self.is_zero_width = is_zero_width
-        """Whether it never consumes a character."""
+        """Whether the node never consumes a character."""
         self.is_nullable = is_nullable
-        """Whether it can match the empty text everywhere."""
+        """Whether the node can match the empty text at every position."""
         self.states = min(states, MOST_STATES + 1)
-        """The number of states in the NFA."""
+        """The number of NFA states that the node needs."""
 
 
 EMPTY = Node(Kind.EMPTY, is_zero_width=True, is_nullable=True, states=0)
@@ -103,7 +103,7 @@ def sequence(parts: list[Node], longest: int) -> Node:
 
 
 def choice(parts: list[Node]) -> Node:
-    """Return a node for one of several parts."""
+    """Return a node for an alternation of parts."""
     parts = [part for part in dict.fromkeys(parts) if part is not NEVER]
     if not parts:
         return NEVER
@@ -138,7 +138,7 @@ def repetition(part: Node, least: int, most: int | None, longest: int) -> Node:
         least = 0
     if least * part.min_length > longest:
         return NEVER
-    # With more repetitions than characters, some match the empty text; their number makes no difference.
+    # With more repetitions than characters, some match the empty text; how many do so makes no difference.
     least = min(least, longest + 1)
     if part.kind is Kind.REPEAT and _leaves_no_gap(part, least, most):
         least, most = part.least * least, None if most is None or part.most is None else part.most * most

@@ -1,4 +1,4 @@
-"""Periodic tasks, on the clock of the cluster.
+"""Periodic tasks, timed by the cluster's clock.
 
 The next run is scheduled before a task runs, so a task may call `stop`. Exceptions are logged, and the task runs again.
 """
@@ -23,7 +23,7 @@ class PeriodicRunner:
         return bool(self._timers)
 
     def every(self, period_ms: float, task: Callable[[], object], *, first_ms: float | None = None) -> None:
-        """Run a task every `period_ms`. The first run is after `first_ms`, or after one period if None."""
+        """Run a task every `period_ms`. The first run is after `first_ms`, or after one period if that is None."""
         slot = len(self._timers)
 
         def run() -> None:

@@ -1,9 +1,9 @@
 """Waiting requests: registered under keys, and answered exactly once.
 
-A handler that cannot answer yet returns a `Delayed`. Most of them are created by a `Purgatory` (Kafka's
-DelayedOperationPurgatory), for example for a long poll, or for a produce that waits for its replicas. Code that changes
-the state behind a key touches the key. Its waiters then check again, and complete if they find an answer. After a
-timeout they complete with what is available.
+A handler that cannot answer yet returns a `Delayed`. Most `Delayed` objects are created by a `Purgatory` (Kafka's
+DelayedOperationPurgatory), for example for a long poll, or for a produce request that waits for replicas. Code that
+changes the state behind a key touches the key. The requests that wait for the key then check the state again, and
+complete if they can be answered. After a timeout, they complete with whatever is available.
 
     parked ── a key is touched, `ready` has an answer ──> done
        ├───── timeout ──────── `expired` answers ───────> done
@@ -11,8 +11,8 @@ timeout they complete with what is available.
 
 Three rules keep this simple:
 
-* `touch` runs no other code. It only marks the waiters; all of them are checked soon after, in one call by the event
-  loop. So a handler may touch any key in the middle of its work without running another handler.
+* `touch` runs no other code. It only marks the waiting requests; soon afterwards, the event loop checks all of them in
+  one call. So a handler may touch any key in the middle of its work without running another handler.
 * `ready` is called only after a touch. There is no polling.
 * A `Delayed` is completed once. Completing it twice is a bug and raises AssertionError; completing a cancelled one has
   no effect, because a client may disconnect at any time.
@@ -47,7 +47,7 @@ class Delayed(Generic[T]):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether there is no result, no error and no cancellation yet."""
+        """Whether it has no result or error yet and has not been cancelled."""
         return self._state is _WAITING
 
     @property
@@ -67,9 +67,9 @@ class Delayed(Generic[T]):
         return self._value
 
     def then(self, callback: Callable[[T], None], failed: Callable[[Exception], None] | None = None) -> None:
-        """Register a callback for the result and one for an error. Called immediately if either is known.
+        """Register callbacks for the result and for an error. If either is known, its callback runs immediately.
 
-        There is one listener: the connection, or the `map` in between. Without `failed`, an error is raised to the
+        There is only one listener: the connection, or a `map` in between. Without `failed`, an error is raised to the
         caller of `fail` or `then`.
         """
         assert self._callback is None, "there already is a listener"
@@ -92,7 +92,7 @@ class Delayed(Generic[T]):
             self._callback(value)
 
     def fail(self, error: Exception) -> None:
-        """Set an error, which is a bug: the waiting connection is closed."""
+        """Set an error. This indicates a bug: the waiting connection is closed."""
         if self._state is _CANCELLED:
             return
         assert self._state is _WAITING, "answered already"
@@ -138,7 +138,7 @@ class _Mapped(Delayed[U]):
 
 
 class _Parked(Delayed[T]):
-    """A waiter of a purgatory, with its callbacks for a touch and for the timeout."""
+    """A request that waits in a purgatory, with its callbacks for a touch and for the timeout."""
 
     __slots__ = ("expired", "keys", "purgatory", "ready", "timer")
 
@@ -188,8 +188,8 @@ class _Parked(Delayed[T]):
 class Purgatory:
     """The waiting requests of a broker, by the keys that they wait for.
 
-    `call_soon` is that of the event loop, `now_s` is its clock. If checking the touched waiters takes longer than a
-    turn (turns.py), the remaining ones are checked in the next iteration of the loop.
+    `call_soon` is the event loop's method, and `now_s` is its clock. If checking the touched requests takes longer than
+    a turn (turns.py), the remaining ones are checked in the next iteration of the loop.
     """
 
     def __init__(
@@ -217,8 +217,8 @@ class Purgatory:
     ) -> Delayed[T]:
         """Wait until `ready` returns an answer (not None), then complete with it.
 
-        After `delay_ms` (None: no timeout), complete with the answer of `expired`; at once if `delay_ms` is 0 or less.
-        `ready` is called only after one of `keys` was touched: the caller has already checked.
+        After `delay_ms` (None: no timeout), complete with the value that `expired` returns; immediately if `delay_ms`
+        is 0 or less. `ready` is not called until one of `keys` is touched, because the caller has already checked.
         """
         waiter: _Parked[T] = _Parked(self, tuple(keys), ready, expired)
         if delay_ms is not None and delay_ms <= 0:
@@ -231,7 +231,7 @@ class Purgatory:
         return waiter
 
     def touch(self, key: Hashable) -> None:
-        """Mark the waiters of `key`; they check again soon, once for any number of touches."""
+        """Mark the requests that wait for `key`. They are checked soon, once for any number of touches."""
         waiters = self._waiters.get(key)
         if waiters is None:
             return

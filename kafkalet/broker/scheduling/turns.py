@@ -3,17 +3,18 @@
     socket readable ──> immediate turn ──────────────────────> charge
                └──────> if the loop is congested: queue ──> run ──> charge
 
-A turn is the work of one connection, or of one long request, before others run: at most about SLICE_S. Under low load,
-a connection takes its turn as soon as its socket is readable, and the queue is empty. When the turns of one iteration
-of the event loop take longer than ROUND_S in total, the loop is *congested*: all connections are then queued, and the
-queue runs for ROUND_S at a time, between which the loop polls sockets and timers.
+A turn is the work that one connection or one long request does before others run; it takes at most about SLICE_S. Under
+low load, a connection takes its turn as soon as its socket is readable, and the queue stays empty. When the turns of
+one iteration of the event loop take longer than ROUND_S in total, the loop is *congested*: all connections are then
+queued, and the queue runs for ROUND_S at a time. In between, the loop polls sockets and timers.
 
-The queue is start-time fair queueing (Goyal, Vin and Cheng, 1996). The virtual time of a task is the time it has been
-served. A task joins the queue at its own virtual time, but at most CREDIT_S before that of the tasks being served, and
-the smallest virtual time runs first. So clients with little work overtake those with much work, which share the
-remaining time equally, whatever their requests cost, and an idle client does not accumulate credit.
+The queue implements start-time fair queueing (Goyal, Vin and Cheng, 1996). The virtual time of a task is the time for
+which it has been served. A task joins the queue at its own virtual time, but at most CREDIT_S before that of the tasks
+being served, and the task with the smallest virtual time runs first. So clients with little work overtake clients with
+a lot of work, which share the remaining time equally, whatever their requests cost. An idle client does not accumulate
+credit.
 
-Kafka gets the same effect from its request handler threads (`num.io.threads`) and the processors of the socket server.
+Kafka achieves the same effect with its request handler threads (`num.io.threads`) and the socket server's processors.
 """
 
 from collections.abc import Callable
@@ -25,17 +26,18 @@ SLICE_S = 0.005
 """A longer turn ends at the next opportunity: after a request, or where a long request yields."""
 SHORTEST_SLICE_S = 0.0001
 CYCLE_S = 0.050
-"""With many tasks in the queue, turns get shorter, so that each task gets one in about this time."""
+"""With many tasks in the queue, turns get shorter, so that each task gets a turn in about this time."""
 CHARGE_S = 0.020
-"""The maximum charge for a turn. Longer turns are often not the task's fault: Python collects garbage, or another
-process uses the CPU. With the full charge, the task would wait until all others had been served as long."""
+"""The maximum charge for a turn. Longer turns are often not the task's fault: Python may be collecting garbage, or
+another process may be using the CPU. If charged in full, the task would have to wait until all others had been served
+for as long."""
 ROUND_S = 0.010
 """The time that the turns of one iteration of the event loop may take in total."""
 CREDIT_S = 0.010
-"""How much of its share a task may take before others when it returns from being idle."""
+"""The part of its share that a task may take ahead of others after being idle."""
 NEW_S = 0.005
-"""How much less than CREDIT_S a new task gets in its first turn, so that known clients with little work overtake a
-crowd of new clients."""
+"""How much less than CREDIT_S a new task gets in its first turn, so that known clients with little work overtake large
+numbers of new clients."""
 
 
 class Task(Protocol):
@@ -45,7 +47,7 @@ class Task(Protocol):
     """The virtual time at the end of its last turn; 0 before the first."""
 
     def take_turn(self) -> None:
-        """Do some work. If more is left after about SLICE_S, queue again. Must not raise."""
+        """Do some work. If more is left after about SLICE_S, queue again. Must not raise an exception."""
 
 
 class Turns:
@@ -66,9 +68,9 @@ class Turns:
         self._virtual_s = CREDIT_S
         """The largest virtual time at the start of a turn."""
         self._start_s = 0.0
-        """The virtual time at the start of the current turn ..."""
+        """The virtual time at the start of the current turn."""
         self._began_s = 0.0
-        """... and the time on the clock."""
+        """The time on the clock at the start of the current turn."""
         self._used_s = 0.0
         """The time spent on turns since the last mark."""
         self._is_marked = False
@@ -119,8 +121,8 @@ class Turns:
     def _mark(self) -> None:
         """Detect a long iteration of the event loop.
 
-        Iterations are not visible from here. After the first half of a round, a mark is set, which the next iteration
-        removes. If the second half is used up before that, the current iteration takes too long.
+        This code cannot observe iterations directly. After the first half of a round, a mark is set, which the next
+        iteration removes. If the second half is used up before that, the current iteration is taking too long.
         """
         self._used_s = 0.0
         if self._is_marked:

@@ -1,7 +1,7 @@
 """Long-running handlers, which yield to other clients and move blocking calls to a thread.
 
 A handler may be a coroutine (`async def handle`), or return one for some requests. It is not an asyncio task: the
-broker runs it in turns (turns.py), and its connection serves no other request meanwhile. It may only await
+broker runs it in turns (turns.py), and its connection serves no other request in the meantime. It may await only
 
     await pause()              yield to other clients if this turn has lasted long enough
     await in_thread(call)      run a function in a worker thread; return its result or raise its exception
@@ -10,9 +10,9 @@ broker runs it in turns (turns.py), and its connection serves no other request m
 No other handler runs between two of these points, so the state of the broker changes only there. A function that runs
 in a thread must not use that state: it takes and returns bytes and values.
 
-A handler continues if its client disconnects, as in Kafka, where the request has already left the network thread: a
-producer with acks=0 may close its connection right after sending its last batch. Only a handler that waits for a
-`Delayed` is cancelled, and the `Delayed` with it.
+If its client disconnects, a handler continues. In Kafka, too, the request has already left the network thread: a
+producer with acks=0 may close its connection right after sending its last batch. Only a handler that is waiting for a
+`Delayed` is cancelled, together with the `Delayed`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 
 WORKERS = 4
-"""The number of worker threads, so that one long call does not delay the calls of other clients."""
+"""The number of worker threads. With several, one long call does not delay the calls of other clients."""
 SWITCH_S = 0.0002
 """The interpreter's switch interval while a call runs in a thread (Python's default is 5 ms)."""
 
@@ -115,7 +115,7 @@ def finish(work: Coroutine[_Step, Any, T]) -> T:
 class Workers:
     """The worker threads of a cluster, started on first use.
 
-    `call_soon_threadsafe` is that of the event loop.
+    `call_soon_threadsafe` is the event loop's method.
     """
 
     def __init__(self, call_soon_threadsafe: Callable[..., object]) -> None:
@@ -149,7 +149,7 @@ class Workers:
         return delayed
 
     def close(self) -> None:
-        """Let the threads end after their current calls, whose results are dropped."""
+        """Let the threads end after their current calls. The results of these calls are dropped."""
         if self._executor is not None:
             self._executor.shutdown(wait=False, cancel_futures=True)
             self._executor = None
@@ -186,7 +186,7 @@ _SWITCHING = _Switching()
 
 
 class Work(Delayed[T]):
-    """A coroutine that the broker runs in turns. The answer is its return value.
+    """A coroutine that the broker runs in turns. Its return value is the response.
 
     Created by `start` during the first turn of the coroutine.
     """
@@ -205,12 +205,12 @@ class Work(Delayed[T]):
         self._workers = workers
         self._running = running
         self._awaited: Delayed[Any] | None = None
-        """The `Delayed` that the coroutine waits for; None if it does not wait, or waits for a thread."""
+        """The `Delayed` that the coroutine is waiting for; None if it is not waiting, or is waiting for a thread."""
         self._has_yielded = False
         self._result: Any = None
-        """The value to send to the coroutine in its next turn ..."""
+        """The value to send to the coroutine in its next turn."""
         self._problem: Exception | None = None
-        """... or the exception to raise in it."""
+        """The exception to raise in the coroutine in its next turn, instead of sending a value."""
         self.virtual_s = 0.0
         if running is not None:
             running.add(self)
@@ -266,7 +266,7 @@ class Work(Delayed[T]):
         self._turns.queue(self)
 
     def cancel(self) -> None:
-        """Handle a disconnected client: a coroutine that waits for a `Delayed` ends, any other continues."""
+        """Handle a disconnected client: a coroutine that is waiting for a `Delayed` ends; any other continues."""
         ends = not self.is_working
         super().cancel()
         if ends and self._awaited is not None:
@@ -274,7 +274,7 @@ class Work(Delayed[T]):
             self.stop()
 
     def stop(self) -> None:
-        """Stop the coroutine where it is, without an answer."""
+        """Stop the coroutine at its current step. The request gets no response."""
         super().cancel()
         if self._coroutine is not None:
             self._coroutine.close()

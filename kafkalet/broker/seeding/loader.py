@@ -1,11 +1,12 @@
 """Load a file of records into a topic.
 
-A file is loaded completely or not at all. It is first read to its end: each record is parsed, assigned to a partition
+A file is loaded completely or not at all. The whole file is read first: each record is parsed, assigned to a partition
 and added to a batch, and each batch is validated like a produced batch and written to a temporary file. Only then are
-the batches appended. Memory use is limited to one batch per partition, BUFFERED_BYTES in total.
+the batches appended to the log. Memory use is limited to one batch per partition, BUFFERED_BYTES in total.
 
-A record goes to the partition that it names, or else to the partition that the Java producer would choose for its key.
-Records without a key are distributed round-robin. A record without a timestamp gets the time of the load.
+A record goes to the partition that it specifies, or otherwise to the one that the Java producer would choose for its
+key. Records without a key are distributed round-robin. A record without a timestamp gets the time at which the file is
+loaded.
 """
 
 import asyncio
@@ -33,10 +34,10 @@ BATCH_RECORDS = 1000
 BATCH_BYTES = 900_000
 BUFFERED_BYTES = 16 << 20
 BATCH_HEAD_BYTES = 61
-RECORD_HEAD_BYTES = 30  # maximum: length, attributes, timestamp and offset deltas, lengths of key and value
+RECORD_HEAD_BYTES = 30  # the maximum: length, attributes, timestamp and offset deltas, key length, value length
 HEADER_HEAD_BYTES = 10
 REMEMBERED_KEYS = 1 << 14
-"""The size of the cache from keys to partitions: murmur2 in Python takes 2 us for a short key."""
+"""The size of the cache of keys' partitions. In Python, murmur2 takes 2 us for a short key."""
 
 Progress = Callable[[int, float], None]
 """Called with the number of records read and the fraction of the file read (0 to 1)."""
@@ -50,9 +51,9 @@ async def load(
     """Append the records of a file to a topic, and return their number. Must run in the event loop of the cluster.
 
     A missing topic is created with the cluster's defaults. Raises LoadError if the file cannot be loaded; the topic is
-    then unchanged. Raises OSError if the file or the temporary directory cannot be used, and names it. Raises
-    KafkaError if the topic cannot be created or written; batches that were already appended stay. The event loop is not
-    blocked.
+    then unchanged. Raises OSError, with the file name, if the file or the temporary directory cannot be used. Raises
+    KafkaError if the topic cannot be created or written to; batches that have already been appended stay. The event
+    loop is not blocked.
     """
     check_topic_name(topic)
     try:

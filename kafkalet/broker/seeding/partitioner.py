@@ -6,7 +6,7 @@ _MASK = 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> int:
-    """Return the murmur2 hash as in Java, but unsigned: 0 to 2**32 - 1."""
+    """Return the same murmur2 hash as Java, but unsigned: 0 to 2**32 - 1."""
     length = len(data)
     h = _SEED ^ length
     whole = length & ~3
@@ -21,5 +21,5 @@ def murmur2(data: bytes) -> int:
 
 
 def partition_of(key: bytes, partitions: int) -> int:
-    """Return the partition of a key in a topic with `partitions` partitions (1 or more)."""
+    """Return the partition for a key in a topic with `partitions` partitions (1 or more)."""
     return (murmur2(key) & 0x7FFFFFFF) % partitions

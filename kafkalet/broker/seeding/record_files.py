@@ -1,4 +1,4 @@
-"""Files of records, one per line: JSON Lines or CSV, plain, in .gz, or as the only file in a .zip.
+"""Files with one record per line: JSON Lines or CSV, either plain, in a .gz, or as the only file in a .zip.
 
 JSON Lines: each line is an object with any of these fields:
 
@@ -8,11 +8,11 @@ JSON Lines: each line is an object with any of these fields:
     partition      the partition number
 
 CSV: a header line, then rows, each of which is stored as a JSON object of strings. One column may be chosen as the key
-and one as the timestamp. They also stay in the value; an empty field means no key or no timestamp. Keys and timestamps
-are the same as those that `kafkalet pipeline load` creates from the same columns.
+and one as the timestamp. Both columns stay in the value, too. An empty field means that the record has no key or no
+timestamp. Keys and timestamps are the same as those that `kafkalet pipeline load` creates from the same columns.
 
-The format is recognized by the file name (.csv, .json, .jsonl, .ndjson, before .gz or .zip), or else by the first
-character. An invalid line raises LoadError, which names the file and the line.
+The format is recognized by the file name (.csv, .json, .jsonl or .ndjson, optionally followed by .gz or .zip), or
+otherwise by the first character. An invalid line raises LoadError, which names the file and the line.
 """
 
 import csv
@@ -43,7 +43,7 @@ class LoadError(Exception):
 
 
 class Columns(NamedTuple):
-    """The columns of a CSV file that become key and timestamp."""
+    """The columns of a CSV file that become the key and the timestamp."""
 
     key: str | None = None
     timestamp: str | None = None
