@@ -20,7 +20,7 @@ from .topic_properties import FORMAT_VERSION, MAX_LONG, TOPIC_PROPERTIES, format
 
 
 class LogRules(NamedTuple):
-    """The differences between releases that affect a log. The defaults are those of 4.4."""
+    """The differences between releases that affect a log. The default values apply to Kafka 4.4."""
 
     # Selects the valid topic properties and their defaults.
     version: tuple[int, ...] = (4, 4)

@@ -66,7 +66,7 @@ class Deletions:
 
 
 def _carry_out(action: Action) -> None:
-    """Run a deletion. If it fails, the files are deleted when the directory is opened again."""
+    """Run a deletion. If it fails, the files are deleted the next time the directory is opened."""
     try:
         action()
     except OSError as error:

@@ -79,7 +79,7 @@ class Failures:
 
 
 class Failing(Protocol):
-    """An object whose files may fail."""
+    """An object whose file operations may fail."""
 
     @property
     def failures(self) -> Failures: ...

@@ -96,9 +96,9 @@ class SortedIndex:
         self._flushed = 0 if new else -1
         """The number of entries in the file; -1 if unknown."""
         self._cut = new
-        """Whether the file must be truncated to `_flushed` entries, or does not exist."""
+        """Whether the file must be truncated to `_flushed` entries or created."""
         self.rebuild: Callable[[], None] = lambda: None
-        """Called to rebuild this index from the log, after it was cleared."""
+        """Called to rebuild this index from the log after it has been cleared."""
 
     # -- in memory
 

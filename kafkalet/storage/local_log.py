@@ -65,7 +65,7 @@ class LocalLog:
         self.flushed_ms = environment.clock.now_ms()
         """The time at which the recovery point last changed."""
         self._submitted = 0
-        """The offset up to which a flush has been submitted to the flusher."""
+        """The offset up to which flushes have been submitted to the flusher."""
         self._truncations = 0
         """The number of truncations so far."""
         self.end = LogOffsetMetadata(end_offset, segments.active.base_offset, segments.active.size_bytes)
@@ -329,7 +329,7 @@ class LocalLog:
 
 
 def _readable_bytes(segment: Segment, limit: LogOffsetMetadata) -> int | None:
-    """Return the position up to which `limit` allows reading a segment; None if it allows nothing or is unknown."""
+    """Return the end of the part of a segment that `limit` lets readers see; None if nothing, or if unknown."""
     if segment.base_offset < limit.segment_base_offset:
         return segment.size_bytes
     if segment.base_offset == limit.segment_base_offset and not limit.offset_only:

@@ -127,7 +127,7 @@ class Log:
 
     @property
     def size_bytes(self) -> int:
-        """The size of all segments, including records below the log start offset."""
+        """The total size of all segments, including records below the log start offset."""
         return self.local.segments.size_bytes
 
     @property
@@ -221,7 +221,7 @@ class Log:
         self._update_first_unstable()
 
     def _limit_high_watermark(self) -> None:
-        """Update the high watermark after the log end moved back or to another segment."""
+        """Update the high watermark after the log end has moved back or to another segment."""
         if self._high_watermark.offset >= self.local.end.offset:
             self._set_high_watermark(self.local.end)
 
@@ -328,7 +328,7 @@ class Log:
                 records, (batch,), batch.base_offset, last_offset, batch.max_timestamp, last_offset, NO_TIMESTAMP
             )
             return self._append(accepted, Origin.COORDINATOR, transaction_version).last_offset
-        # The other steps of _append concern only producers, new epochs and new segments.
+        # The other steps of _append matter only for producers, new epochs and new segments.
         local.append(records, last_offset, batch.max_timestamp, last_offset)
         self.producers.end_offset = last_offset + 1
         if last_offset + 1 - local.recovery_point >= config.flush_messages:
@@ -390,7 +390,7 @@ class Log:
                 self.epochs.clear()
 
     def _maybe_roll(self, accepted: ValidatedBatches) -> Segment:
-        """Return the segment for these entries: the active one, or a new one that begins with their first offset."""
+        """Return the segment for these entries: the active segment, or a new one that begins at their first offset."""
         active, last_offset = self.local.segments.active, accepted.last_offset
         if not active.should_roll(self.config, len(accepted.records), accepted.max_timestamp, last_offset):
             return active
@@ -408,7 +408,7 @@ class Log:
                     local.segments.active.txn_index.append(aborted)
             self.producers.end_offset = last_offset + 1
             self._update_first_unstable()
-        except OSError as error:  # the records are written, but producer states or the transaction index are not
+        except OSError as error:  # the records have been written, but not the producer states or the transaction index
             local.failures.take_offline(error)
             raise
         if last_offset + 1 - local.recovery_point >= local.config.flush_messages:

@@ -65,7 +65,7 @@ class LongSearch(Exception):
 def find(log: Log, timestamp: int, known: Known | None = None) -> TimestampOffset | None:
     """Return the offset for a time or a special timestamp other than LATEST; None if no record is late enough.
 
-    The timestamp in the result is that of the record, or -1 if no record was searched for. Raises KafkaError
+    The timestamp in the result is the record's, or -1 if no record was searched for. Raises KafkaError
     (UNSUPPORTED_FOR_MESSAGE_FORMAT) for a log of format 0, which has no timestamps, ValueError for other negative
     timestamps, and LongSearch if `known` is given and lacks a result.
     """

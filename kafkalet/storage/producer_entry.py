@@ -1,8 +1,8 @@
 """The state of one producer in a log (Kafka's ProducerStateEntry).
 
-The last five batches are kept, because an idempotent producer may have five requests in flight: if it retries any of
-them, the earlier result is returned instead of appending the batch twice. After loading a snapshot only the last batch
-is known. A new epoch restarts the sequences, so the batches are dropped.
+The last five batches are kept, because an idempotent producer may have five requests in flight: if the producer retries
+one of them, the earlier result is returned and the batch is not appended twice. After a snapshot is loaded, only the
+last batch is known. A new epoch restarts the sequences, so the batches are dropped.
 
 Sequences wrap around from 2,147,483,647 to 0.
 """

@@ -200,7 +200,7 @@ class ProducerStates:
             ]
 
     def on_log_start_offset_incremented(self, log_start_offset: int) -> None:
-        """Update the offsets after records were deleted. Producers and open transactions are kept."""
+        """Update the offsets after records have been deleted. Producers and open transactions are kept."""
         self.on_high_watermark_updated(log_start_offset)
         self.end_offset = max(self.end_offset, log_start_offset)
         self._last_snapshot = self.snapshots.offsets[-1] if self.snapshots.offsets else log_start_offset

@@ -54,7 +54,7 @@ def rebuild(
     origin: Origin,
     now_ms: int,
 ) -> ValidatedBatches:
-    """Check the records of `sent` and encode them for the log. Raises AppendRefused and KafkaError."""
+    """Check the records in `sent`, and encode them for the log. Raises AppendRefused and KafkaError."""
     if source is target is Codec.NONE:
         for batch in sent:  # Kafka estimates the size first, which fails for malformed records
             batch.records()

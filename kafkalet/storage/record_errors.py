@@ -43,7 +43,8 @@ class RecordRules:
                 self.earliest = now_ms - config.message_timestamp_before_max_ms
             if config.message_timestamp_after_max_ms < MAX_LONG:
                 self.latest = now_ms + config.message_timestamp_after_max_ms
-                # Kafka's 64-bit subtraction overflows for timestamps far in the past, which then count as future.
+                # Kafka's 64-bit subtraction overflows for timestamps in the distant past, which then count as in the
+                # future.
                 underflow = now_ms - MAX_LONG - 1
                 self.earliest = underflow if self.earliest is None else max(self.earliest, underflow)
 

@@ -15,7 +15,7 @@ producer states are rebuilt up to the log end.
 If the leader epoch file is invalid, the epochs are read from the entries. Files whose names do not belong to a log are
 ignored, and so is everything that is not a regular file.
 
-All damage is logged with file name and position.
+All damage is logged with the file name and position.
 """
 
 from __future__ import annotations

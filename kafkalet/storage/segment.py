@@ -50,7 +50,7 @@ def _call(method: WeakMethod[Callable[[], None]]) -> None:
 
 
 class EntryLocation(NamedTuple):
-    """An entry's position and size in bytes, and its offsets."""
+    """The position and size of an entry in bytes, and its offsets."""
 
     position: int
     size: int
@@ -124,7 +124,7 @@ class Segment:
         """The largest timestamp up to each entry of the offset index; None if unknown."""
         self._created_ms = clock.now_ms()
         self._has_remains = False
-        """Whether part of a failed append may follow the last entry in the file."""
+        """Whether the file may contain part of a failed append after the last entry."""
         self._is_damaged = False
         """Whether an entry header in the .log is invalid; the indexes then cannot be checked against the log."""
         self._is_modified = new
@@ -262,7 +262,7 @@ class Segment:
 
     def _allow_unload(self) -> None:
         if len(self.time_index) >= len(self.offset_index):
-            self._maxima = None  # timestamps never decreased, so the time index is complete
+            self._maxima = None  # timestamps never decreased, so the time index is already complete
         self.offset_index.allow_unload()
         self.time_index.allow_unload()
 
@@ -482,7 +482,7 @@ class Segment:
 
     @property
     def paths(self) -> tuple[str, str, str, str]:
-        """The paths of the .log file and the indexes, not all of which need exist."""
+        """The paths of the .log file and the indexes; some of the files may not exist."""
         return self._file.path, self.offset_index.path, self.time_index.path, self.txn_index.path
 
     def close(self) -> None:
@@ -493,7 +493,7 @@ class Segment:
         if self.size_bytes == 0:
             self._file.fileno()  # creates the file if nothing was written
         self.release()
-        if self._is_modified:  # the given clock may differ from that of the file system
+        if self._is_modified:  # the given clock may differ from the file system's clock
             os.utime(self._file.path, ns=(self.modified_ms * 1_000_000,) * 2)
             self._is_modified = False
 
@@ -519,7 +519,7 @@ class Segment:
         self.txn_index.rename(os.path.join(directory, os.path.basename(self.txn_index.path)))
 
     def remove(self) -> None:
-        """Delete the files. File ranges read before stay readable."""
+        """Delete the files. File ranges that were read earlier stay readable."""
         self._file.remove()
         self.offset_index.remove()
         self.time_index.remove()

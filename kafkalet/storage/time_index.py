@@ -56,8 +56,8 @@ class TimeIndex(SortedIndex):
         """Append an entry if `timestamp`, from the batch that ends with `offset`, is larger than that of the last
         entry.
 
-        Raises OutOfOrder if timestamp or offset are below those of the last entry. `closing` means that the segment is
-        being rolled or closed, so the reserved entry may be used.
+        Raises OutOfOrder if the timestamp or the offset is below that of the last entry. `closing` means that the
+        segment is being rolled or closed, so the reserved entry may be used.
         """
         assert closing or not self.is_full, f"{self.path} is full with {len(self)} entries"
         last = self.last_entry

@@ -80,7 +80,7 @@ def format_line(format_version: str) -> str:
 
 
 def check_tiered_storage(name: str, value: Value) -> None:
-    """Only false: the broker has no tiered storage (`remote.log.storage.system.enable`)."""
+    """Accept only false: the broker has no tiered storage (`remote.log.storage.system.enable`)."""
     if value is True:
         raise InvalidProperty(name, "true", "Tiered Storage functionality is disabled in the broker")
 
@@ -132,7 +132,7 @@ def kept(
     check: Check | None = None,
     **options: Unpack[Options],
 ) -> Declaration:
-    """Declare a property that is accepted, stored and described, but has no effect here."""
+    """Declare a property that is accepted, stored and described, but has no effect in kafkalet."""
     return Declaration(Property(name, type_, default, check), documentation, **options)
 
 

@@ -84,8 +84,8 @@ class Connection:
     def begin(self) -> None:
         """Read immediately.
 
-        Clients often send their first request with the last packet of the handshake, and it must not be served after
-        requests that other clients sent later.
+        Clients often send their first request in the last packet of the handshake. It must not be served after requests
+        that other clients sent later.
         """
         self._on_readable()
 
@@ -261,7 +261,7 @@ class Connection:
         self._resume_unless_blocked()
 
     def _failed(self, problem: Exception) -> None:
-        """Close the connection because the delayed response failed."""
+        """Close the connection because the delayed request failed."""
         self._delayed = None
         if isinstance(problem, _BROKEN_PEER):
             self.close(str(problem))

@@ -52,5 +52,5 @@ def _look_up(host: str, limit: int, limits: dict[str, int], loop: AbstractEventL
 
 def _first_address(host: str) -> str:
     infos = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    family_and_address = min(infos, key=lambda info: info[0] != socket.AF_INET)  # IPv4 first, like Java
+    family_and_address = min(infos, key=lambda info: info[0] != socket.AF_INET)  # IPv4 first, as in Java
     return str(family_and_address[4][0])

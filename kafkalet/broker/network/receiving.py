@@ -60,13 +60,13 @@ class ReceiveBuffer:
         return Partial(size, spare, len(head))
 
     def give_back(self, frame: bytes | bytearray) -> None:
-        """Keep the memory of a served frame for the next one of similar size, unless a view of it exists.
+        """Keep the memory of a served frame for the next frame of similar size, unless a view of the memory exists.
 
         Allocating fresh memory of that size costs the kernel more time than receiving into it.
         """
         if isinstance(frame, bytearray) and PARTIAL_BYTES < len(frame) <= SPARE_BYTES:
             try:
-                frame.append(0)  # fails while there is a view of it
+                frame.append(0)  # fails while a view of the memory exists
             except BufferError:
                 return
             self._spare = frame

@@ -293,7 +293,7 @@ _NAMES = (
     *("feature", "log_dir", "path", "user", "entity_name", "partition_index", "index", "partition", "partition_id"),
     *("node_id", "broker_id", "replica_id", "producer_id", "api_key"),
 )
-"""Fields that can name an element of a list; the first one that is present is used."""
+"""Fields that can name an element of a list; the first field that is present is used."""
 _PARTITIONS = ("partitions", "partition_indexes", "partition_responses", "results_by_partition", "partition_result")
 _OFFSETS = ("committed_offset", "offset", "end_offset", "low_watermark")
 _DETAILS = ("group_state", "transaction_state", "count", "num_partitions", "max_version_level")
@@ -305,7 +305,7 @@ _FEW = 3
 
 
 class _Label(NamedTuple):
-    """The text of an element of a list."""
+    """The text for one element of a list."""
 
     name: str
     said: str

@@ -94,7 +94,7 @@ class Encoded(NamedTuple):
 
 
 async def _free_in_steps(answer: Response) -> None:
-    """Free a large response in steps: freeing one with two million topics takes half a second."""
+    """Free a large response in steps: freeing a response with two million topics takes half a second."""
     for field in answer.FIELDS:
         if field.array:
             items = getattr(answer, field.name)
@@ -157,7 +157,7 @@ class Router:
     def __init__(self, broker: Broker, unimplemented_calls: dict[str, int] | None = None) -> None:
         self.broker = broker
         self.unimplemented_calls = {} if unimplemented_calls is None else unimplemented_calls
-        """How often clients called APIs that are not implemented, by API name. Routers may share this dictionary."""
+        """The number of calls to each unimplemented API, by API name. Routers may share this dictionary."""
         self.gate: Callable[[Api, Context], None] | None = None
         """Called before a request is decoded; raises CloseConnection if the client may not send it yet."""
         self.intercept: Callable[[Request, Context, Handler], Answer] | None = None
@@ -174,7 +174,7 @@ class Router:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a long request is being processed, and not just waiting."""
+        """Whether a long request is being processed, rather than just waiting."""
         return any(work.is_working for work in self._working)
 
     def close(self) -> None:
@@ -254,7 +254,7 @@ class Router:
         if isinstance(answer, Delayed):
             if answer.is_waiting:
                 if route.api is Api.PRODUCE:
-                    context.request = None  # its records would keep the frame in memory
+                    context.request = None  # because its records would keep the frame in memory
                 return answer
             answer = answer.result()
         return self._finish(answer, route, context, out)

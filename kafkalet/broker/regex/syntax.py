@@ -20,7 +20,7 @@ ITEMS_PER_SLICE = 500
 
 
 class _Frame:
-    """A group that is being parsed: its alternatives so far, the parts of the current one, and the outer flags."""
+    """A group being parsed: its alternatives so far, the parts of the current alternative, and the outer flags."""
 
     __slots__ = ("choices", "outer_folds", "parts")
 

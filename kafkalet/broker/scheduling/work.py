@@ -86,7 +86,7 @@ async def answered(delayed: Delayed[T]) -> T:
 
 
 async def has_yielded() -> bool:
-    """Return whether the request has taken more than one turn, in which case the remaining work may be long, too."""
+    """Return whether the request has taken more than one turn. If so, the rest may take a long time, too."""
     return cast(bool, await _yield_step(_HAS_YIELDED))
 
 
@@ -149,7 +149,7 @@ class Workers:
         return delayed
 
     def close(self) -> None:
-        """Let the threads end after their current calls. The results of these calls are dropped."""
+        """Let the threads end after their current calls. The results of these calls are discarded."""
         if self._executor is not None:
             self._executor.shutdown(wait=False, cancel_futures=True)
             self._executor = None

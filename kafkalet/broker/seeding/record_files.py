@@ -61,11 +61,11 @@ class FileRecord(NamedTuple):
 
 
 class _InvalidLine(ValueError):
-    """A line is invalid. The message says why."""
+    """A line is invalid. The message gives the reason."""
 
 
 class RecordFile:
-    """A file of records, which can be iterated once. Raises LoadError, and OSError if it cannot be read."""
+    """A file of records, which can be iterated over once. Raises LoadError, and OSError if it cannot be read."""
 
     def __init__(self, path: str, columns: Columns = Columns()) -> None:  # noqa: B008 - an immutable value
         self.path = path
