@@ -8,7 +8,7 @@ already checked them:
     data outside the open transaction              INVALID_TXN_STATE
 and from clients only
     a sequence that does not follow the last one   OUT_OF_ORDER_SEQUENCE_NUMBER
-    a new epoch that does not begin with 0          OUT_OF_ORDER_SEQUENCE_NUMBER
+    a new epoch that does not begin with 0         OUT_OF_ORDER_SEQUENCE_NUMBER
 
 An unknown producer may begin with any sequence: its state may have expired or been deleted with its records. With
 transaction version 2 (KIP-890), every marker must have a higher epoch, because one with the current epoch is a late

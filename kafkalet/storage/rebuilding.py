@@ -1,6 +1,6 @@
 """Appends whose batches must be rebuilt, because the log uses another codec (compression.type) or format.
 
-    formats 0 and 1, from Produce v0 to v2      one batch of format 2 with all messages of the request
+    formats 0 and 1, from Produce v0 to v2     one batch of format 2 with all messages of the request
     any format, if the release still honours   the log's format; formats 0 and 1 have no headers and
     message.format.version                     producer ids
     old formats in a log of that format        the messages as sent, with new offsets and timestamps; a wrapper is kept

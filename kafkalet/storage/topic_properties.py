@@ -59,7 +59,7 @@ def _numbers(line: str) -> tuple[int, ...]:
 
 
 def format_version_check(version: Version) -> Check:
-    """`0.10.2`, `2.8`, `2.8-IV1`, or a patch release such as `2.8.1` (`ApiVersion`, later `MetadataVersion`)."""
+    """`0.10.2`, `2.8`, `2.8-IV1`, or a patch release of them (`ApiVersion`, later `MetadataVersion`)."""
     known = set[str]()
     for line, last in format_versions(version).items():
         known.add(line)
@@ -80,7 +80,7 @@ def format_line(format_version: str) -> str:
 
 
 def check_tiered_storage(name: str, value: Value) -> None:
-    """Accept only false: the broker has no tiered storage (`remote.log.storage.system.enable`)."""
+    """Only false: the broker has no tiered storage (`remote.log.storage.system.enable`)."""
     if value is True:
         raise InvalidProperty(name, "true", "Tiered Storage functionality is disabled in the broker")
 
