@@ -28,7 +28,7 @@ def parse_overrides(text: str) -> dict[str, int]:
 
 
 def check_overrides(name: str, value: Value) -> None:
-    """Parse a comma-separated list of host:number pairs."""
+    """A comma-separated list of host:number pairs."""
     try:
         parse_overrides(str(value))
     except ValueError as error:
