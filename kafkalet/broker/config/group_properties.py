@@ -40,7 +40,7 @@ _DURATION = re.compile(
 
 
 def _offset_reset(name: str, value: Value) -> None:
-    """Accept earliest, latest, or by_duration: followed by a duration such as PT1H."""
+    """earliest, latest, or by_duration: followed by a duration such as PT1H."""
     kind, _, duration = str(value).partition(":")
     if value in ("earliest", "latest") or (kind == "by_duration" and _DURATION.fullmatch(duration)):
         return
