@@ -161,7 +161,7 @@ class PartitionState:
         self.partition_epoch += 1
 
     def note_leader_epoch(self, epoch: int) -> None:
-        """Adopt a leader epoch found in a log if it is later. This does not count as a change of the partition."""
+        """Adopt a leader epoch found in a log if it is later. The partition does not count as changed."""
         self.leader_epoch = max(self.leader_epoch, epoch)
 
 

@@ -62,7 +62,7 @@ def cut(data: Bytes, start: Int64s, end: Int64s, count: Int64s) -> Lanes:
 
 
 def _without_nonsense(lanes: Lanes, start: Int64s, end: Int64s, count: Int64s) -> Lanes:
-    """If the cuts of a payload are out of order, undo all of them."""
+    """Merge the lanes of each payload that has an empty or inverted lane into one lane."""
     is_odd = (lanes.count <= 0) | (lanes.end <= lanes.start)
     if not is_odd.any():
         return lanes

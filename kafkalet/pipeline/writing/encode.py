@@ -91,7 +91,7 @@ def _rows(matrix: NDArray[np.uint8], used: NDArray[np.bool_] | None) -> pa.Array
 
 @cache
 def _binary(value: bytes) -> pa.Scalar:
-    """Return a binary scalar. The first scalar of a process makes Arrow import pandas, if it is installed."""
+    """Return a binary scalar. It is created on first use, because creating a scalar makes Arrow import pandas."""
     return pa.scalar(value, pa.binary())
 
 

@@ -86,7 +86,7 @@ def _lives(process: int) -> bool:
 
 
 def move_batches(log_path: str, was: Start, now: Start) -> None:
-    """Change the batches in a segment file, after the start of its fragment has changed from `was` to `now`."""
+    """Rewrite the batch headers of a segment file if the start of its fragment changed from `was` to `now`."""
     if was == now:
         return
     at = np.fromfile(log_path.removesuffix(".log") + BATCHES, "<i8").reshape(-1, 2)

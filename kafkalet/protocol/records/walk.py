@@ -103,7 +103,7 @@ class _Walking:
     def __init__(self, buffer: bytes | bytearray) -> None:
         self.buffer = buffer
         self.largest = self.index_of_largest = -1
-        self.seen = 0  # the bitwise or of all timestamps: odd if one is negative
+        self.seen = 0  # the bitwise OR of all zigzag-encoded timestamps: its lowest bit is set if any is negative
         self.has_null_key = False
 
     def one_by_one(self, p: int, index: int, until: int) -> int:  # noqa: C901
