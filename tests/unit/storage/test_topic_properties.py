@@ -47,6 +47,7 @@ def test_declared_effects_are_the_attributes_of_a_log_config() -> None:
     assert affected | RULES == set(LogConfig._fields)
 
 
+@pytest.mark.slow
 def test_attribute_of_a_log_config_is_read() -> None:
     assert set(LogConfig._fields) - reads_of_configurations() == set()
 

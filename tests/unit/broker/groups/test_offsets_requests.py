@@ -56,6 +56,7 @@ def test_before_4_0_duplicate_partition_is_committed_once(kafka_version: str, an
         assert client.fetch(0) == [6]
 
 
+@pytest.mark.slow
 def test_commit_of_five_thousand_partitions_is_one_batch() -> None:
     with committing() as client:
         add_partitions(client, 5000)

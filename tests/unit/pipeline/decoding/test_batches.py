@@ -89,6 +89,7 @@ def test_incomplete_entry_stops_the_walk(data: bytes, missing: int, kind: type) 
     assert walk(cut)[1] == (ends[-1] if ends else 0)
 
 
+@pytest.mark.slow
 @given(some_entries, st.data())
 @settings(max_examples=200)
 def test_invalid_entry_is_rejected_as_by_consumer(data: bytes, chance: st.DataObject) -> None:

@@ -71,6 +71,7 @@ def entries(draw: st.DrawFn, record_count: int = 40) -> bytes:
     return b"".join(pieces)
 
 
+@pytest.mark.slow
 @given(entries())
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example])
 def test_records_match_the_full_decoder(data: bytes) -> None:

@@ -28,6 +28,7 @@ def decode(message: type[Message], data: bytes | bytearray, version: int) -> Mes
         return None
 
 
+@pytest.mark.slow
 @MANY
 @given(st.sampled_from(VERSIONS), st.binary(max_size=80))
 def test_random_bytes_decode_or_raise_decode_error(of: tuple[type[Message], int], data: bytes) -> None:
@@ -57,6 +58,7 @@ def test_every_truncation_raises_decode_error() -> None:
                 vector.message.decode(vector.data[:size], vector.version)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff\x07", b"\xff\xff\xff\xff\x0f", b"\x80" * 9])
 def test_huge_counts_are_refused_quickly_without_allocation(size: bytes) -> None:
     for message, version in VERSIONS:

@@ -168,6 +168,7 @@ def built_blocks(draw: st.DrawFn) -> bytes:
     return block + bytes((len(end) << 4,)) + end
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(built_blocks())
 def test_both_decompressors_agree_about_built_blocks(block: bytes) -> None:

@@ -47,6 +47,7 @@ def test_batches_with_gaps_are_decoded(records: list[Record], kept: list[int]) -
     assert decode_records(encode_records(records, 0, NOW), len(records), 0, NOW) == records
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(st.data(), record_lists(max_groups=3))
 def test_the_fast_reader_agrees_with_the_exact_one_about_damaged_records(

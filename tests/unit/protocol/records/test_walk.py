@@ -36,6 +36,7 @@ def test_walk_detects_missing_offsets(records: list[Record], kept: list[int]) ->
     assert walk(encode_records(records, 0, NOW), len(records)) == expected_of(records)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(st.data(), record_lists(max_groups=3))
 def test_walk_accepts_exactly_the_records_that_can_be_decoded(data: st.DataObject, records: list[Record]) -> None:
