@@ -28,8 +28,8 @@ coverage: $(BIN)/.ready
 	$(BIN)/python -m pytest -n 4 --cov --cov-report=term-missing:skip-covered tests/unit tests/wire tests/recorded $(ARGS)
 
 check: $(BIN)/.ready
-	$(BIN)/ruff check kafkalet tests benchmarks examples
-	$(BIN)/ruff format --check kafkalet tests benchmarks examples
+	$(BIN)/ruff check kafkalet tests benchmarks examples docs
+	$(BIN)/ruff format --check kafkalet tests benchmarks examples docs docs
 	$(BIN)/mypy
 
 bench: $(BIN)/.ready
