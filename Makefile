@@ -29,7 +29,7 @@ coverage: $(BIN)/.ready
 
 check: $(BIN)/.ready
 	$(BIN)/ruff check kafkalet tests benchmarks examples docs
-	$(BIN)/ruff format --check kafkalet tests benchmarks examples docs docs
+	$(BIN)/ruff format --check kafkalet tests benchmarks examples docs
 	$(BIN)/mypy
 
 bench: $(BIN)/.ready
