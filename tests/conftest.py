@@ -36,8 +36,7 @@ OF_THE_PIPELINE = ["oracle/pipeline", "spark", "unit/pipeline", "wire/pipeline"]
 collect_ignore = [] if find_spec("pyspark") else OF_THE_PIPELINE
 
 # No deadlines: on a shared machine the duration of an example says little about kafkalet. The examples are the same on
-# every
-# run, so that a failure is due to the change under test; the profile `long` searches for new ones.
+# every run, so that a failure is due to the change under test; the profile `long` searches for new ones.
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=10)  # make quick
 settings.register_profile("long", deadline=None, max_examples=4000)  # --hypothesis-profile=long
