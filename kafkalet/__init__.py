@@ -13,13 +13,13 @@ from kafkalet.version import VERSION as __version__
 if TYPE_CHECKING:
     from kafkalet.broker.cluster.new_topics import NewTopic
     from kafkalet.clock import ManualClock
-    from kafkalet.embedded import Broker, Cluster
+    from kafkalet.testing.cluster import Broker, Cluster
 
 __all__ = ["Broker", "Cluster", "ManualClock", "NewTopic", "__version__"]
 
 _HOMES = {
-    "Broker": "kafkalet.embedded",
-    "Cluster": "kafkalet.embedded",
+    "Broker": "kafkalet.testing.cluster",
+    "Cluster": "kafkalet.testing.cluster",
     "ManualClock": "kafkalet.clock",
     "NewTopic": "kafkalet.broker.cluster.new_topics",
 }

@@ -28,7 +28,7 @@ from kafkalet.broker.cluster.metadata_store import MetadataDamaged
 from kafkalet.broker.cluster.new_topics import NewTopic, check_config
 from kafkalet.broker.config.release import UnknownRelease
 from kafkalet.broker.network.addresses import CannotListen
-from kafkalet.embedded import Cluster
+from kafkalet.embedded import EmbeddedCluster
 from kafkalet.garbage import collected_when_idle
 from kafkalet.properties import InvalidProperty, read_properties
 from kafkalet.protocol.errors import KafkaError
@@ -317,7 +317,7 @@ def serve(options: Serve) -> int:
     _log_to_stderr(options.log_level)
     _raise_descriptor_limit()
     try:
-        cluster = Cluster(
+        cluster = EmbeddedCluster(
             options.brokers,
             host=options.address[0],
             port=options.address[1],
@@ -335,7 +335,7 @@ def serve(options: Serve) -> int:
         return runner.run(_serve(cluster, options))
 
 
-def _check_topic(topic: NewTopic, cluster: Cluster) -> None:
+def _check_topic(topic: NewTopic, cluster: EmbeddedCluster) -> None:
     """Raise a UsageError that names the --topic option if its topic is invalid."""
     try:
         check_topic_name(topic.name)
@@ -344,7 +344,7 @@ def _check_topic(topic: NewTopic, cluster: Cluster) -> None:
         raise UsageError(f"--topic {topic.name}: {error.message}") from error
 
 
-async def _serve(cluster: Cluster, options: Serve) -> int:
+async def _serve(cluster: EmbeddedCluster, options: Serve) -> int:
     stopped = _stop_signal(cluster.server.interrupt)
     try:
         await cluster.start()
@@ -395,7 +395,7 @@ async def _unless_stopped(stopped: asyncio.Event, work: Coroutine[None, None, No
     return False
 
 
-async def _load(cluster: Cluster, options: Serve) -> None:
+async def _load(cluster: EmbeddedCluster, options: Serve) -> None:
     import csv
 
     from kafkalet.broker.seeding.loader import load

@@ -39,6 +39,11 @@ class LoopHost:
         return self._loop is not None
 
     @property
+    def is_in_loop_thread(self) -> bool:
+        """Whether the caller runs in the thread of the running server's event loop."""
+        return self._loop is not None and threading.get_ident() == self._loop_thread
+
+    @property
     def loop(self) -> asyncio.AbstractEventLoop:
         """The event loop of the server. Raises RuntimeError if the server is not running."""
         if self._loop is None:
@@ -123,7 +128,7 @@ class LoopHost:
 
         Raises RuntimeError if the server is not running, or if it stops before the function runs.
         """
-        if self._loop is not None and threading.get_ident() == self._loop_thread:
+        if self.is_in_loop_thread:
             return function()
         done = threading.Event()
         result: list[T] = []

@@ -37,6 +37,7 @@ from .network.addresses import Addresses
 from .network.receiving import ReceiveBuffer
 from .scheduling.turns import Turns
 from .scheduling.work import Workers
+from .watchers import Watchers
 
 if TYPE_CHECKING:  # imported with the first transaction
     from .transactions.verification import Transactions
@@ -74,6 +75,8 @@ class Server:
         self.loop_clock: Clock = clock
         """The same clock, with timers that run in the event loop while the server is running."""
         self.host = LoopHost(name, self._open, self._close)
+        self.watchers = Watchers()
+        """The threads that wait for a change of the brokers."""
         self.controller = Controller(config, release, clock, MetadataImage(""))
         self.brokers: dict[int, BrokerServer] = {}
         """The running brokers by id. Their nodes are the controller's `nodes`."""
@@ -132,7 +135,7 @@ class Server:
 
     def hold_replication(self, node_id: int, name: str | None, index: int | None) -> None:
         """Stop a broker's replicas (of a partition, of a topic, or all) from following their leaders."""
-        self._check_node(node_id)
+        self.check_node(node_id)
         if name is None and index is not None:
             raise ValueError(f"partition {index} is given without a topic; name the topic, too")
         if name is not None:
@@ -161,7 +164,7 @@ class Server:
         Raises PREFERRED_LEADER_NOT_AVAILABLE if the broker's replica is not in sync.
         """
         state = self.metadata.existing_partition(name, index)
-        self._check_node(node_id)
+        self.check_node(node_id)
         self.leadership.elect(self.metadata.topics[name], state, node_id)
         if state.leader != node_id:
             raise KafkaError(
@@ -170,7 +173,7 @@ class Server:
             )
         self.controller.save()
 
-    def _check_node(self, node_id: int) -> None:
+    def check_node(self, node_id: int) -> None:
         """Raise ValueError unless the broker, running or stopped, belongs to this cluster."""
         known = sorted({*self.nodes, *self.metadata.away})
         if node_id not in known:
@@ -187,7 +190,7 @@ class Server:
         saved = self._metadata_store.load()
         metadata, next_producer_id = saved if saved is not None else (MetadataImage(""), 0)
         self.controller = Controller(
-            self.config, self.release, self.loop_clock, metadata, self._metadata_store, next_producer_id
+            self.config, self.release, self.loop_clock, metadata, self._metadata_store, next_producer_id, self.watchers
         )
         if saved is None:
             self.metadata.broker_config[None] = self.config.cluster_wide_at_first()
@@ -312,7 +315,7 @@ class Server:
 
     def stop_broker(self, node_id: int) -> None:
         """Stop one broker. Its listener is closed, and other brokers become the leaders of its partitions."""
-        self._check_node(node_id)
+        self.check_node(node_id)
         if node_id not in self.nodes:
             raise ValueError(f"broker {node_id} is already stopped; start_broker({node_id}) starts it again")
         del self.nodes[node_id]
@@ -323,10 +326,11 @@ class Server:
         broker.close()
         self._addresses.reserve(node_id)
         self.controller.save()
+        self.watchers.touch()
 
     def start_broker(self, node_id: int) -> None:
         """Restart a stopped broker on the port that it used before."""
-        self._check_node(node_id)
+        self.check_node(node_id)
         if not self._addresses.is_reserved(node_id):
             raise ValueError(f"broker {node_id} is already running; start_broker only starts stopped brokers")
         loop = self.host.loop
@@ -361,6 +365,7 @@ class Server:
         if self._metadata_store is not None:
             self._metadata_store.remove()
             self._metadata_store = None
+        self.watchers.touch()
 
 
 def _listed(node_ids: Iterable[int]) -> str:

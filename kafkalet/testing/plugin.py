@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from kafkalet.embedded import Broker
+    from .cluster import Broker
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def kafka_session() -> "Iterator[Broker]":
 
 
 def _running_broker() -> "Iterator[Broker]":
-    from kafkalet.embedded import Broker
+    from .cluster import Broker
 
     with Broker() as broker:
         yield broker

@@ -28,10 +28,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kafkalet.embedded import Cluster
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.fetch import FetchResponse
 from kafkalet.protocol.records.batch import HEADER_SIZE, Batch
+from kafkalet.testing.cluster import Cluster
 from tests.recorded.scenario import Server
 from tests.recorded.wire import Closed, Connection, NoAnswer
 from tests.wire.brokers import Wire, batch

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from kafkalet.embedded import Broker
+from kafkalet.testing.cluster import Broker
 from tests.source import ROOT
 
 with warnings.catch_warnings():

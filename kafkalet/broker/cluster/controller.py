@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.config.release import Release
+from kafkalet.broker.watchers import Watchers
 from kafkalet.clock import Clock
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.files import explain
@@ -49,6 +50,7 @@ class Controller:
         metadata: MetadataImage,
         store: MetadataStore | None = None,
         next_producer_id: int = 0,
+        watchers: Watchers | None = None,
     ) -> None:
         self.config = config
         """The cluster-wide configuration, which each node extends with its own properties."""
@@ -57,7 +59,9 @@ class Controller:
         self.metadata = metadata
         self.nodes: dict[int, Node] = {}
         """The running brokers, by node id."""
-        self.leadership = Leadership(metadata, self.nodes, clock)
+        self.watchers = watchers or Watchers()
+        """The threads that wait for a change."""
+        self.leadership = Leadership(metadata, self.nodes, clock, self.watchers)
         self.changes = Changes(self._write)
         """Changes of the metadata, which is saved when a change is complete."""
         self.producer_ids = ProducerIds(next_producer_id, self._reserve_producer_ids)
@@ -83,6 +87,7 @@ class Controller:
             change.undo(lambda: self._drop(self.metadata.remove_topic(name)))
             for state in states:
                 self.host(topic, state)
+        self.watchers.touch()
         return topic
 
     def delete_topic(self, name: str) -> None:
@@ -92,6 +97,7 @@ class Controller:
             topic = self.metadata.remove_topic(name)
             change.undo(lambda: self.metadata.add_topic(topic))
             change.then(lambda: self._drop(topic))
+        self.watchers.touch()
 
     def _drop(self, topic: TopicState) -> None:
         """Delete the logs of a topic that has been removed from the metadata."""
@@ -115,6 +121,7 @@ class Controller:
                 change.undo(lambda: self._drop_partition(topic, topic.partitions.pop().index))
                 self.host(topic, state)
             self.metadata.topic_changed(topic.name)
+        self.watchers.touch()
 
     def state_topic(self, wanted: StateTopic) -> TopicState:
         """Return an internal topic, creating it if necessary."""

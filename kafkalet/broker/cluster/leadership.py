@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kafkalet.broker.watchers import Watchers
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.failures import StorageFailed
@@ -29,10 +30,13 @@ if TYPE_CHECKING:  # avoids loading the log when a broker without partitions sta
 class Leadership:
     """The leaders and followers of a cluster. `nodes` contains the brokers that are alive."""
 
-    def __init__(self, metadata: MetadataImage, nodes: dict[int, Node], clock: Clock) -> None:
+    def __init__(
+        self, metadata: MetadataImage, nodes: dict[int, Node], clock: Clock, watchers: Watchers | None = None
+    ) -> None:
         self.metadata = metadata
         self.nodes = nodes
         self.clock = clock
+        self.watchers = watchers or Watchers()
         self._held: set[tuple[int, str | None, int | None]] = set()
 
     # Leaders
@@ -296,6 +300,7 @@ class Leadership:
         """On all brokers, recheck the requests that wait for this partition."""
         for node in self.nodes.values():
             node.purgatory.touch((topic, index))
+        self.watchers.touch()
 
     def leader_of(self, topic: str, index: int) -> Partition:
         """Return the leader of a partition.

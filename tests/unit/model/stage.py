@@ -14,9 +14,9 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.scheduling.work import answered, start
 from kafkalet.clock import ManualClock
-from kafkalet.embedded import Cluster
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import KafkaError
+from kafkalet.testing.cluster import Cluster
 from tests.unit.broker.apis.asking import as_received, as_told
 
 START_MS = 1_700_000_000_000

@@ -8,9 +8,9 @@ from typing import Any
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.work import finish
-from kafkalet.embedded import Cluster
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.messages import request_type, response_type
+from kafkalet.testing.cluster import Cluster
 
 
 class NoClient:

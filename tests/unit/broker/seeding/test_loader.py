@@ -17,9 +17,9 @@ from kafkalet.broker.seeding.loader import BATCH_RECORDS, load
 from kafkalet.broker.seeding.partitioner import partition_of
 from kafkalet.broker.seeding.record_files import Columns, LoadError
 from kafkalet.clock import ManualClock
-from kafkalet.embedded import Broker
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.record import Record
+from kafkalet.testing.cluster import Broker
 
 NOW_MS = 1_600_000_000_000
 

@@ -1,0 +1,83 @@
+"""The public classes `Broker` and `Cluster`: brokers inside a test, and everything that a test does with them.
+
+    with kafkalet.Broker() as broker:                      in its own thread
+        client = KafkaConsumer(bootstrap_servers=broker.bootstrap_servers)
+        broker.topic("orders").send("one")
+
+    async with kafkalet.Cluster(brokers=3) as cluster:     in the running event loop
+
+All methods are thread-safe. The module of each feature is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from kafkalet.broker import arguments
+from kafkalet.broker.arguments import PropertyValue
+
+from .operations import ClusterOperations
+
+if TYPE_CHECKING:
+    from kafkalet.broker.views import GroupView
+
+    from .nodes import BrokerNode
+    from .topic import Topic
+
+
+class Cluster(ClusterOperations):
+    """A cluster of brokers for tests."""
+
+    def topic(
+        self,
+        name: str,
+        partitions: int | None = None,
+        config: Mapping[str, PropertyValue] | None = None,
+        replication_factor: int | None = None,
+    ) -> Topic:
+        """Return a topic, to send, read and wait for records.
+
+        With `partitions`, `config` or `replication_factor`, the topic is created unless it exists. Without them, the
+        first `send` creates it with the broker's defaults. Raises ValueError if the topic exists with other partitions
+        or config.
+        """
+        from .topic import Topic
+
+        topic = Topic(self, arguments.text("the name of a topic", name))
+        if partitions is not None or config is not None or replication_factor is not None:
+            topic.create(partitions, config, replication_factor)
+        return topic
+
+    def group(self, group_id: str) -> GroupView:
+        """Return a view of a group: its state, members and committed offsets.
+
+        A group that does not exist has the state "Dead".
+        """
+        from kafkalet.broker.views import GroupView
+
+        return GroupView(
+            arguments.text("the id of a group", group_id),
+            lambda: [broker.coordinators for broker in self.server.brokers.values()],
+            self.server.call,
+        )
+
+    def broker(self, node_id: int) -> BrokerNode:
+        """Return one broker of the cluster, to stop and start it.
+
+        Raises ValueError if there is no such broker.
+        """
+        from .nodes import BrokerNode
+
+        return BrokerNode(self, arguments.number("the id of a broker", node_id))
+
+
+class Broker(Cluster):
+    """A cluster of one broker, which is enough for most tests."""
+
+    _most_brokers = 1
+
+    @property
+    def port(self) -> int:
+        """The advertised port. Raises RuntimeError if the broker is not running."""
+        return self._endpoints()[0].port

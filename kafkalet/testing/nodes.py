@@ -1,0 +1,41 @@
+"""A single broker of a cluster, as tests use it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .operations import ClusterOperations
+
+
+class BrokerNode:
+    """A broker of a cluster, running or stopped. Raises ValueError if the cluster has no broker with this id."""
+
+    def __init__(self, cluster: ClusterOperations, node_id: int) -> None:
+        self._cluster = cluster
+        self.node_id = node_id
+        cluster.server.call(lambda: cluster.server.check_node(node_id))
+
+    def __repr__(self) -> str:
+        return f"<broker {self.node_id}, {'running' if self.is_running else 'stopped'}>"
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the broker accepts requests."""
+        return self.node_id in self._cluster.server.nodes
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """The host and port that the broker advertises. Raises RuntimeError if it is stopped."""
+        endpoint = self._cluster.server.metadata.endpoints.get(self.node_id)
+        if endpoint is None:
+            raise RuntimeError(f"broker {self.node_id} is stopped; start() starts it")
+        return endpoint.host, endpoint.port
+
+    def stop(self) -> None:
+        """Stop the broker. Its listener closes, and other replicas become leaders of its partitions."""
+        self._cluster.stop_broker(self.node_id)
+
+    def start(self) -> None:
+        """Start the broker again, on the same port."""
+        self._cluster.start_broker(self.node_id)

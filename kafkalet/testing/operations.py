@@ -1,0 +1,152 @@
+"""The operations on a cluster that every part of the test kit uses: topics, logs, brokers and leaders.
+
+`cluster.py` adds the features of the kit. They use a cluster through this class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kafkalet.broker import arguments
+from kafkalet.broker.arguments import PropertyValue
+from kafkalet.broker.cluster.new_topics import NewTopic, checked_topic
+from kafkalet.embedded import EmbeddedCluster
+
+if TYPE_CHECKING:
+    from kafkalet.broker.cluster.partition import Partition
+    from kafkalet.broker.views import LogView, TransactionView
+
+DEFAULT_TIMEOUT_S = 10.0
+
+
+class ClusterOperations(EmbeddedCluster):
+    """A cluster with methods that create topics, show logs, and stop, start and change brokers."""
+
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    """The timeout of waits that specify none, in seconds."""
+
+    def now_ms(self) -> int:
+        """Return the time of the brokers, in milliseconds since 1970."""
+        return self.server.clock.now_ms()
+
+    # Topics and records
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = -1,
+        replication_factor: int = -1,
+        config: Mapping[str, PropertyValue] | None = None,
+        assignments: Sequence[Sequence[int]] | None = None,
+    ) -> None:
+        """Create a topic.
+
+        By default, `partitions` and `replication_factor` are those of the broker properties `num.partitions` and
+        `default.replication.factor`. Alternatively, `assignments` lists the broker ids of each partition's replicas,
+        the leader first.
+
+        Raises KafkaError with the code that CreateTopics returns: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS,
+        INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT or INVALID_CONFIG.
+        """
+        wanted = checked_topic(NewTopic(name, partitions, config or {}, replication_factor))
+        replicas = arguments.assignments(assignments)
+        if replicas is not None and partitions not in (-1, len(replicas)):
+            raise ValueError(f"partitions is {partitions}, but assignments lists {len(replicas)}")
+        if replicas is not None and replication_factor not in (-1, len(replicas[0])):
+            raise ValueError(f"replication_factor is {replication_factor}, but assignments lists {len(replicas[0])}")
+        self.server.call(lambda: self.server.controller.create_topic(wanted, replicas))
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic and its logs.
+
+        Raises KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the topic does not exist.
+        """
+        self.server.call(lambda: self.server.controller.delete_topic(_topic(name)))
+
+    def produce(self, topic: str, partition: int, records: bytes | bytearray | memoryview) -> int:
+        """Append an encoded record batch, such as one from `kafkalet.protocol.records.build`. Return its first offset.
+
+        The batch is validated like a batch from any producer. Raises KafkaError with the code that Produce returns, or
+        ValueError if the bytes are not a complete batch. To write plain keys and values, use a Kafka client.
+        """
+        data = arguments.record_batches(records)
+        return self.server.call(lambda: self._leader(topic, partition).append(data).first_offset)
+
+    def log(self, topic: str, partition: int = 0) -> LogView:
+        """Return a view of the log of a partition's leader.
+
+        Raises KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the partition does not exist.
+        """
+        from kafkalet.broker.views import LogView
+
+        self.server.call(lambda: self._leader(topic, partition))
+        return LogView(topic, partition, lambda: self._leader(topic, partition).log, self.server.call)
+
+    def transaction(self, transactional_id: str) -> TransactionView:
+        """Return the current state of a transactional id.
+
+        Raises KafkaError with TRANSACTIONAL_ID_NOT_FOUND if no producer has used it.
+        """
+        arguments.text("a transactional id", transactional_id)
+        return self.server.call(lambda: self.server.transactions.view(transactional_id))
+
+    def _leader(self, topic: str, partition: int) -> Partition:
+        return self.server.leadership.leader_of(_topic(topic), _partition(partition))
+
+    @property
+    def unimplemented_calls(self) -> dict[str, int]:
+        """The number of requests for APIs that kafkalet does not implement, by API name, as in `{"CreateAcls": 2}`."""
+        return self.server.unimplemented_calls
+
+    # Brokers
+
+    def stop_broker(self, node_id: int) -> None:
+        """Stop a broker. Its listener closes, and other replicas become leaders of its partitions."""
+        self.server.call(lambda: self.server.stop_broker(_broker(node_id)))
+
+    def start_broker(self, node_id: int) -> None:
+        """Start a stopped broker again, on the same port."""
+        self.server.call(lambda: self.server.start_broker(_broker(node_id)))
+
+    def elect_leader(self, topic: str, partition: int, node_id: int) -> None:
+        """Make a broker the leader of a partition, in a new leader epoch.
+
+        Raises KafkaError with PREFERRED_LEADER_NOT_AVAILABLE if its replica is not in sync.
+        """
+        self.server.call(lambda: self.server.elect_leader(_topic(topic), _partition(partition), _broker(node_id)))
+
+    def hold_replication(self, node_id: int, topic: str | None = None, partition: int | None = None) -> None:
+        """Stop a broker's replicas from following their leaders: all replicas, those of one topic, or a single one.
+
+        The topic must exist, and the broker must have a replica of it. A replica that is currently the leader is
+        affected once another replica becomes the leader.
+        """
+        self.server.call(lambda: self.server.hold_replication(*_held(node_id, topic, partition)))
+
+    def release_replication(self, node_id: int, topic: str | None = None, partition: int | None = None) -> None:
+        """Undo a `hold_replication` call with the same arguments. The replicas catch up before this method returns.
+
+        Raises ValueError if `hold_replication` was not called with these arguments.
+        """
+        self.server.call(lambda: self.server.release_replication(*_held(node_id, topic, partition)))
+
+
+def _topic(name: str) -> str:
+    return arguments.text("the name of a topic", name)
+
+
+def _partition(index: int) -> int:
+    return arguments.number("the number of a partition", index)
+
+
+def _broker(node_id: int) -> int:
+    return arguments.number("the id of a broker", node_id)
+
+
+def _held(node_id: int, topic: str | None, partition: int | None) -> tuple[int, str | None, int | None]:
+    return (
+        _broker(node_id),
+        None if topic is None else _topic(topic),
+        None if partition is None else _partition(partition),
+    )

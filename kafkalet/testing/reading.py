@@ -1,0 +1,120 @@
+"""Reads the records of a topic as a consumer would receive them, without a client.
+
+Batches are read in the event loop and decoded in the thread of the caller. Like consumers, readers never see control
+records, and with read_committed they skip the records of aborted transactions.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.batch import Batch, batches
+from kafkalet.protocol.records.control import ControlType, control_type
+from kafkalet.protocol.records.record import Record as StoredRecord
+from kafkalet.storage.values import AbortedTransaction
+from kafkalet.storage.values import Isolation as StorageIsolation
+
+from .record import Headers, Record
+
+if TYPE_CHECKING:
+    from .operations import ClusterOperations
+
+Isolation = Literal["read_uncommitted", "read_committed"]
+
+READ_BYTES = 1 << 20
+_BOUNDS = {
+    "read_uncommitted": StorageIsolation.HIGH_WATERMARK,
+    "read_committed": StorageIsolation.LAST_STABLE,
+}
+
+
+def checked_isolation(isolation: str) -> StorageIsolation:
+    """Return the isolation for the storage layer. Raises ValueError for an unknown one."""
+    bound = _BOUNDS.get(isolation)
+    if bound is None:
+        close = get_close_matches(str(isolation), _BOUNDS, 1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"isolation is {isolation!r}; it must be {' or '.join(map(repr, get_args(Isolation)))}{hint}")
+    return bound
+
+
+class _Chunk(NamedTuple):
+    """Batches from a log, and the aborted transactions among them."""
+
+    data: bytes
+    aborted: Sequence[AbortedTransaction]
+
+
+class PartitionReader:
+    """Reads a partition from an offset on. Each call of `read` returns the records that have become visible."""
+
+    def __init__(
+        self, cluster: ClusterOperations, topic: str, partition: int, isolation: StorageIsolation, offset: int
+    ) -> None:
+        self._cluster = cluster
+        self._topic = topic
+        self._partition = partition
+        self._isolation = isolation
+        self.offset = offset
+        """The offset of the next record to read."""
+
+    def read(self) -> Iterator[Record]:
+        """Yield the visible records from `offset` on, and advance it.
+
+        If records have been deleted, reading continues at the log start offset. While the partition has no leader,
+        nothing is visible. Raises KafkaError if the partition does not exist.
+        """
+        while chunk := self._cluster.server.call(self._read_chunk):
+            yield from self._decode(chunk)
+
+    def _read_chunk(self) -> _Chunk | None:
+        try:
+            log = self._cluster.server.leadership.leader_of(self._topic, self._partition).log
+        except KafkaError as error:
+            if error.code is Code.LEADER_NOT_AVAILABLE:
+                return None
+            raise
+        self.offset = max(self.offset, log.log_start_offset)
+        if self.offset >= self._isolation.bound(log):
+            return None
+        read = log.read(self.offset, READ_BYTES, self._isolation, at_least_one=True)
+        data = read.records if isinstance(read.records, bytes) else read.records.read()
+        return _Chunk(data, read.aborted or ()) if data else None
+
+    def _decode(self, chunk: _Chunk) -> Iterator[Record]:
+        start = self.offset
+        aborted = _AbortedProducers(chunk.aborted)
+        for batch in batches(chunk.data):
+            self.offset = batch.next_offset
+            if aborted.skips(batch) or batch.is_control:
+                continue
+            for record in batch.records():
+                self.offset = max(self.offset, record.offset + 1)  # a wrapper of format 0 or 1 has several records
+                if record.offset >= start:
+                    yield self._record(record)
+
+    def _record(self, stored: StoredRecord) -> Record:
+        offset, timestamp, key, value, headers = stored
+        return Record(self._topic, self._partition, offset, timestamp, key, value, Headers(headers))
+
+
+class _AbortedProducers:
+    """Which batches a read_committed consumer skips (Java's CompletedFetch.consumeAbortedTransactionsUpTo)."""
+
+    def __init__(self, transactions: Sequence[AbortedTransaction]) -> None:
+        self._pending = [(each.first_offset, each.producer_id) for each in transactions]
+        heapq.heapify(self._pending)
+        self._producers: set[int] = set()
+
+    def skips(self, batch: Batch) -> bool:
+        while self._pending and self._pending[0][0] <= batch.last_offset:
+            self._producers.add(heapq.heappop(self._pending)[1])
+        if batch.producer_id not in self._producers or not batch.is_transactional:
+            return False
+        if batch.is_control and batch.count > 0 and control_type(batch.records()[0]) is ControlType.ABORT:
+            self._producers.discard(batch.producer_id)
+        return True

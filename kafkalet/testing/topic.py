@@ -1,0 +1,413 @@
+"""A topic as tests use it: send records, read them, and wait for them, without a client."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Self
+
+from kafkalet.broker import arguments
+from kafkalet.broker.seeding.partitioner import partition_of
+from kafkalet.protocol.records.build import build_batch
+from kafkalet.protocol.records.codecs import Codec
+from kafkalet.protocol.records.record import Record as StoredRecord
+
+from .reading import Isolation, PartitionReader, checked_isolation
+from .record import HeaderPairs, Record, Text, Time, encoded, header_pairs, milliseconds, shown
+from .waiting import timeout_s, wait
+
+if TYPE_CHECKING:
+    from kafkalet.broker.arguments import PropertyValue
+    from kafkalet.broker.views import LogView
+
+    from .operations import ClusterOperations
+
+Where = Callable[[Record], object]
+"""A predicate: a record matches if the result is true. It runs in the thread of the caller."""
+
+MAX_BATCH_RECORDS = 1_000_000
+SHOWN_RECORDS = 10
+"""The number of records that the message of a failed wait shows."""
+
+
+class Mark:
+    """A position at the end of a topic, returned by `Topic.mark`. Pass it as `since` to skip what came before."""
+
+    __slots__ = ("offsets", "topic")
+
+    def __init__(self, topic: str, offsets: Mapping[int, int]) -> None:
+        self.topic = topic
+        self.offsets = dict(offsets)
+        """The log end offset of each partition."""
+
+    def __repr__(self) -> str:
+        return f"<Mark in {self.topic} at {self.offsets}>"
+
+
+Since = Mark | Time
+"""Where to start reading: a `Mark`, or a time; records with an older timestamp are then skipped."""
+
+
+class Topic:
+    """A topic of a cluster, which need not exist yet. `send` creates it with the broker's defaults.
+
+    Methods raise KafkaError with the code that a client would get, and TypeError or ValueError for invalid arguments.
+    """
+
+    def __init__(self, cluster: ClusterOperations, name: str) -> None:
+        self._cluster = cluster
+        self.name = name
+        self._next_partition = 0
+
+    def __repr__(self) -> str:
+        if not self._cluster.is_running or not self.exists:
+            return f"<topic {self.name}>"
+        logs = ", ".join(f"{offsets[0]}..{offsets[3]}" for offsets in (log.offsets for log in self.logs))
+        return f"<topic {self.name}: offsets {logs}>"
+
+    # The topic
+
+    def create(
+        self,
+        partitions: int | None = None,
+        config: Mapping[str, PropertyValue] | None = None,
+        replication_factor: int | None = None,
+    ) -> Self:
+        """Create the topic unless it exists.
+
+        Raises ValueError if it exists with another number of partitions or other values of `config`, and KafkaError if
+        it cannot be created.
+        """
+        wanted = arguments.properties(f"the config of topic {self.name}", config)
+        state = self._cluster.server.metadata.topics.get(self.name)
+        if state is None:
+            self._cluster.create_topic(
+                self.name,
+                -1 if partitions is None else partitions,
+                -1 if replication_factor is None else replication_factor,
+                wanted,
+            )
+            return self
+        if partitions is not None and partitions != len(state.partitions):
+            raise ValueError(f"topic {self.name} exists with partitions={len(state.partitions)}, not {partitions}")
+        for name, value in wanted.items():
+            if state.config.get(name) != value:
+                raise ValueError(f"topic {self.name} exists with {name}={state.config.get(name)}, not {value}")
+        return self
+
+    def delete(self) -> None:
+        """Delete the topic and its records."""
+        self._cluster.delete_topic(self.name)
+
+    @property
+    def exists(self) -> bool:
+        """Whether the topic has been created."""
+        return self._cluster.server.call(lambda: self.name in self._cluster.server.metadata.topics)
+
+    @property
+    def partitions(self) -> int:
+        """The number of partitions, or 0 if the topic does not exist."""
+
+        def count() -> int:
+            state = self._cluster.server.metadata.topics.get(self.name)
+            return 0 if state is None else len(state.partitions)
+
+        return self._cluster.server.call(count)
+
+    def log(self, partition: int = 0) -> LogView:
+        """Return a view of the log of a partition: its offsets, segments and batches."""
+        return self._cluster.log(self.name, partition)
+
+    @property
+    def logs(self) -> list[LogView]:
+        """A view of the log of each partition."""
+        return [self.log(partition) for partition in range(self.partitions)]
+
+    # Send
+
+    def send(
+        self,
+        value: Text | None,
+        key: Text | None = None,
+        headers: HeaderPairs | None = None,
+        timestamp: Time | None = None,
+        partition: int | None = None,
+    ) -> Self:
+        """Append a record, as if a producer had sent it with acks=all.
+
+        A str is encoded as UTF-8. A value of None is a tombstone. `partition` and `timestamp` default as for
+        `send_batch`.
+        """
+        return self.send_batch([(key, value)], headers=headers, timestamp=timestamp, partition=partition)
+
+    def send_json(
+        self,
+        value: Any,
+        key: Text | None = None,
+        headers: HeaderPairs | None = None,
+        timestamp: Time | None = None,
+        partition: int | None = None,
+    ) -> Self:
+        """Append a record whose value is `value` as JSON. Raises TypeError if JSON cannot represent it."""
+        return self.send(json.dumps(value), key, headers, timestamp, partition)
+
+    def send_batch(
+        self,
+        values: Iterable[Text | tuple[Text | None, Text | None] | None],
+        *,
+        headers: HeaderPairs | None = None,
+        timestamp: Time | None = None,
+        partition: int | None = None,
+        compression: str = "none",
+    ) -> Self:
+        """Append records, in one batch for each partition. An element is a value or a pair of key and value.
+
+        Without `partition`, the key of a record determines its partition, as in the Java producer; all records without
+        a key go to one partition, and to the next one with the next call. Without `timestamp`, which is in milliseconds
+        or a datetime, records have the current time of the broker. `compression` is "none", "gzip", "snappy", "lz4" or
+        "zstd".
+        """
+        pairs = header_pairs(headers)
+        codec = _codec(compression)
+        rows = [_key_and_value(value) for value in _listed(values)]
+        time_ms = self._cluster.now_ms() if timestamp is None else milliseconds("timestamp", timestamp)
+        by_partition: dict[int, list[StoredRecord]] = {}
+        for (key, value), index in zip(rows, self._partitions_for(rows, partition), strict=True):
+            batch = by_partition.setdefault(index, [])
+            batch.append(StoredRecord(len(batch), time_ms, key, value, pairs))
+        encoded_batches = [(index, build_batch(batch, codec=codec)) for index, batch in by_partition.items()]
+        self._cluster.server.call(lambda: self._append(encoded_batches))
+        return self
+
+    def _partitions_for(
+        self, rows: Sequence[tuple[bytes | None, bytes | None]], partition: int | None
+    ) -> Sequence[int]:
+        """Return the partition of each row. Creates the topic if it does not exist."""
+        count = self.create().partitions
+        if partition is not None:
+            arguments.number("partition", partition)
+            if not 0 <= partition < count:
+                raise ValueError(f"partition {partition} does not exist; topic {self.name} has {count}")
+            return [partition] * len(rows)
+        without_key = self._next_partition % count
+        if any(key is None for key, _ in rows):
+            self._next_partition += 1
+        return [without_key if key is None else partition_of(key, count) for key, _ in rows]
+
+    def _append(self, encoded_batches: Sequence[tuple[int, bytes]]) -> None:
+        for index, batch in encoded_batches:
+            leader = self._cluster.server.leadership.leader_of(self.name, index)
+            leader.check_replicas()
+            leader.append(bytearray(batch))
+
+    # Read
+
+    def records(
+        self, isolation: Isolation = "read_uncommitted", since: Since | None = None, partition: int | None = None
+    ) -> list[Record]:
+        """Return the records that a consumer can receive now, by partition and offset.
+
+        `since` skips older records: those before a `mark()`, or those with a timestamp before a time. If the topic does
+        not exist, the result is empty.
+        """
+        return _Reading(self, isolation, since, partition).read()
+
+    def values(
+        self, isolation: Isolation = "read_uncommitted", since: Since | None = None, partition: int | None = None
+    ) -> list[bytes | None]:
+        """Return the values of `records`."""
+        return [record.value for record in self.records(isolation, since, partition)]
+
+    def mark(self) -> Mark:
+        """Return the current end of the topic, to read or wait only for what comes later: `records(since=mark)`."""
+        server = self._cluster.server
+
+        def ends() -> dict[int, int]:
+            state = server.metadata.topics.get(self.name)
+            partitions = () if state is None else range(len(state.partitions))
+            return {index: server.leadership.leader_of(self.name, index).log.log_end_offset for index in partitions}
+
+        return Mark(self.name, server.call(ends))
+
+    # Wait
+
+    def wait_for(
+        self,
+        n: int = 1,
+        where: Where | None = None,
+        key: Text | None = None,
+        value: Text | None = None,
+        timeout: float | None = None,
+        *,
+        isolation: Isolation = "read_uncommitted",
+        since: Since | None = None,
+        partition: int | None = None,
+    ) -> list[Record]:
+        """Wait until `n` records match and return the first `n` of them, by partition and offset.
+
+        A record matches if it has this `key` and `value` (if given) and `where(record)` is true. Records that are in
+        the topic already count, unless `since` excludes them. Raises AssertionError after `timeout` seconds (by default
+        `cluster.timeout_s`), with the records that did arrive, the closest match first.
+        """
+        if arguments.number("n", n) < 1:
+            raise ValueError(f"n is {n}; wait for at least one record. After settle(), records() shows that none came")
+        __tracebackhide__ = True
+        wanted = _Wanted(where, encoded("key", key), encoded("value", value))
+        reading = _Reading(self, isolation, since, partition)
+        arrived: list[Record] = []
+        matching: list[Record] = []
+
+        def look() -> list[Record] | None:
+            new = reading.read()
+            arrived.extend(new)
+            matching.extend(filter(wanted.matches, new))
+            return matching if len(matching) >= n else None
+
+        def failure() -> str:
+            what = f"{n} record{'s' if n > 1 else ''}{wanted}"
+            got = (
+                f"{len(matching)} of the {len(arrived)} records in the topic match" if arrived else "no record arrived"
+            )
+            return self._failure(f"waited for {what}", timeout, got, wanted.closest_first(arrived))
+
+        wait(self._cluster, look, timeout, failure)
+        matching.sort(key=lambda record: (record.partition, record.offset))
+        return matching[:n]
+
+    def wait_until(
+        self,
+        predicate: Callable[[list[Record]], object],
+        timeout: float | None = None,
+        *,
+        isolation: Isolation = "read_uncommitted",
+        since: Since | None = None,
+        partition: int | None = None,
+    ) -> list[Record]:
+        """Wait until `predicate(records)` is true for the records of the topic, and return these records.
+
+        The predicate is called in this thread, after each change. Raises AssertionError after `timeout` seconds (by
+        default `cluster.timeout_s`).
+        """
+        __tracebackhide__ = True
+        if not callable(predicate):
+            raise TypeError(f"wait_until takes a function of a list of records, not {arguments.shown(predicate)}")
+        reading = _Reading(self, isolation, since, partition)
+        arrived: list[Record] = []
+
+        def look() -> list[Record] | None:
+            arrived.extend(reading.read())
+            arrived.sort(key=lambda record: (record.partition, record.offset))
+            return arrived if predicate(arrived) else None
+
+        def failure() -> str:
+            name = getattr(predicate, "__name__", repr(predicate))
+            got = f"it is false for the {len(arrived)} records in the topic" if arrived else "no record arrived"
+            return self._failure(f"waited until {name} was true", timeout, got, arrived[::-1])
+
+        return list(wait(self._cluster, look, timeout, failure))
+
+    def _failure(self, what: str, timeout: float | None, got: str, records: Sequence[Record]) -> str:
+        """Describe a wait that has timed out. `records` begins with the most interesting ones."""
+        lines = [f"topic {self.name}: {what} for {timeout_s(self._cluster, timeout):g} s; {got}"]
+        lines += [f"  {record!r}" for record in records[:SHOWN_RECORDS]]
+        if len(records) > SHOWN_RECORDS:
+            lines.append(f"  and {len(records) - SHOWN_RECORDS} more")
+        if not self._cluster.is_running or not self.exists:
+            names = sorted(name for name in self._cluster.server.metadata.topics if not name.startswith("__"))
+            lines.append(f"  topic {self.name} does not exist; topics: {', '.join(names[:20]) or 'none'}")
+        return "\n".join(lines)
+
+
+class _Reading:
+    """Reads the partitions of a topic. Each `read` returns what has become visible since the last one."""
+
+    def __init__(self, topic: Topic, isolation: str, since: Since | None, partition: int | None) -> None:
+        self._topic = topic
+        self._isolation = checked_isolation(isolation)
+        self._from: Mapping[int, int] = since.offsets if isinstance(since, Mark) else {}
+        self._from_ms = None if since is None or isinstance(since, Mark) else milliseconds("since", since)
+        self._only = None if partition is None else arguments.number("partition", partition)
+        self._readers: dict[int, PartitionReader] = {}
+        if isinstance(since, Mark) and since.topic != topic.name:
+            raise ValueError(f"since is a mark in topic {since.topic}; this is topic {topic.name}")
+
+    def read(self) -> list[Record]:
+        count = self._topic.partitions
+        if self._only is not None and count and not 0 <= self._only < count:
+            raise ValueError(f"partition {self._only} does not exist; topic {self._topic.name} has {count}")
+        found: list[Record] = []
+        for index in range(count) if self._only is None else [self._only] if count else []:
+            reader = self._readers.get(index)
+            if reader is None:
+                start = self._from.get(index, 0)
+                reader = PartitionReader(self._topic._cluster, self._topic.name, index, self._isolation, start)
+                self._readers[index] = reader
+            found += reader.read()
+        if self._from_ms is not None:
+            found = [record for record in found if record.timestamp >= self._from_ms]
+        return found
+
+
+class _Wanted:
+    """The condition of a wait."""
+
+    def __init__(self, where: Where | None, key: bytes | None, value: bytes | None) -> None:
+        if where is not None and not callable(where):
+            raise TypeError(f"where must be a function of a record, not {arguments.shown(where)}")
+        self._where = where
+        self._key = key
+        self._value = value
+
+    def matches(self, record: Record) -> bool:
+        return (
+            (self._key is None or record.key == self._key)
+            and (self._value is None or record.value == self._value)
+            and (self._where is None or bool(self._where(record)))
+        )
+
+    def closest_first(self, records: Sequence[Record]) -> list[Record]:
+        """Sort records by similarity to the wanted one, and equally similar ones from newest to oldest."""
+        return sorted(records, key=lambda record: (self._similarity(record), record.timestamp), reverse=True)
+
+    def _similarity(self, record: Record) -> float:
+        pairs = [(self._key, record.key), (self._value, record.value)]
+        return sum(_ratio(wanted, found) for wanted, found in pairs if wanted is not None)
+
+    def __str__(self) -> str:
+        parts = [f"key {shown(self._key)}"] if self._key is not None else []
+        parts += [f"value {shown(self._value)}"] if self._value is not None else []
+        parts += [f"where {getattr(self._where, '__name__', self._where)}"] if self._where is not None else []
+        return f" with {' and '.join(parts)}" if parts else ""
+
+
+def _ratio(wanted: bytes, found: bytes | None) -> float:
+    """Return the similarity of two values, from 0 to 1. Only their first 500 bytes are compared."""
+    if found is None:
+        return 0.0
+    return 2.0 if wanted == found else SequenceMatcher(None, wanted[:500], found[:500], autojunk=False).ratio()
+
+
+def _listed(values: Iterable[Any]) -> list[Any]:
+    if isinstance(values, (str, bytes, bytearray)) or not isinstance(values, Iterable):
+        raise TypeError(f"send_batch takes a list of values, not {arguments.shown(values)}; send() takes one value")
+    found = list(islice(values, MAX_BATCH_RECORDS + 1))
+    if not 0 < len(found) <= MAX_BATCH_RECORDS:
+        raise ValueError(f"send_batch takes 1 to {MAX_BATCH_RECORDS} values, not {len(found) or 'none'}")
+    return found
+
+
+def _key_and_value(given: Text | tuple[Text | None, Text | None] | None) -> tuple[bytes | None, bytes | None]:
+    if not isinstance(given, tuple):
+        return None, encoded("the value of a record", given)
+    if len(given) != 2:
+        raise TypeError(f"an element is a value or a pair of key and value, not {arguments.shown(given)}")
+    return encoded("the key of a record", given[0]), encoded("the value of a record", given[1])
+
+
+def _codec(name: str) -> Codec:
+    codec = Codec.__members__.get(arguments.text("compression", name).upper())
+    if codec is None:
+        raise ValueError(f"compression is {name!r}; it must be one of {', '.join(Codec.__members__).lower()}")
+    return codec

@@ -1,0 +1,54 @@
+"""Waits for a change of a cluster, in the thread of a test.
+
+A wait checks its condition in the caller's thread: first immediately, then after every change of the cluster
+(kafkalet.broker.watchers). It does not poll. Every wait has a timeout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from kafkalet.broker import arguments
+from kafkalet.clock import elapsed_s
+
+if TYPE_CHECKING:
+    from .operations import ClusterOperations
+
+T = TypeVar("T")
+
+
+def wait(
+    cluster: ClusterOperations, look: Callable[[], T | None], timeout: float | None, failure: Callable[[], str]
+) -> T:
+    """Return the first value of `look` that is not None.
+
+    `timeout` is in seconds; None stands for `cluster.timeout_s`. After the timeout, AssertionError is raised with the
+    text that `failure` returns. Raises RuntimeError in the thread of the cluster's event loop, which must not block,
+    and if the cluster stops.
+    """
+    __tracebackhide__ = True  # pytest shows the line of the test instead
+    seconds = timeout_s(cluster, timeout)
+    if cluster.server.host.is_in_loop_thread:
+        raise RuntimeError(
+            "this wait would block the event loop that the broker runs in; await it with kafkalet.aio, "
+            "or start the broker with `with` instead of `async with`"
+        )
+    deadline_s = elapsed_s() + seconds
+    with cluster.server.watchers.watch() as changed:
+        while (found := look()) is None:
+            if not changed.wait(max(0.0, deadline_s - elapsed_s())):
+                raise AssertionError(failure())
+            changed.clear()
+    return found
+
+
+def timeout_s(cluster: ClusterOperations, timeout: float | None) -> float:
+    """Return the timeout of a wait, in seconds. Raises TypeError or ValueError if it is not a number of at least 0."""
+    if timeout is None:
+        return cluster.timeout_s
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+        raise TypeError(f"timeout must be a number of seconds, not {arguments.shown(timeout)}")
+    if not 0 <= timeout < float("inf"):
+        raise ValueError(f"timeout is {timeout}; it must be a finite number of seconds, at least 0")
+    return float(timeout)

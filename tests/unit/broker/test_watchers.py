@@ -1,0 +1,26 @@
+"""Tests of watchers: each one is woken by every change while it watches, and by none afterwards."""
+
+from kafkalet.broker.watchers import Watchers
+
+
+def test_touch_wakes_every_watcher() -> None:
+    watchers = Watchers()
+    with watchers.watch() as first, watchers.watch() as second:
+        watchers.touch()
+        assert first.is_set()
+        assert second.is_set()
+
+
+def test_touch_before_watching_is_not_seen() -> None:
+    watchers = Watchers()
+    watchers.touch()
+    with watchers.watch() as changed:
+        assert not changed.is_set()
+
+
+def test_watcher_that_has_ended_is_not_woken() -> None:
+    watchers = Watchers()
+    with watchers.watch() as changed:
+        pass
+    watchers.touch()
+    assert not changed.is_set()
