@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 from kafkalet.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from kafkalet import aio
     from kafkalet.broker.cluster.new_topics import NewTopic
     from kafkalet.clock import ManualClock
     from kafkalet.testing.cluster import Broker, Cluster
 
-__all__ = ["Broker", "Cluster", "ManualClock", "NewTopic", "__version__"]
+__all__ = ["Broker", "Cluster", "ManualClock", "NewTopic", "__version__", "aio"]
 
 _HOMES = {
     "Broker": "kafkalet.testing.cluster",
     "Cluster": "kafkalet.testing.cluster",
     "ManualClock": "kafkalet.clock",
     "NewTopic": "kafkalet.broker.cluster.new_topics",
+    "aio": "kafkalet.aio",
 }
 
 
@@ -30,6 +32,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'kafkalet' has no attribute {name!r}")
     import importlib
 
-    value = getattr(importlib.import_module(_HOMES[name]), name)
+    module = importlib.import_module(_HOMES[name])
+    value = module if module.__name__ == f"kafkalet.{name}" else getattr(module, name)
     globals()[name] = value
     return value

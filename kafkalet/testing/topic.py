@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from kafkalet.broker import arguments
 from kafkalet.broker.seeding.partitioner import partition_of
@@ -74,7 +74,7 @@ class Topic:
         partitions: int | None = None,
         config: Mapping[str, PropertyValue] | None = None,
         replication_factor: int | None = None,
-    ) -> Self:
+    ) -> Topic:
         """Create the topic unless it exists.
 
         Raises ValueError if it exists with another number of partitions or other values of `config`, and KafkaError if
@@ -134,7 +134,7 @@ class Topic:
         headers: HeaderPairs | None = None,
         timestamp: Time | None = None,
         partition: int | None = None,
-    ) -> Self:
+    ) -> Topic:
         """Append a record, as if a producer had sent it with acks=all.
 
         A str is encoded as UTF-8. A value of None is a tombstone. `partition` and `timestamp` default as for
@@ -149,7 +149,7 @@ class Topic:
         headers: HeaderPairs | None = None,
         timestamp: Time | None = None,
         partition: int | None = None,
-    ) -> Self:
+    ) -> Topic:
         """Append a record whose value is `value` as JSON. Raises TypeError if JSON cannot represent it."""
         return self.send(json.dumps(value), key, headers, timestamp, partition)
 
@@ -161,7 +161,7 @@ class Topic:
         timestamp: Time | None = None,
         partition: int | None = None,
         compression: str = "none",
-    ) -> Self:
+    ) -> Topic:
         """Append records, in one batch for each partition. An element is a value or a pair of key and value.
 
         Without `partition`, the key of a record determines its partition, as in the Java producer; all records without

@@ -6,7 +6,9 @@ A wait checks its condition in the caller's thread: first immediately, then afte
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar
 
 from kafkalet.broker import arguments
@@ -16,6 +18,13 @@ if TYPE_CHECKING:
     from .operations import ClusterOperations
 
 T = TypeVar("T")
+
+cancelled: ContextVar[threading.Event | None] = ContextVar("cancelled", default=None)
+"""An event that ends the waits of this context with WaitCancelled. After it is set, the watchers must be touched."""
+
+
+class WaitCancelled(Exception):
+    """The task that awaits this wait has been cancelled (kafkalet.aio)."""
 
 
 def wait(
@@ -35,11 +44,14 @@ def wait(
             "or start the broker with `with` instead of `async with`"
         )
     deadline_s = elapsed_s() + seconds
+    stop = cancelled.get()
     with cluster.server.watchers.watch() as changed:
         while (found := look()) is None:
             if not changed.wait(max(0.0, deadline_s - elapsed_s())):
                 raise AssertionError(failure())
             changed.clear()
+            if stop is not None and stop.is_set():
+                raise WaitCancelled
     return found
 
 

@@ -8,7 +8,9 @@ broker                        protocol, storage, and the modules in the first li
 embedded                      broker, and the modules in the first line
 pipeline                      formats, protocol and the modules in the first line; not storage or broker, whose logs it
 audits
-testing, cli                  all of the above
+testing                       embedded, broker, protocol and the modules in the first line
+aio                           testing, and what it uses
+cli                           all of the above
 """
 
 import ast
@@ -31,7 +33,8 @@ RANK = {
     "pipeline": 4,
     "embedded": 5,
     "testing": 6,
-    "cli": 7,
+    "aio": 7,
+    "cli": 8,
 }
 FACADES = {"kafkalet", "kafkalet.__main__"}
 NEWER = {"annotationlib", "compression"}  # in the standard library of newer Python versions

@@ -1,0 +1,262 @@
+"""The test kit for asyncio: the same classes as in kafkalet, with methods that are awaited.
+
+    async with kafkalet.aio.Broker() as kafka:             in the running event loop
+        await publish(kafka.bootstrap_servers)
+        [record] = await kafka.topic("orders").wait_for(1)
+
+Methods that only return an object of the kit, such as `topic`, and attributes are used without `await`. All other
+methods run in a worker thread, so that the event loop continues to serve the broker and its clients. Cancelling a task
+ends its wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
+
+from kafkalet.broker.arguments import PropertyValue
+from kafkalet.testing import cluster as sync
+from kafkalet.testing.nodes import BrokerNode as SyncBrokerNode
+from kafkalet.testing.operations import ClusterOperations
+from kafkalet.testing.options import ClusterOptions
+from kafkalet.testing.topic import Topic as SyncTopic
+from kafkalet.testing.waiting import cancelled
+
+if TYPE_CHECKING:
+    from kafkalet.broker.views import GroupView, LogView, TransactionView
+
+P = ParamSpec("P")
+S = TypeVar("S")
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+class Mirror(Generic[S]):
+    """An object of the kit whose methods are awaited. `sync` is the object itself."""
+
+    def __init__(self, cluster: ClusterOperations, mirrored: S) -> None:
+        self._cluster = cluster
+        self.sync = mirrored
+        """The object of the synchronous kit."""
+
+    def __repr__(self) -> str:
+        return repr(self.sync)
+
+
+def awaited(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[Mirror[S], P], Coroutine[Any, Any, T]]:
+    """Return a method that runs `method` of the synchronous object in a worker thread."""
+
+    async def call(self: Mirror[S], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await in_thread(self._cluster, partial(method, self.sync, *args, **kwargs))
+
+    call.__doc__ = method.__doc__
+    call.__name__ = method.__name__
+    return call
+
+
+def returning_self(
+    method: Callable[Concatenate[S, P], object],
+) -> Callable[Concatenate[U, P], Coroutine[Any, Any, U]]:
+    """Return a method like `awaited` for one that returns its object."""
+
+    async def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any:
+        await in_thread(self._cluster, partial(method, self.sync, *args, **kwargs))
+        return self
+
+    call.__doc__ = method.__doc__
+    call.__name__ = method.__name__
+    return call
+
+
+async def in_thread(cluster: ClusterOperations, function: Callable[[], T]) -> T:
+    """Run `function` in a new thread and return its result.
+
+    The threads of the loop's default executor are few, and the code under test may need them. If the task is cancelled,
+    a wait in `function` ends.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+    stop = threading.Event()
+    context = contextvars.copy_context()
+    context.run(cancelled.set, stop)
+
+    def settle(value: Any, error: BaseException | None) -> None:
+        if future.cancelled():
+            return
+        if error is None:
+            future.set_result(value)
+        else:
+            future.set_exception(error)
+
+    def run() -> None:
+        value, failure = None, None
+        try:
+            value = context.run(function)
+        except BaseException as error:  # noqa: BLE001 - raised again in the task
+            failure = error
+        with suppress(RuntimeError):  # the loop has been closed
+            loop.call_soon_threadsafe(settle, value, failure)
+
+    threading.Thread(target=run, name="kafkalet-aio", daemon=True).start()
+    try:
+        return await future
+    except asyncio.CancelledError:
+        stop.set()
+        cluster.server.watchers.touch()
+        raise
+
+
+class Topic(Mirror[SyncTopic]):
+    """A topic; see `kafkalet.testing.topic.Topic`."""
+
+    @property
+    def name(self) -> str:
+        """The name of the topic."""
+        return self.sync.name
+
+    @property
+    def exists(self) -> bool:
+        """Whether the topic has been created."""
+        return self.sync.exists
+
+    @property
+    def partitions(self) -> int:
+        """The number of partitions, or 0 if the topic does not exist."""
+        return self.sync.partitions
+
+    @property
+    def logs(self) -> list[LogView]:
+        """A view of the log of each partition."""
+        return self.sync.logs
+
+    def log(self, partition: int = 0) -> LogView:
+        """Return a view of the log of a partition: its offsets, segments and batches."""
+        return self.sync.log(partition)
+
+    create = returning_self(SyncTopic.create)
+    delete = awaited(SyncTopic.delete)
+    mark = awaited(SyncTopic.mark)
+    records = awaited(SyncTopic.records)
+    send = returning_self(SyncTopic.send)
+    send_batch = returning_self(SyncTopic.send_batch)
+    send_json = returning_self(SyncTopic.send_json)
+    values = awaited(SyncTopic.values)
+    wait_for = awaited(SyncTopic.wait_for)
+    wait_until = awaited(SyncTopic.wait_until)
+
+
+class BrokerNode(Mirror[SyncBrokerNode]):
+    """A single broker; see `kafkalet.testing.nodes.BrokerNode`."""
+
+    @property
+    def node_id(self) -> int:
+        """The id of the broker."""
+        return self.sync.node_id
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the broker accepts requests."""
+        return self.sync.is_running
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """The host and port that the broker advertises. Raises RuntimeError if it is stopped."""
+        return self.sync.address
+
+    start = awaited(SyncBrokerNode.start)
+    stop = awaited(SyncBrokerNode.stop)
+
+
+class Cluster(Mirror[sync.Cluster]):
+    """A cluster in the running event loop; see `kafkalet.testing.cluster.Cluster`. Use it with `async with`."""
+
+    of: type[sync.Cluster] = sync.Cluster
+
+    def __init__(self, **options: Unpack[ClusterOptions]) -> None:
+        """Take the options of `kafkalet.Cluster`."""
+        cluster = self.of(**options)
+        super().__init__(cluster, cluster)
+
+    async def __aenter__(self) -> Self:
+        await self.sync.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.sync.stop()
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """The address of every running broker as `host:port`, separated by commas."""
+        return self.sync.bootstrap_servers
+
+    @property
+    def timeout_s(self) -> float:
+        """The timeout of waits that specify none, in seconds."""
+        return self.sync.timeout_s
+
+    @timeout_s.setter
+    def timeout_s(self, seconds: float) -> None:
+        self.sync.timeout_s = seconds
+
+    def topic(
+        self,
+        name: str,
+        partitions: int | None = None,
+        config: Mapping[str, PropertyValue] | None = None,
+        replication_factor: int | None = None,
+    ) -> Topic:
+        """Return a topic, and create it if it does not exist and further arguments are given."""
+        return Topic(self.sync, self.sync.topic(name, partitions, config, replication_factor))
+
+    def broker(self, node_id: int) -> BrokerNode:
+        """Return one broker of the cluster."""
+        return BrokerNode(self.sync, self.sync.broker(node_id))
+
+    def group(self, group_id: str) -> GroupView:
+        """Return a view of a group."""
+        return self.sync.group(group_id)
+
+    def log(self, topic: str, partition: int = 0) -> LogView:
+        """Return a view of the log of a partition's leader."""
+        return self.sync.log(topic, partition)
+
+    def transaction(self, transactional_id: str) -> TransactionView:
+        """Return the current state of a transactional id."""
+        return self.sync.transaction(transactional_id)
+
+    @property
+    def is_running(self) -> bool:
+        """True while the brokers accept requests."""
+        return self.sync.is_running
+
+    @property
+    def unimplemented_calls(self) -> dict[str, int]:
+        """The number of requests for APIs that kafkalet does not implement, by API name."""
+        return self.sync.unimplemented_calls
+
+    def now_ms(self) -> int:
+        """Return the time of the brokers, in milliseconds since 1970."""
+        return self.sync.now_ms()
+
+    create_topic = awaited(ClusterOperations.create_topic)
+    delete_topic = awaited(ClusterOperations.delete_topic)
+    elect_leader = awaited(ClusterOperations.elect_leader)
+    hold_replication = awaited(ClusterOperations.hold_replication)
+    produce = awaited(ClusterOperations.produce)
+    release_replication = awaited(ClusterOperations.release_replication)
+    start_broker = awaited(ClusterOperations.start_broker)
+    stop_broker = awaited(ClusterOperations.stop_broker)
+
+
+class Broker(Cluster):
+    """A cluster of one broker; see `kafkalet.testing.cluster.Broker`."""
+
+    of = sync.Broker

@@ -1,0 +1,12 @@
+"""Tests of the options of a cluster: the dict has the parameters of the class, so that neither misses one."""
+
+import inspect
+from typing import get_type_hints
+
+from kafkalet.testing.cluster import Cluster
+from kafkalet.testing.options import ClusterOptions
+
+
+def test_options_are_the_parameters_of_a_cluster() -> None:
+    parameters = [name for name in inspect.signature(Cluster).parameters]
+    assert list(get_type_hints(ClusterOptions)) == parameters
