@@ -125,6 +125,12 @@ class Server:
         return None if broker is None else broker.coordinators
 
     @property
+    def temporary_directory(self) -> str | None:
+        """The directory that the cluster removes when it stops, or None if the data is kept or nothing is open."""
+        store = self._metadata_store
+        return None if store is None or store.durable else store.path
+
+    @property
     def is_busy(self) -> bool:
         """True if a long request is being processed, or if there are so many requests that they have to queue."""
         return self._turns is not None and (

@@ -10,7 +10,7 @@ pipeline                      formats, protocol and the modules in the first lin
 audits
 testing                       embedded, broker, protocol and the modules in the first line
 aio                           testing, and what it uses
-cli                           all of the above
+commands, cli                 all of the above
 """
 
 import ast
@@ -34,7 +34,8 @@ RANK = {
     "embedded": 5,
     "testing": 6,
     "aio": 7,
-    "cli": 8,
+    "commands": 8,
+    "cli": 9,
 }
 FACADES = {"kafkalet", "kafkalet.__main__"}
 NEWER = {"annotationlib", "compression"}  # in the standard library of newer Python versions
@@ -144,8 +145,8 @@ def test_time_and_random_numbers_are_parameters(path: Path) -> None:
     assert not {"time", "random", "secrets"} & set(imports(path)) - allowed
 
 
-ENVIRONMENT = {"kafkalet.cli", "kafkalet.broker.cluster.metadata_store", "kafkalet.pipeline.session"}
-"""The modules that may read environment variables, for command line options, temporary directories and JAVA_HOME."""
+ENVIRONMENT = {"kafkalet.commands.exec", "kafkalet.broker.cluster.metadata_store", "kafkalet.pipeline.session"}
+"""The modules that may read environment variables: for a command, temporary directories and JAVA_HOME."""
 
 
 @by_name

@@ -1,0 +1,56 @@
+"""`--ready-file FILE`: a file that exists while the broker is ready.
+
+    bootstrap=127.0.0.1:9092
+    pid=4711
+
+The file appears with all its contents at once. A file that an earlier broker left behind (it was killed) is removed at
+the start, so that a reader never takes it for the file of the new broker.
+"""
+
+import contextlib
+import os
+
+from kafkalet.storage.files import replace_file
+
+from .command_line import Failure
+
+_FIRST = "bootstrap="
+
+
+class ReadyFile:
+    """The file of this process.
+
+    Raises Failure if the file cannot be written, or if another program's file has this name.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        try:
+            with open(path, "rb") as file:
+                start = file.read(len(_FIRST))
+            if start not in (b"", _FIRST.encode()):
+                raise Failure(f"--ready-file {path}: the file exists, but it is not a ready file; choose another name")
+            os.unlink(path)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise Failure(f"--ready-file {path}: {error.strerror}") from error
+
+    def write(self, bootstrap_servers: str) -> None:
+        text = f"{_FIRST}{bootstrap_servers}\npid={os.getpid()}\n"
+        try:
+            replace_file(self._path, text.encode(), durable=False)
+        except OSError as error:
+            raise Failure(f"--ready-file {self._path}: {error.strerror}") from error
+
+    def remove(self) -> None:
+        remove_of(self._path, os.getpid())
+
+
+def remove_of(path: str, process_id: int) -> None:
+    """Remove the file if this process wrote it. The file of a newer broker is left alone."""
+    with contextlib.suppress(OSError):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = file.read().splitlines()
+        if lines[1:] == [f"pid={process_id}"]:
+            os.unlink(path)

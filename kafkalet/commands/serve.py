@@ -1,0 +1,355 @@
+"""`kafkalet serve`: runs brokers until a signal stops them.
+
+Once every listener accepts connections and every file has been loaded, one line is printed to stdout:
+
+    kafkalet ready bootstrap=127.0.0.1:9092
+
+If this line cannot be written (the reader has closed the pipe, or the disk is full), the broker stops with status 1,
+because the process that started it cannot learn the address. The broker keeps serving if it was started without stdout
+(`>&-`, a daemon), if the reader closes the pipe after the line, and if stderr is closed at any time.
+"""
+
+import asyncio
+import contextlib
+import errno
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafkalet.broker.cluster.metadata import check_topic_name
+from kafkalet.broker.cluster.metadata_store import MetadataDamaged
+from kafkalet.broker.cluster.new_topics import NewTopic, check_config
+from kafkalet.broker.network.addresses import CannotListen
+from kafkalet.embedded import EmbeddedCluster
+from kafkalet.garbage import collected_when_idle
+from kafkalet.properties import read_properties
+from kafkalet.protocol.errors import KafkaError
+from kafkalet.protocol.releases import NEWEST, RELEASES
+from kafkalet.storage.directory import DirectoryInUse
+from kafkalet.storage.environment import StartInterrupted
+from kafkalet.storage.failures import StorageFailed
+from kafkalet.storage.files import explain
+from kafkalet.storage.identity import IdentityRefused
+
+from .command_line import (
+    Failure,
+    Option,
+    UsageError,
+    keep_standard_descriptors,
+    parse,
+    parse_address,
+    print_line,
+    split,
+)
+
+if TYPE_CHECKING:
+    from .ready_file import ReadyFile
+
+DEFAULT_ADDRESS = ("127.0.0.1", 9092)
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+SERVE_OPTIONS = (
+    Option("--listen", "HOST:PORT", "address to listen on; port 0 picks a free port (127.0.0.1:9092)"),
+    Option("--advertise", "HOST:PORT", "address advertised to clients, e.g. behind Docker"),
+    Option("--brokers", "N", "number of brokers, on consecutive ports (1)"),
+    Option("--topic", "NAME[:PARTITIONS[:KEY=VALUE,...]]", "create a topic if it does not exist; repeatable", True),
+    Option("--set", "KEY=VALUE", "set a broker property, by its Kafka name; repeatable", True),
+    Option("--config", "FILE", "read broker properties from a server.properties file; repeatable", True),
+    Option("--data-dir", "DIR", "directory that keeps the data (a temporary one, removed on exit)"),
+    Option(
+        "--kafka-version", "VERSION", f"release to emulate: {RELEASES[0]} to {RELEASES[-2]}, or {NEWEST} ({NEWEST})"
+    ),
+    Option("--log-level", "LEVEL", "debug (a line for each request), info, warning or error (info)"),
+    Option("--load", "TOPIC=FILE", "load a JSON Lines or CSV file (plain, .gz or .zip) into a topic; repeatable", True),
+    Option("--key", "COL", "CSV column that becomes the record key (none)", aliases=("--key-column",)),
+    Option(
+        "--timestamp",
+        "COL",
+        "CSV column that becomes the record timestamp (the time of loading)",
+        aliases=("--timestamp-column",),
+    ),
+    Option("--ready-file", "FILE", "file that holds the address and the process id while the broker is ready"),
+    Option("--exit-with-parent", "", "stop when the process that started kafkalet is gone"),
+)
+
+
+def parse_topic(text: str) -> NewTopic:
+    """Parse `NAME[:PARTITIONS[:KEY=VALUE,...]]`. A value may contain commas, as in cleanup.policy=compact,delete."""
+    name, _, rest = text.partition(":")
+    count, _, settings = rest.partition(":")
+    if not name:
+        raise UsageError(f"--topic {text}: the name is missing; expected NAME[:PARTITIONS[:KEY=VALUE,...]]")
+    if count and not (count.isdecimal() and int(count) > 0):
+        raise UsageError(f"--topic {text}: {count} is not a number of partitions; expected NAME:PARTITIONS, as in t:3")
+    config: dict[str, str] = {}
+    key = ""
+    for part in settings.split(",") if settings else ():
+        before, equals, value = part.partition("=")
+        if equals:
+            key = before.strip()
+            config[key] = value
+        elif key:
+            config[key] += "," + part
+        else:
+            raise UsageError(f"--topic {text}: {part} is not KEY=VALUE, as in {name}:1:retention.ms=1000")
+    return NewTopic(name, int(count) if count else -1, config)
+
+
+class Serve(NamedTuple):
+    """The options of `serve`."""
+
+    address: tuple[str, int]
+    advertise: tuple[str, int] | None
+    brokers: int
+    topics: list[NewTopic]
+    properties: dict[str, str]
+    data_dir: str | None
+    kafka_version: str
+    log_level: str
+    loads: list[tuple[str, str]]
+    key: str | None
+    timestamp: str | None
+    ready_file: str | None
+    exit_with_parent: bool
+
+    @classmethod
+    def of(
+        cls,
+        given: Mapping[str, list[str]],
+        address: tuple[str, int] = DEFAULT_ADDRESS,
+        log_level: str = "info",
+    ) -> "Serve":
+        """Check the given options. `address` and `log_level` apply if no option or property sets them."""
+        last = {name: values[-1] for name, values in given.items()}
+        properties = _properties(given)
+        advertise = last.get("advertise")
+        brokers = last.get("brokers", "1")
+        level = last.get("log-level", log_level).upper()
+        if not brokers.isdecimal() or int(brokers) < 1:
+            raise UsageError(f"--brokers {brokers}: expected a number of at least 1")
+        if level not in LOG_LEVELS:
+            raise UsageError(f"--log-level {level.lower()}: expected one of {', '.join(LOG_LEVELS).lower()}")
+        for name in ("key", "timestamp"):
+            if name in last and "load" not in last:
+                raise UsageError(f"--{name} {last[name]}: only applies to files loaded with --load; --load is missing")
+        for name, what in (("data-dir", "directory"), ("ready-file", "file")):
+            if last.get(name) == "":
+                raise UsageError(f"--{name}: the {what} name is empty")
+        if "exit-with-parent" in last and os.name == "nt":
+            raise UsageError("--exit-with-parent: not available on Windows, where a process keeps its parent's id")
+        return cls(
+            parse_address("--listen", last["listen"]) if "listen" in last else _listeners(properties, address),
+            parse_address("--advertise", advertise, 1) if advertise else _advertised_listeners(properties),
+            int(brokers),
+            _topics(given.get("topic", [])),
+            properties,
+            last.get("data-dir"),
+            last.get("kafka-version", NEWEST),
+            level,
+            [split("--load", "TOPIC=FILE", text) for text in given.get("load", [])],
+            last.get("key"),
+            last.get("timestamp"),
+            last.get("ready-file"),
+            "exit-with-parent" in last,
+        )
+
+
+def _topics(texts: Sequence[str]) -> list[NewTopic]:
+    topics: dict[str, NewTopic] = {}
+    for text in texts:
+        topic = parse_topic(text)
+        if topic.name in topics:
+            raise UsageError(f"--topic {text}: topic {topic.name} is given twice; name each topic once")
+        topics[topic.name] = topic
+    return list(topics.values())
+
+
+def _properties(given: Mapping[str, list[str]]) -> dict[str, str]:
+    """Return the properties from the files, then the command line; later values override earlier ones."""
+    properties: dict[str, str] = {}
+    for path in given.get("config", []):
+        try:
+            with open(path, encoding="utf-8") as file:
+                properties |= read_properties(file.read())
+        except (OSError, ValueError) as error:
+            raise UsageError(f"--config {path}: {getattr(error, 'strerror', None) or error}") from error
+    return properties | dict(split("--set", "KEY=VALUE", text) for text in given.get("set", []))
+
+
+def _listeners(properties: Mapping[str, str], default: tuple[str, int]) -> tuple[str, int]:
+    """Return the first address in the `listeners` property, such as PLAINTEXT://:9092, or the default address."""
+    first = properties.get("listeners", "").split(",")[0].strip()
+    return parse_address("listeners", first.partition("://")[2] or first) if first else default
+
+
+def _advertised_listeners(properties: Mapping[str, str]) -> tuple[str, int] | None:
+    first = properties.get("advertised.listeners", "").split(",")[0].strip()
+    return parse_address("advertised.listeners", first.partition("://")[2] or first, 1) if first else None
+
+
+def main(arguments: Sequence[str], parent_id: int) -> int:
+    """Run `kafkalet serve` and return its exit status. `parent_id` is the process that started kafkalet."""
+    return serve(Serve.of(parse(arguments, SERVE_OPTIONS)), Starter(parent_id))
+
+
+class Starter:
+    """The process that started the broker: what it is told, and how it stops the broker other than by a signal."""
+
+    def __init__(self, parent_id: int) -> None:
+        self._parent_id = parent_id
+
+    def watch(self, options: Serve, stop: Callable[[], None]) -> None:
+        """Call `stop` in the running event loop once the process is gone, if the options ask for that."""
+        if options.exit_with_parent:
+            from .parent import call_when_gone
+
+            call_when_gone(self._parent_id, stop)
+
+    def started(self, temporary_directory: str | None) -> None:
+        """The brokers have started; files are loaded next."""
+
+    def ready(self, bootstrap_servers: str) -> None:
+        """The brokers accept connections, and all files are loaded. Raises Failure if the process cannot be told."""
+        print_line(f"kafkalet ready bootstrap={bootstrap_servers}")
+
+
+def serve(options: Serve, starter: Starter) -> int:
+    """Serve until SIGINT, SIGTERM or SIGHUP."""
+    keep_standard_descriptors()
+    _log_to_stderr(options.log_level)
+    _raise_descriptor_limit()
+    try:
+        cluster = EmbeddedCluster(
+            options.brokers,
+            host=options.address[0],
+            port=options.address[1],
+            advertise=options.advertise,
+            data_dir=options.data_dir,
+            config=options.properties,
+            topics=options.topics,
+            kafka_version=options.kafka_version,
+        )
+    except ValueError as error:
+        raise UsageError(error) from error
+    for topic in options.topics:
+        _check_topic(topic, cluster)
+    ready_file = _ready_file(options.ready_file)
+    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+        return runner.run(_serve(cluster, options, starter, ready_file))
+
+
+def _ready_file(path: str | None) -> "ReadyFile | None":
+    if path is None:
+        return None
+    from .ready_file import ReadyFile
+
+    return ReadyFile(path)
+
+
+def _check_topic(topic: NewTopic, cluster: EmbeddedCluster) -> None:
+    """Raise a UsageError that names the --topic option if its topic is invalid."""
+    try:
+        check_topic_name(topic.name)
+        check_config(topic.properties, cluster.server.config)
+    except KafkaError as error:
+        raise UsageError(f"--topic {topic.name}: {error.message}") from error
+
+
+async def _serve(cluster: EmbeddedCluster, options: Serve, starter: Starter, ready_file: "ReadyFile | None") -> int:
+    stopped = asyncio.Event()
+    _on_stop_signal(cluster.server.interrupt, stopped)
+    starter.watch(options, stopped.set)
+    try:
+        await cluster.start()
+    except StartInterrupted:
+        return 0
+    except (StorageFailed, OSError, MetadataDamaged, DirectoryInUse, IdentityRefused) as error:
+        raise Failure(_cannot_start(error, options)) from error
+    except KafkaError as error:
+        raise UsageError(error.message or error.code.name) from error
+    try:
+        starter.started(cluster.server.temporary_directory)
+        if options.loads and not await _unless_stopped(stopped, _load(cluster, options)):
+            return 0
+        with collected_when_idle(lambda: cluster.server.is_busy):
+            if ready_file is not None:
+                ready_file.write(cluster.bootstrap_servers)
+            starter.ready(cluster.bootstrap_servers)
+            await stopped.wait()
+        return 0
+    finally:
+        if ready_file is not None:
+            ready_file.remove()
+        await cluster.stop()
+
+
+async def _load(cluster: EmbeddedCluster, options: Serve) -> None:
+    from .loading import load_files
+
+    await load_files(cluster.server, options.loads, options.key, options.timestamp)
+
+
+def _cannot_start(error: Exception, options: Serve) -> str:
+    if isinstance(error, StorageFailed):
+        return error.reason
+    if not isinstance(error, OSError):
+        return str(error)
+    if not isinstance(error, CannotListen):
+        return explain(error)
+    host, port = options.address
+    text = f"cannot listen on {host}:{port}"
+    if options.brokers > 1 and port:
+        text += f" and the {options.brokers - 1} ports after it" if options.brokers > 2 else f" and {port + 1}"
+    in_use = error.errno == errno.EADDRINUSE
+    advice = "; choose another address with --listen; port 0 picks a free port" if in_use else ""
+    return f"{text}: {error.strerror}{advice}"
+
+
+async def _unless_stopped(stopped: asyncio.Event, work: Coroutine[None, None, None]) -> bool:
+    """Run `work` to completion. Return False if `stopped` is set first; `work` is then cancelled."""
+    working = asyncio.ensure_future(work)
+    waiting = asyncio.ensure_future(stopped.wait())
+    await asyncio.wait((working, waiting), return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if working.done():
+        working.result()
+        return True
+    working.cancel()
+    await asyncio.wait((working,))
+    return False
+
+
+def _log_to_stderr(level: str) -> None:
+    handler = logging.NullHandler() if sys.stderr is None else logging.StreamHandler(sys.stderr)
+    logging.basicConfig(handlers=[handler], level=level, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s")
+
+
+def _on_stop_signal(interrupt: Callable[[], None], stopped: asyncio.Event) -> None:
+    """Make SIGINT, SIGTERM and SIGHUP set the event.
+
+    The signal handler also calls `interrupt` directly, so that it can stop a start-up that blocks the loop while it
+    opens logs.
+    """
+    loop = asyncio.get_running_loop()
+
+    def stop(*_: object) -> None:
+        interrupt()
+        loop.call_soon_threadsafe(stopped.set)
+
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is None or (name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN):  # started by nohup
+            continue
+        signal.signal(number, stop)
+
+
+def _raise_descriptor_limit() -> None:
+    """Raise the limit on open files and sockets to the maximum that the system allows this process."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -1,0 +1,407 @@
+"""Tests of `kafkalet serve`: its options, and how it starts, runs and stops."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from kafkalet.broker.cluster.new_topics import NewTopic
+from kafkalet.commands.command_line import UsageError, parse
+from kafkalet.commands.serve import SERVE_OPTIONS, Serve, parse_topic
+from kafkalet.protocol.records.build import build_batch
+from kafkalet.protocol.records.record import Record
+
+from .processes import COMMAND, ready, run, serving
+
+# Options
+
+
+def parsed(*arguments: str) -> Serve:
+    return Serve.of(parse(arguments, SERVE_OPTIONS))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--nope", "1"], "unknown option --nope; see kafkalet --help"),
+        (["--lissten", "1"], "unknown option --lissten; did you mean --listen?"),
+        (["--data_dir", "1"], "unknown option --data_dir; did you mean --data-dir?"),
+        (["--key-col", "1"], "unknown option --key-col; did you mean --key?"),
+        (["nope"], "unknown argument nope; see kafkalet --help"),
+        (["--listen"], "--listen needs a value: --listen HOST:PORT"),
+        (["--listen", "--brokers", "3"], "--listen needs a value: --listen HOST:PORT"),
+        (["--listen", "a:1", "--listen", "b:1"], "--listen is given twice; it takes one value"),
+        (["--listen", "9092x"], "--listen 9092x: expected HOST:PORT with a port from 0 to 65535"),
+        (["--listen", "h:70000"], "--listen h:70000: expected HOST:PORT with a port from 0 to 65535"),
+        (["--advertise", "h:0"], "--advertise h:0: expected HOST:PORT with a port from 1 to 65535"),
+        (["--brokers", "0"], "--brokers 0: expected a number of at least 1"),
+        (["--brokers", "many"], "--brokers many: expected a number of at least 1"),
+        (["--data-dir", ""], "--data-dir: the directory name is empty"),
+        (["--topic", "t:x"], "--topic t:x: x is not a number of partitions; expected NAME:PARTITIONS, as in t:3"),
+        (["--topic", "t:1:x"], "--topic t:1:x: x is not KEY=VALUE, as in t:1:retention.ms=1000"),
+        (["--topic", ":1"], "--topic :1: the name is missing; expected NAME[:PARTITIONS[:KEY=VALUE,...]]"),
+        (["--topic", "t", "--topic", "t:3"], "--topic t:3: topic t is given twice; name each topic once"),
+        (["--set", "num.partitions"], "--set num.partitions: expected KEY=VALUE"),
+        (["--load", "flights.csv"], "--load flights.csv: expected TOPIC=FILE"),
+        (["--key", "id"], "--key id: only applies to files loaded with --load; --load is missing"),
+        (["--log-level", "loud"], "--log-level loud: expected one of debug, info, warning, error"),
+        (["--config", "/no/such/file"], "--config /no/such/file: No such file or directory"),
+        (["--ready-file", ""], "--ready-file: the file name is empty"),
+    ],
+)
+def test_invalid_option_is_named_with_what_is_allowed(arguments: list[str], message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        parsed(*arguments)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("t", NewTopic("t", -1, {})),
+        ("t:3", NewTopic("t", 3, {})),
+        ("t:3:retention.ms=5", NewTopic("t", 3, {"retention.ms": "5"})),
+        ("t::retention.ms=5", NewTopic("t", -1, {"retention.ms": "5"})),
+        (
+            "t:1:cleanup.policy=compact,delete,segment.ms=9",
+            NewTopic("t", 1, {"cleanup.policy": "compact,delete", "segment.ms": "9"}),
+        ),
+        (
+            "t:1:leader.replication.throttled.replicas=0:1",
+            NewTopic("t", 1, {"leader.replication.throttled.replicas": "0:1"}),
+        ),
+    ],
+)
+def test_topic_option_is_parsed(text: str, topic: NewTopic) -> None:
+    assert parse_topic(text) == topic
+
+
+@pytest.mark.parametrize("names", [("--key", "--timestamp"), ("--key-column", "--timestamp-column")], ids=str)
+def test_columns_of_loaded_files_have_two_names(names: tuple[str, str]) -> None:
+    options = parsed("--load", "t=a.csv", names[0], "id", f"{names[1]}=at")
+    assert (options.key, options.timestamp) == ("id", "at")
+
+
+def test_properties_of_the_command_line_override_those_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "server.properties").write_text("num.partitions=2\nlog.retention.ms=5\n")
+    options = parsed("--set", "num.partitions=3", "--config", str(tmp_path / "server.properties"))
+    assert options.properties == {"num.partitions": "3", "log.retention.ms": "5"}
+
+
+def test_listeners_of_a_properties_file_apply_unless_listen_is_given(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text("listeners=PLAINTEXT://:1234\nadvertised.listeners=PLAINTEXT://broker:5678\n")
+    options = parsed("--config", str(path))
+    assert (options.address, options.advertise) == (("", 1234), ("broker", 5678))
+    assert parsed("--config", str(path), "--listen", "h:1").address == ("h", 1)
+    assert parsed().address == ("127.0.0.1", 9092)
+
+
+# Serving
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_signal_stops_the_broker_cleanly(number: signal.Signals, tmp_path: Path) -> None:
+    with serving("--topic", "t:3", environment={"TMPDIR": str(tmp_path)}) as process:
+        [address] = ready(process)
+        with socket.create_connection(address):
+            process.send_signal(number)
+            out, _ = process.communicate(timeout=10)
+    assert process.returncode == 0
+    assert out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ready_line_names_every_broker() -> None:
+    with serving("--brokers", "3") as process:
+        addresses = ready(process)
+        assert len(set(addresses)) == 3
+        for address in addresses:
+            socket.create_connection(address).close()
+
+
+def test_advertised_address_is_returned_to_clients() -> None:
+    with serving("--advertise", "broker.example:1234") as process:
+        assert ready(process) == [("broker.example", 1234)]
+
+
+def test_localhost_is_advertised_for_every_interface() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "kafkalet", "serve", "--listen", "0.0.0.0:0", "--log-level", "error"],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        [(host, port)] = ready(process)
+        assert host == "localhost"
+        socket.create_connection((host, port)).close()
+        process.terminate()
+
+
+def test_port_in_use_prints_one_line_and_returns_1() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = run("serve", "--listen", f"127.0.0.1:{port}")
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"kafkalet: cannot listen on 127.0.0.1:{port}: Address already in use; "
+        "choose another address with --listen; port 0 picks a free port\n"
+    )
+    assert done.stdout == ""
+
+
+def test_data_directory_that_cannot_be_created_prints_one_line_and_returns_1(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = run("serve", "--listen", "127.0.0.1:0", "--data-dir", str(tmp_path / "file" / "dir"))
+    assert done.returncode == 1
+    assert done.stderr == f"kafkalet: {tmp_path}/file/dir: Not a directory\n"
+
+
+def test_data_directory_is_kept(tmp_path: Path) -> None:
+    with serving("--data-dir", str(tmp_path), "--topic", "kept:2") as process:
+        ready(process)
+        process.terminate()
+        process.communicate(timeout=10)
+    assert {"kept-0", "kept-1"} <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_unknown_property_logs_a_warning() -> None:
+    with serving("--set", "num.partitionz=3") as process:
+        ready(process)
+        process.terminate()
+        _, errors = process.communicate(timeout=10)
+    assert "WARNING" in errors
+    assert "num.partitionz" in errors
+
+
+def test_log_level_error_logs_nothing() -> None:
+    with serving("--set", "num.partitionz=3", "--log-level", "error") as process:
+        ready(process)
+        process.terminate()
+        _, errors = process.communicate(timeout=10)
+    assert errors == ""
+
+
+def test_log_level_debug_shows_each_request() -> None:
+    with serving("--log-level", "debug") as process:
+        [address] = ready(process)
+        with socket.create_connection(address) as client:
+            client.sendall(b"\0\0\0\x0a" + b"\0\x12\0\0" + b"\0\0\0\x07" + b"\xff\xff")
+            assert client.recv(4)
+        process.terminate()
+        _, errors = process.communicate(timeout=10)
+    assert re.search(r"DEBUG   kafkalet\.requests: conn=1 client='' ApiVersions v0 -> \d+ APIs in [\d.]+ ms\n", errors)
+
+
+# Data directories
+
+
+def left_by_broker(path: Path, *, topic: str = "t:2") -> Path:
+    """Create a data directory of a stopped broker."""
+    with serving("--data-dir", str(path), "--topic", topic) as process:
+        ready(process)
+        process.terminate()
+        process.communicate(timeout=10)
+    return path
+
+
+def start_error(path: Path, *arguments: str) -> str:
+    """Return the line on stderr of a broker that refuses to start in a directory."""
+    done = run("serve", "--listen", "127.0.0.1:0", "--data-dir", str(path), *arguments)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert "Traceback" not in done.stderr
+    assert [line for line in lines if line.startswith("kafkalet: ")] == lines[-1:]
+    return lines[-1].removeprefix("kafkalet: ")
+
+
+def test_directory_in_use_prints_one_line_and_returns_1(tmp_path: Path) -> None:
+    with serving("--data-dir", str(tmp_path)) as process:
+        ready(process)
+        assert start_error(tmp_path) == f"{tmp_path} is in use by another broker"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("version=1", "version=7", "unknown version 7; expected 0 or 1"),
+        ("node.id=1\n", "", "node.id is missing"),
+        ("cluster.id=", "cluster.id=x", "cluster.id is x"),
+    ],
+)
+def test_directory_of_another_owner_prints_one_line_and_returns_1(
+    tmp_path: Path, old: str, new: str, reason: str
+) -> None:
+    properties = left_by_broker(tmp_path) / "meta.properties"
+    properties.write_text(properties.read_text().replace(old, new))
+    assert start_error(tmp_path).startswith(f"{properties}: {reason}")
+
+
+def test_directory_of_another_broker_id_prints_one_line_and_returns_1(tmp_path: Path) -> None:
+    left_by_broker(tmp_path)
+    line = start_error(tmp_path, "--set", "node.id=9")
+    assert line.startswith(f"{tmp_path}/meta.properties: the directory belongs to broker 1, but the id of this broker")
+
+
+@pytest.mark.parametrize(
+    "properties", ["version=0\nbroker.id=0\ncluster.id=abc\n", "version=1\nnode.id=0\ncluster.id=abc\n"]
+)
+def test_directory_of_apache_kafka_opens_without_node_id_option(tmp_path: Path, properties: str) -> None:
+    (tmp_path / "meta.properties").write_text(properties)
+    with serving("--data-dir", str(tmp_path)) as process:
+        ready(process)
+    assert (tmp_path / "meta.properties").read_text() == properties
+
+
+def test_directory_created_with_an_id_requires_it_again(tmp_path: Path) -> None:
+    for arguments in (["--topic", "t"], []):
+        with serving("--data-dir", str(tmp_path), "--set", "node.id=5", *arguments) as process:
+            ready(process)
+            process.terminate()
+            process.communicate(timeout=10)
+    assert start_error(tmp_path) == (
+        f"{tmp_path}/kafkalet.json: its partitions belong to broker 5, but the id of this broker is 1; set node.id=5"
+    )
+
+
+def test_damaged_metadata_prints_one_line_and_returns_1(tmp_path: Path) -> None:
+    metadata = left_by_broker(tmp_path) / "kafkalet.json"
+    metadata.write_bytes(b"\xff" + metadata.read_bytes())
+    assert start_error(tmp_path).startswith(f"{metadata}: ")
+
+
+def test_invalid_saved_property_prints_one_line_and_returns_1(tmp_path: Path) -> None:
+    metadata = left_by_broker(tmp_path, topic="t:1:retention.ms=5") / "kafkalet.json"
+    metadata.write_text(metadata.read_text().replace('"retention.ms": "5"', '"retention.ms": "x"'))
+    assert (
+        start_error(tmp_path)
+        == f"{metadata}: Invalid value x for configuration retention.ms: Not a number of type LONG"
+    )
+
+
+def test_checkpoint_that_is_a_directory_prints_one_line_and_returns_1(tmp_path: Path) -> None:
+    checkpoint = left_by_broker(tmp_path) / "recovery-point-offset-checkpoint"
+    checkpoint.unlink()
+    checkpoint.mkdir()
+    assert start_error(tmp_path) == f"{checkpoint}: Is a directory"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["t-99999999999", "backup-20240101", "t-2147483647", "backup-1500", "x-delete", "t-007", "a b-0", "lost+found"],
+)
+def test_directory_that_is_not_a_log_is_ignored(tmp_path: Path, name: str) -> None:
+    (left_by_broker(tmp_path) / name).mkdir()
+    (tmp_path / name / "precious").write_text("x")
+    with serving("--data-dir", str(tmp_path)) as process:
+        ready(process)
+        process.terminate()
+        process.communicate(timeout=10)
+    assert (tmp_path / name / "precious").exists()
+    topics = json.loads((tmp_path / "kafkalet.json").read_text())["topics"]
+    assert [(topic["name"], len(topic["partitions"])) for topic in topics] == [("t", 2)]
+
+
+def test_signal_interrupts_a_start(tmp_path: Path) -> None:
+    """The start must recover a large log; the directory is not marked as clean afterwards."""
+    left_by_broker(tmp_path, topic="t:1")
+    (tmp_path / ".kafka_cleanshutdown").unlink()
+    log = tmp_path / "t-0" / "00000000000000000000.log"
+    with log.open("wb") as file:
+        for number in range(200_000):
+            file.write(build_batch([Record(number, 1000, None, b"v" * 50)], base_offset=number))
+    with serving("--data-dir", str(tmp_path)) as process:
+        assert process.stderr is not None
+        while "recovering" not in process.stderr.readline():
+            pass
+        process.terminate()
+        out, errors = process.communicate(timeout=10)
+    assert (process.returncode, out) == (0, "")
+    assert "Traceback" not in errors
+    assert not (tmp_path / ".kafka_cleanshutdown").exists()
+
+
+# Standard output and error that are closed, full, or not read
+
+
+def test_closed_pipe_before_the_ready_line_stops_the_broker_with_one_line() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(COMMAND, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=30, check=False)
+    os.close(writing)
+    assert done.returncode == 1
+    assert done.stderr == "kafkalet: cannot write to standard output: Broken pipe\n"
+
+
+def test_closed_pipe_after_the_ready_line_does_not_stop_the_broker() -> None:
+    with serving() as process:
+        [address] = ready(process)
+        assert process.stdout is not None
+        process.stdout.close()
+        socket.create_connection(address).close()
+        process.terminate()
+        assert process.wait(timeout=10) == 0
+
+
+@contextmanager
+def serving_without(closed: str, data_dir: Path) -> Iterator[tuple[str, int]]:
+    """Start a broker with some of its standard descriptors closed and return its address. It must stop cleanly."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = f"exec {sys.executable} -m kafkalet serve --listen 127.0.0.1:{port} --data-dir {data_dir} {closed}"
+    with subprocess.Popen(["bash", "-c", command]) as process:
+        try:
+            for _ in range(1000):
+                try:
+                    socket.create_connection(("127.0.0.1", port)).close()
+                    break
+                except ConnectionRefusedError:
+                    assert process.poll() is None
+                    time.sleep(0.01)
+            yield "127.0.0.1", port
+            process.terminate()
+            assert process.wait(timeout=10) == 0
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_broker_serves_without_standard_descriptors(closed: str, tmp_path: Path) -> None:
+    with serving_without(closed, tmp_path) as address, socket.create_connection(address) as client:
+        client.sendall(b"\0\0\0\x0a" + b"\0\x12\0\0" + b"\0\0\0\x07" + b"\xff\xff")
+        assert client.recv(10)[4:] == b"\0\0\0\x07\0\0"
+
+
+def test_broker_serves_if_its_log_is_not_read() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with subprocess.Popen(
+        [*COMMAND, "--set", "num.partitionz=3"], stdout=subprocess.PIPE, stderr=writing, text=True
+    ) as process:
+        os.close(writing)
+        [address] = ready(process)
+        socket.create_connection(address).close()
+        process.terminate()
+        assert process.wait(timeout=10) == 0
+
+
+def test_broker_under_nohup_survives_its_terminal() -> None:
+    with subprocess.Popen(["nohup", *COMMAND], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        [address] = ready(process)
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGPIPE)
+        with socket.create_connection(address) as client:
+            client.sendall(b"\0\0\0\x0a" + b"\0\x12\0\0" + b"\0\0\0\x07" + b"\xff\xff")
+            assert client.recv(10)[4:] == b"\0\0\0\x07\0\0"
+        process.terminate()
+        process.communicate(timeout=10)
+    assert process.returncode == 0
