@@ -48,6 +48,7 @@ from .local_log import LocalLog
 from .producer_append import ProducerChange
 from .producer_entry import ProducerEntry
 from .producers import ProducerStates
+from .refusals import AppendRefused
 from .replay import rebuild_producers
 from .replicated import accept_replicated
 from .segment import Segment
@@ -345,6 +346,35 @@ class Log:
         self.write_topic_id()
         return self._append(accept_replicated(records, self.log_end_offset, self.name), Origin.REPLICATION)
 
+    @storing
+    def append_as_given(self, records: Buffer, leader_epoch: int) -> None:
+        """Append entries whose offsets, epochs and checksums stay as they are, even if they are wrong.
+
+        `leader_epoch` is the current epoch of the partition. Entries of earlier epochs are allowed as long as nothing
+        has been written in the current one, which then starts after them. If ValueError is raised, nothing was
+        appended; see as_given.py.
+        """
+        from .as_given import accept_as_given  # only tests append in this way
+
+        end, epochs = self.log_end_offset, self.epochs
+        earliest_epoch = next((entry.epoch for entry in reversed(epochs.entries) if entry.start_offset < end), 0)
+        accepted = accept_as_given(
+            records, next_offset=end, earliest_epoch=earliest_epoch, leader_epoch=leader_epoch, name=self.name
+        )
+        given = [batch for each in accepted for batch in each.batches]
+        try:
+            self.producers.prepare(given, Origin.REPLICATION)
+        except KafkaError as error:
+            reason = error.reason if isinstance(error, AppendRefused) else error.message or error.code.name
+            raise ValueError(f"{self.name} cannot have these entries: {reason}") from error
+        self.write_topic_id()
+        if any(batch.magic < 2 or 0 <= batch.leader_epoch < leader_epoch for batch in given):
+            epochs.truncate_from_end(end)
+        for each in accepted:
+            self._append(each, Origin.REPLICATION)
+        if given[-1].magic >= 2:
+            epochs.assign(leader_epoch, self.log_end_offset)
+
     def _append(self, accepted: ValidatedBatches, origin: Origin, transaction_version: int = 0) -> AppendResult:
         batches = accepted.batches
         if not batches:
@@ -383,7 +413,8 @@ class Log:
     def _assign_epochs(self, batches: Sequence[Batch]) -> None:
         for batch in batches:
             if batch.magic >= 2:
-                self.epochs.assign(batch.leader_epoch, batch.base_offset)
+                if batch.leader_epoch >= 0:
+                    self.epochs.assign(batch.leader_epoch, batch.base_offset)
             elif self.epochs.latest_epoch is not None:
                 # Without epochs, truncation depends on the high watermark alone.
                 _log.warning("%s: entries of format %d appended, leader epochs cleared", self.name, batch.magic)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kafkalet.broker.views import LogView
 
     from .operations import ClusterOperations
+    from .shape import HeldHighWatermark, ShapeKind
 
 Where = Callable[[Record], object]
 """A predicate: a record matches if the result is true. It runs in the thread of the caller."""
@@ -230,6 +231,105 @@ class Topic:
             return {index: server.leadership.leader_of(self.name, index).log.log_end_offset for index in partitions}
 
         return Mark(self.name, server.call(ends))
+
+    @property
+    def visible(self) -> int:
+        """The number of records that a consumer gets with read_uncommitted, from the log start of each partition."""
+        return len(self.records())
+
+    @property
+    def visible_committed(self) -> int:
+        """The number of records that a consumer gets with read_committed, from the log start of each partition."""
+        return len(self.records("read_committed"))
+
+    # Shape
+
+    def append_batches(self, data: bytes | bytearray | memoryview, partition: int = 0) -> Self:
+        """Append entries exactly as they are: offsets, leader epochs, timestamps and checksums are not changed.
+
+        `data` is what a log file contains, and what Fetch returns: batches of format 2, or messages of format 0 or 1.
+        Gaps between offsets, control batches, batches without records and wrong checksums are allowed. Control batches
+        end transactions, and the state of producers is updated. `kafkalet.protocol.records.build` builds batches; their
+        first offset has to be at least `log(partition).log_end_offset`.
+
+        Raises ValueError, and appends nothing, for what no log can contain: an incomplete entry, offsets below the log
+        end or going back, a leader epoch that goes back or has not begun yet, a batch that contradicts the state of its
+        producer.
+        """
+        from . import shape
+
+        self.create()
+        shape.append_batches(self._cluster, self.name, data, partition)
+        return self
+
+    def shape(
+        self,
+        kind: ShapeKind,
+        first: int | None = None,
+        size: int | None = None,
+        after: int | None = None,
+        partition: int = 0,
+    ) -> Self:
+        """Append `first` ordinary records, a special part of the given `size`, and `after` ordinary records.
+
+        On an empty partition, the special part begins at offset `first`. Key and value of each record are its offset as
+        text. The layouts, with records in brackets and markers as M, for first=2, size=3, after=2:
+
+            gap                 [0 1] [5 6]            offsets that no batch contains, left by compaction
+            segment_gap         [0 1] [5 6]            the same, and the second batch begins a new segment
+            segments            [0 1] [2 3] ...        `size` more segments, each with a batch of two records
+            empty_batch         [0 1] [] [5 6]         a batch without records for offsets 2 to 4, left by compaction
+            compacted           [0 1] [2 6] [7 8]      a batch that lost the `size` records between first and last
+            starts_with_marker  M M M [3 4]            markers of transactions without records; `first` is 0
+            ends_with_marker    [0 1] [2 3 4] M        a committed transaction; `after` is 0
+            only_markers        M M M                  offsets without a single record; `first` and `after` are 0
+            committed           [0 1] [2 3 4] M [6 7]  a committed transaction
+            aborted             [0 1] [2 3 4] M [6 7]  an aborted transaction, visible only to read_uncommitted
+            open                [0 1] [2 3 4] [5 6]    a transaction that never ends; read_committed stops before it
+            old_magic           3 messages of format 0, 3 in a compressed one, the same in format 1; `first` is 0
+            future_timestamp    [0 1] [2 3 4] [5 6]    the special records are from next year
+            no_timestamp        [0 1] [2 3 4] [5 6]    the special records have the timestamp -1
+            same_timestamp      [0 1] [2] [3] [4] ...  batches of one record, all with the same timestamp
+            falling_timestamps  [0 1] [2] [3] [4] ...  batches of one record, each a second older than the one before
+
+        By default, `first` and `after` are 5 unless the kind excludes them, and `size` is 3. Creates the topic if it
+        does not exist. Raises ValueError for an unknown kind, and for a `first` or `after` that the kind excludes.
+        """
+        from . import shape
+
+        self.create()
+        shape.shape(self._cluster, self.name, kind, first=first, size=size, after=after, partition=partition)
+        return self
+
+    def advance_log_start(self, offset: int, partition: int = 0) -> Self:
+        """Advance the log start offset, as retention or DeleteRecords does, on compacted topics, too.
+
+        Records below `offset` can no longer be read. Raises ValueError if `offset` is below the log start offset or
+        above the high watermark.
+        """
+        from . import shape
+
+        shape.advance_log_start(self._cluster, self.name, offset, partition)
+        return self
+
+    def hold_high_watermark(self, at: int | None = None, partition: int = 0) -> HeldHighWatermark:
+        """Keep the high watermark from advancing beyond `at`, or beyond its current value.
+
+        Records above it are appended, but consumers do not see them, and producers with acks=all wait for them. The
+        last stable offset stays, too. It is held until `release_high_watermark`, or until the end of a `with` block
+        that uses the result. Raises ValueError if the high watermark is already above `at`, because it never decreases.
+        """
+        from . import shape
+
+        self.create()
+        return shape.hold_high_watermark(self._cluster, self.name, at, partition)
+
+    def release_high_watermark(self, partition: int = 0) -> Self:
+        """Let the high watermark advance again. Has no effect if it is not held."""
+        from . import shape
+
+        shape.release_high_watermark(self._cluster, self.name, partition)
+        return self
 
     # Wait
 

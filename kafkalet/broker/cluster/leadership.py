@@ -13,6 +13,7 @@ Source: org.apache.kafka.controller.ReplicationControlManager, PartitionChangeBu
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from kafkalet.broker.watchers import Watchers
@@ -191,7 +192,9 @@ class Leadership:
         for follower in list(followers):
             try:
                 catch_up(leader, follower)
-            except StorageFailed:  # the follower will leave the in-sync replicas, as if it had stopped fetching
+            except KafkaError:
+                # The disk of the follower failed, or an entry of the leader is corrupt: the follower will leave the
+                # in-sync replicas, as if it had stopped fetching.
                 followers.remove(follower)
                 continue
             leader.follower_has(follower.node_id, follower.log.log_end_offset, follower.log.log_start_offset, now_ms)
@@ -209,6 +212,37 @@ class Leadership:
             self._wake(leader.topic, leader.index)
         if leader.state.is_moving:
             self._finish_move(self.metadata.topics[leader.topic], leader.state)
+
+    def append_as_given(self, leader: Partition, records: bytes) -> None:
+        """Append entries exactly as they are to the leader and the followers that are not held back or behind.
+
+        Unlike `catch_up`, this ignores wrong checksums. Raises ValueError.
+        """
+        end = leader.log.log_end_offset
+        followers = [
+            follower
+            for follower in self._followers(leader)
+            if follower.log.log_end_offset == end and not self._is_held(follower)
+        ]
+        leader.append_as_given(records)
+        for follower in followers:
+            with suppress(StorageFailed):
+                follower.log.append_as_given(records, leader.leader_epoch)
+        self.changed(leader)
+
+    def roll(self, leader: Partition, base_offset: int) -> None:
+        """Begin a new segment at `base_offset`, or at the log end if that is larger, in all replicas."""
+        for replica in (leader, *self._followers(leader)):
+            if replica.log.segments.active.size_bytes:
+                replica.log.roll(base_offset)
+
+    def release_high_watermark(self, topic: str, index: int) -> None:
+        """Let the high watermark advance again after `Partition.hold_high_watermark`; no effect if it is not held."""
+        state = self.metadata.existing_partition(topic, index)
+        state.high_watermark_limit = None
+        if (leader := self._replica(state.leader, topic, index)) is not None:
+            leader.advance_high_watermark()
+            self.changed(leader)
 
     def hold(self, node_id: int, topic: str | None, index: int | None) -> None:
         """Stop a follower from replicating a partition, a topic (index None) or everything (topic None)."""

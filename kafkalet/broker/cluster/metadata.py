@@ -91,7 +91,17 @@ class PartitionState:
     The state changes only through its methods. Each change increments `partition_epoch` (PartitionChangeBuilder).
     """
 
-    __slots__ = ("adding", "index", "isr", "leader", "leader_epoch", "partition_epoch", "removing", "replicas")
+    __slots__ = (
+        "adding",
+        "high_watermark_limit",
+        "index",
+        "isr",
+        "leader",
+        "leader_epoch",
+        "partition_epoch",
+        "removing",
+        "replicas",
+    )
 
     def __init__(self, index: int, replicas: list[int], away: Container[int] = ()) -> None:
         """Create a new partition.
@@ -106,6 +116,8 @@ class PartitionState:
         self.partition_epoch = 0
         self.adding: list[int] = []
         self.removing: list[int] = []
+        self.high_watermark_limit: int | None = None
+        """An offset above which a test does not let the high watermark advance, whichever replica leads. Not saved."""
 
     @property
     def is_moving(self) -> bool:

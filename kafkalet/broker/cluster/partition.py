@@ -187,12 +187,22 @@ class Partition:
         """
         log = self.log_for(None)
         last_offset = log.append_built(records, transaction_version)
-        if self.followers:
+        if self.followers or self.state.high_watermark_limit is not None:
             self.advance_high_watermark()
         else:
             log.maybe_increment_high_watermark(log.log_end_metadata())
         self.changed(self)
         return last_offset
+
+    def append_as_given(self, records: bytes) -> None:
+        """Append entries exactly as they are; see Log.append_as_given. `changed` is not called. Raises ValueError."""
+        log = self.log_for(None)
+        is_new_epoch = self.epoch_start_offset == log.log_end_offset
+        log.append_as_given(records, self.leader_epoch)
+        latest = log.epochs.entries[-1] if log.epochs.entries else None
+        if is_new_epoch and latest is not None and latest.epoch == self.leader_epoch:
+            self.epoch_start_offset = latest.start_offset  # after entries of earlier epochs
+        self.advance_high_watermark()
 
     @property
     def has_enough_replicas(self) -> bool:
@@ -219,6 +229,8 @@ class Partition:
         for node, follower in self.followers.items():
             if node in self.state.isr:
                 to = min(to, follower.log_end_offset)
+        if (limit := self.state.high_watermark_limit) is not None:
+            to = min(to, limit)
         return to >= 0 and log.maybe_increment_high_watermark(min(to, log.log_end_offset))
 
     def follower_has(self, node: int, log_end_offset: int, log_start_offset: int, now_ms: int) -> bool:
@@ -262,6 +274,36 @@ class Partition:
         log.maybe_increment_log_start_offset(offset)
         self.changed(self)
         return offset
+
+    def advance_log_start(self, to: int) -> None:
+        """Advance the log start offset to `to`, as retention does, whatever the cleanup policy.
+
+        Raises ValueError if `to` is not between the log start offset and the high watermark.
+        """
+        log = self.log_for(None)
+        if not log.log_start_offset <= to <= log.high_watermark:
+            raise ValueError(
+                f"the log start offset of {log.name} cannot advance to {to}; allowed are {log.log_start_offset} "
+                f"(where it is now) to {log.high_watermark} (the high watermark)"
+            )
+        if log.maybe_increment_log_start_offset(to):
+            self.changed(self)
+
+    def hold_high_watermark(self, at: int | None) -> None:
+        """Keep the high watermark from advancing beyond `at` (None: beyond its current value).
+
+        `Leadership.release_high_watermark` undoes this. Raises ValueError if it is already beyond `at`, because the
+        high watermark of a leader never decreases.
+        """
+        log = self.log_for(None)
+        if at is not None and at < log.high_watermark:
+            raise ValueError(
+                f"the high watermark of {log.name} cannot be held at {at}: it is {log.high_watermark} already, and it "
+                "never decreases; hold it before the records are written"
+            )
+        self.state.high_watermark_limit = log.high_watermark if at is None else at
+        self.advance_high_watermark()
+        self.changed(self)
 
     def start_verification(
         self, producer_id: int, producer_epoch: int, sequence: int, *, raises_epoch: bool

@@ -1,0 +1,335 @@
+"""Shapes of a log that clients meet in production but that a test can hardly produce with a client.
+
+`append_batches` writes entries exactly as they are. `shape` builds the usual layouts from them: offsets without
+records, transaction markers, old message formats. Every layout is one that Apache Kafka itself writes, or leaves behind
+after compaction. The other functions move the offsets that limit readers.
+
+`kafkalet.testing.topic.Topic` offers all functions as methods. Wrong arguments raise ValueError, and a partition
+that does not exist, KafkaError with UNKNOWN_TOPIC_OR_PARTITION.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+
+from kafkalet.broker import arguments
+from kafkalet.broker.cluster.partition import Partition
+from kafkalet.protocol.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, Batch
+from kafkalet.protocol.records.build import build_batch, build_message_set, numbered
+from kafkalet.protocol.records.codecs import Codec
+from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
+from kafkalet.protocol.records.record import Record
+
+if TYPE_CHECKING:
+    from .operations import ClusterOperations
+
+ShapeKind = Literal[
+    "gap",
+    "segment_gap",
+    "segments",
+    "empty_batch",
+    "compacted",
+    "starts_with_marker",
+    "ends_with_marker",
+    "only_markers",
+    "committed",
+    "aborted",
+    "open",
+    "old_magic",
+    "future_timestamp",
+    "no_timestamp",
+    "same_timestamp",
+    "falling_timestamps",
+]
+YEAR_MS = 365 * 24 * 60 * 60 * 1000
+
+
+def append_batches(
+    cluster: ClusterOperations, topic: str, data: bytes | bytearray | memoryview, partition: int = 0
+) -> None:
+    """Append entries exactly as they are; see `Topic.append_batches`."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise TypeError(f"data must be bytes, not {arguments.shown(data)}")
+    given = bytes(data)
+    arguments.number("partition", partition)
+    leadership = cluster.server.leadership
+    cluster.server.call(lambda: leadership.append_as_given(leadership.leader_of(topic, partition), given))
+
+
+# -- shapes
+
+
+class _Layout:
+    """Builds the entries of a shape, starting at the end of a log."""
+
+    def __init__(self, leader: Partition, now_ms: int, new_producer_id: Callable[[], int]) -> None:
+        self.offset = leader.log.log_end_offset
+        self.leader_epoch = leader.leader_epoch
+        self.now_ms = now_ms
+        self.new_producer_id = new_producer_id
+        self.segments: list[list[bytes]] = [[]]
+        """The entries, in one list for each new segment. The first list continues the last segment of the log."""
+
+    def add(self, entry: bytes, offsets: int) -> None:
+        self.segments[-1].append(entry)
+        self.offset += offsets
+
+    def skip(self, offsets: int) -> None:
+        self.offset += offsets
+
+    def roll(self) -> None:
+        self.segments.append([])
+
+    def rows(self, offsets: range, timestamp: int | None = None) -> list[Record]:
+        timestamp = self.now_ms if timestamp is None else timestamp
+        return [
+            record
+            for offset in offsets
+            for record in numbered([(timestamp, b"%d" % offset, b"%d" % offset, ())], offset)
+        ]
+
+    def records(self, count: int, *, timestamp: int | None = None, producer_id: int | None = None) -> None:
+        """Add one batch of records, in a transaction if there is a producer id."""
+        if count:
+            rows = self.rows(range(self.offset, self.offset + count), timestamp)
+            outside = producer_id is None
+            entry = build_batch(
+                rows,
+                base_offset=self.offset,
+                leader_epoch=self.leader_epoch,
+                is_transactional=not outside,
+                producer_id=NO_PRODUCER_ID if producer_id is None else producer_id,
+                producer_epoch=NO_PRODUCER_EPOCH if outside else 0,
+                base_sequence=NO_SEQUENCE if outside else 0,
+            )
+            self.add(entry, count)
+
+    def marker(self, producer_id: int, *, commit: bool) -> None:
+        entry = build_end_marker(
+            EndMarker(ControlType.COMMIT if commit else ControlType.ABORT, coordinator_epoch=0),
+            timestamp=self.now_ms,
+            producer_id=producer_id,
+            producer_epoch=0,
+            base_offset=self.offset,
+            leader_epoch=self.leader_epoch,
+        )
+        self.add(entry, 1)
+
+    def empty_batch(self, offsets: int) -> None:
+        """Add what compaction leaves of the last batch of a producer: a header that keeps its sequence number."""
+        entry = build_batch(
+            [],
+            base_offset=self.offset,
+            last_offset=self.offset + offsets - 1,
+            leader_epoch=self.leader_epoch,
+            producer_id=self.new_producer_id(),
+            producer_epoch=0,
+            base_sequence=0,
+        )
+        self.add(entry, offsets)
+
+    def holes(self, size: int) -> None:
+        """Add a batch of which compaction has left only the first and the last record."""
+        last = self.offset + size + 1
+        rows = [*self.rows(range(self.offset, self.offset + 1)), *self.rows(range(last, last + 1))]
+        self.add(build_batch(rows, base_offset=self.offset, leader_epoch=self.leader_epoch), size + 2)
+
+    def messages(self, magic: int, count: int, codec: Codec) -> None:
+        rows = self.rows(range(self.offset, self.offset + count))
+        self.add(build_message_set(magic, rows, codec=codec, base_offset=self.offset), count)
+
+
+def _gap(layout: _Layout, size: int) -> None:
+    layout.skip(size)
+
+
+def _segment_gap(layout: _Layout, size: int) -> None:
+    layout.skip(size)
+    layout.roll()
+
+
+def _segments(layout: _Layout, size: int) -> None:
+    for _ in range(size):
+        layout.roll()
+        layout.records(2)
+
+
+def _empty_batch(layout: _Layout, size: int) -> None:
+    layout.empty_batch(size)
+
+
+def _compacted(layout: _Layout, size: int) -> None:
+    layout.holes(size)
+
+
+def _markers(layout: _Layout, size: int) -> None:
+    for _ in range(size):
+        layout.marker(layout.new_producer_id(), commit=True)
+
+
+def _committed(layout: _Layout, size: int) -> None:
+    producer_id = layout.new_producer_id()
+    layout.records(size, producer_id=producer_id)
+    layout.marker(producer_id, commit=True)
+
+
+def _aborted(layout: _Layout, size: int) -> None:
+    producer_id = layout.new_producer_id()
+    layout.records(size, producer_id=producer_id)
+    layout.marker(producer_id, commit=False)
+
+
+def _open(layout: _Layout, size: int) -> None:
+    layout.records(size, producer_id=layout.new_producer_id())
+
+
+def _old_magic(layout: _Layout, size: int) -> None:
+    for magic in (0, 1):
+        for codec in (Codec.NONE, Codec.GZIP):
+            layout.messages(magic, size, codec)
+
+
+def _future_timestamp(layout: _Layout, size: int) -> None:
+    layout.records(size, timestamp=layout.now_ms + YEAR_MS)
+
+
+def _no_timestamp(layout: _Layout, size: int) -> None:
+    layout.records(size, timestamp=-1)
+
+
+def _same_timestamp(layout: _Layout, size: int) -> None:
+    for _ in range(size):
+        layout.records(1)
+
+
+def _falling_timestamps(layout: _Layout, size: int) -> None:
+    for step in range(1, size + 1):
+        layout.records(1, timestamp=layout.now_ms - step * 1000)
+
+
+class Kind(NamedTuple):
+    """A shape: how to build its special part, and what surrounds this by default."""
+
+    build: Callable[[_Layout, int], None]
+    first: int
+    size: int
+    after: int
+
+
+KINDS: dict[str, Kind] = {
+    "gap": Kind(_gap, 5, 3, 5),
+    "segment_gap": Kind(_segment_gap, 5, 3, 5),
+    "segments": Kind(_segments, 5, 3, 5),
+    "empty_batch": Kind(_empty_batch, 5, 3, 5),
+    "compacted": Kind(_compacted, 5, 3, 5),
+    "starts_with_marker": Kind(_markers, 0, 3, 5),
+    "ends_with_marker": Kind(_committed, 5, 3, 0),
+    "only_markers": Kind(_markers, 0, 3, 0),
+    "committed": Kind(_committed, 5, 3, 5),
+    "aborted": Kind(_aborted, 5, 3, 5),
+    "open": Kind(_open, 5, 3, 5),
+    "old_magic": Kind(_old_magic, 0, 3, 5),
+    "future_timestamp": Kind(_future_timestamp, 5, 3, 5),
+    "no_timestamp": Kind(_no_timestamp, 5, 3, 5),
+    "same_timestamp": Kind(_same_timestamp, 5, 3, 5),
+    "falling_timestamps": Kind(_falling_timestamps, 5, 3, 5),
+}
+_WITHOUT_FIRST = ("starts_with_marker", "only_markers", "old_magic")
+_WITHOUT_AFTER = ("ends_with_marker", "only_markers")
+
+
+def shape(
+    cluster: ClusterOperations,
+    topic: str,
+    kind: ShapeKind,
+    *,
+    first: int | None = None,
+    size: int | None = None,
+    after: int | None = None,
+    partition: int = 0,
+) -> None:
+    """Append a shape; `Topic.shape` describes the kinds."""
+    arguments.number("partition", partition)
+    found = KINDS.get(arguments.text("the name of a shape", kind))
+    if found is None:
+        close = get_close_matches(kind, KINDS, n=3)
+        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else ""
+        raise ValueError(f"there is no shape {kind!r}; {hint or 'the shapes are ' + ', '.join(KINDS)}")
+    if first and kind in _WITHOUT_FIRST:
+        raise ValueError(f"first is {first}, but {kind!r} begins with its special part; leave it out")
+    if after and kind in _WITHOUT_AFTER:
+        raise ValueError(f"after is {after}, but {kind!r} ends with its special part; leave it out")
+    first = _checked("first", found.first if first is None else first, 0)
+    size = _checked("size", found.size if size is None else size, 1)
+    after = _checked("after", found.after if after is None else after, 0)
+
+    def build() -> None:
+        leader = cluster.server.leadership.leader_of(topic, partition)
+        layout = _Layout(leader, cluster.server.loop_clock.now_ms(), cluster.server.controller.producer_ids.take)
+        layout.records(first)
+        found.build(layout, size)
+        layout.records(after)
+        for index, entries in enumerate(layout.segments):
+            data = b"".join(entries)
+            if index:
+                cluster.server.leadership.roll(leader, Batch(data).base_offset if data else 0)
+            if data:
+                cluster.server.leadership.append_as_given(leader, data)
+
+    cluster.server.call(build)
+
+
+def _checked(name: str, value: int, least: int) -> int:
+    if arguments.number(name, value) < least:
+        raise ValueError(f"{name} is {value}; the least is {least}")
+    return value
+
+
+# -- offsets
+
+
+def advance_log_start(cluster: ClusterOperations, topic: str, offset: int, partition: int = 0) -> None:
+    """Advance the log start offset; see `Topic.advance_log_start`."""
+    arguments.number("partition", partition)
+    arguments.number("offset", offset)
+    cluster.server.call(lambda: cluster.server.leadership.leader_of(topic, partition).advance_log_start(offset))
+
+
+class HeldHighWatermark:
+    """A high watermark that is held back. Use it in `with`, or call `release`."""
+
+    def __init__(self, cluster: ClusterOperations, topic: str, partition: int) -> None:
+        self._cluster = cluster
+        self._topic = topic
+        self._partition = partition
+
+    def release(self) -> None:
+        """Let the high watermark advance again. Has no effect if it is not held."""
+        release_high_watermark(self._cluster, self._topic, self._partition)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def hold_high_watermark(
+    cluster: ClusterOperations, topic: str, at: int | None = None, partition: int = 0
+) -> HeldHighWatermark:
+    """Keep the high watermark from advancing; see `Topic.hold_high_watermark`."""
+    arguments.number("partition", partition)
+    if at is not None:
+        arguments.number("at", at)
+    cluster.server.call(lambda: cluster.server.leadership.leader_of(topic, partition).hold_high_watermark(at))
+    return HeldHighWatermark(cluster, topic, partition)
+
+
+def release_high_watermark(cluster: ClusterOperations, topic: str, partition: int = 0) -> None:
+    """Let the high watermark advance again. Has no effect if it is not held."""
+    cluster.server.call(lambda: cluster.server.leadership.release_high_watermark(topic, partition))

@@ -1,0 +1,326 @@
+"""Shapes of a log: their layouts, what readers see of them, and the offsets that limit readers."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+import kafkalet
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.batch import Batch
+from kafkalet.protocol.records.build import build_batch, numbered
+from kafkalet.testing.shape import KINDS, ShapeKind
+from kafkalet.testing.topic import Topic
+from tests.unit.broker.apis.asking import Asking
+
+LAYOUTS = {
+    "gap": ("[0 1] [5 6]", 4, 4),
+    "segment_gap": ("[0 1] [5 6]", 4, 4),
+    "segments": ("[0 1] [2 3] [4 5] [6 7] [8 9]", 10, 10),
+    "empty_batch": ("[0 1] [] [5 6]", 4, 4),
+    "compacted": ("[0 1] [2 6] [7 8]", 6, 6),
+    "starts_with_marker": ("M M M [3 4]", 2, 2),
+    "ends_with_marker": ("[0 1] [2 3 4] M", 5, 5),
+    "only_markers": ("M M M", 0, 0),
+    "committed": ("[0 1] [2 3 4] M [6 7]", 7, 7),
+    "aborted": ("[0 1] [2 3 4] M [6 7]", 7, 4),
+    "open": ("[0 1] [2 3 4] [5 6]", 7, 2),
+    "old_magic": ("[0] [1] [2] [3 4 5] [6] [7] [8] [9 10 11] [12 13]", 14, 14),
+    "future_timestamp": ("[0 1] [2 3 4] [5 6]", 7, 7),
+    "no_timestamp": ("[0 1] [2 3 4] [5 6]", 7, 7),
+    "same_timestamp": ("[0 1] [2] [3] [4] [5 6]", 7, 7),
+    "falling_timestamps": ("[0 1] [2] [3] [4] [5 6]", 7, 7),
+}
+"""The entries of each shape with first=2, size=3, after=2, and the records that each isolation level gets."""
+
+
+@pytest.fixture
+def kafka() -> Iterator[kafkalet.Broker]:
+    with kafkalet.Broker() as broker:
+        yield broker
+
+
+@pytest.fixture
+def topic(kafka: kafkalet.Broker) -> Topic:
+    return kafka.topic("t", 1)
+
+
+def shaped(topic: Topic, kind: ShapeKind) -> Topic:
+    first = None if kind in ("starts_with_marker", "only_markers", "old_magic") else 2
+    after = None if kind in ("ends_with_marker", "only_markers") else 2
+    return topic.shape(kind, first=first, size=3, after=after)
+
+
+def entries(topic: Topic, node: int = 1) -> list[Batch]:
+    """Return the entries in the log of a replica, read from its files."""
+    server = topic._cluster.server
+
+    def read() -> list[Batch]:
+        segments = server.nodes[node].partitions[topic.name, 0].log.segments
+        return [entry for segment in segments for _, entry in segment.entries()]
+
+    return server.call(read)
+
+
+def drawn(topic: Topic) -> str:
+    return " ".join(
+        "M" if entry.is_control else f"[{' '.join(str(record.offset) for record in entry.records())}]"
+        for entry in entries(topic)
+    )
+
+
+# Shapes
+
+
+def test_every_kind_is_typed_and_described() -> None:
+    assert set(get_args(ShapeKind)) == set(KINDS) == set(LAYOUTS)
+    assert all(f"\n            {kind} " in (Topic.shape.__doc__ or "") for kind in KINDS)
+
+
+@pytest.mark.parametrize("kind", get_args(ShapeKind))
+def test_shape_has_its_layout(topic: Topic, kind: ShapeKind) -> None:
+    layout, visible, committed = LAYOUTS[kind]
+    shaped(topic, kind)
+    assert drawn(topic) == layout
+    assert (topic.visible, topic.visible_committed) == (visible, committed)
+
+
+@pytest.mark.parametrize("kind", get_args(ShapeKind))
+def test_second_shape_follows_the_first(topic: Topic, kind: ShapeKind) -> None:
+    visible = shaped(topic, kind).visible
+    end = topic.log().log_end_offset
+    assert shaped(topic, kind).visible == 2 * visible
+    assert topic.log().log_end_offset == 2 * end
+
+
+@pytest.mark.parametrize("kind", get_args(ShapeKind))
+def test_shape_survives_a_restart(tmp_path: Path, kind: ShapeKind) -> None:
+    with kafkalet.Broker(data_dir=tmp_path) as first:
+        topic = shaped(first.topic("t", 1), kind)
+        before = [entry.to_bytes() for entry in entries(topic)]
+        offsets, records = topic.log().offsets, topic.records()
+    with kafkalet.Broker(data_dir=tmp_path) as second:
+        topic = second.topic("t")
+        assert [entry.to_bytes() for entry in entries(topic)] == before
+        assert (topic.log().offsets, topic.records()) == (offsets, records)
+
+
+def test_records_have_their_offset_as_key_and_value(topic: Topic) -> None:
+    records = topic.shape("gap", first=1, size=2, after=1).records()
+    assert [(record.offset, record.key, record.value) for record in records] == [(0, b"0", b"0"), (3, b"3", b"3")]
+
+
+def test_default_shape_has_five_records_on_both_sides_of_three_offsets(topic: Topic) -> None:
+    assert [record.offset for record in topic.shape("gap").records()] == [*range(5), *range(8, 13)]
+
+
+def test_shape_creates_the_topic(kafka: kafkalet.Broker) -> None:
+    assert kafka.topic("new").shape("gap", first=5, size=3).visible == 10
+
+
+def test_shape_of_another_partition(kafka: kafkalet.Broker) -> None:
+    topic = kafka.topic("t", 2).shape("only_markers", size=4, partition=1)
+    assert [log.log_end_offset for log in topic.logs] == [0, 4]
+
+
+def test_segment_gap_begins_a_segment_after_the_gap(topic: Topic) -> None:
+    topic.shape("segment_gap", first=5, size=3)
+    assert [segment.base_offset for segment in topic.log().segments] == [0, 8]
+
+
+def test_segments_adds_as_many_segments(topic: Topic) -> None:
+    topic.shape("segments", first=1, size=3)
+    assert [segment.base_offset for segment in topic.log().segments] == [0, 1, 3, 5]
+
+
+def test_timestamps_of_special_records(kafka: kafkalet.Broker) -> None:
+    def special(kind: ShapeKind) -> list[int]:
+        records = kafka.topic(kind).shape(kind, first=1, size=2, after=1).records()
+        return [record.timestamp - records[0].timestamp for record in records[1:3]]
+
+    assert special("future_timestamp") == [365 * 86_400_000] * 2
+    assert special("same_timestamp") == [0, 0]
+    assert special("falling_timestamps") == [-1000, -2000]
+    assert [record.timestamp for record in kafka.topic("n").shape("no_timestamp").records()[5:8]] == [-1] * 3
+
+
+def test_old_magic_has_plain_and_compressed_messages_of_both_formats(topic: Topic) -> None:
+    topic.shape("old_magic", size=1, after=1)
+    assert [(entry.magic, entry.codec.name) for entry in entries(topic)] == [
+        (0, "NONE"),
+        (0, "GZIP"),
+        (1, "NONE"),
+        (1, "GZIP"),
+        (2, "NONE"),
+    ]
+
+
+def test_producers_of_shapes_differ_from_those_of_clients(kafka: kafkalet.Broker, topic: Topic) -> None:
+    topic.shape("aborted").shape("empty_batch")
+    producers = {entry.producer_id for entry in entries(topic)} - {-1}
+    assert len(producers) == 2
+    answer = Asking(kafka)(Api.INIT_PRODUCER_ID, 4, transactional_id=None, transaction_timeout_ms=1000)
+    assert answer["producer_id"] not in producers
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "reason"),
+    [
+        ("start_with_marker", {}, "no shape 'start_with_marker'; did you mean 'starts_with_marker'"),
+        ("xyz", {}, "no shape 'xyz'; the shapes are gap, segment_gap, "),
+        ("gap", {"size": 0}, "size is 0; the least is 1"),
+        ("gap", {"first": -1}, "first is -1; the least is 0"),
+        ("starts_with_marker", {"first": 1}, "first is 1, but 'starts_with_marker' begins with its special part"),
+        ("ends_with_marker", {"after": 1}, "after is 1, but 'ends_with_marker' ends with its special part"),
+    ],
+)
+def test_wrong_shape_is_refused(topic: Topic, kind: Any, options: dict[str, int], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        topic.shape(kind, **options)
+    assert topic.log().log_end_offset == 0
+
+
+def test_number_of_wrong_type_is_refused(topic: Topic) -> None:
+    with pytest.raises(TypeError, match="size must be an int, not '3'"):
+        topic.shape("gap", size="3")  # type: ignore[arg-type]
+
+
+def test_shape_of_missing_partition_is_refused(topic: Topic) -> None:
+    with pytest.raises(KafkaError, match="topic t has no partition 3"):
+        topic.shape("gap", partition=3)
+
+
+# Entries as they are
+
+
+def batch(first: int, count: int = 1, **fields: Any) -> bytes:
+    return build_batch(numbered([(1000, None, b"v", ())] * count, first), base_offset=first, **fields)
+
+
+def test_entries_are_returned_as_they_were_appended(topic: Topic) -> None:
+    data = batch(3, 2) + batch(7, leader_epoch=0)
+    topic.append_batches(data)
+    assert b"".join(entry.to_bytes() for entry in entries(topic)) == data
+    assert [record.offset for record in topic.records()] == [3, 4, 7]
+
+
+def test_wrong_checksum_does_not_hide_later_records(topic: Topic) -> None:
+    damaged = bytearray(batch(0))
+    damaged[17] ^= 1
+    topic.append_batches(damaged).send("later")
+    assert topic.visible == 2
+
+
+def test_records_sent_after_a_gap_follow_it(topic: Topic) -> None:
+    assert [record.offset for record in topic.append_batches(batch(9)).send("x").records()] == [9, 10]
+
+
+def test_refused_entries_leave_the_log_unchanged(topic: Topic) -> None:
+    with pytest.raises(ValueError, match="the entry at byte 69 has offset 0, but 1 comes next"):
+        topic.append_batches(batch(0) + batch(0))
+    assert topic.log().log_end_offset == 0
+    with pytest.raises(TypeError, match="data must be bytes, not 'x'"):
+        topic.append_batches("x")  # type: ignore[arg-type]
+
+
+def test_followers_get_the_same_entries_even_with_a_wrong_checksum() -> None:
+    with kafkalet.Cluster(brokers=3) as cluster:
+        topic = cluster.topic("t", 1, replication_factor=3)
+        damaged = bytearray(batch(4))
+        damaged[17] ^= 1
+        topic.append_batches(damaged)
+        assert [[entry.to_bytes() for entry in entries(topic, node)] for node in (1, 2, 3)] == [[bytes(damaged)]] * 3
+        assert topic.log().high_watermark == 5
+
+
+def test_follower_that_was_held_back_cannot_copy_a_wrong_checksum() -> None:
+    with kafkalet.Cluster(brokers=2) as cluster:
+        cluster.create_topic("t", assignments=[[1, 2]])
+        topic = cluster.topic("t")
+        damaged = bytearray(batch(0))
+        damaged[17] ^= 1
+        cluster.hold_replication(2, "t")
+        topic.append_batches(damaged)
+        cluster.release_replication(2, "t")
+        assert entries(topic, 2) == []
+        assert (topic.log().high_watermark, topic.log().log_end_offset) == (0, 1)
+
+
+# Offsets
+
+
+def test_log_start_advances_on_compacted_topics(kafka: kafkalet.Broker) -> None:
+    topic = kafka.topic("t", config={"cleanup.policy": "compact"}).shape("gap", first=5, size=3, after=2)
+    topic.advance_log_start(4)
+    assert topic.log().log_start_offset == 4
+    assert [record.offset for record in topic.records()] == [4, 8, 9]
+
+
+def test_log_start_advances_up_to_the_high_watermark(topic: Topic) -> None:
+    topic.send_batch(["a", "b"]).advance_log_start(2)
+    assert topic.visible == 0
+    with pytest.raises(ValueError, match=r"t-0 cannot advance to 3; allowed are 2 .* to 2 .the high watermark"):
+        topic.advance_log_start(3)
+    with pytest.raises(ValueError, match="cannot advance to 1"):
+        topic.advance_log_start(1)
+
+
+def test_log_start_advances_in_all_replicas() -> None:
+    with kafkalet.Cluster(brokers=2) as cluster:
+        topic = cluster.topic("t", 1, replication_factor=2).send("a").advance_log_start(1)
+        logs = [cluster.server.nodes[node].partitions["t", 0].log for node in (1, 2)]
+        assert [log.log_start_offset for log in logs] == [1, 1]
+        assert topic.visible == 0
+
+
+def test_records_above_a_held_high_watermark_are_not_visible(topic: Topic) -> None:
+    topic.send("a")
+    with topic.hold_high_watermark():
+        topic.send("b")
+        assert topic.values() == [b"a"]
+        assert (topic.log().high_watermark, topic.log().log_end_offset) == (1, 2)
+    assert topic.values() == [b"a", b"b"]
+
+
+def test_high_watermark_advances_up_to_the_given_offset(topic: Topic) -> None:
+    topic.hold_high_watermark(at=2)
+    topic.send("a").send("b").send("c")
+    assert topic.visible == 2
+    topic.hold_high_watermark(at=3)
+    assert topic.visible == 3
+    assert topic.send("d").release_high_watermark().visible == 4
+
+
+def test_last_stable_offset_stays_with_the_held_high_watermark(topic: Topic) -> None:
+    topic.shape("open", first=1, size=2, after=0)
+    with topic.hold_high_watermark():
+        topic.shape("only_markers", size=1)
+        assert topic.log().offsets == (0, 1, 3, 4)
+
+
+def test_held_high_watermark_survives_a_new_leader() -> None:
+    with kafkalet.Cluster(brokers=2) as cluster:
+        cluster.create_topic("t", assignments=[[1, 2]])
+        topic = cluster.topic("t")
+        with topic.hold_high_watermark():
+            topic.send("a")
+            cluster.elect_leader("t", 0, 2)
+            assert topic.visible == 0
+            cluster.stop_broker(2)
+            assert topic.visible == 0
+        assert topic.visible == 1
+
+
+def test_high_watermark_never_decreases(topic: Topic) -> None:
+    topic.send("a")
+    with pytest.raises(ValueError, match="t-0 cannot be held at 0: it is 1 already"):
+        topic.hold_high_watermark(at=0)
+
+
+def test_release_without_hold_has_no_effect(topic: Topic) -> None:
+    assert topic.send("a").release_high_watermark().visible == 1
+    with pytest.raises(KafkaError) as error:
+        topic.release_high_watermark(partition=4)
+    assert error.value.code is Code.UNKNOWN_TOPIC_OR_PARTITION

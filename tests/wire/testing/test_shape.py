@@ -1,0 +1,120 @@
+"""What real clients receive from the shapes of a log, and what they do when its offsets move."""
+
+import threading
+from collections.abc import Iterator
+from typing import get_args
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, Producer
+from confluent_kafka import TopicPartition as Place
+from kafka import KafkaConsumer, TopicPartition  # type: ignore[import-untyped]
+
+from kafkalet import Broker
+from kafkalet.protocol.records.build import build_batch, numbered
+from kafkalet.testing.shape import ShapeKind
+from kafkalet.testing.topic import Topic
+
+ISOLATIONS = ("read_uncommitted", "read_committed")
+
+
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    with Broker() as broker:
+        yield broker
+
+
+@pytest.fixture
+def topic(broker: Broker) -> Topic:
+    return broker.topic("t", 1)
+
+
+def read_by_librdkafka(broker: Broker, isolation: str) -> list[int]:
+    """Return the offsets of all records, up to the end that librdkafka reports."""
+    settings = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "isolation.level": isolation}
+    consumer = Consumer(settings | {"enable.partition.eof": True, "fetch.wait.max.ms": 10})
+    consumer.assign([Place("t", 0, 0)])
+    offsets: list[int] = []
+    while True:
+        message = consumer.poll(10)
+        assert message is not None, f"no end after offsets {offsets}"
+        if (error := message.error()) is not None:
+            assert error.code() == KafkaError._PARTITION_EOF, error
+            break
+        offset = message.offset()
+        assert offset is not None
+        offsets.append(offset)
+    consumer.close()
+    return offsets
+
+
+def read_by_kafka_python(broker: Broker, isolation: str) -> list[int]:
+    """Return the offsets of all records, up to the end offset."""
+    consumer = KafkaConsumer(
+        bootstrap_servers=broker.bootstrap_servers, isolation_level=isolation, fetch_max_wait_ms=10
+    )
+    place = TopicPartition("t", 0)
+    consumer.assign([place])
+    consumer.seek_to_beginning(place)
+    [end] = consumer.end_offsets([place]).values()
+    offsets: list[int] = []
+    while consumer.position(place) < end:
+        offsets += [record.offset for record in consumer.poll(timeout_ms=1000).get(place, ())]
+    consumer.close()
+    return offsets
+
+
+@pytest.mark.parametrize("isolation", ISOLATIONS)
+@pytest.mark.parametrize("kind", get_args(ShapeKind))
+def test_clients_receive_the_visible_records(broker: Broker, topic: Topic, kind: ShapeKind, isolation: str) -> None:
+    topic.shape(kind)
+    expected = [record.offset for record in topic.records(isolation)]  # type: ignore[arg-type]
+    assert read_by_librdkafka(broker, isolation) == expected
+    assert read_by_kafka_python(broker, isolation) == expected
+    assert len(expected) == (topic.visible if isolation == "read_uncommitted" else topic.visible_committed)
+
+
+def test_client_stops_at_a_wrong_checksum(broker: Broker, topic: Topic) -> None:
+    damaged = bytearray(build_batch(numbered([(1000, None, b"v", ())])))
+    damaged[17] ^= 1
+    topic.append_batches(damaged)
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "check.crcs": True})
+    consumer.assign([Place("t", 0, 0)])
+    message = consumer.poll(10)
+    assert message is not None
+    assert (error := message.error()) is not None
+    assert error.code() == KafkaError._BAD_MSG
+    consumer.close()
+
+
+def test_producer_with_all_acks_waits_for_the_high_watermark(broker: Broker, topic: Topic) -> None:
+    client = Producer({"bootstrap.servers": broker.bootstrap_servers, "acks": "all"})
+    delivered = threading.Event()
+    with topic.hold_high_watermark():
+        client.produce("t", b"v", on_delivery=lambda error, message: delivered.set())
+        client.poll(0)
+        while topic.log().log_end_offset == 0:
+            client.poll(0.01)
+        assert not delivered.is_set()
+        assert topic.visible == 0
+    assert client.flush(10) == 0
+    assert delivered.is_set()
+    assert topic.visible == 1
+
+
+def test_consumer_receives_nothing_above_a_held_high_watermark(broker: Broker, topic: Topic) -> None:
+    topic.send("a")
+    with topic.hold_high_watermark():
+        topic.send("b")
+        assert read_by_librdkafka(broker, "read_uncommitted") == [0]
+    assert read_by_librdkafka(broker, "read_uncommitted") == [0, 1]
+
+
+def test_consumer_below_the_log_start_is_reset(broker: Broker, topic: Topic) -> None:
+    topic.send_batch(["a", "b", "c"]).advance_log_start(2)
+    settings = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "auto.offset.reset": "earliest"}
+    consumer = Consumer(settings)
+    consumer.assign([Place("t", 0, 0)])
+    message = consumer.poll(10)
+    assert message is not None
+    assert (message.error(), message.offset()) == (None, 2)
+    consumer.close()
