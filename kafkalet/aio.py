@@ -139,13 +139,28 @@ class Topic(Mirror[SyncTopic]):
         """Return a view of the log of a partition: its offsets, segments and batches."""
         return self.sync.log(partition)
 
+    @property
+    def visible(self) -> int:
+        """The number of records that a consumer gets with read_uncommitted, from the log start of each partition."""
+        return self.sync.visible
+
+    @property
+    def visible_committed(self) -> int:
+        """The number of records that a consumer gets with read_committed, from the log start of each partition."""
+        return self.sync.visible_committed
+
+    advance_log_start = returning_self(SyncTopic.advance_log_start)
+    append_batches = returning_self(SyncTopic.append_batches)
     create = returning_self(SyncTopic.create)
     delete = awaited(SyncTopic.delete)
+    hold_high_watermark = awaited(SyncTopic.hold_high_watermark)
     mark = awaited(SyncTopic.mark)
     records = awaited(SyncTopic.records)
+    release_high_watermark = returning_self(SyncTopic.release_high_watermark)
     send = returning_self(SyncTopic.send)
     send_batch = returning_self(SyncTopic.send_batch)
     send_json = returning_self(SyncTopic.send_json)
+    shape = returning_self(SyncTopic.shape)
     values = awaited(SyncTopic.values)
     wait_for = awaited(SyncTopic.wait_for)
     wait_until = awaited(SyncTopic.wait_until)

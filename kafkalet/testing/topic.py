@@ -244,7 +244,7 @@ class Topic:
 
     # Shape
 
-    def append_batches(self, data: bytes | bytearray | memoryview, partition: int = 0) -> Self:
+    def append_batches(self, data: bytes | bytearray | memoryview, partition: int = 0) -> Topic:
         """Append entries exactly as they are: offsets, leader epochs, timestamps and checksums are not changed.
 
         `data` is what a log file contains, and what Fetch returns: batches of format 2, or messages of format 0 or 1.
@@ -269,7 +269,7 @@ class Topic:
         size: int | None = None,
         after: int | None = None,
         partition: int = 0,
-    ) -> Self:
+    ) -> Topic:
         """Append `first` ordinary records, a special part of the given `size`, and `after` ordinary records.
 
         On an empty partition, the special part begins at offset `first`. Key and value of each record are its offset as
@@ -301,7 +301,7 @@ class Topic:
         shape.shape(self._cluster, self.name, kind, first=first, size=size, after=after, partition=partition)
         return self
 
-    def advance_log_start(self, offset: int, partition: int = 0) -> Self:
+    def advance_log_start(self, offset: int, partition: int = 0) -> Topic:
         """Advance the log start offset, as retention or DeleteRecords does, on compacted topics, too.
 
         Records below `offset` can no longer be read. Raises ValueError if `offset` is below the log start offset or
@@ -324,7 +324,7 @@ class Topic:
         self.create()
         return shape.hold_high_watermark(self._cluster, self.name, at, partition)
 
-    def release_high_watermark(self, partition: int = 0) -> Self:
+    def release_high_watermark(self, partition: int = 0) -> Topic:
         """Let the high watermark advance again. Has no effect if it is not held."""
         from . import shape
 
