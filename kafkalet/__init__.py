@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from kafkalet import aio
     from kafkalet.broker.cluster.new_topics import NewTopic
     from kafkalet.clock import ManualClock
+    from kafkalet.testing.clock import Clock
     from kafkalet.testing.cluster import Broker, Cluster
 
-__all__ = ["Broker", "Cluster", "ManualClock", "NewTopic", "__version__", "aio"]
+__all__ = ["Broker", "Clock", "Cluster", "ManualClock", "NewTopic", "__version__", "aio"]
 
 _HOMES = {
     "Broker": "kafkalet.testing.cluster",
+    "Clock": "kafkalet.testing.clock",
     "Cluster": "kafkalet.testing.cluster",
     "ManualClock": "kafkalet.clock",
     "NewTopic": "kafkalet.broker.cluster.new_topics",

@@ -1,24 +1,43 @@
 """Clocks, which are passed to all code that needs the current time or a timer.
 
-`SystemClock` is the wall clock, with the timers of an event loop. `ManualClock` moves only when a test advances it:
+`SystemClock` is the wall clock, with the timers of an event loop. Tests use clocks that they can advance:
 
-    clock = kafkalet.ManualClock()
-    with kafkalet.Broker(clock=clock) as broker:
-        ...
-        clock.advance(days=8)       runs all timers that become due, in order, before it returns
+    kafkalet.Clock          real time plus an offset (testing/clock.py)
+    kafkalet.ManualClock    stands still until it is advanced
+
+    clock.advance(days=8)   runs all timers that become due, in order, before it returns
 
 A cluster binds its clock to its event loop when it starts (`LoopClock.bound_to`), so its timers always run in that
-loop. Several clusters with separate loops may share a `ManualClock`.
+loop. Several clusters with separate loops may share a clock.
+
+A broker has two kinds of time. The rule: *how old is it?* is log time, *how long have we been waiting?* is client time.
+
+    log time       the age of records, offsets, transactions and ids: timestamps, retention, flush.ms, segment.ms,
+                   delayed deletion, transaction timeouts, expiration of offsets, producers and transactional ids, and
+                   how long a follower has lagged
+    client time    the patience with something outside the log, such as a client or a disk: sessions, rebalances and
+                   joins of groups, long polls and all other waiting requests, retries, idle connections, quotas, fetch
+                   sessions, telemetry intervals, checkpoints
+
+Code gets log time from the clock itself and client time from `client_time(clock)`. They differ only for clocks that
+can advance one without the other, so that a test can let records expire while its clients stay connected.
 """
 
 import asyncio
 import heapq
 import itertools
+import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Protocol, runtime_checkable
+from time import time_ns
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 Callback = Callable[[], None]
 CallInLoop = Callable[[Callback], None]
@@ -29,8 +48,14 @@ not run.
 """
 
 TURNS = 3
-"""The number of loop iterations between two timers of a `ManualClock`. They give callbacks scheduled with `call_soon`,
-and tasks woken by a timer, time to finish before the next timer runs."""
+"""The number of loop iterations between two timers when a clock is advanced. They give callbacks scheduled with
+`call_soon`, and tasks woken by a timer, time to finish before the next timer runs."""
+
+_order = itertools.count()
+"""Numbers the timers, so that timers with the same due time run in the order in which they were set."""
+
+_PRUNE_AT = 256
+"""Queues with fewer timers are not searched for cancelled ones."""
 
 elapsed_s = time.perf_counter
 """A monotonic clock in seconds for measuring durations. It is never used for times that clients can see."""
@@ -63,6 +88,20 @@ class LoopClock(Clock, Protocol):
         """Return a clock with the same time that runs its timers in `loop`. `call` runs a function in this loop."""
 
 
+@runtime_checkable
+class TwoTimes(Clock, Protocol):
+    """A clock with a separate client time."""
+
+    @property
+    def for_clients(self) -> Clock:
+        """The clock of client time."""
+
+
+def client_time(clock: Clock) -> Clock:
+    """Return the clock to use for client time: the same clock, unless it keeps the two times apart."""
+    return clock.for_clients if isinstance(clock, TwoTimes) else clock
+
+
 class SystemClock:
     """The wall clock. Its timers run in an event loop and are not affected when the wall clock is changed."""
 
@@ -74,7 +113,7 @@ class SystemClock:
         return self._loop is not None
 
     def now_ms(self) -> int:
-        return time.time_ns() // 1_000_000
+        return time_ns() // 1_000_000
 
     def call_later(self, delay_ms: float, callback: Callback) -> Timer:
         if self._loop is None:
@@ -85,56 +124,55 @@ class SystemClock:
         return SystemClock(loop)
 
 
-class ManualClock:
-    """A clock for tests, which moves only when `advance` is called. It starts at the current time, or at `now_ms`.
+class MovableClock(ABC):
+    """A clock that can be advanced. `advance` may be called in any thread.
 
-    `advance` may be called in any thread. Timers of a cluster run in its event loop; timers that were set directly on
-    the clock run in the thread that calls `advance`.
+    Timers of a cluster run in its event loop.
     """
 
-    has_timers = True
-
-    def __init__(self, now_ms: int | None = None) -> None:
-        self._now_ms = time.time_ns() // 1_000_000 if now_ms is None else now_ms
-        self._order = itertools.count()
-        self._due: list[tuple[float, int, _ManualTimer]] = []
-        self._changing = threading.Lock()
-        """Protects `_due`: event loop threads add timers, and the thread that advances the clock removes them."""
+    def __init__(self, *lines: "TimeLine") -> None:
+        """`lines` are the log time and, if it can be advanced separately, the client time."""
+        self._lines = lines
         self._advancing = threading.Lock()
         self._inside: set[int] = set()
         """The idents of the threads that are running a timer. A timer may itself advance the clock."""
 
-    def __repr__(self) -> str:
-        return f"<ManualClock at {self._now_ms} ms>"
-
+    @abstractmethod
     def now_ms(self) -> int:
-        return self._now_ms
+        """Return the current time, in milliseconds since 1970 (UTC)."""
 
-    def call_later(self, delay_ms: float, callback: Callback) -> Timer:
-        return self._schedule(delay_ms, callback, None)
+    def now(self) -> "datetime":
+        """Return the current time as a datetime in UTC. Raises OverflowError after the year 9999."""
+        from datetime import UTC, datetime, timedelta
 
-    def bound_to(self, loop: asyncio.AbstractEventLoop, call: CallInLoop) -> Clock:
-        return _InLoop(self, loop, call)
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=self.now_ms())
 
     def advance(
-        self, ms: float = 0, *, seconds: float = 0, minutes: float = 0, hours: float = 0, days: float = 0
+        self,
+        ms: float = 0,
+        *,
+        seconds: float = 0,
+        minutes: float = 0,
+        hours: float = 0,
+        days: float = 0,
+        sessions: bool = False,
     ) -> None:
         """Advance the clock, and run all timers that become due, in order and each at its due time.
 
-        Returns when all of them have run. If a timer raises an exception, this method raises it, and the clock stops at
-        the due time of that timer. Raises ValueError if the sum of the arguments is negative.
+        Returns when all of them have run. With `sessions`, the time of clients advances, too, so sessions of members
+        expire, long polls end, and idle connections are closed. A `ManualClock` has only one time, so these always
+        advance.
+
+        If a timer raises an exception, this method raises it, and the clock stops at the due time of that timer. Raises
+        ValueError if the sum of the arguments is negative, and RuntimeError if it is called in an event loop while
+        another thread is advancing the clock.
         """
+        _check_numbers(ms=ms, seconds=seconds, minutes=minutes, hours=hours, days=days)
         step_ms = int(ms + 1000 * (seconds + 60 * (minutes + 60 * (hours + 24 * days))))
         if step_ms < 0:
             raise ValueError(f"a clock cannot be advanced by {step_ms} ms; time does not go back")
         with self._exclusively():
-            until_ms = self._now_ms + step_ms
-            while (timer := self._next_due(until_ms)) is not None:
-                if timer.loop is not None:
-                    timer.loop.run_due(until_ms)
-                elif (run := self._take_due(until_ms, None)) is not None:
-                    run()
-            self._now_ms = max(self._now_ms, until_ms)  # a timer may have advanced the clock further
+            _Advance(self._lines if sessions else self._lines[:1], step_ms, self._run).run()
 
     @contextmanager
     def _exclusively(self) -> Iterator[None]:
@@ -150,35 +188,8 @@ class ManualClock:
         finally:
             self._advancing.release()
 
-    def _schedule(self, delay_ms: float, callback: Callback, loop: "_InLoop | None") -> "_ManualTimer":
-        timer = _ManualTimer(callback, loop)
-        with self._changing:
-            heapq.heappush(self._due, (self._now_ms + delay_ms, next(self._order), timer))
-        return timer
-
-    def _next_due(self, until_ms: int) -> "_ManualTimer | None":
-        """Return the next timer that is due by `until_ms`, without removing it, or None if there is none."""
-        with self._changing:
-            while self._due and not self._due[0][2].is_pending:
-                heapq.heappop(self._due)
-            return self._due[0][2] if self._due and self._due[0][0] <= until_ms else None
-
-    def _take_due(self, until_ms: int, loop: "_InLoop | None") -> Callback | None:
-        """Remove the next due timer and return a function that runs it.
-
-        If no timer is due, or if it does not belong to `loop`, nothing is removed and None is returned.
-        """
-        with self._changing:
-            if not self._due or self._due[0][0] > until_ms or self._due[0][2].loop is not loop:
-                return None
-            when_ms, _, timer = heapq.heappop(self._due)
-        return lambda: self._run(timer, when_ms)
-
-    def _run(self, timer: "_ManualTimer", when_ms: float) -> None:
-        self._now_ms = max(self._now_ms, int(when_ms))
-        callback, timer.callback = timer.callback, None
-        if callback is None:  # the timer was cancelled after it had been removed
-            return
+    def _run(self, callback: Callback) -> None:
+        """Run a timer, which may advance the clock."""
         thread = threading.get_ident()
         is_nested = thread in self._inside
         self._inside.add(thread)
@@ -189,44 +200,171 @@ class ManualClock:
                 self._inside.discard(thread)
 
 
-class _ManualTimer:
-    """A timer of a `ManualClock`."""
+class ManualClock(MovableClock):
+    """A clock for tests, which moves only when `advance` is called. It starts at the current time, or at `now_ms`.
 
-    __slots__ = ("callback", "loop")
+    `advance` may be called in any thread. Timers of a cluster run in its event loop; timers that were set directly on
+    the clock run in the thread that calls `advance`.
+    """
 
-    def __init__(self, callback: Callback, loop: "_InLoop | None") -> None:
+    has_timers = True
+
+    def __init__(self, now_ms: int | None = None) -> None:
+        self._line = TimeLine(time_ns() // 1_000_000 if now_ms is None else now_ms)
+        super().__init__(self._line)
+        self._timers = TimerQueue(self._line)
+
+    def __repr__(self) -> str:
+        return f"<ManualClock at {self.now_ms()} ms>"
+
+    def now_ms(self) -> int:
+        return self._line.ahead_ms
+
+    def call_later(self, delay_ms: float, callback: Callback) -> Timer:
+        return self._timers.call_later(delay_ms, callback)
+
+    def bound_to(self, loop: asyncio.AbstractEventLoop, call: CallInLoop) -> Clock:
+        return LoopTimers(self._line, loop, call)
+
+
+class TimeLine:
+    """A time that stands still unless it is advanced, and the queues of timers that are due at points in this time."""
+
+    def __init__(self, ahead_ms: int = 0) -> None:
+        self.ahead_ms = ahead_ms
+        """By how much this time has been advanced, including the time at which it started."""
+        self.advances = 0
+        """The number of calls of `advance` that are moving this time: more than one if they are nested."""
+        self._queues: weakref.WeakSet[TimerQueue] = weakref.WeakSet()
+        self._changing = threading.Lock()
+        """Protects `_queues`: clusters start while another thread is advancing the clock."""
+
+    def now_ms(self) -> int:
+        """Return the time that clients see."""
+        return self.ahead_ms
+
+    def point_ms(self) -> float:
+        """Return the current point in time for timers. Its zero is arbitrary."""
+        return self.ahead_ms
+
+    def move_to(self, point_ms: float) -> None:
+        """Advance to a point in time. Has no effect if it has passed."""
+        self.ahead_ms = max(self.ahead_ms, int(point_ms))
+
+    def add(self, queue: "TimerQueue") -> None:
+        with self._changing:
+            self._queues.add(queue)
+
+    def queues(self) -> "list[TimerQueue]":
+        with self._changing:
+            return list(self._queues)
+
+
+class RealTimeLine(TimeLine):
+    """Real time plus an offset. Timers are not affected when the wall clock is changed."""
+
+    def now_ms(self) -> int:
+        return time_ns() // 1_000_000 + self.ahead_ms
+
+    def point_ms(self) -> float:
+        return time.monotonic() * 1000 + self.ahead_ms
+
+    def move_to(self, point_ms: float) -> None:
+        # Rounding up ensures that now_ms() is not before the due time of a timer.
+        self.ahead_ms = max(self.ahead_ms, math.ceil(point_ms - time.monotonic() * 1000))
+
+
+class _Timer:
+    """A callback in a `TimerQueue`, or None if it was cancelled or has begun."""
+
+    __slots__ = ("callback",)
+
+    def __init__(self, callback: Callback) -> None:
         self.callback: Callback | None = callback
-        self.loop = loop
-
-    @property
-    def is_pending(self) -> bool:
-        return self.callback is not None and (self.loop is None or not self.loop.has_ended)
 
     def cancel(self) -> None:
         self.callback = None
 
 
-class _InLoop:
-    """A `ManualClock` bound to a cluster: its timers run in the event loop of the cluster."""
+class TimerQueue:
+    """Timers in the order of their due times. They run only in the thread that advances the clock."""
 
     has_timers = True
 
-    def __init__(self, clock: ManualClock, loop: asyncio.AbstractEventLoop, call: CallInLoop) -> None:
-        self._clock = clock
-        self._loop = loop
-        self._call = call
+    def __init__(self, line: TimeLine) -> None:
+        self.line = line
+        self._due: list[tuple[float, int, _Timer]] = []
+        self._changing = threading.Lock()
+        """Protects `_due`: event loop threads add timers, and the thread that advances the clock looks at them."""
+        self._prune_at = _PRUNE_AT
         self.has_ended = False
-        """True if the loop has ended. Timers that are still pending at that point never run."""
+        """True if the loop of the timers has ended. Timers that are still pending at that point never run."""
+        line.add(self)
 
     def now_ms(self) -> int:
-        return self._clock.now_ms()
+        return self.line.now_ms()
 
     def call_later(self, delay_ms: float, callback: Callback) -> Timer:
-        return self._clock._schedule(delay_ms, callback, self)
+        return self._add(self.line.point_ms() + delay_ms, callback)
 
-    def run_due(self, until_ms: int) -> None:
+    def _add(self, when_ms: float, callback: Callback) -> _Timer:
+        timer = _Timer(callback)
+        with self._changing:
+            heapq.heappush(self._due, (when_ms, next(_order), timer))
+            if len(self._due) > self._prune_at:  # most timers are timeouts, which are usually cancelled
+                self._due = [entry for entry in self._due if entry[2].callback is not None]
+                heapq.heapify(self._due)
+                self._prune_at = max(_PRUNE_AT, 2 * len(self._due))
+        return timer
+
+    def first(self) -> tuple[float, int] | None:
+        """Return the due time and number of the next timer, or None if there is none."""
+        if self.has_ended:
+            return None
+        with self._changing:
+            while self._due and self._due[0][2].callback is None:
+                heapq.heappop(self._due)
+            return self._due[0][:2] if self._due else None
+
+    def take(self, until_ms: float) -> _Timer | None:
+        """Remove the next timer that is due by `until_ms` and return it, or None if there is none."""
+        with self._changing:
+            while self._due and self._due[0][0] <= until_ms:
+                timer = heapq.heappop(self._due)[2]
+                if timer.callback is not None:
+                    return timer
+        return None
+
+    def run_due(self, run_one: "Callable[[TimerQueue], bool]") -> None:
+        """Call `run_one` until it returns False."""
+        while run_one(self):
+            pass
+
+    def moved(self) -> None:
+        """Called when the time has been advanced."""
+
+
+class LoopTimers(TimerQueue):
+    """A clock bound to a cluster: its timers run in the event loop of the cluster when the clock is advanced."""
+
+    def __init__(self, line: TimeLine, loop: asyncio.AbstractEventLoop, call: CallInLoop) -> None:
+        super().__init__(line)
+        self._loop = loop
+        self._call = call
+
+    def run_due(self, run_one: Callable[[TimerQueue], bool]) -> None:
         """Run due timers in the loop until the next due timer belongs to another loop."""
-        steps = _Steps(self._loop, lambda: self._run_one(until_ms))
+
+        def in_loop() -> bool:
+            ran = False
+
+            def run() -> None:
+                nonlocal ran
+                ran = run_one(self)
+
+            return self._in_loop(run) and ran
+
+        steps = _Steps(self._loop, in_loop)
         caller = threading.get_ident()
 
         def begin() -> None:
@@ -244,11 +382,6 @@ class _InLoop:
         if steps.failure is not None:
             raise steps.failure
 
-    def _run_one(self, until_ms: int) -> bool:
-        """Run the next due timer if it belongs to this loop. Return True if a timer was run."""
-        run = self._clock._take_due(until_ms, self)
-        return run is not None and self._in_loop(run)
-
     def _in_loop(self, function: Callback) -> bool:
         """Run a function in the loop. Return False if the loop has ended."""
         began = False
@@ -265,6 +398,132 @@ class _InLoop:
                 raise
             self.has_ended = True
         return began
+
+
+class RealTimeTimers(LoopTimers):
+    """Timers in the event loop of a cluster, which run in real time, or earlier if the clock is advanced.
+
+    The loop is woken for the next timer only. While the time is being advanced, the thread that advances it decides
+    when timers run, so that they run in order across all loops.
+    """
+
+    def __init__(
+        self,
+        line: RealTimeLine,
+        loop: asyncio.AbstractEventLoop,
+        call: CallInLoop,
+    ) -> None:
+        super().__init__(line, loop, call)
+        self._wake_ms = math.inf
+        """The point in time at which the loop will be woken."""
+        self._waking: asyncio.TimerHandle | None = None
+
+    def now_ms(self) -> int:
+        return time_ns() // 1_000_000 + self.line.ahead_ms
+
+    def call_later(self, delay_ms: float, callback: Callback) -> Timer:
+        when_ms = self.line.point_ms() + delay_ms
+        timer = self._add(when_ms, callback)
+        if when_ms < self._wake_ms:
+            self._wake_at(when_ms)
+        return timer
+
+    def moved(self) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._wake_for_next)
+        except RuntimeError:  # the loop is closed
+            self.has_ended = True
+
+    def _wake_at(self, when_ms: float) -> None:
+        if self._waking is not None:
+            self._waking.cancel()
+        self._wake_ms = when_ms
+        # A weak reference, because the loop may run much longer than the cluster.
+        delay_ms = max(when_ms - self.line.point_ms(), 0)
+        self._waking = self._loop.call_later(delay_ms / 1000, _wake, weakref.ref(self))
+
+    def _wake_for_next(self) -> None:
+        """Wake the loop for the next timer, which may have changed or may now be due at another real time."""
+        first = self.first()
+        if first is not None:
+            self._wake_at(first[0])
+
+    def wake(self) -> None:
+        """Run the timers that are due."""
+        self._wake_ms, self._waking = math.inf, None
+        if self.line.advances:
+            return  # `moved` will be called
+        until_ms = self.line.point_ms()
+        try:
+            while (timer := self.take(until_ms)) is not None:
+                callback, timer.callback = timer.callback, None
+                if callback is not None and not self._in_loop(callback):
+                    return
+        finally:
+            self._wake_for_next()
+
+
+def _wake(timers: "weakref.ref[RealTimeTimers]") -> None:
+    if (alive := timers()) is not None:
+        alive.wake()
+
+
+class _Advance:
+    """A call of `advance`, which moves all `lines` by `step_ms`. `run` runs the callback of a timer."""
+
+    def __init__(self, lines: Iterable[TimeLine], step_ms: int, run: Callable[[Callback], None]) -> None:
+        self._lines = [(line, line.point_ms(), line.ahead_ms + step_ms) for line in lines]
+        """Each line with the point at which it starts, and with the value of `ahead_ms` at which it stops."""
+        self._step_ms = step_ms
+        self._run = run
+
+    def run(self) -> None:
+        for line, _, _ in self._lines:
+            line.advances += 1
+        try:
+            while (due := self._next()) is not None:
+                due.queue.run_due(self._run_one)
+            for line, _, ahead_ms in self._lines:
+                line.ahead_ms = max(line.ahead_ms, ahead_ms)  # a timer may have advanced the clock further
+        finally:
+            for line, _, _ in self._lines:
+                line.advances -= 1
+                if not line.advances:
+                    for queue in line.queues():
+                        queue.moved()
+
+    def _next(self) -> "_Due | None":
+        """Return the next timer that is due, without removing it, or None if there is none."""
+        found: _Due | None = None
+        for line, start_ms, _ in self._lines:
+            for queue in line.queues():
+                first = queue.first()
+                if first is not None and first[0] - start_ms <= self._step_ms:
+                    due = _Due(first[0] - start_ms, first[1], first[0], queue)
+                    if found is None or due[:2] < found[:2]:
+                        found = due
+        return found
+
+    def _run_one(self, queue: TimerQueue) -> bool:
+        """Run the next due timer if it belongs to `queue`. Return True if a timer was run."""
+        due = self._next()
+        if due is None or due.queue is not queue or (timer := queue.take(due.when_ms)) is None:
+            return False
+        for line, start_ms, _ in self._lines:
+            line.move_to(start_ms + due.after_ms)
+        callback, timer.callback = timer.callback, None
+        if callback is not None:  # None if the timer was cancelled meanwhile
+            self._run(callback)
+        return True
+
+
+class _Due(NamedTuple):
+    """The next timer, which is due `after_ms` after the start of an advance."""
+
+    after_ms: float
+    number: int
+    when_ms: float
+    queue: TimerQueue
 
 
 class _Steps:
@@ -308,3 +567,12 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
+
+
+def _check_numbers(**arguments: float) -> None:
+    """Raise TypeError or ValueError if an argument is not a finite number."""
+    for name, value in arguments.items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise TypeError(f"{name} must be a number, not {value!r}")
+        if not math.isfinite(value):
+            raise ValueError(f"{name} must be a finite number, not {value!r}")

@@ -36,7 +36,7 @@ class EmbeddedCluster:
     * `config`: broker properties, keyed by Kafka's names for them. A value is a str, an int, a float or a bool.
     * `topics`: topics to create on start unless they already exist: names or `NewTopic` values.
     * `kafka_version`: the release to emulate, such as "3.9" or "4.4". "newest" accepts every version of every API.
-    * `clock`: the source of time: the system's clock by default, or a `ManualClock`.
+    * `clock`: the source of time, such as a `kafkalet.Clock` or a `kafkalet.ManualClock`.
 
     Raises TypeError or ValueError for an invalid argument. InvalidProperty and UnknownRelease are ValueErrors.
     """
@@ -65,7 +65,9 @@ class EmbeddedCluster:
         if port:
             arguments.port(f"the port of the last of {brokers} brokers", last_port)
         if clock is not None and not isinstance(clock, Clock):
-            raise TypeError(f"clock must be a kafkalet.ManualClock or another Clock, not {arguments.shown(clock)}")
+            raise TypeError(
+                f"clock must be a kafkalet.Clock, a kafkalet.ManualClock or another clock, not {arguments.shown(clock)}"
+            )
         arguments.text('kafka_version, as in "3.9",', kafka_version)
         release = Release.of(kafka_version)
         properties = BrokerConfig(arguments.properties("config", config), release)
@@ -85,7 +87,7 @@ class EmbeddedCluster:
             racks=checked_racks,
             data_dir=arguments.directory(data_dir),
             topics=checked_topics(topics),
-            clock=clock or SystemClock(),
+            clock=clock or self._default_clock(),
         )
         """The implementation, for kafkalet's own tests. It may change in any release."""
 
@@ -97,6 +99,11 @@ class EmbeddedCluster:
         at = [_address(endpoint) for endpoint in list(server.metadata.endpoints.values())]
         where = f" at {','.join(at)}" if at else ""
         return f"<{type(self).__name__} {state}{where}{without}, Kafka {server.release.name}>"
+
+    @staticmethod
+    def _default_clock() -> Clock:
+        """Return the clock of a cluster that is created without one."""
+        return SystemClock()
 
     # Start and stop
 

@@ -50,7 +50,7 @@ class Broker:
         }
         """The supported APIs, with the lowest and highest version of each."""
         self.fetch_sessions = FetchSessions(
-            node.clock,
+            node.client_clock,
             config.max_incremental_fetch_session_cache_slots,
             returned_go_last=release.moves_every_told_partition,
             takes_nameless=release.takes_nameless_topics_into_sessions,
@@ -77,7 +77,9 @@ class Broker:
             from .transactions.verification import Transactions
 
             node = self.node
-            self._transactions = Transactions(node.metadata, node.clock, node.release, self.coordinators.of_broker)
+            self._transactions = Transactions(
+                node.metadata, node.client_clock, node.release, self.coordinators.of_broker
+            )
         return self._transactions
 
     def apply_quotas(self, addresses: Mapping[str, str | None] | None = None) -> None:
@@ -91,7 +93,7 @@ class Broker:
             def look_up_in_thread(host: str) -> Delayed[str | None]:
                 return node.workers.submit(partial(look_up, host))
 
-            self.throttling = Throttling(node.config, node.clock, node.loop.time, look_up_in_thread)
+            self.throttling = Throttling(node.config, node.client_clock, node.loop.time, look_up_in_thread)
         if self.throttling is not None:
             self.throttling.obey(quotas, addresses or {})
 

@@ -83,3 +83,8 @@ class Context:
         self.spent_s = 0.0
         self.began_s: float | None = None
         self.throttle_ms = 0
+
+    @property
+    def client_clock(self) -> Clock:
+        """The clock of client time (see kafkalet/clock.py)."""
+        return self.node.client_clock

@@ -47,7 +47,9 @@ class Subscription(NamedTuple):
 class TelemetryClient(Protocol):
     """The client that sent a request. Implemented by Context."""
 
-    clock: Clock
+    @property
+    def client_clock(self) -> Clock: ...
+
     client_id: str
     peer: tuple[str, int]
 
@@ -76,7 +78,7 @@ class Telemetry:
     def ask(self, client_id: bytes, asker: TelemetryClient) -> Subscription:
         """Return the subscription of a client. Raises THROTTLING_QUOTA_EXCEEDED before the end of the interval."""
         instance = self._instance(client_id, asker)
-        now_ms = asker.clock.now_ms()
+        now_ms = asker.client_clock.now_ms()
         idle_ms = now_ms - max(instance.asked_ms, instance.pushed_ms)
         if idle_ms < instance.subscription.interval_ms and instance.last_error not in RECOVERABLE:
             raise KafkaError(Code.THROTTLING_QUOTA_EXCEEDED)
@@ -89,7 +91,7 @@ class Telemetry:
         instance = self._instance(client_id, asker)
         if instance.is_ending:
             raise KafkaError(Code.INVALID_REQUEST)
-        now_ms = asker.clock.now_ms()
+        now_ms = asker.client_clock.now_ms()
         is_due = instance.asked_ms > instance.pushed_ms
         if is_due or now_ms - instance.pushed_ms >= instance.subscription.interval_ms:
             instance.pushed_ms = now_ms

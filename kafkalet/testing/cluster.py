@@ -21,6 +21,7 @@ from .operations import ClusterOperations
 
 if TYPE_CHECKING:
     from kafkalet.broker.views import GroupView
+    from kafkalet.clock import Clock, MovableClock
 
     from .nodes import BrokerNode
     from .topic import Topic
@@ -28,6 +29,22 @@ if TYPE_CHECKING:
 
 class Cluster(ClusterOperations):
     """A cluster of brokers for tests."""
+
+    @staticmethod
+    def _default_clock() -> Clock:
+        from .clock import Clock
+
+        return Clock()
+
+    @property
+    def clock(self) -> MovableClock:
+        """The clock of the brokers: the argument `clock`, by default a `kafkalet.Clock`, which shows real time.
+
+        `cluster.clock.advance(hours=2)` lets everything happen that is due in the next two hours.
+        """
+        from .clock import movable
+
+        return movable(self.server.clock)
 
     def topic(
         self,

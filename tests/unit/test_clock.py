@@ -353,7 +353,7 @@ def test_system_clock_without_loop_has_no_timers() -> None:
 
 
 def test_system_clock_of_a_cluster_is_bound_to_its_loop() -> None:
-    with kafkalet.Broker() as broker:
+    with kafkalet.Broker(clock=SystemClock()) as broker:
         assert not broker.server.clock.has_timers
         assert broker.server.loop_clock.has_timers
         done = threading.Event()

@@ -17,7 +17,7 @@ from kafkalet.broker.quoting import quoted
 from kafkalet.broker.scheduling.purgatory import Purgatory
 from kafkalet.broker.scheduling.turns import Turns
 from kafkalet.broker.scheduling.work import Workers
-from kafkalet.clock import Clock
+from kafkalet.clock import Clock, client_time
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.directory import LogDirectory
@@ -66,11 +66,13 @@ class Node:
         self.release = release
         self.directory = directory
         self.clock = clock
+        """The clock of log time; kafkalet/clock.py explains the two kinds of time."""
+        self.client_clock = client_time(clock)
         self.loop = loop
         self.call_soon = loop.call_soon
         self.turns = turns
         self.workers = workers
-        self.purgatory = Purgatory(clock, loop.call_soon, turns.now_s)
+        self.purgatory = Purgatory(self.client_clock, loop.call_soon, turns.now_s)
         self.partitions: dict[tuple[str, int], Partition] = {}
         self.offline: dict[tuple[str, int], str] = {}
         """The replicas whose logs cannot be opened, with the reasons."""

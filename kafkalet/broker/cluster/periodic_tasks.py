@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.scheduling.periodic import PeriodicRunner
-from kafkalet.clock import Clock
+from kafkalet.clock import Clock, client_time
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.files import explain
 
@@ -31,6 +31,7 @@ class PeriodicTasks:
         self._nodes = nodes
         self._leadership = leadership
         self._runner = PeriodicRunner(clock)
+        self._saving = PeriodicRunner(client_time(clock))
 
     def start(
         self, config: BrokerConfig, *, durable: bool, has_followers: bool, write_again: Callable[[], None]
@@ -40,8 +41,8 @@ class PeriodicTasks:
         every(config.log_retention_check_interval_ms, self._retain, first_ms=config.log_initial_task_delay_ms)
         if durable:
             period_ms: float = config.replica_high_watermark_checkpoint_interval_ms
-            every(period_ms, self._checkpoint)
-            every(period_ms, write_again)
+            self._saving.every(period_ms, self._checkpoint)
+            self._saving.every(period_ms, write_again)
             flush_ms = config.given().get("log.flush.scheduler.interval.ms")
             if flush_ms is not None:
                 every(float(flush_ms), self._flush)
@@ -51,6 +52,7 @@ class PeriodicTasks:
 
     def stop(self) -> None:
         self._runner.stop()
+        self._saving.stop()
 
     def _retain(self) -> None:
         """Apply retention and expire producers."""

@@ -36,6 +36,7 @@ class Shard:
         self.regexes = regexes
         self.place = log.partition.topic, log.index
         self.clock: Clock = node.clock
+        self.client_clock: Clock = node.client_clock
         self.groups: dict[str, Group] = {}
         self._base_sequence = 0 if node.release.numbers_group_records else NO_SEQUENCE
         self.offsets = Offsets(log, node.release.offset_value_version)

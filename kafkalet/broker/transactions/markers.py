@@ -154,4 +154,4 @@ class Ending:
             del self._timers[key]
             task()
 
-        self._timers[key] = self._node.clock.call_later(RETRY_MS, run)
+        self._timers[key] = self._node.client_clock.call_later(RETRY_MS, run)

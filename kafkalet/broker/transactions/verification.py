@@ -62,7 +62,8 @@ class Operation(IntEnum):
 class Transactions:
     """The transactions of a cluster, regardless of which broker coordinates them.
 
-    `coordinators_of` returns the coordinators of a running broker by its id.
+    `clock` is the client time, in which verifications are repeated. `coordinators_of` returns the coordinators of a
+    running broker by its id.
     """
 
     def __init__(

@@ -303,7 +303,7 @@ def test_properties_of_topics_and_brokers_may_be_numbers_and_bools() -> None:
         ({"topics": [("orders", 3)]}, r"an element of topics is a name or a NewTopic, not \('orders', 3\)"),
         ({"topics": [kafkalet.NewTopic("orders", "3")]}, "the number of partitions must be an int"),  # type: ignore[arg-type]
         ({"kafka_version": 3.9}, 'kafka_version, as in "3.9", must be a str, not 3.9'),
-        ({"clock": 5}, "clock must be a kafkalet.ManualClock or another Clock, not 5"),
+        ({"clock": 5}, "clock must be a kafkalet.Clock, a kafkalet.ManualClock or another clock, not 5"),
         ({"bootstrap": "x"}, "unexpected keyword argument 'bootstrap'"),
     ],
 )

@@ -53,14 +53,14 @@ class InitialDelayedJoin:
         Whether this extends the delay (`prolongs`) depends on the Kafka release.
         """
         self._new_member_added = prolongs
-        self._new_member_ms = self._shard.clock.now_ms()
+        self._new_member_ms = self._shard.client_clock.now_ms()
 
     def wait(self) -> None:
         """Start the delay, or complete the join immediately if no delay is needed."""
         self._new_member_added = False
         config = self._shard.node.config
         if PROPERTY not in config.given():
-            self._new_member_ms = self._shard.clock.now_ms()
+            self._new_member_ms = self._shard.client_clock.now_ms()
             self._wait_for_expected(self._new_member_ms + LONGEST_MS)
             return
         delay_ms = config.group_initial_rebalance_delay_ms
@@ -82,7 +82,7 @@ class InitialDelayedJoin:
         self._later(delay_ms, due)
 
     def _wait_for_expected(self, until_ms: int) -> None:
-        now_ms, lookups = self._shard.clock.now_ms(), self._shard.lookups
+        now_ms, lookups = self._shard.client_clock.now_ms(), self._shard.lookups
         quiet_ms = now_ms - max(lookups.last_ms(self._group_id), self._new_member_ms)
         expects_more = lookups.expects_more(self._group_id, len(self._members))
         if expects_more and quiet_ms < QUIET_MS and now_ms < until_ms:

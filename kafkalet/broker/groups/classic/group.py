@@ -183,7 +183,7 @@ class ClassicGroup:
             then()
             self.flush()
 
-        return self.shard.clock.call_later(max(delay_ms, 0), due)
+        return self.shard.client_clock.call_later(max(delay_ms, 0), due)
 
     # sessions
 

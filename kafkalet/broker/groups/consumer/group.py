@@ -71,7 +71,7 @@ class ConsumerGroup:
         self.shard = shard
         self.group_id = group_id
         self.members = ConsumerMembers()
-        self.timers = MemberTimers(shard.clock)
+        self.timers = MemberTimers(shard.client_clock)
         self.group_epoch = shard.node.release.first_epoch_of_consumer_groups
         self.metadata_hash = 0
         self.metadata_version = NEVER_READ
