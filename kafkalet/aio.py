@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
 from kafkalet.broker.arguments import PropertyValue
+from kafkalet.clock import MovableClock
 from kafkalet.testing import cluster as sync
 from kafkalet.testing.nodes import BrokerNode as SyncBrokerNode
 from kafkalet.testing.operations import ClusterOperations
@@ -29,6 +30,8 @@ from kafkalet.testing.topic import Topic as SyncTopic
 from kafkalet.testing.waiting import cancelled
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from kafkalet.broker.views import GroupView, LogView, TransactionView
 
 P = ParamSpec("P")
@@ -188,6 +191,20 @@ class BrokerNode(Mirror[SyncBrokerNode]):
     stop = awaited(SyncBrokerNode.stop)
 
 
+class Clock(Mirror[MovableClock]):
+    """The clock of a cluster; see `kafkalet.testing.clock.Clock`."""
+
+    def now(self) -> datetime:
+        """Return the current time as a datetime in UTC."""
+        return self.sync.now()
+
+    def now_ms(self) -> int:
+        """Return the current time, in milliseconds since 1970."""
+        return self.sync.now_ms()
+
+    advance = awaited(MovableClock.advance)
+
+
 class Cluster(Mirror[sync.Cluster]):
     """A cluster in the running event loop; see `kafkalet.testing.cluster.Cluster`. Use it with `async with`."""
 
@@ -220,6 +237,11 @@ class Cluster(Mirror[sync.Cluster]):
     @timeout_s.setter
     def timeout_s(self, seconds: float) -> None:
         self.sync.timeout_s = seconds
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the brokers."""
+        return Clock(self.sync, self.sync.clock)
 
     def topic(
         self,

@@ -10,12 +10,13 @@ import pytest
 from aiokafka import AIOKafkaProducer  # type: ignore[import-untyped]
 
 from kafkalet import aio
+from kafkalet.clock import MovableClock
 from kafkalet.testing.cluster import Cluster
 from kafkalet.testing.nodes import BrokerNode
 from kafkalet.testing.operations import ClusterOperations
 from kafkalet.testing.topic import Topic
 
-MIRRORED = [(aio.Topic, Topic), (aio.BrokerNode, BrokerNode), (aio.Cluster, Cluster)]
+MIRRORED = [(aio.Topic, Topic), (aio.BrokerNode, BrokerNode), (aio.Clock, MovableClock), (aio.Cluster, Cluster)]
 LEFT_OUT = {
     *("start", "stop"),  # `async with` starts and stops the cluster
     "server",  # the implementation
