@@ -1,9 +1,15 @@
-"""The pytest plugin: fixtures that run a broker.
+"""The pytest plugin: fixtures that run brokers, and the marker `kafka` with the options of a test's broker.
 
     def test_it(kafka):                        a new broker for this test
         producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
 
     def test_it(kafka_session):                one broker for the test session
+
+    @pytest.mark.kafka(version="3.9", topics={"orders": 6}, config={"message.max.bytes": 1000}, brokers=3)
+    def test_it(kafka):                        a new cluster with these options
+
+Each fixture has two names that stand for the same object: `kafka` and `kafkalet`, `kafka_topic` and `kafkalet_topic`.
+The name `kafka` hides the module of kafka-python inside a test, and `kafkalet` hides this package.
 
 Each broker runs in its own thread and listens on a free port of 127.0.0.1, independently of any event loop in the test.
 Its thread, sockets and files are gone when its fixture ends. Each pytest-xdist worker has its own brokers.
@@ -11,29 +17,344 @@ Its thread, sockets and files are gone when its fixture ends. Each pytest-xdist 
 pytest loads this module in every run, so the broker is imported only when a test requests a fixture.
 """
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from .cluster import Broker
+    from .cluster import Cluster
+    from .topic import Topic
+
+FRESH = ("kafka", "kafkalet")
+CLUSTER = ("kafka_cluster", "kafkalet_cluster")
+SESSION = ("kafka_session", "kafkalet_session")
+FACTORY = ("kafka_factory", "kafkalet_factory")
+WITH_A_BROKER = (*FRESH, *CLUSTER, *SESSION)
+"""The fixtures that provide a broker, in the order in which `kafka_topic` and `kafka_env` choose one."""
+
+MARKER = (
+    "kafka(version=, topics=, config=, brokers=, env=, ...): options of the broker of the fixtures kafka and "
+    "kafka_cluster: those of kafkalet.Cluster. env: further variables that kafka_env sets to the address of the broker"
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options of the command line and of the ini file."""
+    group = parser.getgroup("kafkalet", "brokers of kafkalet")
+    group.addoption(
+        "--kafka-timeout",
+        type=float,
+        metavar="SECONDS",
+        help="timeout of waits for brokers of the fixtures (default: the ini option kafka_timeout, or 10)",
+    )
+    parser.addini("kafka_timeout", "timeout of waits for brokers of the fixtures, in seconds")
+    parser.addini("kafka_env", "environment variables that kafka_env sets to the address of the broker", type="args")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker."""
+    config.addinivalue_line("markers", MARKER)
+
+
+# Markers
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuse wrong markers before the first test runs. A worker of pytest-xdist would crash; it refuses them later."""
+    if _is_worker(config):
+        return
+    for item in items:
+        if refusal := _refusal(item):
+            raise pytest.UsageError(refusal)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Refuse wrong markers in a worker of pytest-xdist."""
+    if _is_worker(item.config) and (refusal := _refusal(item)):
+        pytest.fail(refusal, pytrace=False)
+
+
+def _is_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
+
+
+def _refusal(item: pytest.Item) -> str | None:
+    """Return what is wrong with the markers `kafka` of a test, as far as it shows without a broker."""
+    for mark in item.iter_markers("kafka"):
+        from .broker_options import NAMES, OF_THE_MARKER, check_names
+
+        if mark.args:
+            return f"{item.nodeid}: the marker kafka takes keywords, as in kafka(version=...), not {mark.args[0]!r}"
+        try:
+            check_names("the marker kafka", mark.kwargs, (*NAMES, *OF_THE_MARKER))
+        except TypeError as error:
+            return f"{item.nodeid}: {error}"
+        fixtures = getattr(item, "fixturenames", ())
+        options = sorted(mark.kwargs.keys() - OF_THE_MARKER)
+        if options and _uses(fixtures, SESSION) and not _uses(fixtures, (*FRESH, *CLUSTER)):
+            return (
+                f"{item.nodeid}: the marker kafka({', '.join(options)}) has no effect on kafka_session, which other "
+                "tests use, too; use the fixture kafka, or define a fixture kafka_session with scope='session'"
+            )
+    return None
+
+
+def _uses(fixtures: Sequence[str], wanted: Sequence[str]) -> bool:
+    return any(name in fixtures for name in wanted)
+
+
+def _options(item: pytest.Item, fixtures: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the options of a test: its parameter of one of the fixtures, then the markers from the nearest one on."""
+    from .broker_options import merged
+
+    marked = [mark.kwargs for mark in reversed(list(item.iter_markers("kafka")))]
+    return merged([*marked, *(_parameter(item, name) for name in fixtures)])
+
+
+def _parameter(item: pytest.Item, fixture: str) -> dict[str, Any]:
+    """Return the options from an indirect parameter: a release or a dict of options."""
+    from .broker_options import check_names
+
+    value = item.callspec.params.get(fixture, {}) if hasattr(item, "callspec") else {}
+    options = {"version": value} if isinstance(value, str) else value
+    if not isinstance(options, dict):
+        raise TypeError(f'a parameter of {fixture} must be a release such as "3.9" or a dict of options, not {value!r}')
+    check_names(f"the parameter of {fixture}", options)
+    return options
+
+
+# Brokers
 
 
 @pytest.fixture
-def kafka() -> "Iterator[Broker]":
-    """Provide a new Kafka broker for the test."""
-    yield from _running_broker()
+def kafkalet(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """Provide a new broker for the test. `kafka` is the same object.
+
+    The marker `kafka` changes its options. With `brokers=2` or more, it is a `Cluster`, otherwise a `Broker`. An
+    indirect parameter is a release or a dict of options.
+    """
+    yield from _provided(request, FRESH, 1)
+
+
+@pytest.fixture
+def kafka(kafkalet: Cluster) -> Cluster:
+    """Provide a new broker for the test: another name of the fixture `kafkalet`."""
+    return kafkalet
+
+
+@pytest.fixture
+def kafkalet_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """Provide a new cluster for the test, with three brokers unless the marker `kafka` says otherwise."""
+    yield from _provided(request, CLUSTER, 3)
+
+
+@pytest.fixture
+def kafka_cluster(kafkalet_cluster: Cluster) -> Cluster:
+    """Provide a new cluster for the test: another name of the fixture `kafkalet_cluster`."""
+    return kafkalet_cluster
 
 
 @pytest.fixture(scope="session")
-def kafka_session() -> "Iterator[Broker]":
-    """Provide one Kafka broker for the test session, or for each pytest-xdist worker. Tests share its topics."""
-    yield from _running_broker()
+def kafkalet_session(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """Provide one broker for the test session, or for each pytest-xdist worker. Tests share its topics."""
+    with _started(request.config, {}) as cluster:
+        yield cluster
 
 
-def _running_broker() -> "Iterator[Broker]":
-    from .cluster import Broker
+@pytest.fixture(scope="session")
+def kafka_session(kafkalet_session: Cluster) -> Cluster:
+    """Provide one broker for the test session: another name of the fixture `kafkalet_session`."""
+    return kafkalet_session
 
-    with Broker() as broker:
-        yield broker
+
+@pytest.fixture
+def kafkalet_factory(request: pytest.FixtureRequest) -> Iterator[Callable[..., Cluster]]:
+    """Provide a function that starts further brokers: `kafka_factory(version="3.9", brokers=3)`.
+
+    It takes the options of `kafkalet.Cluster` and those of the marker `kafka`, and returns a `Broker`, or a `Cluster`
+    if `brokers` is more than one. The brokers stop when the test ends.
+    """
+    from .broker_options import check_names
+
+    with ExitStack() as stack:
+
+        def start(**options: Any) -> Cluster:
+            check_names("kafka_factory", options)
+            cluster = stack.enter_context(_started(request.config, options))
+            request.node.stash.setdefault(_MADE, []).append(cluster)
+            return cluster
+
+        yield start
+
+
+@pytest.fixture
+def kafka_factory(kafkalet_factory: Callable[..., Cluster]) -> Callable[..., Cluster]:
+    """Provide a function that starts further brokers: another name of the fixture `kafkalet_factory`."""
+    return kafkalet_factory
+
+
+_MADE = pytest.StashKey[list[Any]]()
+"""The brokers that the fixtures have made for a test."""
+
+
+def _provided(request: pytest.FixtureRequest, fixtures: tuple[str, ...], brokers: int) -> Iterator[Cluster]:
+    """Run a broker with the options of the test's markers and parameters."""
+    item = request.node
+    refusal = None
+    try:
+        context = _started(request.config, _options(item, fixtures), brokers)
+        cluster = context.__enter__()
+    except (TypeError, ValueError) as error:
+        refusal = f"{item.nodeid}: {error}"
+    if refusal:
+        pytest.fail(refusal, pytrace=False)  # outside `except`, to show only this line
+    item.stash.setdefault(_MADE, []).append(cluster)
+    try:
+        yield cluster
+    finally:
+        context.__exit__(None, None, None)  # not `with`, because only errors of the start are errors of the options
+
+
+@contextmanager
+def _started(config: pytest.Config, options: dict[str, Any], brokers: int = 1) -> Iterator[Cluster]:
+    """Run a broker. When it stops, raise AssertionError if a fault has never fired."""
+    from .broker_options import OF_THE_MARKER, new_cluster
+
+    options = {name: value for name, value in options.items() if name not in OF_THE_MARKER}
+    timeout = _timeout_s(config)
+    if timeout is not None:
+        options = {"timeout": timeout, **options}
+    with new_cluster(options, brokers) as cluster:
+        yield cluster
+        unfired = cluster.unfired_faults() if hasattr(cluster, "unfired_faults") and cluster.is_running else []
+    if unfired:
+        pytest.fail("\n".join(map(str, unfired)), pytrace=False)
+
+
+def _timeout_s(config: pytest.Config) -> float | None:
+    """Return the default timeout of waits from the command line or the ini file."""
+    given = config.getoption("kafka_timeout")
+    text = config.getini("kafka_timeout")
+    if given is None and not text:
+        return None
+    try:
+        seconds = float(text if given is None else given)
+        if not 0 <= seconds < float("inf"):
+            raise ValueError
+    except ValueError:
+        raise pytest.UsageError(
+            f"kafka_timeout is {text if given is None else given}; it must be a number of seconds, at least 0"
+        ) from None
+    return seconds
+
+
+# What tests need beside a broker
+
+
+@pytest.fixture
+def kafkalet_topic(request: pytest.FixtureRequest) -> Iterator[Topic]:
+    """Provide a new topic with a unique name that begins with the name of the test.
+
+    It is a topic of the broker that the test uses: `kafka`, `kafka_cluster` or `kafka_session`.
+    """
+    cluster = _cluster_of(request)
+    topic = cluster.topic(_unique_name(request.node.name)).create()
+    yield topic
+    is_shared = cluster not in request.node.stash.get(_MADE, [])
+    if is_shared and cluster.is_running and topic.exists:
+        topic.delete()
+
+
+@pytest.fixture
+def kafka_topic(kafkalet_topic: Topic) -> Topic:
+    """Provide a new topic with a unique name: another name of the fixture `kafkalet_topic`."""
+    return kafkalet_topic
+
+
+@pytest.fixture
+def kafkalet_env(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """Provide a broker whose address is in the environment variable KAFKA_BOOTSTRAP_SERVERS.
+
+    The marker `kafka(env=["..."])` and the ini option `kafka_env` name further variables. The broker is the one that
+    the test uses: `kafka`, `kafka_cluster` or `kafka_session`. The environment is restored after the test.
+    """
+    cluster = _cluster_of(request)
+    names = ["KAFKA_BOOTSTRAP_SERVERS", *request.config.getini("kafka_env"), *_options(request.node).get("env", [])]
+    with pytest.MonkeyPatch.context() as patch:
+        for name in names:
+            patch.setenv(name, cluster.bootstrap_servers)
+        yield cluster
+
+
+@pytest.fixture
+def kafka_env(kafkalet_env: Cluster) -> Cluster:
+    """Provide a broker whose address is in the environment: another name of the fixture `kafkalet_env`."""
+    return kafkalet_env
+
+
+def _cluster_of(request: pytest.FixtureRequest) -> Any:
+    """Return the broker that the test uses, or a new one."""
+    name = next((name for name in WITH_A_BROKER if name in request.fixturenames), FRESH[0])
+    return request.getfixturevalue(name)
+
+
+LONGEST_NAME = 200
+"""A topic's name has at most 249 characters; programs under test may append to it, as in `.retry`."""
+
+
+def _unique_name(test: str) -> str:
+    """Return a topic name from the name of a test.
+
+    It contains no dot, because Kafka refuses a name that differs from another one only in a dot and an underscore.
+    """
+    import re
+    import uuid
+
+    words = re.sub(r"[^a-zA-Z0-9_]+", "-", test).strip("-")
+    return f"{words[:LONGEST_NAME]}-{uuid.uuid4().hex[:12]}"
+
+
+# Reports
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add a section about each broker to the report of a failed test."""
+    outcome = yield
+    if outcome.failed and "kafkalet.testing.cluster" in sys.modules:
+        for cluster in _clusters_of(item):
+            if cluster.is_running:
+                outcome.sections.append(("kafkalet", _described(cluster)))
+    return outcome
+
+
+def _clusters_of(item: pytest.Item) -> list[Cluster]:
+    """Return the brokers that a test has: those of fixtures, whether of this plugin or of the user, and further ones.
+
+    A fixture of the session is in the test's arguments if the test requests it.
+    """
+    from .cluster import Cluster
+
+    values = [*getattr(item, "funcargs", {}).values(), *item.stash.get(_MADE, [])]
+    clusters = {id(value): value for value in values if isinstance(value, Cluster)}
+    return list(clusters.values())
+
+
+def _described(cluster: Cluster) -> str:
+    """Return the report about a broker. An error in it must not hide the failure of the test."""
+    try:
+        return str(importlib.import_module("kafkalet.testing.report").report(cluster))
+    except ImportError:
+        return repr(cluster)
+    except Exception as error:  # noqa: BLE001 - see above
+        return f"no report: {error!r}"

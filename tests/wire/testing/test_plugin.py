@@ -190,3 +190,406 @@ def test_plugin_imports_the_broker_on_first_use(pytester: pytest.Pytester) -> No
         """
     )
     run(pytester).assert_outcomes(passed=1)
+
+
+# Names and sharing
+
+
+def test_two_names_of_a_fixture_are_one_object(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        NAMES = ["{}", "{}_session", "{}_cluster", "{}_factory", "{}_env", "{}_topic"]
+
+        @pytest.mark.parametrize("name", NAMES)
+        def test_one(request, name):
+            short, long = name.format("kafka"), name.format("kafkalet")
+            assert request.getfixturevalue(short) is request.getfixturevalue(long)
+        """
+    )
+    run(pytester).assert_outcomes(passed=6)
+
+
+def test_fixture_of_the_user_replaces_that_of_the_plugin_everywhere(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import kafkalet
+        import pytest
+
+        @pytest.fixture
+        def kafka():
+            with kafkalet.Broker(kafka_version="2.8") as broker:
+                yield broker
+
+        def test_one(kafka, kafka_topic, kafka_env):
+            assert kafka_env is kafka
+            assert kafka.topic(kafka_topic.name).exists
+
+        def test_two(kafka_env):
+            assert "Kafka 2.8" in repr(kafka_env)
+        """
+    )
+    run(pytester).assert_outcomes(passed=2)
+
+
+def test_cluster_has_three_brokers(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        def test_one(kafka_cluster):
+            assert len(kafka_cluster.bootstrap_servers.split(",")) == 3
+        """
+    )
+    run(pytester).assert_outcomes(passed=1)
+
+
+def test_factory_makes_brokers_with_options(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import kafkalet
+        import pytest
+
+        made = []
+
+        def test_one(kafka, kafka_factory):
+            made.append(kafka_factory())
+            made.append(kafka_factory(version="3.9", brokers=2, topics={"orders": 6}))
+            assert [type(each) for each in made] == [kafkalet.Broker, kafkalet.Cluster]
+            assert made[1].topic("orders").partitions == 6
+            assert len({kafka.bootstrap_servers, *(each.bootstrap_servers for each in made)}) == 3
+
+        def test_two():
+            assert [each.is_running for each in made] == [False, False]
+
+        def test_wrong_option(kafka_factory):
+            with pytest.raises(TypeError, match="kafka_factory has no option 'verson'; did you mean 'version'"):
+                kafka_factory(verson="3.9")
+        """
+    )
+    run(pytester).assert_outcomes(passed=3)
+
+
+def test_factory_closes_brokers_that_the_test_has_stopped(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import threading
+
+        def test_one(kafka_factory):
+            kafka_factory().__exit__(None, None, None)
+            cluster = kafka_factory(brokers=2)
+            for node_id in (1, 2):
+                cluster.stop_broker(node_id)
+
+        def test_two():
+            assert [thread.name for thread in threading.enumerate() if "kafkalet" in thread.name] == []
+        """
+    )
+    run(pytester).assert_outcomes(passed=2)
+
+
+# Topics and the environment
+
+
+def test_topic_is_named_after_the_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        names = set()
+
+        @pytest.mark.parametrize("text", ["a.b/c", "\u00fc", "x" * 300, "a.b/c "])
+        def test_one(kafka_session, kafka_topic, text):
+            assert kafka_topic.exists
+            assert kafka_topic.name.startswith("test_one")
+            assert kafka_topic.name not in names
+            names.add(kafka_topic.name)
+
+        def test_two(kafka_session):
+            assert [name for name in names if kafka_session.topic(name).exists] == []
+        """
+    )
+    run(pytester).assert_outcomes(passed=5)
+
+
+@pytest.mark.parametrize("fixture", ["kafka", "kafkalet", "kafka_cluster", "kafka_session", "kafkalet_session"])
+def test_topic_and_environment_are_those_of_the_broker_of_the_test(pytester: pytest.Pytester, fixture: str) -> None:
+    pytester.makepyfile(
+        f"""
+        def test_one({fixture}, kafka_topic, kafka_env):
+            assert kafka_env is {fixture}
+            assert {fixture}.topic(kafka_topic.name).exists
+        """
+    )
+    run(pytester).assert_outcomes(passed=1)
+
+
+def test_environment_is_set_and_restored(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_BOOTSTRAP_SERVERS", "before")
+    monkeypatch.delenv("SPRING_KAFKA_BOOTSTRAP_SERVERS", raising=False)
+    pytester.makepyfile(
+        """
+        import os
+        import pytest
+
+        NAMES = ["KAFKA_BOOTSTRAP_SERVERS", "SPRING_KAFKA_BOOTSTRAP_SERVERS", "OF_THE_MODULE", "OF_THE_INI"]
+        pytestmark = pytest.mark.kafka(env="OF_THE_MODULE")
+
+        def values():
+            return [os.environ.get(name) for name in NAMES]
+
+        @pytest.mark.kafka(env=["SPRING_KAFKA_BOOTSTRAP_SERVERS"])
+        def test_one(kafka_env):
+            assert values() == [kafka_env.bootstrap_servers] * 4
+
+        def test_two():
+            assert values() == ["before", None, None, None]
+        """
+    )
+    run(pytester, "-o", "kafka_env=OF_THE_INI").assert_outcomes(passed=2)
+
+
+# The marker
+
+
+def test_nearest_marker_wins_for_each_option(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        pytestmark = pytest.mark.kafka(version="2.8", topics=["of_the_module"], config={"num.partitions": 2})
+
+        @pytest.mark.kafka(config={"default.replication.factor": 2}, brokers=2)
+        class TestOne:
+            @pytest.mark.kafka(version="3.9", topics={"of_the_test": 6})
+            def test_one(self, kafka):
+                assert repr(kafka).startswith("<Cluster") and "Kafka 3.9" in repr(kafka)
+                assert kafka.topic("of_the_module").partitions == 2
+                assert kafka.topic("of_the_test").partitions == 6
+
+            def test_two(self, kafka):
+                assert "Kafka 2.8" in repr(kafka)
+                assert not kafka.topic("of_the_test").exists
+
+        def test_three(kafka):
+            assert repr(kafka).startswith("<Broker")
+        """
+    )
+    run(pytester, "--strict-markers").assert_outcomes(passed=3)
+
+
+@pytest.mark.parametrize(
+    ("marker", "message"),
+    [
+        ('verson="3.9"', "*test_wrong: the marker kafka has no option 'verson'; did you mean 'version'*"),
+        ('"3.9"', "*test_wrong: the marker kafka takes keywords, as in kafka(version=...), not '3.9'"),
+    ],
+)
+def test_wrong_marker_ends_the_run_before_the_first_test(pytester: pytest.Pytester, marker: str, message: str) -> None:
+    pytester.makepyfile(
+        f"""
+        import pytest
+
+        def test_right(): pass
+
+        @pytest.mark.kafka({marker})
+        def test_wrong(kafka): pass
+        """
+    )
+    result = run(pytester)
+    assert result.ret is pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {message}"])
+
+
+def test_wrong_marker_fails_its_test_in_a_worker(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        def test_right(): pass
+
+        @pytest.mark.kafka(verson="3.9")
+        def test_wrong(kafka): pass
+        """
+    )
+    result = run(pytester, "-n", "1")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*test_wrong: the marker kafka has no option 'verson'; did you mean 'version'*"])
+
+
+@pytest.mark.parametrize(
+    ("marker", "message"),
+    [
+        ('version="3.77"', "*test_wrong: Kafka 3.77 cannot be emulated*"),
+        ("brokers=0", "*test_wrong: brokers is 0; a cluster has at least one"),
+        ('config={"num.partitions": "many"}', "*test_wrong: *num.partitions*"),
+        ("timeout=-1", "*test_wrong: timeout is -1; it must be*"),
+    ],
+)
+def test_wrong_value_in_a_marker_fails_its_test(pytester: pytest.Pytester, marker: str, message: str) -> None:
+    pytester.makepyfile(
+        f"""
+        import pytest
+
+        def test_right(kafka): pass
+
+        @pytest.mark.kafka({marker})
+        def test_wrong(kafka): pass
+        """
+    )
+    result = run(pytester)
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines([message])
+    result.stdout.no_fnmatch_line("*plugin.py*")
+
+
+def test_marker_with_options_for_the_session_broker_is_refused(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.kafka(version="3.9")
+        def test_wrong(kafka_session): pass
+        """
+    )
+    result = run(pytester)
+    result.stderr.fnmatch_lines(["ERROR: *test_wrong: the marker kafka(version) has no effect on kafka_session*"])
+
+
+def test_indirect_parameter_is_a_release_or_options(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.parametrize("kafka", ["2.8", "3.9", "4.4"], indirect=True)
+        def test_release(kafka, kafkalet, request):
+            assert kafka is kafkalet
+            assert repr(kafka).endswith(f"Kafka {request.node.callspec.id}>")
+
+        @pytest.mark.kafka(version="3.9", config={"num.partitions": 4})
+        @pytest.mark.parametrize("kafkalet", [{"version": "2.8", "brokers": 2}], indirect=True)
+        def test_options(kafka, kafka_topic):
+            assert repr(kafka).startswith("<Cluster") and repr(kafka).endswith("Kafka 2.8>")
+            assert kafka_topic.partitions == 4
+
+        @pytest.mark.parametrize("kafka_cluster", ["2.8"], indirect=True)
+        def test_cluster(kafka_cluster):
+            assert repr(kafka_cluster).endswith("Kafka 2.8>")
+        """
+    )
+    run(pytester).assert_outcomes(passed=5)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("3.9", '*a parameter of kafka must be a release such as "3.9" or a dict of options, not 3.9'),
+        ('{"verson": "3.9"}', "*the parameter of kafka has no option 'verson'; did you mean 'version'*"),
+    ],
+)
+def test_wrong_indirect_parameter_fails_its_test(pytester: pytest.Pytester, value: str, message: str) -> None:
+    pytester.makepyfile(
+        f"""
+        import pytest
+
+        @pytest.mark.parametrize("kafka", [{value}], indirect=True)
+        def test_wrong(kafka): pass
+        """
+    )
+    result = run(pytester)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([message])
+
+
+# Options of the run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "timeout"), [((), 10), (("-o", "kafka_timeout=3"), 3), (("--kafka-timeout", "2.5"), 2.5)]
+)
+def test_timeout_of_the_run_is_that_of_the_brokers(
+    pytester: pytest.Pytester, arguments: tuple[str, ...], timeout: float
+) -> None:
+    pytester.makepyfile(
+        f"""
+        import pytest
+
+        def test_one(kafka, kafka_session, kafka_cluster, kafka_factory):
+            assert {{b.timeout_s for b in (kafka, kafka_session, kafka_cluster, kafka_factory())}} == {{{timeout}}}
+
+        @pytest.mark.kafka(timeout=1)
+        def test_two(kafka):
+            assert kafka.timeout_s == 1
+        """
+    )
+    run(pytester, *arguments).assert_outcomes(passed=2)
+
+
+def test_wrong_timeout_in_the_ini_file_is_refused(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_one(kafka): pass")
+    run(pytester, "-o", "kafka_timeout=soon").stdout.fnmatch_lines(["*kafka_timeout is soon; it must be a number*"])
+
+
+def test_report_of_a_failed_test_has_a_section_for_each_of_its_brokers(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import kafkalet
+        import pytest
+
+        @pytest.fixture
+        def mine():
+            with kafkalet.Broker(kafka_version="2.8") as broker:
+                yield broker
+
+        def test_fails(kafka_session, mine, kafka, kafka_factory):
+            kafka_factory(version="3.9")
+            assert False
+
+        def test_passes(kafka): pass
+        """
+    )
+    result = run(pytester, "-rA")
+    result.assert_outcomes(passed=1, failed=1)
+    assert len([line for line in result.outlines if line.strip("- ") == "kafkalet"]) == 4
+
+
+def test_plugin_can_be_left_out(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_one(kafka): pass")
+    result = pytester.runpytest_subprocess("-p", "no:kafkalet", "-p", "no:cacheprovider")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*fixture 'kafka' not found*"])
+
+
+@pytest.mark.parametrize("distribution", ["load", "loadscope"])
+def test_workers_share_no_session_broker(pytester: pytest.Pytester, distribution: str) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.parametrize("number", range(4))
+        class TestOne:
+            def test_one(self, kafka_session, kafka_topic, number, worker_id):
+                with open("seen", "a") as file:
+                    file.write(f"{worker_id} {kafka_session.bootstrap_servers}\\n")
+
+        class TestTwo(TestOne): pass
+        """
+    )
+    run(pytester, "-n", "2", "--dist", distribution).assert_outcomes(passed=8)
+    seen = set((pytester.path / "seen").read_text().splitlines())
+    assert len(seen) == len({line.split()[0] for line in seen}) == len({line.split()[1] for line in seen})
+
+
+@pytest.mark.parametrize("mode", ["strict", "auto"])
+def test_every_fixture_works_in_a_test_with_an_event_loop(pytester: pytest.Pytester, mode: str) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.asyncio
+        async def test_one(kafka, kafka_session, kafka_cluster, kafka_factory, kafka_env, kafka_topic):
+            kafka_topic.send("one")
+            [record] = kafka.topic(kafka_topic.name).wait_for(1)
+            assert record.value == b"one"
+        """
+    )
+    run(pytester, "-o", f"asyncio_mode={mode}").assert_outcomes(passed=1)

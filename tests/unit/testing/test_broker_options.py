@@ -1,0 +1,93 @@
+"""The options of a broker: names, short names, combination, and the arguments that they become."""
+
+import inspect
+from typing import Any
+
+import pytest
+
+import kafkalet
+from kafkalet.testing.broker_options import ARGUMENTS, NAMES, check_names, merged, new_cluster
+
+
+def test_options_are_the_arguments_of_a_cluster() -> None:
+    parameters = list(inspect.signature(kafkalet.Cluster.__init__).parameters)
+    assert tuple(parameters[1:]) == ARGUMENTS
+
+
+def test_unknown_option_is_refused_with_the_closest_one() -> None:
+    with pytest.raises(TypeError, match="the marker kafka has no option 'verson'; did you mean 'version'"):
+        check_names("the marker kafka", {"verson": "3.9"})
+
+
+def test_unknown_option_without_a_close_one_is_refused_with_all_options() -> None:
+    with pytest.raises(TypeError, match="has no option 'xyz'; The options are advertise, brokers, clock"):
+        check_names("the marker kafka", {"xyz": 1})
+
+
+def test_version_and_its_long_name_together_are_refused() -> None:
+    with pytest.raises(TypeError, match="both version and kafka_version"):
+        check_names("the marker kafka", {"version": "3.9", "kafka_version": "4.4"})
+
+
+def test_later_options_replace_earlier_ones() -> None:
+    assert merged([{"version": "3.9", "brokers": 3}, {"kafka_version": "4.4"}]) == {
+        "kafka_version": "4.4",
+        "brokers": 3,
+    }
+
+
+def test_properties_of_all_layers_are_combined() -> None:
+    layers = [{"config": {"a": 1, "b": 1}}, {"config": {"b": 2}}]
+    assert merged(layers) == {"config": {"a": 1, "b": 2}}
+
+
+def test_topics_of_all_layers_are_combined() -> None:
+    topics = merged([{"topics": ["a", "b"]}, {"topics": {"b": 2, "c": {"partitions": 3}}}])["topics"]
+    assert {name: topic.partitions for name, topic in topics.items()} == {"a": -1, "b": 2, "c": 3}
+
+
+def test_environment_variables_of_all_layers_are_combined() -> None:
+    assert merged([{"env": "A"}, {"env": ["B"]}]) == {"env": ["A", "B"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"env": 3}, "env must be a name or a list of names, not 3"),
+        ({"needs": [1]}, "needs must be a name or a list of names"),
+        ({"topics": {"a": "6"}}, "the value of topic a must be a number of partitions"),
+        ({"topics": {"a": True}}, "the value of topic a must be a number of partitions"),
+        ({"topics": {"a": {"partition": 6}}}, "topic a has no option 'partition'; did you mean 'partitions'"),
+        ({"topics": "a"}, "topics is a list of names"),
+    ],
+)
+def test_value_of_a_wrong_type_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        merged([options])
+
+
+def test_topics_may_have_properties() -> None:
+    [topic] = merged([{"topics": {"a": {"partitions": 2, "config": {"retention.ms": 5}}}}])["topics"].values()
+    assert topic == kafkalet.NewTopic("a", 2, {"retention.ms": "5"})
+
+
+def test_one_broker_is_a_broker_and_several_are_a_cluster() -> None:
+    assert [type(new_cluster({"brokers": count})).__name__ for count in (1, 2)] == ["Broker", "Cluster"]
+
+
+def test_default_number_of_brokers_makes_a_cluster_even_of_one() -> None:
+    assert type(new_cluster({"brokers": 1}, brokers=3)) is kafkalet.Cluster
+
+
+def test_timeout_becomes_that_of_the_cluster() -> None:
+    assert (new_cluster({"timeout": 3}).timeout_s, new_cluster({}).timeout_s) == (3.0, 10.0)
+
+
+@pytest.mark.parametrize("timeout", [-1, float("inf")])
+def test_timeout_out_of_range_is_refused(timeout: float) -> None:
+    with pytest.raises(ValueError, match="timeout is"):
+        new_cluster({"timeout": timeout})
+
+
+def test_names_of_options_include_the_short_ones() -> None:
+    assert set(NAMES) == {*ARGUMENTS, "version", "timeout"}
