@@ -54,6 +54,9 @@ TURNS = 3
 _order = itertools.count()
 """Numbers the timers, so that timers with the same due time run in the order in which they were set."""
 
+_LATEST_MS = 253_402_300_799_999
+"""The last millisecond of the year 9999, in which the range of datetime ends."""
+
 _PRUNE_AT = 256
 """Queues with fewer timers are not searched for cancelled ones."""
 
@@ -142,7 +145,7 @@ class MovableClock(ABC):
         """Return the current time, in milliseconds since 1970 (UTC)."""
 
     def now(self) -> "datetime":
-        """Return the current time as a datetime in UTC. Raises OverflowError after the year 9999."""
+        """Return the current time as a datetime in UTC."""
         from datetime import UTC, datetime, timedelta
 
         return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=self.now_ms())
@@ -164,13 +167,15 @@ class MovableClock(ABC):
         advance.
 
         If a timer raises an exception, this method raises it, and the clock stops at the due time of that timer. Raises
-        ValueError if the sum of the arguments is negative, and RuntimeError if it is called in an event loop while
-        another thread is advancing the clock.
+        TypeError or ValueError if an argument is not a number, or if the sum is negative or leads beyond the year 9999.
+        Raises RuntimeError if it is called in an event loop while another thread is advancing the clock.
         """
         _check_numbers(ms=ms, seconds=seconds, minutes=minutes, hours=hours, days=days)
         step_ms = int(ms + 1000 * (seconds + 60 * (minutes + 60 * (hours + 24 * days))))
         if step_ms < 0:
             raise ValueError(f"a clock cannot be advanced by {step_ms} ms; time does not go back")
+        if self.now_ms() + step_ms > _LATEST_MS:
+            raise ValueError(f"a clock cannot be advanced by {step_ms} ms; it ends with the year 9999")
         with self._exclusively():
             _Advance(self._lines if sessions else self._lines[:1], step_ms, self._run).run()
 
