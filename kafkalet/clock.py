@@ -171,7 +171,8 @@ class MovableClock(ABC):
         Raises RuntimeError if it is called in an event loop while another thread is advancing the clock.
         """
         _check_numbers(ms=ms, seconds=seconds, minutes=minutes, hours=hours, days=days)
-        step_ms = int(ms + 1000 * (seconds + 60 * (minutes + 60 * (hours + 24 * days))))
+        step = ms + 1000 * (seconds + 60 * (minutes + 60 * (hours + 24 * days)))
+        step_ms = int(max(-_LATEST_MS, min(step, 2 * _LATEST_MS)))  # the sum may be infinite
         if step_ms < 0:
             raise ValueError(f"a clock cannot be advanced by {step_ms} ms; time does not go back")
         if self.now_ms() + step_ms > _LATEST_MS:

@@ -98,6 +98,7 @@ def test_repr_says_how_far_the_clock_is_ahead(clock: kafkalet.Clock) -> None:
     [
         ({"hours": -1}, ValueError, "cannot be advanced by -3600000 ms; time does not go back"),
         ({"days": 3_000_000}, ValueError, "cannot be advanced by 259200000000000 ms; it ends with the year 9999"),
+        ({"days": 1e308, "hours": 1e308}, ValueError, "it ends with the year 9999"),
         ({"hours": "2"}, TypeError, "hours must be a number, not '2'"),
         ({"days": True}, TypeError, "days must be a number, not True"),
         ({"seconds": float("nan")}, ValueError, "seconds must be a finite number, not nan"),

@@ -13,6 +13,7 @@ from kafka.errors import CommitFailedError
 
 import kafkalet
 from kafkalet.clock import SystemClock
+from kafkalet.protocol.errors import KafkaError
 from tests.wire.brokers import Closed, Wire, batch, fetched, on_the_wire
 
 HOUR_MS = 3_600_000
@@ -93,7 +94,9 @@ def take(consumer: Any) -> list[Any]:
     return found
 
 
-def test_member_of_the_consumer_protocol_stays_in_its_group(kafka: kafkalet.Broker) -> None:
+@pytest.fixture
+def new_member(kafka: kafkalet.Broker) -> Iterator[Consumer]:
+    """A member of the group "billing" that uses the consumer protocol (KIP-848) and has received a record."""
     kafka.topic("orders").send("one")
     member = Consumer(
         {
@@ -107,11 +110,22 @@ def test_member_of_the_consumer_protocol_stays_in_its_group(kafka: kafkalet.Brok
     member.subscribe(["orders"])
     while member.poll(0.1) is None:
         pass
+    yield member
+    member.close()
+
+
+def test_member_of_the_consumer_protocol_stays_in_its_group(kafka: kafkalet.Broker, new_member: Consumer) -> None:
     members = kafka.group("billing").members
     kafka.clock.advance(hours=2)
     assert kafka.group("billing").members == members
-    member.commit(asynchronous=False)  # fails unless the member still has its epoch
-    member.close()
+    new_member.commit(asynchronous=False)  # fails unless the member still has its epoch
+
+
+@pytest.mark.usefixtures("new_member")
+def test_member_of_the_consumer_protocol_is_removed_if_sessions_advance(kafka: kafkalet.Broker) -> None:
+    assert len(kafka.group("billing").members) == 1
+    kafka.clock.advance(minutes=2, sessions=True)
+    assert kafka.group("billing").members == []
 
 
 def test_append_time_of_records_moves(kafka: kafkalet.Broker) -> None:
@@ -144,7 +158,25 @@ def test_offsets_of_an_empty_group_expire(kafka: kafkalet.Broker) -> None:
     assert kafka.group("billing").offsets == {}
 
 
-# Transactions
+# Producers and transactions
+
+
+def test_idle_producer_id_expires(kafka: kafkalet.Broker) -> None:
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "enable.idempotence": True})
+    producer.produce("orders", b"one")
+    assert producer.flush(PATIENCE_S) == 0
+    producers = kafka.server.leadership.leader_of("orders", 0).log.producers
+    assert kafka.server.call(lambda: len(producers)) == 1
+    kafka.clock.advance(days=2)  # producer.id.expiration.ms is one day by default
+    assert kafka.server.call(lambda: len(producers)) == 0
+
+
+def test_unused_transactional_id_expires(kafka: kafkalet.Broker) -> None:
+    Producer({"bootstrap.servers": kafka.bootstrap_servers, "transactional.id": "tx"}).init_transactions(PATIENCE_S)
+    assert kafka.transaction("tx").state == "Empty"
+    kafka.clock.advance(days=8)  # transactional.id.expiration.ms is seven days by default
+    with pytest.raises(KafkaError, match="there is no transactional id tx"):
+        kafka.transaction("tx")
 
 
 def test_open_transaction_times_out(kafka: kafkalet.Broker) -> None:
