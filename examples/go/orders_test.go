@@ -2,56 +2,28 @@
 package orders
 
 import (
-	"bufio"
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
-	"strings"
 	"testing"
 	"time"
+
+	"kafkalet"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// bootstrap is the address of the broker.
-var bootstrap string
+// broker runs while the tests of this package run.
+var broker *kafkalet.Broker
 
 func TestMain(m *testing.M) {
-	os.Exit(runWithBroker(m))
-}
-
-func runWithBroker(m *testing.M) int {
-	broker := exec.Command("kafkalet", "serve", "--listen", "127.0.0.1:0", "--log-level", "warning")
-	broker.Stderr = os.Stderr
-	stdout, err := broker.StdoutPipe()
-	if err == nil {
-		err = broker.Start()
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "cannot start kafkalet:", err)
-		return 1
-	}
-	defer func() {
-		_ = broker.Process.Signal(os.Interrupt)
-		_ = broker.Wait()
-	}()
-
-	// The broker prints one line when it is ready: kafkalet ready bootstrap=HOST:PORT
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "kafkalet ended before it was ready")
-		return 1
-	}
-	_, bootstrap, _ = strings.Cut(strings.TrimSpace(line), "bootstrap=")
-	return m.Run()
+	os.Exit(kafkalet.Run(m, kafkalet.Options{Topics: []string{"orders:6"}}, &broker))
 }
 
 func TestOrderIsPublished(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 
-	producer, err := kgo.NewClient(kgo.SeedBrokers(bootstrap), kgo.AllowAutoTopicCreation())
+	producer, err := kgo.NewClient(kgo.SeedBrokers(broker.BootstrapServers()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +34,7 @@ func TestOrderIsPublished(t *testing.T) {
 	}
 
 	consumer, err := kgo.NewClient(
-		kgo.SeedBrokers(bootstrap),
+		kgo.SeedBrokers(broker.BootstrapServers()),
 		kgo.ConsumeTopics("orders"),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 	)

@@ -1,35 +1,19 @@
 // Tests a producer and a consumer against one kafkalet broker, which before() starts and after() stops.
 
-const assert = require('node:assert/strict')
-const { spawn } = require('node:child_process')
-const { once } = require('node:events')
-const readline = require('node:readline')
-const { after, before, test } = require('node:test')
-const { Kafka, logLevel } = require('kafkajs')
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { start } from 'kafkalet'
+import { Kafka, logLevel } from 'kafkajs'
 
 let broker
 let kafka
 
 before(async () => {
-  broker = spawn('kafkalet', ['serve', '--listen', '127.0.0.1:0', '--log-level', 'warning'], {
-    stdio: ['ignore', 'pipe', 'inherit']
-  })
-  // The broker prints one line when it is ready: kafkalet ready bootstrap=HOST:PORT
-  const lines = readline.createInterface({ input: broker.stdout })
-  const [line] = await Promise.race([
-    once(lines, 'line'),
-    once(broker, 'exit').then(() => Promise.reject(new Error('kafkalet ended before it was ready')))
-  ])
-  const bootstrap = line.split('bootstrap=')[1]
-  kafka = new Kafka({ brokers: bootstrap.split(','), logLevel: logLevel.ERROR })
+  broker = await start({ topics: ['orders:6'] })
+  kafka = new Kafka({ brokers: broker.bootstrapServers.split(','), logLevel: logLevel.ERROR })
 })
 
-after(async () => {
-  if (broker.exitCode === null) {
-    broker.kill('SIGTERM')
-    await once(broker, 'exit')
-  }
-})
+after(() => broker?.stop())
 
 test('an order is published', async () => {
   const producer = kafka.producer()

@@ -1,10 +1,13 @@
-"""The examples in Java, Go and Node are test suites; `make clients` runs each as described on its page.
+"""The test suites of the clients in Java, Go and Node that start kafkalet, and of the examples that use them.
 
 They run in a copy, because Maven, Go and npm write files next to the sources.
 """
 
 import os
+import re
+import select
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -28,29 +31,92 @@ def path(tmp_path: Path) -> str:
     return f"{command.parent}{os.pathsep}{os.environ['PATH']}"
 
 
-def copied(language: str, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(ROOT / "examples" / language, tmp_path / language))
+@pytest.fixture
+def environment(path: str) -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != "KAFKALET_COMMAND"} | {"PATH": path}
 
 
-def test_java_example_passes(tmp_path: Path, path: str) -> None:
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A directory with copies of `clients` and `examples`, which refer to each other by relative paths."""
+    for name in ("clients", "examples"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("node_modules", "target", "go.sum"))
+    return tmp_path
+
+
+REACTOR = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>kafkalet</groupId>
+  <artifactId>reactor</artifactId>
+  <version>1</version>
+  <packaging>pom</packaging>
+  <modules>
+    <module>clients/java</module>
+    <module>examples/java</module>
+  </modules>
+</project>
+"""
+"""Builds the client and the example together, so that the client need not be installed in the user's repository."""
+
+
+def test_java_client_and_example_pass(copied: Path, environment: dict[str, str]) -> None:
     maven = tool("mvn", "apt-get install maven")
-    folder = copied("java", tmp_path)
-    run(maven, "-q", "-B", "test", cwd=folder, env=os.environ | {"PATH": path})
-    [report] = (folder / "target" / "surefire-reports").glob("TEST-*.xml")
-    assert 'tests="1" errors="0" skipped="0" failures="0"' in report.read_text()
+    (copied / "pom.xml").write_text(REACTOR)
+    run(maven, "-q", "-B", "test", cwd=copied, env=environment)
+    reports = [path.read_text() for path in copied.glob("*/java/target/surefire-reports/TEST-*.xml")]
+    passed = [re.findall(r'tests="(\d+)" errors="0" skipped="0" failures="0"', report) for report in reports]
+    assert sum(int(count) for counts in passed for count in counts) == 4 + 7 + 1
 
 
-def test_go_example_passes(tmp_path: Path, path: str) -> None:
+def test_go_client_passes(copied: Path, environment: dict[str, str]) -> None:
     go = tool("go", "https://go.dev/dl, or apt-get install golang-go")
-    folder = copied("go", tmp_path)
+    folder = copied / "clients" / "go"
+    run(go, "vet", "./...", cwd=folder, env=environment)
+    assert run("gofmt", "-l", ".", cwd=folder) == ""
+    assert run(go, "test", "-v", "./...", cwd=folder, env=environment).count("\n--- PASS: ") == 6
+
+
+def test_go_example_passes(copied: Path, environment: dict[str, str]) -> None:
+    go = tool("go", "https://go.dev/dl, or apt-get install golang-go")
+    folder = copied / "examples" / "go"
     run(go, "mod", "tidy", cwd=folder)
-    assert "--- PASS: TestOrderIsPublished" in run(
-        go, "test", "-v", "./...", cwd=folder, env=os.environ | {"PATH": path}
-    )
+    assert "--- PASS: TestOrderIsPublished" in run(go, "test", "-v", "./...", cwd=folder, env=environment)
 
 
-def test_node_example_passes(tmp_path: Path, path: str) -> None:
+def test_node_client_passes(copied: Path, environment: dict[str, str]) -> None:
+    node = tool("node", "https://nodejs.org, or apt-get install nodejs")
+    assert "# pass 6" in run(node, "--test", cwd=copied / "clients" / "node", env=environment)
+
+
+def test_node_example_passes(copied: Path, environment: dict[str, str]) -> None:
     npm = tool("npm", "apt-get install npm")
-    folder = copied("node", tmp_path)
+    folder = copied / "examples" / "node"
     run(npm, "install", "--no-package-lock", "--no-audit", "--no-fund", cwd=folder)
-    assert "# pass 1" in run(npm, "test", cwd=folder, env=os.environ | {"PATH": path})
+    assert "# pass 1" in run(npm, "test", cwd=folder, env=environment)
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux waits for a process that is not a child")
+def test_broker_of_killed_node_stops(copied: Path, environment: dict[str, str]) -> None:
+    node = tool("node", "https://nodejs.org, or apt-get install nodejs")
+    ready_file = copied / "ready"
+    script = (
+        "import { start } from './kafkalet.mjs'\n"
+        f"await start({{ arguments: ['--ready-file', '{ready_file}'] }})\n"
+        "console.log('started')\n"
+        "setInterval(() => {}, 1000)\n"
+    )
+    with subprocess.Popen(
+        [node, "--input-type=module", "-e", script],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=copied / "clients" / "node",
+        env=environment,
+    ) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "started\n"
+        broker = os.pidfd_open(int(ready_file.read_text().rpartition("pid=")[2]))
+        program.kill()
+    ended, _, _ = select.select([broker], [], [], 30)
+    os.close(broker)
+    assert ended
+    assert not ready_file.exists()

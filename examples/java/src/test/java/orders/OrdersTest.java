@@ -6,6 +6,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import kafkalet.Kafkalet;
+import kafkalet.KafkaletExtension;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -13,37 +15,25 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Tests a producer and a consumer against one broker for all tests of the class. */
 class OrdersTest {
-    private static Kafkalet broker;
-
-    @BeforeAll
-    static void startBroker() throws Exception {
-        broker = Kafkalet.start();
-    }
-
-    @AfterAll
-    static void stopBroker() throws Exception {
-        if (broker != null) {
-            broker.close();
-        }
-    }
+    @RegisterExtension
+    static final KafkaletExtension kafka = new KafkaletExtension(Kafkalet.options().topics("orders:6"));
 
     @Test
     @Timeout(value = 30, unit = TimeUnit.SECONDS)
     void orderIsPublished() throws Exception {
-        Map<String, Object> producing = Map.of("bootstrap.servers", broker.bootstrapServers());
+        Map<String, Object> producing = Map.of("bootstrap.servers", kafka.bootstrapServers());
         try (var producer = new KafkaProducer<>(producing, new StringSerializer(), new StringSerializer())) {
             producer.send(new ProducerRecord<>("orders", "7", "{\"id\": 7}")).get();
         }
 
         Map<String, Object> consuming = Map.of(
-                "bootstrap.servers", broker.bootstrapServers(),
+                "bootstrap.servers", kafka.bootstrapServers(),
                 "group.id", "billing",
                 "auto.offset.reset", "earliest");
         try (var consumer = new KafkaConsumer<>(consuming, new StringDeserializer(), new StringDeserializer())) {

@@ -1,0 +1,3 @@
+module kafkalet
+
+go 1.22
