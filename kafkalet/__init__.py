@@ -6,18 +6,20 @@
 Names are imported on first use, so that `import kafkalet` is fast.
 """
 
-from typing import TYPE_CHECKING, Any
-
 from kafkalet.version import VERSION as __version__
 
+TYPE_CHECKING = False  # `typing` is not imported: it would take most of the time of `import kafkalet`
 if TYPE_CHECKING:
+    from typing import Any
+
     from kafkalet import aio
     from kafkalet.broker.cluster.new_topics import NewTopic
     from kafkalet.clock import ManualClock
     from kafkalet.testing.clock import Clock
     from kafkalet.testing.cluster import Broker, Cluster
+    from kafkalet.testing.decorator import with_broker
 
-__all__ = ["Broker", "Clock", "Cluster", "ManualClock", "NewTopic", "__version__", "aio"]
+__all__ = ["Broker", "Clock", "Cluster", "ManualClock", "NewTopic", "__version__", "aio", "with_broker"]
 
 _HOMES = {
     "Broker": "kafkalet.testing.cluster",
@@ -26,10 +28,11 @@ _HOMES = {
     "ManualClock": "kafkalet.clock",
     "NewTopic": "kafkalet.broker.cluster.new_topics",
     "aio": "kafkalet.aio",
+    "with_broker": "kafkalet.testing.decorator",
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
         raise AttributeError(f"module 'kafkalet' has no attribute {name!r}")
     import importlib

@@ -19,7 +19,6 @@ pytest loads this module in every run, so the broker is imported only when a tes
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -227,6 +226,7 @@ def _provided(request: pytest.FixtureRequest, fixtures: tuple[str, ...], brokers
 def _started(config: pytest.Config, options: dict[str, Any], brokers: int = 1) -> Iterator[Cluster]:
     """Run a broker. When it stops, raise AssertionError if a fault has never fired."""
     from .broker_options import OF_THE_MARKER, new_cluster
+    from .lifetime import unfired
 
     options = {name: value for name, value in options.items() if name not in OF_THE_MARKER}
     timeout = _timeout_s(config)
@@ -234,9 +234,9 @@ def _started(config: pytest.Config, options: dict[str, Any], brokers: int = 1) -
         options = {"timeout": timeout, **options}
     with new_cluster(options, brokers) as cluster:
         yield cluster
-        unfired = cluster.unfired_faults() if hasattr(cluster, "unfired_faults") and cluster.is_running else []
-    if unfired:
-        pytest.fail("\n".join(map(str, unfired)), pytrace=False)
+        failure = unfired(cluster)
+    if failure:
+        pytest.fail(failure, pytrace=False)
 
 
 def _timeout_s(config: pytest.Config) -> float | None:
@@ -332,9 +332,10 @@ def pytest_runtest_makereport(
     """Add a section about each broker to the report of a failed test."""
     outcome = yield
     if outcome.failed and "kafkalet.testing.cluster" in sys.modules:
-        for cluster in _clusters_of(item):
-            if cluster.is_running:
-                outcome.sections.append(("kafkalet", _described(cluster)))
+        from .lifetime import described
+
+        running = [cluster for cluster in _clusters_of(item) if cluster.is_running]
+        outcome.sections += [("kafkalet", described(cluster)) for cluster in running]
     return outcome
 
 
@@ -348,13 +349,3 @@ def _clusters_of(item: pytest.Item) -> list[Cluster]:
     values = [*getattr(item, "funcargs", {}).values(), *item.stash.get(_MADE, [])]
     clusters = {id(value): value for value in values if isinstance(value, Cluster)}
     return list(clusters.values())
-
-
-def _described(cluster: Cluster) -> str:
-    """Return the report about a broker. An error in it must not hide the failure of the test."""
-    try:
-        return str(importlib.import_module("kafkalet.testing.report").report(cluster))
-    except ImportError:
-        return repr(cluster)
-    except Exception as error:  # noqa: BLE001 - see above
-        return f"no report: {error!r}"

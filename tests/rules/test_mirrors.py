@@ -44,6 +44,7 @@ ELSEWHERE: dict[str, str] = {
     "embedded": "broker/test_server.py",
     "broker.views": "broker/test_server.py",
     "testing.operations": "testing/test_cluster.py",
+    "testing.lifetime": "testing/test_cases.py",
     "testing.nodes": "testing/test_cluster.py",
     "testing.reading": "testing/test_topic.py",
     "pipeline.directory_origin": "pipeline/test_source.py",

@@ -1,0 +1,97 @@
+"""A decorator that gives each call of a function a new broker, for tests without fixtures.
+
+@kafkalet.with_broker
+def test_it(kafka): ...
+
+@kafkalet.with_broker(version="3.9", topics={"orders": 6})
+async def test_it(kafka): ...
+
+@kafkalet.with_broker                    on a class: each of its methods `test...` that has a parameter `kafka`
+class TestOrders: ...
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+from .broker_options import check_names
+from .lifetime import running
+
+Target = TypeVar("Target", bound=Callable[..., Any])
+"""A function or a class."""
+
+PARAMETER = "kafka"
+
+
+@overload
+def with_broker(target: Target, /) -> Target: ...
+@overload
+def with_broker(**options: Any) -> Callable[[Target], Target]: ...
+def with_broker(target: Target | None = None, /, **options: Any) -> Target | Callable[[Target], Target]:
+    """Decorate a function, a coroutine function or a class: each call gets a new broker as the argument `kafka`.
+
+    The options are those of `kafkalet.Cluster`, `version` (short for `kafka_version`), `timeout` (of waits, in
+    seconds), and `topics` may be a dict of names and numbers of partitions. With `brokers=2` or more, `kafka` is a
+    `Cluster`, otherwise a `Broker`. It stops when the call ends. An exception gets a note with a report about it.
+
+    Raises TypeError for an unknown option, and if nothing has a parameter `kafka`.
+    """
+    check_names("with_broker", options)
+    if target is not None:
+        return _decorated(target, options)
+    return lambda given: _decorated(given, options)
+
+
+def _decorated(target: Target, options: dict[str, Any]) -> Target:
+    if not isinstance(target, type):
+        made: Target = _function(target, options)
+        return made
+    names = [
+        name
+        for name, member in vars(target).items()
+        if name.startswith("test") and inspect.isfunction(member) and PARAMETER in inspect.signature(member).parameters
+    ]
+    if not names:
+        raise TypeError(f"no method test... of {target.__qualname__} has a parameter {PARAMETER}, which is the broker")
+    for name in names:
+        setattr(target, name, _function(vars(target)[name], options))
+    return target
+
+
+def _function(function: Any, options: dict[str, Any]) -> Any:
+    if not inspect.isfunction(function):
+        raise TypeError(f"with_broker decorates a function or a class, not {function!r}")
+    signature = inspect.signature(function)
+    if PARAMETER not in signature.parameters:
+        raise TypeError(f"{function.__qualname__} has no parameter {PARAMETER}, which is the broker")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(
+            f"with_broker cannot decorate {function.__qualname__}, which is a generator; use "
+            "`with kafkalet.Broker()` in it"
+        )
+
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def call_async(*arguments: Any, **keywords: Any) -> Any:
+            __tracebackhide__ = True
+            with running(options) as broker:
+                return await function(*arguments, **keywords, **{PARAMETER: broker})
+
+        wrapper: Any = call_async
+    else:
+
+        @functools.wraps(function)
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            __tracebackhide__ = True
+            with running(options) as broker:
+                return function(*arguments, **keywords, **{PARAMETER: broker})
+
+        wrapper = call
+    # Otherwise, pytest would take the parameter for its fixture.
+    others = [parameter for name, parameter in signature.parameters.items() if name != PARAMETER]
+    wrapper.__signature__ = signature.replace(parameters=others)
+    return wrapper

@@ -1,0 +1,53 @@
+"""The end of a broker that a test was given: the report about it if the test failed, and faults that never fired."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from .broker_options import new_cluster
+
+if TYPE_CHECKING:
+    from .cluster import Cluster
+
+
+@contextmanager
+def running(options: Mapping[str, Any]) -> Iterator[Cluster]:
+    """Run a broker with these options.
+
+    An exception gets a note with the report about the broker. Raises AssertionError if a fault has never fired.
+    """
+    with new_cluster(options) as cluster:
+        try:
+            yield cluster
+        except Exception as error:
+            add_report(error, cluster)
+            raise
+        failure = unfired(cluster)
+    if failure:
+        raise AssertionError(failure)
+
+
+def unfired(cluster: Cluster) -> str:
+    """Return the text about faults of a broker that have never fired, or an empty string."""
+    if not cluster.is_running or not hasattr(cluster, "unfired_faults"):
+        return ""
+    return "\n".join(map(str, cluster.unfired_faults()))
+
+
+def add_report(error: BaseException, cluster: Cluster) -> None:
+    """Add the report about a broker to an exception that a test has raised. A skipped test needs no report."""
+    if cluster.is_running and type(error).__name__ != "SkipTest":
+        error.add_note(described(cluster))
+
+
+def described(cluster: Cluster) -> str:
+    """Return the report about a broker. An error in it must not hide the failure of the test."""
+    try:
+        return str(importlib.import_module("kafkalet.testing.report").report(cluster))
+    except ImportError:
+        return repr(cluster)
+    except Exception as error:  # noqa: BLE001 - see above
+        return f"no report about {cluster!r}: {error!r}"

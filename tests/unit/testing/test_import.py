@@ -1,0 +1,41 @@
+"""`import kafkalet` and the pytest plugin import nothing that a program may not need."""
+
+import subprocess
+import sys
+
+import pytest
+
+ALLOWED = {"kafkalet", "kafkalet.version"}
+
+
+def imported(statement: str) -> set[str]:
+    """Return the modules that a statement imports in a new interpreter."""
+    code = f"import sys; before = set(sys.modules); {statement}; print(*(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_import_of_kafkalet_imports_nothing_else() -> None:
+    path = repr(sys.path[0])
+    assert imported(f"sys.path.insert(0, {path}); import kafkalet") == ALLOWED
+
+
+def test_plugin_imports_nothing_of_kafkalet_but_itself() -> None:
+    paths = repr(sys.path)
+    new = imported(f"sys.path[:] = {paths}; import pytest; before = set(sys.modules); import kafkalet.testing.plugin")
+    assert new == {*ALLOWED, "kafkalet.testing", "kafkalet.testing.plugin"}
+
+
+@pytest.mark.parametrize("name", ["Broker", "Cluster", "with_broker"])
+def test_public_names_are_imported_on_use(name: str) -> None:
+    import kafkalet
+
+    assert getattr(kafkalet, name).__name__ == name
+
+
+def test_names_of_the_testing_package_are_imported_on_use() -> None:
+    import kafkalet.testing
+
+    assert kafkalet.testing.KafkaTestCase.__name__ == "KafkaTestCase"
+    with pytest.raises(AttributeError, match=r"module 'kafkalet\.testing' has no attribute 'Broken'"):
+        _ = kafkalet.testing.Broken
