@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
@@ -26,6 +26,8 @@ from kafkalet.testing import cluster as sync
 from kafkalet.testing.nodes import BrokerNode as SyncBrokerNode
 from kafkalet.testing.operations import ClusterOperations
 from kafkalet.testing.options import ClusterOptions
+from kafkalet.testing.requests import Moment, Request
+from kafkalet.testing.requests import Requests as SyncRequests
 from kafkalet.testing.topic import Topic as SyncTopic
 from kafkalet.testing.waiting import cancelled
 
@@ -205,6 +207,36 @@ class Clock(Mirror[MovableClock]):
     advance = awaited(MovableClock.advance)
 
 
+class Requests(Mirror[SyncRequests]):
+    """The requests of clients; see `kafkalet.testing.requests.Requests`."""
+
+    def __iter__(self) -> Iterator[Request]:
+        return iter(self.sync)
+
+    def __len__(self) -> int:
+        return len(self.sync)
+
+    def of(
+        self,
+        *apis: str,
+        client_id: str | None = None,
+        topic: str | None = None,
+        errors: bool | str | Iterable[str] | None = None,
+    ) -> Requests:
+        """Select requests by API, client id, topic, and errors in the response."""
+        return Requests(self._cluster, self.sync.of(*apis, client_id=client_id, topic=topic, errors=errors))
+
+    def between(self, start: Moment, end: Moment | None = None) -> Requests:
+        """Select the requests that arrived in a period."""
+        return Requests(self._cluster, self.sync.between(start, end))
+
+    clear = awaited(SyncRequests.clear)
+    count = awaited(SyncRequests.count)
+    last = awaited(SyncRequests.last)
+    mark = awaited(SyncRequests.mark)
+    wait_for = awaited(SyncRequests.wait_for)
+
+
 class Cluster(Mirror[sync.Cluster]):
     """A cluster in the running event loop; see `kafkalet.testing.cluster.Cluster`. Use it with `async with`."""
 
@@ -283,6 +315,12 @@ class Cluster(Mirror[sync.Cluster]):
         """Return the time of the brokers, in milliseconds since 1970."""
         return self.sync.now_ms()
 
+    @property
+    def requests(self) -> Requests:
+        """The requests that clients sent to the brokers, with the responses."""
+        return Requests(self.sync, self.sync.requests)
+
+    assert_no_unsupported = awaited(sync.Cluster.assert_no_unsupported)
     create_topic = awaited(ClusterOperations.create_topic)
     delete_topic = awaited(ClusterOperations.delete_topic)
     elect_leader = awaited(ClusterOperations.elect_leader)

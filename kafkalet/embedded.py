@@ -42,6 +42,7 @@ class EmbeddedCluster:
     """
 
     _most_brokers: int | None = None
+    _has_journal = False
 
     def __init__(
         self,
@@ -90,6 +91,10 @@ class EmbeddedCluster:
             clock=clock or self._default_clock(),
         )
         """The implementation, for kafkalet's own tests. It may change in any release."""
+        if self._has_journal:
+            from kafkalet.broker.network.journal import Journal
+
+            self.server.journal = Journal()
 
     def __repr__(self) -> str:
         server = self.server

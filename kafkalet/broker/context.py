@@ -12,6 +12,7 @@ context.
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING
 
 from kafkalet.clock import Clock
@@ -25,8 +26,11 @@ from .cluster.metadata import MetadataImage
 from .cluster.node import Node
 from .config.release import Release
 
-if TYPE_CHECKING:  # imported only if requests are logged
+if TYPE_CHECKING:  # imported only if requests are logged or recorded
+    from .network.exchange import ConnectionFacts
     from .network.request_text import LoggedRequest
+
+_NUMBERS = count(1)
 
 
 class Context:
@@ -41,10 +45,12 @@ class Context:
         "clock",
         "controller",
         "correlation_id",
+        "journaled",
         "listener",
         "logged_request",
         "metadata",
         "node",
+        "number",
         "peer",
         "principal",
         "release",
@@ -70,11 +76,13 @@ class Context:
         self.release: Release = node.release
         self.clock: Clock = node.clock
         self.client = client
+        self.number = next(_NUMBERS)  # the number of the connection, unique in the process
         self.peer = peer  # host and port of the client
         self.client_id = ""  # "" if the client sent null, as in Kafka
         self.route: object = None  # used by the router to encode the response
         self.request: Request | None = None  # used by the router if the response cannot be encoded
         self.logged_request: LoggedRequest | None = None  # used by the request log
+        self.journaled: ConnectionFacts | None = None  # used by the journal
         self.listener = listener  # the name of the listener
         self.principal = "User:ANONYMOUS"
         self.session: object = None  # used by the authentication gate

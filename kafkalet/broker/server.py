@@ -39,7 +39,8 @@ from .scheduling.turns import Turns
 from .scheduling.work import Workers
 from .watchers import Watchers
 
-if TYPE_CHECKING:  # imported with the first transaction
+if TYPE_CHECKING:  # imported when they are needed
+    from .network.journal import Journal
     from .transactions.verification import Transactions
 
 T = TypeVar("T")
@@ -82,6 +83,8 @@ class Server:
         """The running brokers by id. Their nodes are the controller's `nodes`."""
         self.unimplemented_calls: dict[str, int] = {}
         """The number of requests for APIs that kafkalet does not implement, by API name: {"CreateAcls": 2}."""
+        self.journal: Journal | None = None
+        """Records the requests if it is set before the start."""
         self.first_node_id = config.first_node_id(brokers)
         """The id of the first broker. The other brokers have the ids that follow."""
         self._brokers = brokers
@@ -281,6 +284,7 @@ class Server:
             self._buffer,
             self.unimplemented_calls,
         )
+        broker.router.journal = self.journal
         self.nodes[node_id] = node
         self.brokers[node_id] = broker
         self.metadata.away.discard(node_id)
@@ -366,6 +370,8 @@ class Server:
         if self._workers is not None:
             self._workers.close()
         self.brokers.clear()
+        if self.journal is not None:
+            self.journal.close()
         self.controller.close()
         self._addresses.release()
         if self._metadata_store is not None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kafkalet.clock import Clock, MovableClock
 
     from .nodes import BrokerNode
+    from .requests import Requests
     from .topic import Topic
 
 
@@ -87,6 +88,23 @@ class Cluster(ClusterOperations):
         from .nodes import BrokerNode
 
         return BrokerNode(self, arguments.number("the id of a broker", node_id))
+
+    @property
+    def requests(self) -> Requests:
+        """The requests that clients sent to the brokers, with the responses, since the start or the last `clear`."""
+        from .requests import Requests
+
+        return Requests(self)
+
+    def assert_no_unsupported(self) -> None:
+        """Raise AssertionError if a client sent a request for an API or a version that the broker does not serve.
+
+        ApiVersions is excepted: a client may send it in any version, to learn which versions are served.
+        """
+        __tracebackhide__ = True
+        from .requests import assert_no_unsupported
+
+        assert_no_unsupported(self)
 
 
 class Broker(Cluster):

@@ -23,6 +23,7 @@ DEFAULT_TIMEOUT_S = 10.0
 class ClusterOperations(EmbeddedCluster):
     """A cluster with methods that create topics, show logs, and stop, start and change brokers."""
 
+    _has_journal = True
     timeout_s: float = DEFAULT_TIMEOUT_S
     """The timeout of waits that specify none, in seconds."""
 

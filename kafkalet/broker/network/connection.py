@@ -425,6 +425,8 @@ class Connection:
             shared.loop.remove_writer(self._fd)
         shared.forget(self._fd)
         self._socket.close()
+        if self._context is not None and shared.router.journal is not None:
+            shared.router.journal.closed(self._context, reason)
         if self._delayed is not None:
             self._delayed.cancel()
             self._delayed = None

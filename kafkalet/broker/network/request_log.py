@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from itertools import count
 from typing import Any
 
 from kafkalet.broker.context import Context
@@ -26,9 +25,6 @@ from kafkalet.protocol.wire import Chunk
 from .request_text import LoggedRequest
 
 _LOG = logging.getLogger("kafkalet.requests")
-
-_NUMBERS = count(1)
-"""Connection numbers are unique in the process, because all of its brokers write to the same log."""
 
 Route = Callable[[bytes | bytearray, Context, list[Chunk]], int | Delayed[Any]]
 End = Callable[[Response | None, Context], None]
@@ -63,11 +59,9 @@ class RequestLog:
             logged.answer(answer)
 
     def _logged_request(self, frame: bytes | bytearray, context: Context) -> LoggedRequest:
-        last = context.logged_request
-        number = next(_NUMBERS) if last is None else last.connection
-        if last is None:
-            _LOG.debug("conn=%d %s:%d on broker %d", number, *context.peer[:2], context.node.node_id)
-        context.logged_request = logged = LoggedRequest(number, frame, context.node.metadata)
+        if context.logged_request is None:
+            _LOG.debug("conn=%d %s:%d on broker %d", context.number, *context.peer[:2], context.node.node_id)
+        context.logged_request = logged = LoggedRequest(context.number, frame, context.node.metadata)
         return logged
 
 

@@ -26,10 +26,13 @@ from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafkalet.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafkalet.protocol.records.batch import LENGTH_AT, LOG_OVERHEAD, Batch, batches
-from kafkalet.protocol.schema import Response, Struct
+from kafkalet.protocol.schema import Request, Response, Struct
 from kafkalet.storage.files import FileRange
 
 _LOG = logging.getLogger("kafkalet.requests")
+
+NO_ANSWER = "no answer"
+LEFT = "the connection was closed before the response"
 
 MAX_CHARS = 100
 """Strings are truncated after this number of characters."""
@@ -41,6 +44,18 @@ MAX_DECODED_BYTES = 1 << 20
 """Larger requests, except Produce, are not formatted, because they would be decoded in the event loop."""
 
 
+class NotKept:
+    """Takes the place of records that the journal has not kept."""
+
+    __slots__ = ("_size",)
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def __len__(self) -> int:
+        return self._size
+
+
 class LoggedRequest:
     """A request that is being served."""
 
@@ -50,38 +65,46 @@ class LoggedRequest:
         self.connection = connection
         self.has_waited = False
         self._metadata = metadata
-        self._question: str | None = _question(frame, metadata)
+        self._question: str | None = question(frame, metadata)
         """The text of the request; None once it has been logged."""
         self._began_s = elapsed_s()
 
     def answer(self, answer: Response | None) -> None:
         """Log the request with its response."""
         if self._question is not None:
-            self._log("no answer" if answer is None else _safely(lambda: _answer(answer, self._metadata)))
+            self._log(NO_ANSWER if answer is None else response_text(answer, self._metadata))
 
     def fail(self, problem: Exception) -> None:
         """Log the request with the reason for closing the connection."""
-        if isinstance(problem, ProtocolError) and not isinstance(problem, EncodeError):
-            self._log(f"connection closed: {_truncated(str(problem))}")
-        else:
-            self._log(f"connection closed: a bug, {type(problem).__name__}: {_truncated(str(problem))}")
+        self._log(refusal_text(problem))
 
     def leave(self) -> None:
         """Log the request as one whose connection was closed before the response."""
-        self._log("the connection was closed before the response")
+        self._log(LEFT)
 
     def _log(self, said: str) -> None:
         if self._question is not None:
-            took_ms = (elapsed_s() - self._began_s) * 1000
-            waited = " (waited)" if self.has_waited else ""
-            _LOG.debug("conn=%d %s -> %s in %.1f ms%s", self.connection, self._question, said, took_ms, waited)
+            took = time_text(elapsed_s() - self._began_s, self.has_waited)
+            _LOG.debug("conn=%d %s -> %s %s", self.connection, self._question, said, took)
             self._question = None
 
 
 # Requests and responses
 
 
-def _question(frame: bytes | bytearray, metadata: MetadataImage) -> str:
+def time_text(took_s: float, has_waited: bool) -> str:
+    """Format the time from the request to the response."""
+    return f"in {took_s * 1000:.1f} ms{' (waited)' if has_waited else ''}"
+
+
+def refusal_text(problem: Exception) -> str:
+    """Format the reason for closing the connection instead of answering a request."""
+    if isinstance(problem, ProtocolError) and not isinstance(problem, EncodeError):
+        return f"connection closed: {_truncated(str(problem))}"
+    return f"connection closed: a bug, {type(problem).__name__}: {_truncated(str(problem))}"
+
+
+def question(frame: bytes | bytearray, metadata: MetadataImage) -> str:
     """Return the client id, the API and the text of the request."""
     try:
         header, start = RequestHeader.decode(frame)
@@ -91,20 +114,35 @@ def _question(frame: bytes | bytearray, metadata: MetadataImage) -> str:
             f"{api} v{int.from_bytes(frame[2:4], 'big', signed=True)}, " if api is not None and len(frame) > 3 else ""
         )
         return f"{name}a request of {len(frame)} bytes ({_truncated(str(problem))})"
-    who = f"client={_shown(header.client_id or '')} {header.api} v{header.version}"
+    who = sender_text(header.client_id or "", str(header.api), header.version)
     if len(frame) > MAX_DECODED_BYTES and header.api is not Api.PRODUCE:
         return f"{who} ({len(frame)} B)"
     if not header.api.client_facing or header.version not in header.api.versions:
         return who
-    what = _safely(lambda: _request(header, frame, start, metadata))
-    return f"{who} {what}" if what else who
-
-
-def _request(header: RequestHeader, frame: bytes | bytearray, start: int, metadata: MetadataImage) -> str:
     try:
         request = request_type(header.api).decode(frame, header.version, start)
     except DecodeError:
-        return "(malformed)"
+        return f"{who} (malformed)"
+    what = request_text(request, metadata)
+    return f"{who} {what}" if what else who
+
+
+def sender_text(client_id: str, api: str, version: int) -> str:
+    """Format the client, the API and its version."""
+    return f"client={_shown(client_id)} {api} v{version}"
+
+
+def request_text(request: Request, metadata: MetadataImage) -> str:
+    """Format the message of a request."""
+    return _safely(lambda: _request(request, metadata))
+
+
+def response_text(answer: Response, metadata: MetadataImage) -> str:
+    """Format a response."""
+    return _safely(lambda: _answer(answer, metadata))
+
+
+def _request(request: Request, metadata: MetadataImage) -> str:
     if isinstance(request, ProduceRequest):
         return _produce(request, metadata)
     if isinstance(request, FetchRequest):
@@ -154,6 +192,8 @@ def _produce(request: ProduceRequest, metadata: MetadataImage) -> str:
 def _sent(records: Any) -> str:
     if records is None:
         return "no records"
+    if isinstance(records, NotKept):
+        return f"{len(records)} B"
     found: list[Batch] = []
     try:
         found.extend(batches(records))
@@ -230,6 +270,8 @@ def _fetched(answer: FetchResponse, metadata: MetadataImage) -> str:
 def _received(records: Any) -> str:
     if not records:
         return "nothing"
+    if isinstance(records, NotKept):
+        return f"{len(records)} B"
     number = sum(1 for _ in islice(_sizes(records), MAX_BATCHES))
     more = "+" if number == MAX_BATCHES else ""
     return f"{_batches(number, more)} {len(records)} B"

@@ -19,9 +19,9 @@ RequestContext.parseRequest):
   getErrorResponse): a KafkaError raised by a handler is passed to `refuse` in the handler's module. If there is no
   `refuse`, the error is a bug.
 
-Three hooks are None until they are used: `gate` (authentication), `intercept` (fault injection), `throttle` (quotas,
-see quotas/throttling.py). A fourth one is active while the logger `kafkalet.requests` is at level debug
-(request_log.py).
+Four hooks are None until they are used: `gate` (authentication), `intercept` (fault injection), `throttle` (quotas,
+see quotas/throttling.py), `journal` (journal.py). A fifth one is active while the logger `kafkalet.requests` is at
+level debug (request_log.py).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from importlib import import_module
 from types import CoroutineType
-from typing import Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from kafkalet.broker.apis import SERVED
 from kafkalet.broker.broker import Broker
@@ -50,6 +50,9 @@ from kafkalet.protocol.text import REPLACE
 from kafkalet.protocol.wire import Chunk
 
 from .sending import joined
+
+if TYPE_CHECKING:  # imported only if requests are recorded
+    from .journal import Journal
 
 _LOG = logging.getLogger(__name__)
 _REQUESTS = logging.getLogger("kafkalet.requests")
@@ -163,11 +166,14 @@ class Router:
         self.intercept: Callable[[Request, Context, Handler], Answer] | None = None
         """Called instead of the handler, which it gets as an argument. It may observe, answer, delay or close."""
         self._throttle: Throttle | None = None
+        self._journal: Journal | None = None
         self._logs_requests = False
         self._end: Callable[[Response | None, Context], None] | None = None
         """Called with each response before it is encoded; see `Throttle.end`."""
         self.route: Callable[[bytes | bytearray, Context, list[Chunk]], int | Delayed[Response]] = self._serve
         """Serve a request; see `_serve`."""
+        self.finish: Callable[[Any, Context, list[Chunk]], int] = self._finish_delayed
+        """Append the response to the connection's delayed request to a list of chunks, and return its size."""
         self._routes: dict[int, Route] = {}
         self._working: set[Work[Any]] = set()
         """Requests with a coroutine handler that is still running."""
@@ -199,15 +205,28 @@ class Router:
         self._throttle = throttle
         self._choose()
 
+    @property
+    def journal(self) -> Journal | None:
+        """Records each request with its response; None if they are not recorded."""
+        return self._journal
+
+    @journal.setter
+    def journal(self, journal: Journal | None) -> None:
+        self._journal = journal
+        self._choose()
+
     def _choose(self) -> None:
-        """Set `route` and `_end` according to the active hooks, so that inactive hooks cost nothing."""
+        """Set `route`, `finish` and `_end` according to the active hooks, so that inactive hooks cost nothing."""
         throttle = self._throttle
+        self.finish = self._finish_delayed
         self.route, self._end = (self._serve, None) if throttle is None else (self._serve_throttled, throttle.end)
         if self._logs_requests:
             from .request_log import RequestLog
 
             log = RequestLog(self.route, self._end)
             self.route, self._end = log.route, log.end
+        if self._journal is not None:
+            self.route, self.finish = self._journal.attach(self.route, self.finish, self.broker.node.turns)
 
     def _serve_throttled(self, frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | Delayed[Response]:
         throttle = self._throttle
@@ -282,8 +301,7 @@ class Router:
         answer = self._handle(request, route, context)
         return await answered(answer) if isinstance(answer, Delayed) else answer
 
-    def finish(self, answer: Response | Encoded | None, context: Context, out: list[Chunk]) -> int:
-        """Append the response to the connection's delayed request to `out`, and return its size."""
+    def _finish_delayed(self, answer: Response | Encoded | None, context: Context, out: list[Chunk]) -> int:
         return self._finish(answer, cast(Route, context.route), context, out)
 
     def _finish(self, answer: Response | Encoded | None, route: Route, context: Context, out: list[Chunk]) -> int:

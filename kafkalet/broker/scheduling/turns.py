@@ -54,9 +54,9 @@ class Turns:
     """The turns of all connections on one event loop. Takes the loop's `call_soon` and monotonic clock (seconds)."""
 
     __slots__ = (
-        *("_began_s", "_call_soon", "_is_marked", "_is_scheduled", "_order", "_queue", "_start_s", "_used_s"),
+        *("_call_soon", "_is_marked", "_is_scheduled", "_order", "_queue", "_start_s", "_used_s"),
         "_virtual_s",
-        *("deadline_s", "is_congested", "now_s"),
+        *("began_s", "deadline_s", "is_congested", "now_s"),
     )
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], object], now_s: Callable[[], float]) -> None:
@@ -69,7 +69,7 @@ class Turns:
         """The largest virtual time at the start of a turn."""
         self._start_s = 0.0
         """The virtual time at the start of the current turn."""
-        self._began_s = 0.0
+        self.began_s = 0.0
         """The time on the clock at the start of the current turn."""
         self._used_s = 0.0
         """The time spent on turns since the last mark."""
@@ -83,8 +83,8 @@ class Turns:
     def begin(self) -> None:
         """Begin an immediate turn."""
         self._start_s = self._virtual_s
-        self._began_s = self.now_s()
-        self.deadline_s = self._began_s + SLICE_S
+        self.began_s = self.now_s()
+        self.deadline_s = self.began_s + SLICE_S
 
     def end(self, task: Task) -> None:
         """End the immediate turn of `task`."""
@@ -114,7 +114,7 @@ class Turns:
 
     def _charge(self, task: Task, now_s: float) -> float:
         """Charge `task` for the current turn. Return the duration of the turn, which may exceed the charge."""
-        used_s = now_s - self._began_s
+        used_s = now_s - self.began_s
         task.virtual_s = self._start_s + (used_s if used_s < CHARGE_S else CHARGE_S)  # noqa: FURB136 - faster than min()
         return used_s
 
@@ -151,7 +151,7 @@ class Turns:
             if not task.virtual_s:
                 self._start_s -= NEW_S
             self._virtual_s = max(self._virtual_s, self._start_s)
-            self._began_s = now_s
+            self.began_s = now_s
             self.deadline_s = now_s + min(SLICE_S, max(SHORTEST_SLICE_S, CYCLE_S / (len(self._queue) + 1)))
             task.take_turn()
             now_s = self.now_s()
