@@ -31,6 +31,16 @@ while True:
 """A command that waits for a signal, prints its name and exits with status 5."""
 
 
+IN_TERMINAL = """
+import os, sys
+terminal = os.open(sys.argv[1], os.O_RDWR)  # the first terminal that a session leader opens controls its session
+for descriptor in range(3):
+    os.dup2(terminal, descriptor)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+"""Runs a command in the terminal of the first argument."""
+
+
 def execute(*arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, "-m", "kafkalet", "exec", *arguments],
@@ -216,6 +226,19 @@ def test_signal_during_the_start_stops_the_broker_and_runs_no_command(tmp_path: 
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_broker_killed_during_the_start_prints_one_line_and_runs_no_command(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"key": "k", "value": "v"}\n' * 500_000)
+    with executing("--load", f"t={path}", directory=tmp_path) as process:
+        while not (found := list(tmp_path.glob("kafkalet-*"))):
+            assert process.poll() is None
+            time.sleep(0.01)
+        os.kill(int(found[0].name.split("-")[1]), signal.SIGKILL)  # the name of the directory has the process id
+        out, errors = process.communicate(timeout=10)
+    assert (process.returncode, out) == (1, "")
+    assert errors == "kafkalet: the broker was killed by SIGKILL before it was ready\n"
+
+
 def test_kafkalet_killed_ends_command_and_broker(tmp_path: Path) -> None:
     """The pipe of stderr reaches its end once the broker and the command, which also hold it, have ended."""
     ready_file = tmp_path / "ready"
@@ -253,18 +276,23 @@ print("running", flush=True)
 while True:
     signal.pause()
 """
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.environ["TMPDIR"] = str(tmp_path)
-        command = [sys.executable, "-m", "kafkalet", "exec", "--", sys.executable, "-c", script]
-        os.execv(sys.executable, command)
-    shown = b""
-    for awaited, then in (b"running", lambda: os.write(terminal, b"\x03")), (b"interrupted", lambda: os.kill(pid, 15)):
-        while awaited not in shown:
-            shown += os.read(terminal, 4096)
-        then()
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 41
-    os.close(terminal)
+    ours, theirs = pty.openpty()
+    kafkalet = [sys.executable, "-m", "kafkalet", "exec", "--", sys.executable, "-c", script]
+    with subprocess.Popen(
+        [sys.executable, "-c", IN_TERMINAL, os.ttyname(theirs), *kafkalet],
+        start_new_session=True,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    ) as process:
+        shown = b""
+        while b"running" not in shown:
+            shown += os.read(ours, 4096)
+        os.write(ours, b"\x03")
+        while b"interrupted" not in shown:
+            shown += os.read(ours, 4096)
+        process.terminate()
+        assert process.wait(timeout=10) == 41
+    os.close(theirs)
+    os.close(ours)
     assert list(tmp_path.iterdir()) == []
 
 
