@@ -217,7 +217,7 @@ def test_exception_of_a_timer_is_raised_by_advance_and_stops_the_clock(clock: ka
     with pytest.raises(ZeroDivisionError):
         clock.advance(hours=3)
     assert (since_start.passed(), seen) == (1, [])
-    clock.advance(hours=1)
+    clock.advance(hours=1, minutes=1)
     assert seen == ["next"]
 
 
