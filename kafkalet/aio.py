@@ -327,6 +327,9 @@ class Cluster(Mirror[sync.Cluster]):
     hold_replication = awaited(ClusterOperations.hold_replication)
     produce = awaited(ClusterOperations.produce)
     release_replication = awaited(ClusterOperations.release_replication)
+    reset = awaited(sync.Cluster.reset)
+    restore = awaited(sync.Cluster.restore)
+    snapshot = awaited(sync.Cluster.snapshot)
     start_broker = awaited(ClusterOperations.start_broker)
     stop_broker = awaited(ClusterOperations.stop_broker)
 

@@ -132,6 +132,11 @@ class Coordinators:
             if topic in STATE_TOPICS and partition.log.log_end_offset:
                 self.refresh(topic, index)
 
+    def remove_members(self) -> None:
+        """Remove the members of all groups."""
+        if self._groups is not None:
+            self._groups.remove_members()
+
     def close(self) -> None:
         """Unload all state when the broker stops."""
         for coordinator in self.made:

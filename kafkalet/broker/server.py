@@ -25,7 +25,7 @@ from .broker_server import BrokerServer
 from .cluster.controller import Controller
 from .cluster.leadership import Leadership
 from .cluster.metadata import MetadataImage
-from .cluster.metadata_store import Folder, MetadataDamaged, MetadataStore, take_in_folders
+from .cluster.metadata_store import FILE, Folder, MetadataDamaged, MetadataStore, log_folder, take_in_folders
 from .cluster.new_topics import NewTopic
 from .cluster.node import Node
 from .cluster.periodic_tasks import PeriodicTasks
@@ -40,6 +40,7 @@ from .scheduling.work import Workers
 from .watchers import Watchers
 
 if TYPE_CHECKING:  # imported when they are needed
+    from .cluster.cluster_image import ClusterImage, Predecessor
     from .network.journal import Journal
     from .transactions.verification import Transactions
 
@@ -75,7 +76,7 @@ class Server:
         """The clock that the user passed."""
         self.loop_clock: Clock = clock
         """The same clock, with timers that run in the event loop while the server is running."""
-        self.host = LoopHost(name, self._open, self._close)
+        self.host = LoopHost(name, self._open, self._stop)
         self.watchers = Watchers()
         """The threads that wait for a change of the brokers."""
         self.controller = Controller(config, release, clock, MetadataImage(""))
@@ -188,16 +189,81 @@ class Server:
         if node_id not in known:
             raise ValueError(f"broker {node_id} does not exist; the brokers of this cluster are {_listed(known)}")
 
+    # Contents
+
+    def image(self) -> ClusterImage:
+        """Return the contents of the cluster: what its data directory would contain if it stopped now.
+
+        Raises RuntimeError if a broker is stopped.
+        """
+        from kafkalet.storage.image import StoredFile, image_of
+
+        from .cluster.cluster_image import ClusterImage
+
+        if away := self.metadata.away:
+            raise RuntimeError(f"broker {_listed(away)} is stopped; a snapshot needs all brokers of the cluster")
+        files = {FILE: StoredFile(MetadataStore.encode(self.metadata, self.controller.producer_ids.next_id))}
+        for node_id, node in self.nodes.items():
+            folder = "" if self._brokers == 1 else f"{log_folder(node_id)}/"
+            files.update({folder + name: stored for name, stored in image_of(node.directory).items()})
+        return ClusterImage(files, self.first_node_id, self._brokers)
+
+    def restore(self, image: ClusterImage) -> None:
+        """Replace the contents of the cluster, on the same ports. All connections are closed.
+
+        Leader epochs are higher than before, so that clients accept the new leaders. Raises ValueError if the image
+        belongs to other brokers.
+        """
+        if (image.first_node_id, image.brokers) != (self.first_node_id, self._brokers):
+            raise ValueError(
+                f"the snapshot is of {_brokers(image.first_node_id, image.brokers)}, but this cluster has "
+                f"{_brokers(self.first_node_id, self._brokers)}"
+            )
+        self._reopen(image)
+
+    def reset(self) -> None:
+        """Remove all contents of the cluster, and create its first topics again. All connections are closed."""
+        self._reopen(None)
+        self.unimplemented_calls.clear()
+        if self.journal is not None:
+            self.journal.clear()
+
+    def _reopen(self, image: ClusterImage | None) -> None:
+        from .cluster.cluster_image import Predecessor
+
+        loop = self.host.loop
+        before = Predecessor.of(self.metadata, self.controller.producer_ids.next_id)
+        first = self.first_node_id
+        self._close()
+        try:
+            if self._data_dir is not None:
+                MetadataStore(self._data_dir).erase(range(first, first + self._brokers))
+            self._open(loop, image, before)
+        except BaseException:
+            self._close()
+            raise
+        self.watchers.touch()
+
     # Life cycle
 
-    def _open(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _open(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        image: ClusterImage | None = None,
+        before: Predecessor | None = None,
+    ) -> None:
+        """Start the brokers. `image` is to be restored, and `before` what ran until now, if they are given."""
         clock = self.clock
         self.loop_clock = clock.bound_to(loop, self.host.call_in(loop)) if isinstance(clock, LoopClock) else clock
         self._turns = Turns(loop.call_soon, elapsed_s)
         self._workers = Workers(loop.call_soon_threadsafe)
         self._metadata_store = MetadataStore(self._data_dir)
+        if image is not None:
+            self._metadata_store.fill(image.files)
         saved = self._metadata_store.load()
         metadata, next_producer_id = saved if saved is not None else (MetadataImage(""), 0)
+        if before is not None:
+            next_producer_id = before.continued_by(metadata, next_producer_id)
         self.controller = Controller(
             self.config, self.release, self.loop_clock, metadata, self._metadata_store, next_producer_id, self.watchers
         )
@@ -209,10 +275,12 @@ class Server:
         for node_id in range(first, first + self._brokers):
             self._open_broker(node_id, loop)
         self._check_saved_ids()
-        self._open_topics()
+        self._open_topics(is_restored=image is not None)
         for broker in self.brokers.values():
             broker.coordinators.load_all()
-        for new in self._new_topics:
+            if image is not None:  # their clients may no longer exist, and new members would wait for them
+                broker.coordinators.remove_members()
+        for new in self._new_topics if image is None else ():
             if new.name not in self.metadata.topics:
                 self.controller.create_topic(new)
         with suppress(StorageFailed) if saved is not None else nullcontext():  # start even if the disk is full
@@ -302,9 +370,9 @@ class Server:
             facts["broker.rack"] = self._racks[node_id - self.first_node_id]
         return facts
 
-    def _open_topics(self) -> None:
+    def _open_topics(self, *, is_restored: bool) -> None:
         """Open the logs of the topics in the metadata, and of topics that exist only as directories."""
-        if self.release.fences_leaders_after_a_crash:
+        if not is_restored and self.release.fences_leaders_after_a_crash:
             self.leadership.take_leave()
         take_in_folders(
             self.metadata,
@@ -369,15 +437,23 @@ class Server:
             broker.close()
         if self._workers is not None:
             self._workers.close()
+            self._workers = None
         self.brokers.clear()
-        if self.journal is not None:
-            self.journal.close()
         self.controller.close()
         self._addresses.release()
         if self._metadata_store is not None:
             self._metadata_store.remove()
             self._metadata_store = None
         self.watchers.touch()
+
+    def _stop(self) -> None:
+        self._close()
+        if self.journal is not None:
+            self.journal.close()
+
+
+def _brokers(first: int, count: int) -> str:
+    return f"broker {first}" if count == 1 else f"brokers {first} to {first + count - 1}"
 
 
 def _listed(node_ids: Iterable[int]) -> str:

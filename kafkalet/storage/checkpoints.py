@@ -41,6 +41,7 @@ __all__ = [
     "RECOVERY_POINTS",
     "CorruptCheckpoint",
     "TopicPartition",
+    "clean_shutdown_bytes",
     "mark_clean_shutdown",
     "read_epochs",
     "read_offsets",
@@ -115,8 +116,12 @@ def take_clean_shutdown(directory: str) -> bool:
 
 
 def mark_clean_shutdown(files: Files, directory: str, broker_epoch: int = -1) -> None:
-    text = f'{{"version":0,"brokerEpoch":{broker_epoch}}}'
-    files.replace(os.path.join(directory, CLEAN_SHUTDOWN), text.encode())
+    files.replace(os.path.join(directory, CLEAN_SHUTDOWN), clean_shutdown_bytes(broker_epoch))
+
+
+def clean_shutdown_bytes(broker_epoch: int = -1) -> bytes:
+    """Return the contents of the marker file."""
+    return f'{{"version":0,"brokerEpoch":{broker_epoch}}}'.encode()
 
 
 def _read_if_there(path: str) -> bytes:

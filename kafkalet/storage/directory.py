@@ -44,8 +44,8 @@ MAX_NAME = 255
 MAX_PARTITION = (1 << 31) - 1
 
 # Kafka's Topic.validate and UnifiedLog.DeleteDirPattern. Leading zeros would give a partition two names.
-_LOG_NAME = re.compile(r"(?!\.{1,2}-)([a-zA-Z0-9._-]{1,249})-(0|[1-9][0-9]{0,9})", re.ASCII)
-_BEING_DELETED = re.compile(r"\S+-[0-9]+\.\S+-delete", re.ASCII)
+LOG_NAME = re.compile(r"(?!\.{1,2}-)([a-zA-Z0-9._-]{1,249})-(0|[1-9][0-9]{0,9})", re.ASCII)
+BEING_DELETED = re.compile(r"\S+-[0-9]+\.\S+-delete", re.ASCII)
 
 
 class DirectoryInUse(Exception):
@@ -108,11 +108,11 @@ class LogDirectory:
             directory = os.path.join(self.path, name)
             if not os.path.isdir(directory):
                 continue
-            if _BEING_DELETED.fullmatch(name):
+            if BEING_DELETED.fullmatch(name):
                 _log.info("deleting %s, left by the last broker", directory)
                 _remove(directory)
                 continue
-            named = _LOG_NAME.fullmatch(name)
+            named = LOG_NAME.fullmatch(name)
             if named is None or int(named[2]) > MAX_PARTITION:
                 _log.warning("ignoring %s, which is not the directory of a log", directory)
             elif named[1] != METADATA_TOPIC:
@@ -143,6 +143,10 @@ class LogDirectory:
         A directory that is named like a log but contains no log files, such as backup-20240101, is not a log.
         """
         return [(*key, _topic_id(directory)) for key, directory in sorted(self._closed.items())]
+
+    def closed_paths(self) -> list[str]:
+        """Return the directories of the logs that are not open."""
+        return list(self._closed.values())
 
     # -- logs
 

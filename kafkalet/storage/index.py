@@ -205,6 +205,11 @@ class SortedIndex:
         self._flushed = len(self._keys)
         self._cut = False
 
+    def image(self) -> bytes:
+        """Return what the file contains after a flush."""
+        self.load()
+        return self._encode(0)
+
     def rename(self, path: str) -> None:
         """Change the path, and rename the file if it exists."""
         if os.path.exists(self.path):

@@ -69,6 +69,11 @@ def _entry(
     )
 
 
+def snapshot_name(offset: int) -> str:
+    """Return the name of the snapshot file at `offset`."""
+    return f"{offset:020d}{SNAPSHOT_SUFFIX}"
+
+
 class Snapshots:
     """The snapshot files in the directory of one log, by their offsets."""
 
@@ -85,7 +90,7 @@ class Snapshots:
         return self._offsets
 
     def path(self, offset: int) -> str:
-        return os.path.join(self.directory, f"{offset:020d}{SNAPSHOT_SUFFIX}")
+        return os.path.join(self.directory, snapshot_name(offset))
 
     def write(self, offset: int, entries: Collection[ProducerEntry]) -> None:
         """Take a snapshot at `offset`, replacing an existing one."""

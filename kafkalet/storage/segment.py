@@ -485,6 +485,18 @@ class Segment:
         """The paths of the .log file and the indexes; some of the files may not exist."""
         return self._file.path, self.offset_index.path, self.time_index.path, self.txn_index.path
 
+    def images(self) -> Iterator[tuple[str, bytes]]:
+        """Return the names and contents of the files as they would be after `close`, which need not happen."""
+        contents = [
+            self._file.read(self.size_bytes, 0) if self.size_bytes else b"",
+            self.offset_index.image(),
+            self.time_index.closed_image(*self.largest[:2]),
+            self.txn_index.image(),
+        ]
+        for path, content in zip(self.paths, contents, strict=True):
+            if content or path != self.txn_index.path:
+                yield os.path.basename(path), content
+
     def close(self) -> None:
         """Complete and write the indexes, and close the descriptors. The segment can still be read."""
         if self._largest is not None:

@@ -67,6 +67,13 @@ class TimeIndex(SortedIndex):
             self._keys.append(timestamp)
             self._values.append(offset - self.base_offset)
 
+    def closed_image(self, timestamp: int, offset: int) -> bytes:
+        """Return what the file contains after the segment is closed with this largest timestamp and its offset."""
+        data = self.image()
+        if timestamp > self.last_entry.timestamp:
+            data += TIME_INDEX_ENTRY.struct.pack(timestamp, offset - self.base_offset)
+        return data
+
     def lookup(self, timestamp: int) -> TimestampOffset:
         """Return the last entry at or before `timestamp`; (-1, base offset) if there is none."""
         if not self._is_loaded:

@@ -165,6 +165,10 @@ class TransactionIndex:
         except OSError as error:
             _log.warning("%s; its entries stay in memory until they can be written", explain(error))
 
+    def image(self) -> bytes:
+        """Return what the file contains after a flush."""
+        return bytes(self._entries)
+
     def flush(self) -> None:
         """Flush the entries to disk."""
         self.write()

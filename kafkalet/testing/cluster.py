@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from .nodes import BrokerNode
     from .requests import Requests
+    from .snapshot import Snapshot
     from .topic import Topic
 
 
@@ -105,6 +106,44 @@ class Cluster(ClusterOperations):
         from .requests import assert_no_unsupported
 
         assert_no_unsupported(self)
+
+    # Contents
+
+    def reset(self) -> None:
+        """Remove all topics, groups, transactions, quotas and changed configs, in about a millisecond.
+
+        The topics given to the constructor are created again, empty. The brokers keep their ports and start again if
+        they were stopped. All connections are closed; clients connect again and find the topics gone. The clock is not
+        changed.
+        """
+        self.server.call(self.server.reset)
+
+    def snapshot(self) -> Snapshot:
+        """Return a copy of the contents, to `restore` them later or in another cluster.
+
+        It contains topics, their records and offsets, groups and committed offsets, open transactions, producer ids,
+        configs and quotas, but not the clock, held replication or high watermarks, or offsets committed with
+        OffsetCommit v0. Clients are not disturbed. Raises RuntimeError if a broker is stopped.
+        """
+        from .snapshot import Snapshot
+
+        return Snapshot(self.server.call(self.server.image))
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Replace the contents by those of a snapshot.
+
+        The brokers keep their ports, and all connections are closed. Clients connect again as after a restart of the
+        brokers. Groups have their committed offsets but no members: those that still run join again. Leader epochs are
+        higher than before, because clients ignore older ones. Raises ValueError if the snapshot is of another number of
+        brokers, or of brokers with other ids.
+        """
+        from .snapshot import Snapshot
+
+        if not isinstance(snapshot, Snapshot):
+            raise TypeError(
+                f"restore() takes a Snapshot, not {arguments.shown(snapshot)}; Snapshot.load() reads one from a file"
+            )
+        self.server.call(lambda: self.server.restore(snapshot.image))
 
 
 class Broker(Cluster):

@@ -15,13 +15,16 @@ A cluster without a data directory uses a temporary one, which is deleted when t
 import logging
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkalet.broker.quoting import quoted
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.storage.files import replace_file
 
 from .metadata import NO_LEADER, MetadataImage, PartitionState, TopicState, check_topic_name, new_topic_id
+
+if TYPE_CHECKING:  # imported with the first snapshot
+    from kafkalet.storage.image import Image
 
 _LOG = logging.getLogger(__name__)
 
@@ -55,7 +58,23 @@ class MetadataStore:
         return os.path.join(self.path, FILE)
 
     def log_directory(self, node_id: int, brokers: int) -> str:
-        return self.path if brokers == 1 else os.path.join(self.path, f"broker-{node_id}")
+        return self.path if brokers == 1 else os.path.join(self.path, log_folder(node_id))
+
+    def fill(self, files: "Image") -> None:
+        """Write an image of the directory, which must be empty. Raises OSError."""
+        from kafkalet.storage.image import write_image
+
+        write_image(self.path, files)
+
+    def erase(self, node_ids: Iterable[int]) -> None:
+        """Remove the metadata, and the logs of these brokers, which do not run. Raises OSError."""
+        from kafkalet.storage.image import erase
+
+        node_ids = list(node_ids)
+        for node_id in node_ids:
+            erase(self.log_directory(node_id, len(node_ids)))
+        if os.path.exists(self.file):
+            os.unlink(self.file)
 
     def remove(self) -> None:
         """Delete the directory if it is temporary."""
@@ -66,8 +85,12 @@ class MetadataStore:
 
     def save(self, image: MetadataImage, next_producer_id: int) -> None:
         """Write the metadata. A temporary cluster writes nothing, because it is never restarted."""
-        if not self.durable:
-            return
+        if self.durable:
+            replace_file(self.file, self.encode(image, next_producer_id), durable=True)
+
+    @staticmethod
+    def encode(image: MetadataImage, next_producer_id: int) -> bytes:
+        """Return the contents of the metadata file."""
         import json
 
         properties = {
@@ -85,18 +108,24 @@ class MetadataStore:
         topics = ",\n".join([json.dumps(_topic_to_json(topic)) for topic in image.topics.values()])
         lines = [f'"{name}": {json.dumps(value)}' for name, value in properties.items()]
         text = "{\n" + ",\n".join([*lines, f'"topics": [\n{topics}\n]']) + "\n}\n"
-        replace_file(self.file, text.encode(), durable=True)
+        return text.encode()
 
     def load(self) -> tuple[MetadataImage, int] | None:
         """Return the saved metadata and the next producer id, or None if nothing has been saved."""
-        if not self.durable:
+        try:
+            with open(self.file, "rb") as file:
+                data = file.read()
+        except FileNotFoundError:
             return None
+        return self.decode(data, self.file)
+
+    @staticmethod
+    def decode(data: bytes, path: str) -> tuple[MetadataImage, int]:
+        """Return the metadata and the next producer id. `path` is named in exceptions. Raises MetadataDamaged."""
         import json
 
-        path = self.file
         try:
-            with open(path, encoding="utf-8") as file:
-                saved = json.load(file)
+            saved = json.loads(data)
             if saved["format"] != FORMAT:
                 raise MetadataDamaged(
                     f"{path}: format {_shown(saved['format'])} is not supported; this version reads only {FORMAT}"
@@ -111,12 +140,15 @@ class MetadataStore:
                     raise ValueError(f"topic {topic.name} is listed twice")
                 image.add_topic(topic)
             return image, _number(saved["next_producer_id"], 0, MAX_INT64)
-        except FileNotFoundError:
-            return None
         except KeyError as error:
             raise MetadataDamaged(f"{path}: {error} is missing") from error
         except (ValueError, TypeError, AttributeError, RecursionError, KafkaError) as error:
             raise MetadataDamaged(f"{path}: {error}") from error
+
+
+def log_folder(node_id: int) -> str:
+    """Return the name of a broker's log directory in a cluster of several brokers."""
+    return f"broker-{node_id}"
 
 
 class Folder(NamedTuple):

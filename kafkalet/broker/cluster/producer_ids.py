@@ -18,6 +18,11 @@ class ProducerIds:
         self._block_end = first
         self._reserve = reserve
 
+    @property
+    def next_id(self) -> int:
+        """The next id to be assigned."""
+        return self._next
+
     def take(self) -> int:
         """Return an unused producer id. If `reserve` raises, no id is used up."""
         if self._next == self._block_end:

@@ -11,9 +11,13 @@ from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.state_log import StateLog
 from kafkalet.broker.scheduling.periodic import PeriodicRunner
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.leave_group import LeaveGroupRequest
 
+from .classic.group import ClassicGroup
 from .classic.recent_lookups import RecentLookups
 from .consumer.checked_regexes import CheckedRegexes
+from .consumer.group import ConsumerGroup
+from .consumer.leaving import fence
 from .loading import load
 from .offsets_expiration import remove_expired, remove_partitions
 from .shard import Shard
@@ -91,6 +95,20 @@ class GroupCoordinator:
         """Remove the committed offsets of deleted partitions."""
         for shard in self._shards.values():
             remove_partitions(shard, topic, partitions)
+
+    def remove_members(self) -> None:
+        """Remove the members of all groups, whose clients learn of it with their next heartbeat. Offsets stay."""
+        for shard in self._shards.values():
+            for group in list(shard.groups.values()):
+                if isinstance(group, ConsumerGroup):
+                    fence(group, list(group.members))
+                elif isinstance(group, ClassicGroup) and not group.is_empty:
+                    group.leave(
+                        [
+                            LeaveGroupRequest.Member(member_id=member.member_id, group_instance_id=member.instance_id)
+                            for member in group.members
+                        ]
+                    )
 
     def _expire(self) -> None:
         for shard in self._shards.values():

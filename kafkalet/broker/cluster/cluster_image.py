@@ -1,0 +1,44 @@
+"""The contents of a whole cluster, and what its successor has to continue.
+
+A cluster is restored by stopping its brokers, replacing the data directory and starting them again on the same ports.
+Clients must not notice that time went back: they ignore a leader epoch below one that they have seen, and a producer id
+must not be assigned twice.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+from kafkalet.storage.image import Image
+
+from .metadata import MetadataImage
+
+
+class ClusterImage(NamedTuple):
+    """The data directory of a cluster at one moment: logs, checkpoints and metadata."""
+
+    files: Image
+    first_node_id: int
+    brokers: int
+
+
+class Predecessor(NamedTuple):
+    """The cluster that ran on the same ports until now."""
+
+    cluster_id: str
+    next_producer_id: int
+    leader_epochs: dict[tuple[bytes, int], int]
+    """By topic id and partition."""
+
+    @classmethod
+    def of(cls, metadata: MetadataImage, next_producer_id: int) -> Self:
+        epochs = {(topic.topic_id, state.index): state.leader_epoch for topic, state in metadata.all_partitions()}
+        return cls(metadata.cluster_id, next_producer_id, epochs)
+
+    def continued_by(self, metadata: MetadataImage, next_producer_id: int) -> int:
+        """Let `metadata` continue this cluster, and return the next producer id."""
+        metadata.cluster_id = self.cluster_id
+        for topic, state in metadata.all_partitions():
+            state.note_leader_epoch(self.leader_epochs.get((topic.topic_id, state.index), -1))
+            state.change_leader(state.leader)
+        return max(next_producer_id, self.next_producer_id)

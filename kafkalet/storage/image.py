@@ -1,0 +1,110 @@
+"""The image of a data directory: what its files would contain if all logs were closed now.
+
+An image is taken while the broker runs. It changes nothing, neither in memory nor on disk: indexes and producer
+snapshots are encoded from memory, and the records are read from the files. Written to an empty directory, the image is
+a data directory after a clean shutdown, for kafkalet and for Apache Kafka.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from kafkalet.formats import epochs_bytes, offsets_bytes, topic_id_bytes
+
+from . import checkpoints
+from .checkpoints import TopicPartition
+from .directory import BEING_DELETED, LOG_NAME, STRAY, LogDirectory
+from .log import Log
+from .producer_snapshot import encode, snapshot_name
+
+
+class StoredFile(NamedTuple):
+    """The contents of a file. `modified_ms` is the time of its last modification; None if it does not matter."""
+
+    data: bytes
+    modified_ms: int | None = None
+
+
+Image = Mapping[str, StoredFile]
+"""Files by their paths relative to the directory, with "/" between the names."""
+
+
+def image_of(directory: LogDirectory) -> Image:
+    """Return the image of a directory in use. Raises OSError."""
+    files: dict[str, StoredFile] = {}
+    recovery_points: dict[TopicPartition, int] = {}
+    high_watermarks: dict[TopicPartition, int] = {}
+    log_start_offsets: dict[TopicPartition, int] = {}
+    for key, log in directory.logs.items():
+        if not log.log_end_offset:
+            continue  # a log without records has no state but its topic id, which is in the metadata
+        recovery_points[key] = log.log_end_offset
+        high_watermarks[key] = log.high_watermark
+        if log.log_start_offset > log.segments.first.base_offset:
+            log_start_offsets[key] = log.log_start_offset
+        for name, stored in _files_of(log):
+            files[f"{log.name}/{name}"] = stored
+    for path in directory.closed_paths():
+        for name in os.listdir(path):
+            with open(os.path.join(path, name), "rb") as file:
+                files[f"{os.path.basename(path)}/{name}"] = StoredFile(file.read())
+    for name, offsets in (
+        (checkpoints.RECOVERY_POINTS, recovery_points),
+        (checkpoints.HIGH_WATERMARKS, high_watermarks),
+        (checkpoints.LOG_START_OFFSETS, log_start_offsets),
+    ):
+        files[name] = StoredFile(offsets_bytes(offsets))
+    files[checkpoints.CLEAN_SHUTDOWN] = StoredFile(checkpoints.clean_shutdown_bytes())
+    return files
+
+
+def _files_of(log: Log) -> Iterator[tuple[str, StoredFile]]:
+    for segment in log.segments:
+        for name, data in segment.images():
+            yield name, StoredFile(data, segment.modified_ms if name.endswith(".log") else None)
+    if log.topic_id is not None:
+        yield checkpoints.PARTITION_METADATA, StoredFile(topic_id_bytes(log.topic_id))
+    if log.epochs.entries:
+        yield checkpoints.LEADER_EPOCHS, StoredFile(epochs_bytes(log.epochs.entries))
+    if producers := list(log.active_producers()):
+        yield snapshot_name(log.log_end_offset), StoredFile(encode(producers))
+
+
+def write_image(path: str, files: Image) -> None:
+    """Write an image to a directory, which is created if it does not exist. Raises OSError."""
+    made: set[str] = set()
+    for name, (data, modified_ms) in files.items():
+        target = os.path.join(path, *name.split("/"))
+        parent = os.path.dirname(target)
+        if parent not in made:
+            os.makedirs(parent, exist_ok=True)
+            made.add(parent)
+        with open(target, "wb", buffering=0) as file:
+            file.write(data)
+        if modified_ms is not None:
+            os.utime(target, ns=(modified_ms * 1_000_000,) * 2)
+
+
+def erase(path: str) -> None:
+    """Remove all logs and checkpoints from a directory that is not in use. Other files stay. Raises OSError."""
+    if not os.path.isdir(path):
+        return
+    for name in os.listdir(path):
+        target = os.path.join(path, name)
+        if name in CHECKPOINTS:
+            os.unlink(target)
+        elif os.path.isdir(target) and (
+            LOG_NAME.fullmatch(name) or BEING_DELETED.fullmatch(name) or name.endswith(STRAY)
+        ):
+            shutil.rmtree(target)
+
+
+CHECKPOINTS = (
+    checkpoints.RECOVERY_POINTS,
+    checkpoints.HIGH_WATERMARKS,
+    checkpoints.LOG_START_OFFSETS,
+    checkpoints.CLEAN_SHUTDOWN,
+)

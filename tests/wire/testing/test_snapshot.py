@@ -1,0 +1,85 @@
+"""What real clients see of a reset and of a restored snapshot."""
+
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import Consumer, Message, Producer
+from kafka import KafkaConsumer  # type: ignore[import-untyped]
+
+from kafkalet import Broker
+
+
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    with Broker(topics=["t"]) as broker:
+        yield broker
+
+
+def consumer(broker: Broker, protocol: str = "classic") -> Consumer:
+    settings = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "auto.offset.reset": "earliest"}
+    settings |= {"group.protocol": protocol}
+    joined = Consumer(settings | {"enable.auto.commit": False, "reconnect.backoff.ms": 10, "fetch.wait.max.ms": 10})
+    joined.subscribe(["t"])
+    return joined
+
+
+def receive(client: Consumer) -> Message:
+    """Return the next record. Errors of the connection are not the end of a consumer."""
+    while True:
+        message = client.poll(10)
+        assert message is not None
+        if message.error() is None:
+            return message
+        assert not message.error().fatal()
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_consumer_continues_its_group_after_restore(broker: Broker, protocol: str) -> None:
+    topic = broker.topic("t").send("a").send("b")
+    first = consumer(broker, protocol)
+    assert receive(first).value() == b"a"
+    first.commit(message=None, asynchronous=False)
+    snapshot = broker.snapshot()
+    assert receive(first).value() == b"b"
+    topic.send("only after the snapshot")
+    first.commit(asynchronous=False)
+    first.close()
+    broker.restore(snapshot)
+    assert topic.values() == [b"a", b"b"]
+    second = consumer(broker, protocol)
+    assert receive(second).value() == b"b"
+    second.close()
+
+
+def test_consumer_that_stays_connected_gets_records_sent_after_restore(broker: Broker) -> None:
+    topic = broker.topic("t").send("a")
+    client = consumer(broker)
+    assert receive(client).value() == b"a"
+    broker.restore(broker.snapshot())
+    topic.send("b")
+    assert receive(client).value() == b"b"
+    client.close()
+
+
+def test_idempotent_producer_continues_after_restore(broker: Broker) -> None:
+    producer = Producer(
+        {"bootstrap.servers": broker.bootstrap_servers, "enable.idempotence": True, "reconnect.backoff.ms": 10}
+    )
+    producer.produce("t", b"a")
+    assert producer.flush(10) == 0
+    broker.restore(broker.snapshot())
+    producer.produce("t", b"b")
+    assert producer.flush(10) == 0
+    assert broker.topic("t").values() == [b"a", b"b"]
+
+
+def test_clients_of_the_next_test_find_an_empty_broker(broker: Broker) -> None:
+    for value in ("a", "b", "c"):
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+        producer.produce("t", value)
+        assert producer.flush(10) == 0
+        reader = KafkaConsumer("t", bootstrap_servers=broker.bootstrap_servers, auto_offset_reset="earliest")
+        assert next(reader).value == value.encode()
+        reader.close()
+        broker.reset()
+        assert broker.topic("t").values() == []
