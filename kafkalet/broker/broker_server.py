@@ -31,7 +31,9 @@ class BrokerServer(Broker):
     ) -> None:
         super().__init__(node, controller, coordinators, brokers)
         self.router = Router(self, unimplemented_calls)
-        self.listener = Listener(self.router, node.client_clock, Limits(), buffer=buffer, turns=node.turns)
+        self.listener = Listener(
+            self.router, node.client_clock, Limits(), buffer=buffer, turns=node.turns, watchers=node.watchers
+        )
         self.config_changed()
         self.apply_quotas()
 

@@ -48,6 +48,7 @@ class Context:
         "journaled",
         "listener",
         "logged_request",
+        "looked_up_offsets",
         "metadata",
         "node",
         "number",
@@ -84,6 +85,11 @@ class Context:
         self.logged_request: LoggedRequest | None = None  # used by the request log
         self.journaled: ConnectionFacts | None = None  # used by the journal
         self.listener = listener  # the name of the listener
+        self.looked_up_offsets: dict[tuple[str, int], int] | None = None
+        """The smallest offset that the client has looked up in each partition (ListOffsets).
+
+        A consumer without a committed offset starts there.
+        """
         self.principal = "User:ANONYMOUS"
         self.session: object = None  # used by the authentication gate
         # Measured for quotas (quotas/throttling.py); `request_bytes` is 0 if there are no quotas.

@@ -20,6 +20,7 @@ from .cluster.state_topics import CONSUMER_OFFSETS, STATE_TOPICS, TRANSACTION_ST
 if TYPE_CHECKING:  # imported with the first group or transaction
     from .cluster.state_log import StateLog
     from .groups.coordinator import GroupCoordinator
+    from .groups.shard import Shard
     from .transactions.coordinator import TransactionCoordinator
 
 
@@ -72,6 +73,10 @@ class Coordinators:
                 self.of_broker,
             )
         return self._transactions
+
+    def loaded_group_shards(self) -> list[Shard]:
+        """Return the shards of the groups that this broker coordinates."""
+        return [] if self._groups is None else list(self._groups.shards())
 
     @property
     def made(self) -> list[Coordinator]:

@@ -343,6 +343,7 @@ class Server:
             loop,
             self._turns,
             self._workers,
+            self.watchers,
         )
         broker = BrokerServer(
             node,

@@ -1,19 +1,13 @@
-"""The public views of logs, groups and transactions. They may be used in any thread."""
+"""The public views of logs and transactions. They may be used in any thread."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable
+from typing import NamedTuple, Protocol, TypeVar
 
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.batch import Batch
 from kafkalet.storage.log import Log
-
-from .coordinators import Coordinators
-
-if TYPE_CHECKING:  # imported with the first group
-    from .groups.group import Group
-    from .groups.offsets import Offsets
 
 T = TypeVar("T")
 
@@ -114,67 +108,6 @@ class LogView:
 
     def _look(self, see: Callable[[Log], T]) -> T:
         return self._call(lambda: see(self._leaders_log()))
-
-
-class GroupView:
-    """A live view of a group. Each access to an attribute reads its current value.
-
-    `coordinators` returns the group coordinators of the running brokers. Attributes raise RuntimeError if the broker is
-    not running.
-    """
-
-    def __init__(self, group_id: str, coordinators: Callable[[], Iterable[Coordinators]], call: Call) -> None:
-        self.group_id = group_id
-        self._coordinators = coordinators
-        self._call = call
-
-    def __repr__(self) -> str:
-        try:
-            return f"<group {self.group_id}: {self.state}, {len(self.members)} members, offsets {self.offsets}>"
-        except RuntimeError as error:
-            return f"<group {self.group_id}: {error}>"
-
-    @property
-    def state(self) -> str:
-        """The state of the group: "Empty", "PreparingRebalance", "CompletingRebalance" or "Stable".
-
-        A group with the consumer protocol may also be "Assigning" or "Reconciling". A group that does not exist is
-        "Dead".
-        """
-        return self._look(lambda group, _: str(group.state) if group is not None else "Dead", "Dead")
-
-    @property
-    def members(self) -> list[str]:
-        """The ids of the members."""
-        return self._look(
-            lambda group, _: [member.member_id for member in group.members] if group is not None else [], []
-        )
-
-    @property
-    def offsets(self) -> dict[tuple[str, int], int]:
-        """The committed offsets by topic and partition. Offsets in open transactions are not included."""
-        return self._look(
-            lambda _, offsets: {
-                (topic, partition): committed.offset
-                for topic, by_partition in offsets.committed(self.group_id).items()
-                for partition, committed in by_partition.items()
-            },
-            {},
-        )
-
-    def _look(self, see: Callable[[Group | None, Offsets], T], nothing: T) -> T:
-        """Call `see` with the group and the committed offsets; return `nothing` if no broker coordinates the group."""
-
-        def look() -> T:
-            for each in self._coordinators():
-                try:
-                    shard = each.groups.shard_for_offsets(self.group_id)
-                except KafkaError:
-                    continue  # another broker coordinates the group
-                return see(shard.groups.get(self.group_id), shard.offsets)
-            return nothing
-
-        return self._call(look)
 
 
 class TransactionView(NamedTuple):

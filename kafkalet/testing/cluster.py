@@ -20,9 +20,9 @@ from kafkalet.broker.arguments import PropertyValue
 from .operations import ClusterOperations
 
 if TYPE_CHECKING:
-    from kafkalet.broker.views import GroupView
     from kafkalet.clock import Clock, MovableClock
 
+    from .group import Group
     from .nodes import BrokerNode
     from .requests import Requests
     from .snapshot import Snapshot
@@ -68,18 +68,14 @@ class Cluster(ClusterOperations):
             topic.create(partitions, config, replication_factor)
         return topic
 
-    def group(self, group_id: str) -> GroupView:
-        """Return a view of a group: its state, members and committed offsets.
+    def group(self, group_id: str) -> Group:
+        """Return a consumer group: its state, members, offsets and lag, waits for them, and changes of the group.
 
         A group that does not exist has the state "Dead".
         """
-        from kafkalet.broker.views import GroupView
+        from .group import Group
 
-        return GroupView(
-            arguments.text("the id of a group", group_id),
-            lambda: [broker.coordinators for broker in self.server.brokers.values()],
-            self.server.call,
-        )
+        return Group(self, arguments.text("the id of a group", group_id))
 
     def broker(self, node_id: int) -> BrokerNode:
         """Return one broker of the cluster, to stop and start it.

@@ -28,9 +28,14 @@ class WaitCancelled(Exception):
 
 
 def wait(
-    cluster: ClusterOperations, look: Callable[[], T | None], timeout: float | None, failure: Callable[[], str]
+    cluster: ClusterOperations,
+    look: Callable[[], T | None],
+    timeout: float | None,
+    failure: Callable[[], str],
+    *,
+    requests: bool = False,
 ) -> T:
-    """Return the first value of `look` that is not None.
+    """Return the first value of `look` that is not None. With `requests`, `look` is also called after each request.
 
     `timeout` is in seconds; None stands for `cluster.timeout_s`. After the timeout, AssertionError is raised with the
     text that `failure` returns. Raises RuntimeError in the thread of the cluster's event loop, which must not block,
@@ -45,7 +50,7 @@ def wait(
         )
     deadline_s = elapsed_s() + seconds
     stop = cancelled.get()
-    with cluster.server.watchers.watch() as changed:
+    with cluster.server.watchers.watch(requests=requests) as changed:
         while (found := look()) is None:
             if not changed.wait(max(0.0, deadline_s - elapsed_s())):
                 raise AssertionError(failure())

@@ -98,7 +98,7 @@ def test_every_number_is_squared_once(cluster: kafkalet.Cluster, protocol: str) 
         if rounds == 6:
             workers[1].die(in_the_middle=True)
             workers[1] = Worker(cluster.bootstrap_servers, 1, protocol)
-        return sum(cluster.group("squares").offsets.values()) == COUNT
+        return sum(cluster.group("squares").committed().values()) == COUNT
 
     until(step)
     ends = client.end_offsets("out", [0, 1, 2], "read_committed")

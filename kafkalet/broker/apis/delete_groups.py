@@ -9,6 +9,7 @@ Source: kafka.server.KafkaApis.handleDeleteGroupsRequest, GroupCoordinatorShard.
 
 from kafkalet.broker.cluster.state_log import client_code
 from kafkalet.broker.context import Context
+from kafkalet.broker.groups.administration import delete
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
@@ -26,7 +27,7 @@ def handle(request: DeleteGroupsRequest, context: Context) -> Answer:
         answers.append(answer)
         try:
             shard = context.broker.coordinators.groups.shard_for_offsets(group_id)
-            written.append((answer, shard, _delete(shard, group_id)))
+            written.append((answer, shard, delete(shard, group_id)))
         except KafkaError as error:
             answer.error_code = error.code  # Kafka sets the message only for Streams groups
 
@@ -44,16 +45,3 @@ def handle(request: DeleteGroupsRequest, context: Context) -> Answer:
     node = context.node
     keys = {(shard.log.partition.topic, shard.log.index) for _, shard, _ in written}
     return look() or node.purgatory.park(keys, node.config.offsets_commit_timeout_ms, look, expired)
-
-
-def _delete(shard: Shard, group_id: str) -> int:
-    """Delete an empty group and return the offset of its last tombstone."""
-    group = shard.groups.get(group_id)
-    if group is None:
-        raise KafkaError(Code.GROUP_ID_NOT_FOUND)
-    group.check_delete()
-    last_offset = shard.append([*shard.offsets.tombstones(group_id), *group.tombstones()])
-    shard.offsets.forget(group_id)
-    del shard.groups[group_id]
-    group.close()
-    return last_offset

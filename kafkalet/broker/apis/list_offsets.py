@@ -44,6 +44,7 @@ ISOLATION_LEVELS = {0: Isolation.HIGH_WATERMARK, 1: Isolation.LAST_STABLE}
 # The first version that supports each special timestamp. No version supports any other negative timestamp.
 SINCE = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 NEVER = 0x7FFF
+NEVER_LOOKED_UP = 1 << 63
 PARTITIONS_WITHOUT_PAUSE = 100
 """The largest number of partitions to look up without pausing for other requests."""
 
@@ -141,9 +142,19 @@ def _list_partition(
         return Answer(partition_index=index, error_code=code)
     if found is None:
         return Answer(partition_index=index)
+    if consumer:
+        _remember(context, (topic, index), found.offset)
     return Answer(
         partition_index=index, timestamp=found.timestamp, offset=found.offset, leader_epoch=found.leader_epoch
     )
+
+
+def _remember(context: Context, place: tuple[str, int], offset: int) -> None:
+    known = context.looked_up_offsets
+    if known is None:
+        known = context.looked_up_offsets = {}
+    if offset < known.get(place, NEVER_LOOKED_UP):
+        known[place] = offset
 
 
 def _duplicate_partitions(request: ListOffsetsRequest) -> set[tuple[str, int]]:

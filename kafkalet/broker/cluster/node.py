@@ -17,6 +17,7 @@ from kafkalet.broker.quoting import quoted
 from kafkalet.broker.scheduling.purgatory import Purgatory
 from kafkalet.broker.scheduling.turns import Turns
 from kafkalet.broker.scheduling.work import Workers
+from kafkalet.broker.watchers import Watchers
 from kafkalet.clock import Clock, client_time
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.config import LogConfig
@@ -59,6 +60,7 @@ class Node:
         loop: AbstractEventLoop,
         turns: Turns,
         workers: Workers,
+        watchers: Watchers | None = None,
     ) -> None:
         self.node_id = node_id
         self.metadata = metadata
@@ -72,6 +74,8 @@ class Node:
         self.call_soon = loop.call_soon
         self.turns = turns
         self.workers = workers
+        self.watchers = watchers or Watchers()
+        """The threads that wait for a change of the cluster."""
         self.purgatory = Purgatory(self.client_clock, loop.call_soon, turns.now_s)
         self.partitions: dict[tuple[str, int], Partition] = {}
         self.offline: dict[tuple[str, int], str] = {}

@@ -90,6 +90,7 @@ class GroupCoordinator:
         shard = self._shards.get(index)
         if shard is not None:
             shard.offsets.transaction_ended(producer_id, committed=committed)
+            self._node.watchers.touch()
 
     def partitions_deleted(self, topic: str, partitions: Collection[int]) -> None:
         """Remove the committed offsets of deleted partitions."""

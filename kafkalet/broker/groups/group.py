@@ -35,6 +35,16 @@ class Member(Protocol):
     @property
     def member_id(self) -> str: ...
 
+    @property
+    def instance_id(self) -> str | None: ...
+
+    @property
+    def client_id(self) -> str: ...
+
+    @property
+    def client_host(self) -> str:
+        """The address of the client, formatted as in Java: "/127.0.0.1"."""
+
 
 class Group(Protocol):
     """A group. The `check_…` methods raise KafkaError with the error code for the client."""

@@ -89,6 +89,11 @@ class Connection:
         """
         self._on_readable()
 
+    @property
+    def context(self) -> Context | None:
+        """The context of its requests, or None before the first one."""
+        return self._context
+
     # The interface for handlers (`Client`)
 
     def close(self, reason: str) -> None:
@@ -127,6 +132,8 @@ class Connection:
             except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
                 self._close_after_bug()
             turns.end(self)
+        if self._shared.watchers.sees_requests:
+            self._shared.watchers.touch()
 
     def take_turn(self) -> None:
         """Serve the received requests. Called by Turns."""
@@ -135,6 +142,8 @@ class Connection:
         else:
             self._resuming = False
             self._receive_guarded()
+        if self._shared.watchers.sees_requests:
+            self._shared.watchers.touch()
 
     def _receive_guarded(self) -> None:
         try:
@@ -259,6 +268,8 @@ class Connection:
             return
         self._send(out, size)
         self._resume_unless_blocked()
+        if self._shared.watchers.sees_requests:
+            self._shared.watchers.touch()
 
     def _failed(self, problem: Exception) -> None:
         """Close the connection because the delayed request failed."""
@@ -392,6 +403,8 @@ class Connection:
                 self.last_active_ms = self._shared.clock.now_ms()
                 self._write()
             self._resume_unless_blocked()
+            if self._shared.watchers.sees_requests:
+                self._shared.watchers.touch()
         except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
             self._close_after_bug()
 

@@ -21,6 +21,7 @@ from asyncio import AbstractEventLoop, TimerHandle
 from collections.abc import Callable
 
 from kafkalet.broker.scheduling.turns import Turns
+from kafkalet.broker.watchers import Watchers
 from kafkalet.clock import Clock, Timer, elapsed_s
 
 from .connection import Connection
@@ -51,14 +52,16 @@ class Listener:
         name: str = "PLAINTEXT",
         buffer: ReceiveBuffer | None = None,
         turns: Turns | None = None,
+        watchers: Watchers | None = None,
     ) -> None:
-        """All listeners of one event loop should share `buffer` and `turns`."""
+        """All listeners of one event loop should share `buffer`, `turns` and `watchers`."""
         self.name = name
         self.limits = limits or Limits()
         self._router = router
         self._clock = clock
         self._buffer = buffer
         self._turns = turns
+        self._watchers = watchers or Watchers()
         self._socket: socket.socket | None = None
         self._loop: AbstractEventLoop | None = None
         self._shared: ListenerContext | None = None
@@ -121,6 +124,7 @@ class Listener:
             self._turns or Turns(loop.call_soon, elapsed_s),
             self.name,
             self._forget,
+            self._watchers,
         )
         try:
             self._set_accepting(True)
@@ -244,6 +248,8 @@ class Listener:
             del self._by_host[host]
         if not self._accepting and self._socket is not None:
             self._set_accepting(True)
+        if self._watchers.sees_requests:
+            self._watchers.touch()
 
     # Idle connections
 

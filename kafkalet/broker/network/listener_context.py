@@ -8,6 +8,7 @@ from asyncio import AbstractEventLoop
 from collections.abc import Callable
 
 from kafkalet.broker.scheduling.turns import Turns
+from kafkalet.broker.watchers import Watchers
 from kafkalet.clock import Clock
 
 from .receiving import ReceiveBuffer
@@ -52,7 +53,7 @@ class Limits:
 class ListenerContext:
     """The objects that all connections of a listener share."""
 
-    __slots__ = ("buffer", "clock", "forget", "limits", "listener", "loop", "router", "turns")
+    __slots__ = ("buffer", "clock", "forget", "limits", "listener", "loop", "router", "turns", "watchers")
 
     def __init__(
         self,
@@ -64,6 +65,7 @@ class ListenerContext:
         turns: Turns,
         listener: str,
         forget: Callable[[int], None],
+        watchers: Watchers,
     ) -> None:
         self.loop = loop
         self.router = router
@@ -73,3 +75,4 @@ class ListenerContext:
         self.turns = turns
         self.listener = listener  # the name of the listener
         self.forget = forget  # called with the descriptor of a closing connection
+        self.watchers = watchers

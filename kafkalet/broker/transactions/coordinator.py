@@ -90,7 +90,7 @@ class TransactionCoordinator:
 
     def load(self, log: StateLog) -> None:
         """Load the state of a partition that this broker now leads, and complete decided transactions."""
-        shard = self._shards[log.index] = Shard(log, self._value_version)
+        shard = self._shards[log.index] = Shard(log, self._value_version, self._node.watchers.touch)
         self._epochs[log.index] = log.leader_epoch
         shard.load()
         for transaction in shard.transactions.values():

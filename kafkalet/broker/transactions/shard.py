@@ -44,12 +44,16 @@ class Transaction:
 class Shard:
     """The transactional ids of one partition. Valid as long as this broker leads the partition in one leader epoch."""
 
-    def __init__(self, log: StateLog, value_version: Callable[[], int]) -> None:
+    def __init__(
+        self, log: StateLog, value_version: Callable[[], int], changed: Callable[[], None] = lambda: None
+    ) -> None:
         self.log = log
         self.transactions: dict[str, Transaction] = {}
         self.is_open = True
         """False after this broker has stopped coordinating the partition."""
         self._value_version = value_version
+        self._changed = changed
+        """Called after the metadata of a transaction has changed."""
 
     @property
     def coordinator_epoch(self) -> int:
@@ -109,6 +113,7 @@ class Shard:
             elif code is Code.NONE:
                 transaction.metadata = new
                 transaction.pending = None
+                self._changed()
             elif not stays_pending(code):
                 transaction.pending = None
             then(code)

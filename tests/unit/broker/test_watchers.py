@@ -24,3 +24,12 @@ def test_watcher_that_has_ended_is_not_woken() -> None:
         pass
     watchers.touch()
     assert not changed.is_set()
+
+
+def test_requests_are_seen_only_while_a_watcher_wants_them() -> None:
+    watchers = Watchers()
+    with watchers.watch():
+        assert not watchers.sees_requests
+        with watchers.watch(requests=True):
+            assert watchers.sees_requests
+    assert not watchers.sees_requests

@@ -168,7 +168,7 @@ def test_view_of_unknown_transactional_id_raises(broker: kafkalet.Broker, other_
 
 def test_unknown_group_is_dead_and_empty(broker: kafkalet.Broker) -> None:
     group = broker.group("g")
-    assert (group.state, group.members, group.offsets) == ("Dead", [], {})
+    assert (group.state, group.members, group.committed()) == ("Dead", [], {})
 
 
 def test_group_view_shows_members_and_committed_offsets(broker: kafkalet.Broker) -> None:
@@ -178,8 +178,8 @@ def test_group_view_shows_members_and_committed_offsets(broker: kafkalet.Broker)
     assert group.state == "Dead"
     partitions = [{"partition_index": index, "committed_offset": index + 5} for index in range(2)]
     wire.ask("OffsetCommit", 7, {"group_id": "g", "topics": [{"name": "t", "partitions": partitions}]})
-    assert (group.state, group.members, group.offsets) == ("Empty", [], {("t", 0): 5, ("t", 1): 6})
+    assert (group.state, group.members, group.committed()) == ("Empty", [], {("t", 0): 5, ("t", 1): 6})
     assert repr(group) == "<group g: Empty, 0 members, offsets {('t', 0): 5, ('t', 1): 6}>"
     joined = wire.ask("JoinGroup", 3, join_body("g"))
     wire.close()
-    assert group.members == [joined["member_id"]]
+    assert [member.member_id for member in group.members] == [joined["member_id"]]

@@ -123,6 +123,7 @@ class ClassicGroup:
             raise AssertionError(f"group {self.group_id} cannot change from {self._state} to {state}")
         self._state = state
         self.state_since_ms = self.shard.clock.now_ms()
+        self.shard.node.watchers.touch()
 
     def validate_member(self, member_id: str, instance_id: str | None, *, joins: bool = False) -> None:
         """Raise UNKNOWN_MEMBER_ID if `member_id` is not a member.
@@ -231,7 +232,27 @@ class ClassicGroup:
         elif self.state is State.PREPARING_REBALANCE:
             self._complete_join_if_all_joined()
 
+    def evict(self, member_id: str) -> None:
+        """Remove a member as if its session had timed out, even while it waits for a response.
+
+        Raises UNKNOWN_MEMBER_ID.
+        """
+        if self.members.is_pending(member_id):
+            self.remove_pending_member(member_id)
+        elif member_id in self.members:
+            self._remove_member(self.members[member_id])
+            self._member_left()
+        else:
+            raise KafkaError(Code.UNKNOWN_MEMBER_ID)
+        self.flush()
+
     # joining
+
+    def force_rebalance(self) -> None:
+        """Start a rebalance, unless one is in progress or the group has no members."""
+        if self.state in (State.STABLE, State.COMPLETING_REBALANCE):
+            self.prepare_rebalance()
+            self.flush()
 
     def rebalance(self) -> None:
         """Start a rebalance after a member joined, or complete the current one if all members have now joined."""

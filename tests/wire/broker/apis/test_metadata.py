@@ -138,7 +138,7 @@ def test_groups_work_on_an_automatically_created_offsets_topic() -> None:
         topics = [{"name": "t", "partitions": [partition]}]
         answer = wire.ask("OffsetCommit", 5, {**committed, "topics": topics})
         assert answer["topics"][0]["partitions"][0]["error_code"] == Code.NONE
-        assert wire.cluster.group("g").offsets == {("t", 0): 5}
+        assert wire.cluster.group("g").committed() == {("t", 0): 5}
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a b", "ä", "x" * 250])

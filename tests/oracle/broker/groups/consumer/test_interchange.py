@@ -55,7 +55,7 @@ def test_offsets_written_by_kafka_are_loaded(release: str, tmp_path: Path) -> No
         shutil.copytree(kafka.directory / "data", tmp_path / "data")
     with kafkalet.Broker(data_dir=tmp_path / "data", kafka_version=release) as broker:
         group = broker.group("g")
-        assert (group.state, group.members, group.offsets) == ("Empty", [], COMMITTED)
+        assert (group.state, group.members, group.committed()) == ("Empty", [], COMMITTED)
 
 
 @pytest.mark.parametrize("release", ["3.9", "newest"])

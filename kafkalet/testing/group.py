@@ -1,0 +1,465 @@
+"""A consumer group as tests use it: its state, members, offsets and lag, waits for them, and changes of the group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self, TypeVar, overload
+
+from kafkalet.broker import arguments
+from kafkalet.protocol.errors import Code, KafkaError
+
+from .lag import PartitionLag, group_lag
+from .record import Time, milliseconds
+from .waiting import timeout_s, wait
+
+if TYPE_CHECKING:
+    from kafkalet.broker.cluster.metadata import MetadataImage
+    from kafkalet.broker.groups.group import Group as BrokerGroup
+    from kafkalet.broker.groups.group import Member as BrokerMember
+    from kafkalet.broker.groups.shard import Shard
+
+    from .operations import ClusterOperations
+
+T = TypeVar("T")
+
+Place = tuple[str, int]
+"""A topic and a partition."""
+
+DEAD = "Dead"
+LATEST, EARLIEST = -1, -2
+"""Special timestamps of ListOffsets."""
+
+
+class Member(NamedTuple):
+    """A member of a group."""
+
+    member_id: str
+    client_id: str
+    host: str
+    """The address of the client, such as "127.0.0.1"."""
+    instance_id: str | None
+    """The `group.instance.id` of a static member, otherwise None."""
+    assignment: frozenset[Place]
+    """The partitions that the member may read, as (topic, partition)."""
+
+
+class Seen(NamedTuple):
+    """A group at one moment."""
+
+    state: str
+    protocol: str
+    members: list[Member]
+    lags: list[PartitionLag]
+
+
+class Group:
+    """A consumer group of a cluster, which need not exist. Each access to an attribute reads its current value.
+
+    Groups of both protocols are supported: "classic", and "consumer" (KIP-848). Attributes raise RuntimeError if the
+    cluster is not running.
+    """
+
+    def __init__(self, cluster: ClusterOperations, group_id: str) -> None:
+        self._cluster = cluster
+        self.group_id = group_id
+
+    def __repr__(self) -> str:
+        try:
+            return f"<group {self.group_id}: {self.state}, {len(self.members)} members, offsets {self.committed()}>"
+        except RuntimeError as error:
+            return f"<group {self.group_id}: {error}>"
+
+    # The group
+
+    @property
+    def state(self) -> str:
+        """The state of the group: "Empty", "PreparingRebalance", "CompletingRebalance" or "Stable".
+
+        A group with the consumer protocol may also be "Assigning" or "Reconciling". A group that does not exist is
+        "Dead".
+        """
+        return self._look(lambda shard, group: str(group.state) if group is not None else DEAD, DEAD)
+
+    @property
+    def protocol(self) -> str:
+        """The protocol of the group: "classic" or "consumer", or "" if the group does not exist."""
+        return self._look(lambda shard, group: str(group.type) if group is not None else "", "")
+
+    @property
+    def members(self) -> list[Member]:
+        """The members, in the order in which they joined."""
+        return self._look(lambda shard, group: members_of(shard, group), [])
+
+    @property
+    def assignment(self) -> dict[str, set[Place]]:
+        """The partitions of each member, as (topic, partition), by member id."""
+        return {member.member_id: set(member.assignment) for member in self.members}
+
+    @overload
+    def committed(self) -> dict[Place, int]: ...
+
+    @overload
+    def committed(self, topic: str, partition: int) -> int | None: ...
+
+    def committed(self, topic: str | None = None, partition: int | None = None) -> dict[Place, int] | int | None:
+        """Return the committed offsets by (topic, partition), or the one of a partition (None if there is none).
+
+        Offsets in open transactions are not included.
+        """
+        offsets: dict[Place, int] = self._look(lambda shard, _: committed_of(shard, self.group_id), {})
+        if topic is None and partition is None:
+            return offsets
+        if topic is None or partition is None:
+            raise TypeError("committed() takes a topic and a partition, or neither")
+        return offsets.get((arguments.text("topic", topic), arguments.number("partition", partition)))
+
+    def lag(self) -> dict[Place, int]:
+        """Return the lag by (topic, partition): of the partitions with offsets, and of those that members subscribe to.
+
+        It is the high watermark minus the committed offset, or 0 if no record is left between them, only transaction
+        markers. Without a committed offset, a consumer that started at the end of the log (`auto.offset.reset=latest`)
+        has a lag since then; otherwise all records of the partition count. If a consumer currently reads with
+        read_committed, open and aborted transactions do not count.
+        """
+        return {(each.topic, each.partition): each.lag for each in self._see().lags}
+
+    @property
+    def total_lag(self) -> int:
+        """The sum of the lags of all partitions."""
+        return sum(self.lag().values())
+
+    # Wait
+
+    def wait_for_lag(self, lag: int = 0, timeout: float | None = None) -> Self:
+        """Wait until the total lag is at most `lag`: until the group has processed and committed the other records.
+
+        A group that does not exist, or that rebalances, is waited for. Raises AssertionError after `timeout` seconds
+        (by default `cluster.timeout_s`), with the members, offsets and lag.
+        """
+        __tracebackhide__ = True
+        if arguments.number("lag", lag) < 0:
+            raise ValueError(f"lag is {lag}; it must be at least 0")
+
+        def is_reached(seen: Seen) -> bool:
+            is_settled = seen.state == "Stable" or (seen.state == "Empty" and bool(seen.lags))
+            return is_settled and sum(each.lag for each in seen.lags) <= lag
+
+        return self._wait(is_reached, f"waited for a lag of {lag}", timeout, requests=True)
+
+    def wait_until_stable(self, members: int | None = None, timeout: float | None = None) -> Self:
+        """Wait until the group has this number of members (by default at least one), all with their assignments.
+
+        Raises AssertionError after `timeout` seconds (by default `cluster.timeout_s`).
+        """
+        __tracebackhide__ = True
+        if members is not None and arguments.number("members", members) < 1:
+            raise ValueError(f"members is {members}; a stable group has at least one. A group without is Empty")
+
+        def is_reached(seen: Seen) -> bool:
+            return seen.state == "Stable" and members in (None, len(seen.members))
+
+        what = "at least one member" if members is None else f"{members} member{'s' if members > 1 else ''}"
+        return self._wait(is_reached, f"waited until it was stable with {what}", timeout)
+
+    def wait_for_commit(self, topic: str, partition: int, offset: int, timeout: float | None = None) -> int:
+        """Wait until the committed offset of a partition is at least `offset`, and return it.
+
+        Raises AssertionError after `timeout` seconds (by default `cluster.timeout_s`).
+        """
+        __tracebackhide__ = True
+        arguments.text("topic", topic)
+        arguments.number("partition", partition)
+        if arguments.number("offset", offset) < 0:
+            raise ValueError(f"offset is {offset}; it must be at least 0")
+
+        def look() -> int | None:
+            found = self.committed(topic, partition)
+            return found if found is not None and found >= offset else None
+
+        what = f"waited for a commit of offset {offset} in {topic}-{partition}"
+        return wait(self._cluster, look, timeout, lambda: self._failure(what, timeout, self._see()))
+
+    def _wait(
+        self, is_reached: Callable[[Seen], bool], what: str, timeout: float | None, *, requests: bool = False
+    ) -> Self:
+        __tracebackhide__ = True
+        last: list[Seen] = []
+
+        def look() -> Seen | None:
+            last[:] = [self._see()]
+            return last[0] if is_reached(last[0]) else None
+
+        wait(self._cluster, look, timeout, lambda: self._failure(what, timeout, last[0]), requests=requests)
+        return self
+
+    def _failure(self, what: str, timeout: float | None, seen: Seen) -> str:
+        head = f"group {self.group_id}: {what} for {timeout_s(self._cluster, timeout):g} s; it is {seen.state}"
+        lines = [f"{head} and has {len(seen.members)} member{'' if len(seen.members) == 1 else 's'}", *described(seen)]
+        if seen.state == DEAD:
+            known = self._cluster.server.call(lambda: sorted(group_ids(self._cluster)))
+            lines.append(f"  group {self.group_id} does not exist; groups: {', '.join(known[:20]) or 'none'}")
+        return "\n".join(lines)
+
+    # Change
+
+    def evict(self, member_id: str) -> Self:
+        """Remove a member, given its member id or its `group.instance.id`, as if its session had timed out.
+
+        The other members get its partitions. If its client is alive, it learns of it with its next heartbeat and joins
+        again, as a new member. Raises ValueError if there is no such member.
+        """
+        arguments.text("the id of a member", member_id)
+
+        def evict() -> None:
+            from kafkalet.broker.groups.administration import evict
+
+            shard, group = self._existing()
+            members = members_of(shard, group)
+            found = [each for each in members if member_id in (each.member_id, each.instance_id)]
+            if not found:
+                ids = ", ".join(each.member_id for each in members)
+                raise ValueError(f"group {self.group_id} has no member {member_id!r}; its members: {ids or 'none'}")
+            evict(group, found[0].member_id)
+
+        self._cluster.server.call(evict)
+        return self
+
+    def rebalance(self) -> Self:
+        """Start a rebalance, unless one is in progress. The members learn of it with their next heartbeats.
+
+        Members of a classic group join again. A consumer group enters a new epoch with a new target assignment. Raises
+        ValueError if the group has no members.
+        """
+
+        def rebalance() -> None:
+            from kafkalet.broker.groups.administration import rebalance
+
+            _, group = self._existing()
+            if group.is_empty:
+                raise ValueError(f"group {self.group_id} has no members, so it cannot rebalance")
+            rebalance(group)
+
+        self._cluster.server.call(rebalance)
+        return self
+
+    def seek(
+        self,
+        offset: int | Literal["earliest", "latest"] | datetime | None = None,
+        topic: str | None = None,
+        partition: int | None = None,
+        *,
+        timestamp: Time | None = None,
+    ) -> Self:
+        """Commit other offsets, as `kafka-consumer-groups --reset-offsets` does. The group must have no members.
+
+        The new offset is `offset`, the earliest or latest one, or that of the first record at or after a time: a
+        datetime, or `timestamp` in milliseconds since 1970. By default, the offsets of all partitions with a committed
+        offset change; otherwise those of a topic or of one partition. An offset is committed as it is given, even if
+        it is out of range. The group is created if it does not exist.
+
+        Raises KafkaError with NON_EMPTY_GROUP if the group has members.
+        """
+        target = _target(offset, timestamp)
+        if topic is None and partition is not None:
+            raise TypeError(f"partition is {partition}, but no topic is given; name the topic, too")
+        if topic is not None:
+            arguments.text("topic", topic)
+        if partition is not None:
+            arguments.number("partition", partition)
+
+        def seek() -> None:
+            from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS
+            from kafkalet.broker.groups.administration import move_offsets
+
+            self._cluster.server.controller.state_topic(CONSUMER_OFFSETS)
+            shard = find_shard(self._cluster, self.group_id)
+            if shard is None:
+                raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE, f"no broker coordinates group {self.group_id}")
+            members = members_of(shard, shard.groups.get(self.group_id))
+            if members:
+                names = ", ".join(f"{each.member_id} (client {each.client_id})" for each in members)
+                raise KafkaError(
+                    Code.NON_EMPTY_GROUP, f"offsets of group {self.group_id} cannot be moved; stop its members: {names}"
+                )
+            places = self._places(shard, topic, partition)
+            move_offsets(shard, self.group_id, {place: target(self._cluster, place) for place in places})
+
+        self._cluster.server.call(seek)
+        return self
+
+    def _places(self, shard: Shard, topic: str | None, partition: int | None) -> list[Place]:
+        if topic is None:
+            places = list(committed_of(shard, self.group_id))
+            if not places:
+                raise ValueError(f"group {self.group_id} has no committed offsets; name a topic")
+            return places
+        count = len(shard.node.metadata.existing_topic(topic).partitions)
+        if partition is None:
+            return [(topic, index) for index in range(count)]
+        if not 0 <= partition < count:
+            raise ValueError(f"partition {partition} does not exist; topic {topic} has {count}")
+        return [(topic, partition)]
+
+    def delete(self) -> None:
+        """Delete the group and its offsets.
+
+        Raises KafkaError with GROUP_ID_NOT_FOUND if it does not exist, and NON_EMPTY_GROUP if it has members.
+        """
+
+        def delete() -> None:
+            from kafkalet.broker.groups.administration import delete
+
+            shard, _ = self._existing()
+            delete(shard, self.group_id)
+
+        self._cluster.server.call(delete)
+
+    # Looking
+
+    def _existing(self) -> tuple[Shard, BrokerGroup]:
+        """Return the group and its shard. Raises KafkaError with GROUP_ID_NOT_FOUND."""
+        shard = find_shard(self._cluster, self.group_id)
+        group = None if shard is None else shard.groups.get(self.group_id)
+        if shard is None or group is None:
+            known = ", ".join(sorted(group_ids(self._cluster))[:20])
+            raise KafkaError(
+                Code.GROUP_ID_NOT_FOUND, f"group {self.group_id} does not exist; groups: {known or 'none'}"
+            )
+        return shard, group
+
+    def _look(self, see: Callable[[Shard, BrokerGroup | None], T], nothing: T) -> T:
+        """Call `see` in the event loop; return `nothing` if no broker coordinates the group."""
+
+        def look() -> T:
+            shard = find_shard(self._cluster, self.group_id)
+            return nothing if shard is None else see(shard, shard.groups.get(self.group_id))
+
+        return self._cluster.server.call(look)
+
+    def _see(self) -> Seen:
+        return self._look(lambda shard, group: see(self._cluster, shard, self.group_id), Seen(DEAD, "", [], []))
+
+
+# Functions that run in the event loop
+
+
+def find_shard(cluster: ClusterOperations, group_id: str) -> Shard | None:
+    """Return the shard of a group, or None if no running broker coordinates it."""
+    for broker in cluster.server.brokers.values():
+        try:
+            return broker.coordinators.groups.shard_for_offsets(group_id)
+        except KafkaError:
+            continue  # another broker coordinates the group
+    return None
+
+
+def all_shards(cluster: ClusterOperations) -> list[Shard]:
+    """Return the shards of all running brokers that coordinate groups."""
+    brokers = cluster.server.brokers.values()
+    return [shard for broker in brokers for shard in broker.coordinators.loaded_group_shards()]
+
+
+def group_ids(cluster: ClusterOperations) -> list[str]:
+    """Return the ids of all groups."""
+    return [group_id for shard in all_shards(cluster) for group_id in shard.groups]
+
+
+def see(cluster: ClusterOperations, shard: Shard, group_id: str) -> Seen:
+    """Return a group with its members and lag."""
+    group = shard.groups.get(group_id)
+    members = members_of(shard, group)
+    assigned = {place: each.client_id for each in members for place in each.assignment}
+    lags = group_lag(cluster, committed_of(shard, group_id), _subscribed(shard.node.metadata, group), assigned)
+    if group is None:
+        return Seen(DEAD, "", members, lags)
+    return Seen(str(group.state), str(group.type), members, lags)
+
+
+def committed_of(shard: Shard, group_id: str) -> dict[Place, int]:
+    """Return the committed offsets of a group."""
+    return {
+        (topic, partition): committed.offset
+        for topic, by_partition in shard.offsets.committed(group_id).items()
+        for partition, committed in by_partition.items()
+    }
+
+
+def members_of(shard: Shard, group: BrokerGroup | None) -> list[Member]:
+    """Return the members of a group."""
+    return [] if group is None else [_member(member, shard.node.metadata) for member in group.members]
+
+
+def _member(member: BrokerMember, metadata: MetadataImage) -> Member:
+    from kafkalet.broker.groups.classic.consumer_protocol import Malformed, read_assignment
+    from kafkalet.broker.groups.classic.members import ClassicMember
+    from kafkalet.broker.groups.consumer.members import ConsumerMember
+
+    places: set[Place] = set()
+    if isinstance(member, ClassicMember):
+        try:
+            for of in read_assignment(member.assignment).assigned_partitions if member.assignment else ():
+                places.update((of.topic, index) for index in of.partitions)
+        except Malformed:
+            pass  # a member of another protocol, such as that of Kafka Connect
+    else:
+        assert isinstance(member, ConsumerMember)
+        for topic_id, epochs in member.assigned.items():
+            topic = metadata.topic_by_id(topic_id)
+            places.update((topic.name, index) for index in epochs if topic is not None)
+    return Member(
+        member.member_id, member.client_id, member.client_host.lstrip("/"), member.instance_id, frozenset(places)
+    )
+
+
+def _subscribed(metadata: MetadataImage, group: BrokerGroup | None) -> set[Place]:
+    """Return the partitions of the topics to which members of the group subscribe."""
+    from kafkalet.broker.groups.classic.group import ClassicGroup
+    from kafkalet.broker.groups.consumer.group import ConsumerGroup
+
+    names: set[str] = set()
+    if isinstance(group, ClassicGroup):
+        names = group.subscribed_topics() or set()
+    elif isinstance(group, ConsumerGroup):
+        names = set(group.members.topics())
+    topics = [topic for name in names if (topic := metadata.topics.get(name)) is not None]
+    return {(topic.name, state.index) for topic in topics for state in topic.partitions}
+
+
+def described(seen: Seen) -> list[str]:
+    """Return lines that describe the members and the lag of a group, for the text of a failed wait."""
+    lines = []
+    for member in seen.members:
+        places = ", ".join(f"{topic}-{index}" for topic, index in sorted(member.assignment)) or "nothing"
+        lines.append(f"  member {member.member_id} (client {member.client_id!r} at {member.host}): {places}")
+    return lines + [f"  {each}" for each in seen.lags]
+
+
+def _target(offset: int | str | datetime | None, timestamp: Time | None) -> Callable[[ClusterOperations, Place], int]:
+    """Return a function that finds the offset to seek to in a partition."""
+    if (offset is None) == (timestamp is None):
+        raise TypeError('seek takes an offset ("earliest", "latest", a number or a datetime) or a timestamp')
+    if isinstance(offset, str):
+        if offset not in ("earliest", "latest"):
+            raise ValueError(f'offset is {offset!r}; it must be a number, a datetime, "earliest" or "latest"')
+        timestamp = EARLIEST if offset == "earliest" else LATEST
+    elif isinstance(offset, datetime):
+        timestamp = milliseconds("offset", offset)
+    elif offset is not None:
+        if (number := arguments.number("offset", offset)) < 0:
+            raise ValueError(f'offset is {number}; it must be at least 0. seek("latest") moves to the end')
+        return lambda cluster, place: number
+    elif (timestamp := milliseconds("timestamp", timestamp if timestamp is not None else 0)) < 0:
+        raise ValueError(f"timestamp is {timestamp}; it must be at least 0")
+    time_ms = milliseconds("timestamp", timestamp)
+    return lambda cluster, place: _offset_at(cluster, place, time_ms)
+
+
+def _offset_at(cluster: ClusterOperations, place: Place, time_ms: int) -> int:
+    from kafkalet.storage.values import Isolation
+
+    leader = cluster.server.leadership.leader_of(*place)
+    found = leader.offset_for(time_ms, Isolation.HIGH_WATERMARK, None, True)
+    if found is None or found.offset < 0:  # no record is that late
+        return leader.log.high_watermark
+    return found.offset

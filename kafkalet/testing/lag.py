@@ -1,0 +1,108 @@
+"""The lag of a group: what its members have still to process, according to the log and to the committed offsets.
+
+The high watermark minus the committed offset is not 0 for a consumer that has processed everything if the log ends with
+a transaction marker, because some clients (librdkafka) commit the offset after the last record that they returned. So
+the lag is 0 if no record is left that the consumer can read.
+
+A consumer that starts at the end of the log commits nothing until a record arrives. What it has to process starts at
+the offset that its client looked up when it started (ListOffsets). Clients are recognized by their client ids.
+
+All functions run in the event loop of the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafkalet.protocol.errors import KafkaError
+from kafkalet.protocol.messages.fetch import FetchRequest
+from kafkalet.storage.values import Isolation
+
+from .reading import PartitionReader
+
+if TYPE_CHECKING:
+    from kafkalet.broker.context import Context
+
+    from .operations import ClusterOperations
+
+Place = tuple[str, int]
+"""A topic and a partition."""
+
+
+class PartitionLag(NamedTuple):
+    """The lag of a group in one partition."""
+
+    topic: str
+    partition: int
+    committed: int | None
+    """The committed offset, or None if there is none."""
+    start: int
+    """The offset from which records count: the committed one, or the one at which the consumer started."""
+    end: int
+    """The high watermark, or the last stable offset if the consumer reads with read_committed."""
+    lag: int
+
+    def __str__(self) -> str:
+        commit = "nothing committed" if self.committed is None else f"committed {self.committed}"
+        started = f", started at {self.start}" if self.committed is None and self.start else ""
+        return f"{self.topic}-{self.partition}: {commit}{started}, end {self.end}, lag {self.lag}"
+
+
+def group_lag(
+    cluster: ClusterOperations,
+    committed: Mapping[Place, int],
+    subscribed: Collection[Place],
+    assigned: Mapping[Place, str],
+) -> list[PartitionLag]:
+    """Return the lag in each partition, sorted. `assigned` maps the assigned partitions to client ids."""
+    places = sorted({*committed, *subscribed, *assigned})
+    if not places:
+        return []
+    contexts = _contexts_by_client_id(cluster)
+    found = []
+    for place in places:
+        contexts_of_member = contexts.get(assigned.get(place, ""), [])
+        lag = _partition_lag(cluster, place, committed.get(place), contexts_of_member)
+        if lag is not None:
+            found.append(lag)
+    return found
+
+
+def _partition_lag(
+    cluster: ClusterOperations, place: Place, committed: int | None, contexts: list[Context]
+) -> PartitionLag | None:
+    """Return the lag in a partition, or None if the partition does not exist or has no leader."""
+    try:
+        log = cluster.server.leadership.leader_of(*place).log
+    except KafkaError:
+        return None
+    isolation = Isolation.LAST_STABLE if any(map(_reads_committed, contexts)) else Isolation.HIGH_WATERMARK
+    end = isolation.bound(log)
+    start = max(_start(place, contexts) if committed is None else committed, log.log_start_offset)
+    lag = max(0, end - start)
+    if lag and next(PartitionReader(cluster, *place, isolation, start).read(), None) is None:
+        lag = 0
+    return PartitionLag(*place, committed, start, end, lag)
+
+
+def _start(place: Place, contexts: list[Context]) -> int:
+    """Return the offset at which a consumer without a committed offset started, or 0 if it is not known."""
+    found = [known[place] for context in contexts if (known := context.looked_up_offsets) and place in known]
+    return min(found, default=0)
+
+
+def _reads_committed(context: Context) -> bool:
+    """Whether the client is waiting for records with read_committed."""
+    request = context.request
+    return isinstance(request, FetchRequest) and request.isolation_level == 1
+
+
+def _contexts_by_client_id(cluster: ClusterOperations) -> dict[str, list[Context]]:
+    """Return the contexts of all connections of clients, by client id."""
+    found: dict[str, list[Context]] = {}
+    for broker in cluster.server.brokers.values():
+        for connection in broker.listener.connections:
+            if connection.context is not None:
+                found.setdefault(connection.context.client_id, []).append(connection.context)
+    return found
