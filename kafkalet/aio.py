@@ -18,11 +18,12 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, overload
 
 from kafkalet.broker.arguments import PropertyValue
 from kafkalet.clock import MovableClock
 from kafkalet.testing import cluster as sync
+from kafkalet.testing.group import Group as SyncGroup
 from kafkalet.testing.nodes import BrokerNode as SyncBrokerNode
 from kafkalet.testing.operations import ClusterOperations
 from kafkalet.testing.options import ClusterOptions
@@ -34,7 +35,8 @@ from kafkalet.testing.waiting import cancelled
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kafkalet.broker.views import GroupView, LogView, TransactionView
+    from kafkalet.broker.views import LogView, TransactionView
+    from kafkalet.testing.group import Member
 
 P = ParamSpec("P")
 S = TypeVar("S")
@@ -171,6 +173,63 @@ class Topic(Mirror[SyncTopic]):
     wait_until = awaited(SyncTopic.wait_until)
 
 
+class Group(Mirror[SyncGroup]):
+    """A consumer group; see `kafkalet.testing.group.Group`."""
+
+    @property
+    def group_id(self) -> str:
+        """The id of the group."""
+        return self.sync.group_id
+
+    @property
+    def state(self) -> str:
+        """The state of the group, such as "Stable", or "Dead" if it does not exist."""
+        return self.sync.state
+
+    @property
+    def protocol(self) -> str:
+        """The protocol of the group: "classic" or "consumer", or "" if the group does not exist."""
+        return self.sync.protocol
+
+    @property
+    def members(self) -> list[Member]:
+        """The members."""
+        return self.sync.members
+
+    @property
+    def assignment(self) -> dict[str, set[tuple[str, int]]]:
+        """The partitions of each member, as (topic, partition), by member id."""
+        return self.sync.assignment
+
+    @property
+    def total_lag(self) -> int:
+        """The sum of the lags of all partitions."""
+        return self.sync.total_lag
+
+    @overload
+    async def committed(self) -> dict[tuple[str, int], int]: ...
+
+    @overload
+    async def committed(self, topic: str, partition: int) -> int | None: ...
+
+    async def committed(
+        self, topic: str | None = None, partition: int | None = None
+    ) -> dict[tuple[str, int], int] | int | None:
+        """Return the committed offsets by (topic, partition), or the one of a partition (None if there is none)."""
+        if topic is None or partition is None:
+            return await in_thread(self._cluster, self.sync.committed)
+        return await in_thread(self._cluster, partial(self.sync.committed, topic, partition))
+
+    delete = awaited(SyncGroup.delete)
+    evict = returning_self(SyncGroup.evict)
+    lag = awaited(SyncGroup.lag)
+    rebalance = returning_self(SyncGroup.rebalance)
+    seek = returning_self(SyncGroup.seek)
+    wait_for_commit = awaited(SyncGroup.wait_for_commit)
+    wait_for_lag = returning_self(SyncGroup.wait_for_lag)
+    wait_until_stable = returning_self(SyncGroup.wait_until_stable)
+
+
 class BrokerNode(Mirror[SyncBrokerNode]):
     """A single broker; see `kafkalet.testing.nodes.BrokerNode`."""
 
@@ -289,9 +348,9 @@ class Cluster(Mirror[sync.Cluster]):
         """Return one broker of the cluster."""
         return BrokerNode(self.sync, self.sync.broker(node_id))
 
-    def group(self, group_id: str) -> GroupView:
-        """Return a view of a group."""
-        return self.sync.group(group_id)
+    def group(self, group_id: str) -> Group:
+        """Return a consumer group."""
+        return Group(self.sync, self.sync.group(group_id))
 
     def log(self, topic: str, partition: int = 0) -> LogView:
         """Return a view of the log of a partition's leader."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, overload
 
 from kafkalet.broker import arguments
 from kafkalet.protocol.errors import Code, KafkaError
@@ -131,7 +131,7 @@ class Group:
 
     # Wait
 
-    def wait_for_lag(self, lag: int = 0, timeout: float | None = None) -> Self:
+    def wait_for_lag(self, lag: int = 0, timeout: float | None = None) -> Group:
         """Wait until the total lag is at most `lag`: until the group has processed and committed the other records.
 
         A group that does not exist, or that rebalances, is waited for. Raises AssertionError after `timeout` seconds
@@ -147,7 +147,7 @@ class Group:
 
         return self._wait(is_reached, f"waited for a lag of {lag}", timeout, requests=True)
 
-    def wait_until_stable(self, members: int | None = None, timeout: float | None = None) -> Self:
+    def wait_until_stable(self, members: int | None = None, timeout: float | None = None) -> Group:
         """Wait until the group has this number of members (by default at least one), all with their assignments.
 
         Raises AssertionError after `timeout` seconds (by default `cluster.timeout_s`).
@@ -182,7 +182,7 @@ class Group:
 
     def _wait(
         self, is_reached: Callable[[Seen], bool], what: str, timeout: float | None, *, requests: bool = False
-    ) -> Self:
+    ) -> Group:
         __tracebackhide__ = True
         last: list[Seen] = []
 
@@ -203,7 +203,7 @@ class Group:
 
     # Change
 
-    def evict(self, member_id: str) -> Self:
+    def evict(self, member_id: str) -> Group:
         """Remove a member, given its member id or its `group.instance.id`, as if its session had timed out.
 
         The other members get its partitions. If its client is alive, it learns of it with its next heartbeat and joins
@@ -225,7 +225,7 @@ class Group:
         self._cluster.server.call(evict)
         return self
 
-    def rebalance(self) -> Self:
+    def rebalance(self) -> Group:
         """Start a rebalance, unless one is in progress. The members learn of it with their next heartbeats.
 
         Members of a classic group join again. A consumer group enters a new epoch with a new target assignment. Raises
@@ -250,7 +250,7 @@ class Group:
         partition: int | None = None,
         *,
         timestamp: Time | None = None,
-    ) -> Self:
+    ) -> Group:
         """Commit other offsets, as `kafka-consumer-groups --reset-offsets` does. The group must have no members.
 
         The new offset is `offset`, the earliest or latest one, or that of the first record at or after a time: a

@@ -12,11 +12,18 @@ from aiokafka import AIOKafkaProducer  # type: ignore[import-untyped]
 from kafkalet import aio
 from kafkalet.clock import MovableClock
 from kafkalet.testing.cluster import Cluster
+from kafkalet.testing.group import Group
 from kafkalet.testing.nodes import BrokerNode
 from kafkalet.testing.operations import ClusterOperations
 from kafkalet.testing.topic import Topic
 
-MIRRORED = [(aio.Topic, Topic), (aio.BrokerNode, BrokerNode), (aio.Clock, MovableClock), (aio.Cluster, Cluster)]
+MIRRORED = [
+    (aio.Topic, Topic),
+    (aio.Group, Group),
+    (aio.BrokerNode, BrokerNode),
+    (aio.Clock, MovableClock),
+    (aio.Cluster, Cluster),
+]
 LEFT_OUT = {
     *("start", "stop"),  # `async with` starts and stops the cluster
     "server",  # the implementation
@@ -107,3 +114,14 @@ def test_timeout_raises_assertion_error_in_the_task() -> None:
             await kafka.topic("t").wait_for(1, timeout=0)
 
     in_broker(run)()
+
+
+def test_group_is_awaited() -> None:
+    async def using() -> None:
+        async with aio.Broker() as kafka:
+            await kafka.topic("t").send("v")
+            group = await kafka.group("g").seek("latest", "t")
+            assert await (await group.wait_for_lag(0)).committed("t", 0) == 1
+            assert await group.committed() == {("t", 0): 1}
+
+    asyncio.run(using())

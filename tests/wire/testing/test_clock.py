@@ -153,9 +153,9 @@ def test_offsets_of_an_empty_group_expire(kafka: kafkalet.Broker) -> None:
     kafka.topic("orders").send("one")
     with contextlib.closing(Consumer({"bootstrap.servers": kafka.bootstrap_servers, "group.id": "billing"})) as member:
         member.commit(offsets=[TopicPartition("orders", 0, 1)], asynchronous=False)
-    assert kafka.group("billing").offsets == {("orders", 0): 1}
+    assert kafka.group("billing").committed() == {("orders", 0): 1}
     kafka.clock.advance(days=8)
-    assert kafka.group("billing").offsets == {}
+    assert kafka.group("billing").committed() == {}
 
 
 # Producers and transactions
