@@ -77,8 +77,9 @@ def main(arguments: Sequence[str], parent_id: int) -> int:
         raise Failure("exec needs fork(), which Windows does not have; use kafkalet serve")
     keep_standard_descriptors()
     events: SimpleQueue[_Event] = SimpleQueue()
-    _queue_signals(events)
+    numbers = _catch_signals()
     broker = _Broker(options.serve, events)
+    _queue_signals(numbers, events)
     try:
         return _Supervisor(options, parent_id, broker, events).run()
     finally:
@@ -98,11 +99,31 @@ class _Event(NamedTuple):
     """The signal number, or the exit status as in `Popen.returncode`."""
 
 
-def _queue_signals(events: SimpleQueue[_Event]) -> None:
-    """Queue signals instead of dying. An ignored signal stays ignored, here and in the command (nohup, `&` in sh)."""
+def _catch_signals() -> int:
+    """Return a descriptor from which the numbers of signals can be read, one byte each.
+
+    An ignored signal stays ignored, here and in the command (nohup, `&` in sh).
+
+    A handler in Python runs only once the main thread runs Python code again. If a signal arrives just before the main
+    thread starts to wait, the handler would not run until something else happens. The number of the signal is written
+    to the wake-up descriptor immediately.
+    """
+    numbers, wake_up = os.pipe()
+    os.set_blocking(wake_up, False)
+    signal.set_wakeup_fd(wake_up)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, lambda number, _: events.put(_Event(_Kind.SIGNAL, number)))
+            signal.signal(number, lambda *_: None)
+    return numbers
+
+
+def _queue_signals(numbers: int, events: SimpleQueue[_Event]) -> None:
+    def watch() -> None:
+        while True:
+            for number in os.read(numbers, 64):
+                events.put(_Event(_Kind.SIGNAL, number))
+
+    threading.Thread(target=watch, name="kafkalet-exec-signals", daemon=True).start()
 
 
 class _Broker:
@@ -269,6 +290,7 @@ def _run_broker(options: Serve, told: int, answer: int) -> NoReturn:
     """Run the broker in the forked process."""
     status = 1
     try:
+        signal.set_wakeup_fd(-1)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, signal.SIG_DFL)  # until the broker handles them

@@ -19,17 +19,13 @@ from kafkalet.commands.exec import Exec
 
 WAITING = """
 import signal, sys
-def handle(number, frame):
-    print(signal.Signals(number).name, flush=True)
-    sys.exit(5)
-for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-    signal.signal(number, handle)
+numbers = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
 print("running", flush=True)
-while True:
-    signal.pause()
+print(signal.Signals(signal.sigwait(numbers)).name, flush=True)
+sys.exit(5)
 """
 """A command that waits for a signal, prints its name and exits with status 5."""
-
 
 IN_TERMINAL = """
 import os, sys
@@ -265,16 +261,16 @@ def test_ctrl_c_reaches_the_command_once(tmp_path: Path) -> None:
     """The terminal sends SIGINT to kafkalet and to the command; the broker goes on until the command ends."""
     script = """
 import os, signal, socket, sys
-interrupts = []
-def end(*_):
-    host, port = os.environ["KAFKA_BOOTSTRAP_SERVERS"].split(":")
-    socket.create_connection((host, int(port))).close()
-    sys.exit(40 + len(interrupts))
-signal.signal(signal.SIGINT, lambda *_: (interrupts.append(1), print("interrupted", flush=True)))
-signal.signal(signal.SIGTERM, end)
+numbers = {signal.SIGINT, signal.SIGTERM}
+signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
 print("running", flush=True)
-while True:
-    signal.pause()
+interrupts = 0
+while signal.sigwait(numbers) == signal.SIGINT:
+    interrupts += 1
+    print("interrupted", flush=True)
+host, port = os.environ["KAFKA_BOOTSTRAP_SERVERS"].split(":")
+socket.create_connection((host, int(port))).close()
+sys.exit(40 + interrupts)
 """
     ours, theirs = pty.openpty()
     kafkalet = [sys.executable, "-m", "kafkalet", "exec", "--", sys.executable, "-c", script]
