@@ -46,6 +46,8 @@ from .command_line import (
 )
 
 if TYPE_CHECKING:
+    from kafkalet.broker.network.journal_file import JournalFile
+
     from .ready_file import ReadyFile
 
 DEFAULT_ADDRESS = ("127.0.0.1", 9092)
@@ -63,6 +65,7 @@ SERVE_OPTIONS = (
         "--kafka-version", "VERSION", f"release to emulate: {RELEASES[0]} to {RELEASES[-2]}, or {NEWEST} ({NEWEST})"
     ),
     Option("--log-level", "LEVEL", "debug (a line for each request), info, warning or error (info)"),
+    Option("--journal", "FILE", "append each request and its response to a file, as JSON Lines"),
     Option("--load", "TOPIC=FILE", "load a JSON Lines or CSV file (plain, .gz or .zip) into a topic; repeatable", True),
     Option("--key", "COL", "CSV column that becomes the record key (none)", aliases=("--key-column",)),
     Option(
@@ -114,6 +117,7 @@ class Serve(NamedTuple):
     timestamp: str | None
     ready_file: str | None
     exit_with_parent: bool
+    journal: str | None
 
     @classmethod
     def of(
@@ -135,7 +139,9 @@ class Serve(NamedTuple):
         for name in ("key", "timestamp"):
             if name in last and "load" not in last:
                 raise UsageError(f"--{name} {last[name]}: only applies to files loaded with --load; --load is missing")
-        for name, what in (("data-dir", "directory"), ("ready-file", "file")):
+        if last.get("journal") == "-":
+            raise UsageError("--journal -: the journal cannot be written to stdout; name a file")
+        for name, what in (("data-dir", "directory"), ("ready-file", "file"), ("journal", "file")):
             if last.get(name) == "":
                 raise UsageError(f"--{name}: the {what} name is empty")
         if "exit-with-parent" in last and os.name == "nt":
@@ -154,6 +160,7 @@ class Serve(NamedTuple):
             last.get("timestamp"),
             last.get("ready-file"),
             "exit-with-parent" in last,
+            last.get("journal"),
         )
 
 
@@ -237,8 +244,13 @@ def serve(options: Serve, starter: Starter) -> int:
     for topic in options.topics:
         _check_topic(topic, cluster)
     ready_file = _ready_file(options.ready_file)
+    journal_file = _journal_file(cluster, options.journal)
     with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
-        return runner.run(_serve(cluster, options, starter, ready_file))
+        try:
+            return runner.run(_serve(cluster, options, starter, ready_file))
+        finally:
+            if journal_file is not None:
+                journal_file.close()
 
 
 def _ready_file(path: str | None) -> "ReadyFile | None":
@@ -247,6 +259,20 @@ def _ready_file(path: str | None) -> "ReadyFile | None":
     from .ready_file import ReadyFile
 
     return ReadyFile(path)
+
+
+def _journal_file(cluster: EmbeddedCluster, path: str | None) -> "JournalFile | None":
+    """Attach a journal to the brokers and open its file, if the options name one."""
+    if path is None:
+        return None
+    from kafkalet.broker.network.journal import Journal
+    from kafkalet.broker.network.journal_file import JournalFile
+
+    cluster.server.journal = Journal(most_requests=0)
+    try:
+        return JournalFile(path, cluster.server.journal)
+    except OSError as error:
+        raise Failure(f"--journal {path}: {error.strerror}") from error
 
 
 def _check_topic(topic: NewTopic, cluster: EmbeddedCluster) -> None:

@@ -201,10 +201,10 @@ class Journal:
                 self._renamed(connection, context)
             last_s = now_s()
             ring.append((began_s, last_s, connection, context.client_id, request, size, response, kept, False))
-            if self._bytes > most_bytes or len(ring) > most_requests:
-                self._drop()
             if self._listeners:
                 self._tell(Exchange._make(ring[-1]))
+            if self._bytes > most_bytes or len(ring) > most_requests:
+                self._drop()
             return answer
 
         return journaled_route, self._recording_finish(finish)
@@ -274,10 +274,10 @@ class Journal:
         )
         self._counts[exchange.api, client_id] += 1
         self._ring.append(exchange)
-        if self._bytes > self.most_bytes or len(self._ring) > self.most_requests:
-            self._drop()
         if self._listeners:
             self._tell(exchange)
+        if self._bytes > self.most_bytes or len(self._ring) > self.most_requests:
+            self._drop()
 
     def _left(self, context: Context, reason: str) -> None:
         """Record a waiting request that gets no response, because its connection is closed."""

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from kafka import KafkaProducer  # type: ignore[import-untyped]
 
 from kafkalet.broker.cluster.new_topics import NewTopic
 from kafkalet.commands.command_line import UsageError, parse
@@ -56,6 +57,8 @@ def parsed(*arguments: str) -> Serve:
         (["--log-level", "loud"], "--log-level loud: expected one of debug, info, warning, error"),
         (["--config", "/no/such/file"], "--config /no/such/file: No such file or directory"),
         (["--ready-file", ""], "--ready-file: the file name is empty"),
+        (["--journal", ""], "--journal: the file name is empty"),
+        (["--journal", "-"], "--journal -: the journal cannot be written to stdout; name a file"),
     ],
 )
 def test_invalid_option_is_named_with_what_is_allowed(arguments: list[str], message: str) -> None:
@@ -405,3 +408,25 @@ def test_broker_under_nohup_survives_its_terminal() -> None:
         process.terminate()
         process.communicate(timeout=10)
     assert process.returncode == 0
+
+
+# Journal
+
+
+def test_journal_has_a_line_for_each_request(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    with serving("--journal", str(path)) as process:
+        [(host, port)] = ready(process)
+        client = KafkaProducer(bootstrap_servers=f"{host}:{port}", client_id="app")
+        client.send("orders", b"one").get(10)
+        lines = [json.loads(line) for line in path.read_text().splitlines()]  # while the broker is running
+        client.close()
+    [produce] = [line for line in lines if line["api"] == "Produce"]
+    assert (produce["client_id"], produce["errors"]) == ("app", [])
+    assert produce["response"]["responses"][0]["partition_responses"][0]["base_offset"] == 0
+
+
+def test_journal_that_cannot_be_opened_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "missing" / "journal"
+    done = run("serve", "--listen", "127.0.0.1:0", "--journal", str(path))
+    assert (done.returncode, done.stderr) == (1, f"kafkalet: --journal {path}: No such file or directory\n")
