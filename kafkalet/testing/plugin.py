@@ -28,6 +28,7 @@ import pytest
 
 if TYPE_CHECKING:
     from .cluster import Cluster
+    from .external import ExternalCluster
     from .topic import Topic
 
 FRESH = ("kafka", "kafkalet")
@@ -38,14 +39,20 @@ WITH_A_BROKER = (*FRESH, *CLUSTER, *SESSION)
 """The fixtures that provide a broker, in the order in which `kafka_topic` and `kafka_env` choose one."""
 
 MARKER = (
-    "kafka(version=, topics=, config=, brokers=, env=, ...): options of the broker of the fixtures kafka and "
-    "kafka_cluster: those of kafkalet.Cluster. env: further variables that kafka_env sets to the address of the broker"
+    "kafka(version=, topics=, config=, brokers=, env=, needs=, ...): options of the broker of the fixtures kafka and "
+    "kafka_cluster: those of kafkalet.Cluster. env: further variables that kafka_env sets to the address of the "
+    "broker. needs: features of kafkalet without which --kafka-external skips the test"
 )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options of the command line and of the ini file."""
     group = parser.getgroup("kafkalet", "brokers of kafkalet")
+    group.addoption(
+        "--kafka-external",
+        metavar="HOST:PORT",
+        help="run the tests against this Kafka cluster; tests that need features of kafkalet are skipped",
+    )
     group.addoption(
         "--kafka-timeout",
         type=float,
@@ -76,9 +83,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Refuse wrong markers in a worker of pytest-xdist."""
+    """Refuse wrong markers in a worker of pytest-xdist, and skip tests that the external cluster cannot run."""
     if _is_worker(item.config) and (refusal := _refusal(item)):
         pytest.fail(refusal, pytrace=False)
+    if item.config.getoption("kafka_external") and (features := _options(item).get("needs")):
+        pytest.skip(f"{NEEDS}{', '.join(features)}")
 
 
 def _is_worker(config: pytest.Config) -> bool:
@@ -164,7 +173,7 @@ def kafka_cluster(kafkalet_cluster: Cluster) -> Cluster:
 @pytest.fixture(scope="session")
 def kafkalet_session(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """Provide one broker for the test session, or for each pytest-xdist worker. Tests share its topics."""
-    with _started(request.config, {}) as cluster:
+    with _started(request, {}) as cluster:
         yield cluster
 
 
@@ -187,7 +196,9 @@ def kafkalet_factory(request: pytest.FixtureRequest) -> Iterator[Callable[..., C
 
         def start(**options: Any) -> Cluster:
             check_names("kafka_factory", options)
-            cluster = stack.enter_context(_started(request.config, options))
+            if request.config.getoption("kafka_external"):
+                pytest.skip(f"{NEEDS}kafka_factory")
+            cluster: Cluster = stack.enter_context(_started(request, options))
             request.node.stash.setdefault(_MADE, []).append(cluster)
             return cluster
 
@@ -200,6 +211,8 @@ def kafka_factory(kafkalet_factory: Callable[..., Cluster]) -> Callable[..., Clu
     return kafkalet_factory
 
 
+NEEDS = "needs kafkalet's "
+"""How the reason of a test begins that --kafka-external skips. The features follow."""
 _MADE = pytest.StashKey[list[Any]]()
 """The brokers that the fixtures have made for a test."""
 
@@ -209,7 +222,7 @@ def _provided(request: pytest.FixtureRequest, fixtures: tuple[str, ...], brokers
     item = request.node
     refusal = None
     try:
-        context = _started(request.config, _options(item, fixtures), brokers)
+        context = _started(request, _options(item, fixtures), brokers)
         cluster = context.__enter__()
     except (TypeError, ValueError) as error:
         refusal = f"{item.nodeid}: {error}"
@@ -223,20 +236,34 @@ def _provided(request: pytest.FixtureRequest, fixtures: tuple[str, ...], brokers
 
 
 @contextmanager
-def _started(config: pytest.Config, options: dict[str, Any], brokers: int = 1) -> Iterator[Cluster]:
-    """Run a broker. When it stops, raise AssertionError if a fault has never fired."""
+def _started(request: pytest.FixtureRequest, given: dict[str, Any], brokers: int = 1) -> Iterator[Any]:
+    """Run a broker, or prepare the external cluster. At the end, the test fails if a fault has never fired."""
     from .broker_options import OF_THE_MARKER, new_cluster
     from .lifetime import unfired
 
-    options = {name: value for name, value in options.items() if name not in OF_THE_MARKER}
-    timeout = _timeout_s(config)
+    options = {name: value for name, value in given.items() if name not in OF_THE_MARKER}
+    timeout = _timeout_s(request.config)
     if timeout is not None:
         options = {"timeout": timeout, **options}
+    if request.config.getoption("kafka_external"):
+        from .external import prepared
+
+        with prepared(request.getfixturevalue("_kafkalet_external"), options, brokers) as external:
+            yield external
+        return
     with new_cluster(options, brokers) as cluster:
         yield cluster
         failure = unfired(cluster)
     if failure:
         pytest.fail(failure, pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def _kafkalet_external(request: pytest.FixtureRequest) -> ExternalCluster:
+    """Provide the cluster of --kafka-external."""
+    from .external import ExternalCluster
+
+    return ExternalCluster(request.config.getoption("kafka_external"))
 
 
 def _timeout_s(config: pytest.Config) -> float | None:
@@ -349,3 +376,24 @@ def _clusters_of(item: pytest.Item) -> list[Cluster]:
     values = [*getattr(item, "funcargs", {}).values(), *item.stash.get(_MADE, [])]
     clusters = {id(value): value for value in values if isinstance(value, Cluster)}
     return list(clusters.values())
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Name the external cluster."""
+    address = config.getoption("kafka_external")
+    return f"kafkalet: tests run against the Kafka cluster at {address}" if address else None
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Count the tests that the external cluster could not run, by feature."""
+    if not config.getoption("kafka_external"):
+        return
+    counts: dict[str, int] = {}
+    for skipped in terminalreporter.stats.get("skipped", ()):
+        reason = skipped.longrepr[2] if isinstance(skipped.longrepr, tuple) else ""
+        if NEEDS in reason:
+            feature = reason.partition(NEEDS)[2]
+            counts[feature] = counts.get(feature, 0) + 1
+    if counts:
+        features = ", ".join(f"{feature}: {count}" for feature, count in sorted(counts.items()))
+        terminalreporter.write_line(f"kafkalet: skipped with --kafka-external, by the feature they need: {features}")

@@ -21,6 +21,7 @@ from .waiting import timeout_s, wait
 if TYPE_CHECKING:
     from kafkalet.broker.arguments import PropertyValue
     from kafkalet.broker.views import LogView
+    from kafkalet.storage.values import Isolation as StorageIsolation
 
     from .operations import ClusterOperations
     from .shape import HeldHighWatermark, ShapeKind
@@ -220,6 +221,9 @@ class Topic:
     ) -> list[bytes | None]:
         """Return the values of `records`."""
         return [record.value for record in self.records(isolation, since, partition)]
+
+    def _reader(self, partition: int, isolation: StorageIsolation, offset: int) -> PartitionReader:
+        return PartitionReader(self._cluster, self.name, partition, isolation, offset)
 
     def mark(self) -> Mark:
         """Return the current end of the topic, to read or wait only for what comes later: `records(since=mark)`."""
@@ -442,7 +446,7 @@ class _Reading:
             reader = self._readers.get(index)
             if reader is None:
                 start = self._from.get(index, 0)
-                reader = PartitionReader(self._topic._cluster, self._topic.name, index, self._isolation, start)
+                reader = self._topic._reader(index, self._isolation, start)
                 self._readers[index] = reader
             found += reader.read()
         if self._from_ms is not None:
