@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, Ty
 from kafkalet.broker.arguments import PropertyValue
 from kafkalet.clock import MovableClock
 from kafkalet.testing import cluster as sync
+from kafkalet.testing.faults import Fault as SyncFault
 from kafkalet.testing.group import Group as SyncGroup
 from kafkalet.testing.nodes import BrokerNode as SyncBrokerNode
 from kafkalet.testing.operations import ClusterOperations
-from kafkalet.testing.options import ClusterOptions
+from kafkalet.testing.options import ClusterOptions, FaultOptions
 from kafkalet.testing.requests import Moment, Request
 from kafkalet.testing.requests import Requests as SyncRequests
 from kafkalet.testing.topic import Topic as SyncTopic
@@ -171,6 +172,33 @@ class Topic(Mirror[SyncTopic]):
     values = awaited(SyncTopic.values)
     wait_for = awaited(SyncTopic.wait_for)
     wait_until = awaited(SyncTopic.wait_until)
+
+
+class Fault(Mirror[SyncFault]):
+    """A fault; see `kafkalet.testing.faults.Fault`."""
+
+    @property
+    def fired(self) -> int:
+        """How often the fault has fired."""
+        return self.sync.fired
+
+    @property
+    def seen(self) -> list[str]:
+        """The latest requests that matched, whether the fault fired or not."""
+        return self.sync.seen
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.sync.__exit__(kind, error, trace)
+
+    release = awaited(SyncFault.release)
+    remove = awaited(SyncFault.remove)
+    unfired = awaited(SyncFault.unfired)
+    wait_until_fired = returning_self(SyncFault.wait_until_fired)
 
 
 class Group(Mirror[SyncGroup]):
@@ -348,6 +376,10 @@ class Cluster(Mirror[sync.Cluster]):
         """Return one broker of the cluster."""
         return BrokerNode(self.sync, self.sync.broker(node_id))
 
+    def fault(self, api: str | Iterable[str] | None = None, **options: Unpack[FaultOptions]) -> Fault:
+        """Make requests fail; see `kafkalet.testing.cluster.Cluster.fault`. Use it with `async with`."""
+        return Fault(self.sync, self.sync.fault(api, **options))
+
     def group(self, group_id: str) -> Group:
         """Return a consumer group."""
         return Group(self.sync, self.sync.group(group_id))
@@ -381,6 +413,8 @@ class Cluster(Mirror[sync.Cluster]):
 
     assert_no_unsupported = awaited(sync.Cluster.assert_no_unsupported)
     create_topic = awaited(ClusterOperations.create_topic)
+    remove_faults = awaited(sync.Cluster.remove_faults)
+    unfired_faults = awaited(sync.Cluster.unfired_faults)
     delete_topic = awaited(ClusterOperations.delete_topic)
     elect_leader = awaited(ClusterOperations.elect_leader)
     hold_replication = awaited(ClusterOperations.hold_replication)

@@ -41,6 +41,7 @@ from .watchers import Watchers
 
 if TYPE_CHECKING:  # imported when they are needed
     from .cluster.cluster_image import ClusterImage, Predecessor
+    from .network.faults.engine import Faults
     from .network.journal import Journal
     from .transactions.verification import Transactions
 
@@ -99,6 +100,7 @@ class Server:
         self._workers: Workers | None = None
         self._periodic_tasks: PeriodicTasks | None = None
         self._is_interrupted = False
+        self._faults: Faults | None = None
 
     def call(self, function: Callable[[], T]) -> T:
         """Run `function` in the event loop of the server; see LoopHost.call."""
@@ -188,6 +190,17 @@ class Server:
         known = sorted({*self.nodes, *self.metadata.away})
         if node_id not in known:
             raise ValueError(f"broker {node_id} does not exist; the brokers of this cluster are {_listed(known)}")
+
+    @property
+    def faults(self) -> Faults:
+        """The faults that tests have set, created on first use."""
+        if self._faults is None:
+            from .network.faults.engine import Faults
+
+            self._faults = Faults(self.watchers.touch)
+            for broker in self.brokers.values():
+                self._faults.attach(broker)
+        return self._faults
 
     # Contents
 
@@ -356,6 +369,8 @@ class Server:
         broker.router.journal = self.journal
         self.nodes[node_id] = node
         self.brokers[node_id] = broker
+        if self._faults is not None:
+            self._faults.attach(broker)
         self.metadata.away.discard(node_id)
         self.metadata.endpoints[node_id] = self._addresses.take(node_id, broker.listener, config.broker_rack)
         return broker
@@ -439,6 +454,8 @@ class Server:
         if self._workers is not None:
             self._workers.close()
             self._workers = None
+        if self._faults is not None:
+            self._faults.brokers_closed()
         self.brokers.clear()
         self.controller.close()
         self._addresses.release()

@@ -11,8 +11,8 @@ All methods are thread-safe. The module of each feature is imported when it is f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Unpack
 
 from kafkalet.broker import arguments
 from kafkalet.broker.arguments import PropertyValue
@@ -22,8 +22,10 @@ from .operations import ClusterOperations
 if TYPE_CHECKING:
     from kafkalet.clock import Clock, MovableClock
 
+    from .faults import Fault
     from .group import Group
     from .nodes import BrokerNode
+    from .options import FaultOptions
     from .requests import Requests
     from .snapshot import Snapshot
     from .topic import Topic
@@ -103,15 +105,81 @@ class Cluster(ClusterOperations):
 
         assert_no_unsupported(self)
 
+    # Faults
+
+    _faults: tuple[Fault, ...] = ()
+
+    def fault(self, api: str | Iterable[str] | None = None, **options: Unpack[FaultOptions]) -> Fault:
+        """Make requests fail. `api` is the name of an API, as in "Produce", a list of names, or None for all.
+
+        What happens to a request:
+
+        * `error`: the response has this error, such as "NOT_LEADER_OR_FOLLOWER". With `topic`, `partition` or `group`,
+          only these are refused, and all others in the request are served. A Produce request with acks=0 gets no
+          response, so its connection is closed, as Kafka does on an error.
+        * `delay`: the request is handled after this number of seconds. Later requests on the connection wait, too. If
+          the client disconnects in the meantime, the request is handled nevertheless, as in Kafka.
+        * `hang`: the request is handled when `release` is called, or when the fault ends.
+        * `barrier`: hold requests until this number of them have arrived, and then handle all, in that order.
+        * `drop_response`: the request is handled, but its response is not sent. The connection stays open.
+        * `disconnect`: "before" closes the connection instead of handling the request, "after" instead of responding.
+        * `corrupt`: this number of bytes in the response are wrong (True: 1). For Fetch these are bytes of the records
+          of each partition, so that their CRC is wrong; a response without records does not count.
+        * `truncate`: the connection is closed after this number of bytes of the response, including its size field.
+        * `throttle_ms`: the response has this throttle time, and the client is muted for as long.
+        * `bandwidth`: the response is sent at this number of bytes per second.
+
+        One of `delay`, `hang` and `barrier` can be combined with any other. `throttle_ms` and `bandwidth` can be
+        combined with other faults that send a whole response.
+
+        Which requests match: those that name this `topic`, `partition` and `group`, sent by this `client_id`, in this
+        `version` (a number or a range) to this `broker` (an id), for which `when` returns true. It is called with the
+        decoded request (see kafkalet.protocol.messages) in the event loop of the broker, so it must be quick. Names
+        have to be equal, and patterns (`re.compile`) have to match the whole name.
+
+        On which of them the fault fires: on all, on the first `times`, on the `nth` (from 1 on), on `every` n-th, or
+        on each with a `probability`; `seed` makes the choice reproducible. With several faults, each request is offered
+        to them in the order in which they were set. The first one that fires has the request for itself: those after it
+        neither count nor change it.
+
+        In a `with` statement, the fault is removed at the end of the block, and AssertionError is raised if it has not
+        fired, or less than `times`. Otherwise it stays until `remove` is called, and `unfired_faults` reports it.
+        `strict=False` allows a fault not to fire.
+
+        Raises ValueError if an option is not possible, for example because a response has no field for the error.
+        """
+        from .faults import set_fault
+
+        fault = set_fault(self, api, options, self._forget_fault)
+        self._faults = (*self._faults, fault)
+        return fault
+
+    def unfired_faults(self) -> list[str]:
+        """Return, for each fault that has not fired as often as it should, what happened instead.
+
+        Faults whose `with` block has ended are left out. May be called after the cluster has stopped.
+        """
+        return [text for fault in self._faults if (text := fault.unfired()) is not None]
+
+    def remove_faults(self) -> None:
+        """Remove all faults, and forget whether they have fired."""
+        for fault in self._faults:
+            fault.remove()
+        self._faults = ()
+
+    def _forget_fault(self, fault: Fault) -> None:
+        self._faults = tuple(other for other in self._faults if other is not fault)
+
     # Contents
 
     def reset(self) -> None:
         """Remove all topics, groups, transactions, quotas and changed configs, in about a millisecond.
 
         The topics given to the constructor are created again, empty. The brokers keep their ports and start again if
-        they were stopped. All connections are closed; clients connect again and find the topics gone. The clock is not
-        changed.
+        they were stopped. All connections are closed; clients connect again and find the topics gone. Faults are
+        removed. The clock is not changed.
         """
+        self.remove_faults()
         self.server.call(self.server.reset)
 
     def snapshot(self) -> Snapshot:

@@ -1,14 +1,16 @@
-"""The options of a cluster as a dict, for code that passes them on: fixtures, decorators, kafkalet.aio."""
+"""The options of a cluster or a fault as a dict, for code that passes them on: fixtures, decorators, kafkalet.aio."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TypedDict
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypedDict
 
 from kafkalet.broker.arguments import PropertyValue
 from kafkalet.broker.cluster.new_topics import NewTopic
 from kafkalet.clock import Clock
+from kafkalet.protocol.errors import Code
 
 
 class ClusterOptions(TypedDict, total=False):
@@ -24,3 +26,31 @@ class ClusterOptions(TypedDict, total=False):
     topics: Iterable[str | NewTopic]
     kafka_version: str
     clock: Clock | None
+
+
+class FaultOptions(TypedDict, total=False):
+    """The options of `Cluster.fault`, which describes them."""
+
+    error: str | Code | None
+    delay: float | None
+    hang: bool
+    barrier: int | None
+    drop_response: bool
+    disconnect: str | None
+    corrupt: bool | int
+    truncate: int | None
+    throttle_ms: int | None
+    bandwidth: float | None
+    topic: str | re.Pattern[str] | None
+    partition: int | None
+    group: str | re.Pattern[str] | None
+    client_id: str | re.Pattern[str] | None
+    version: int | range | None
+    broker: int | None
+    when: Callable[[Any], object] | None
+    times: int | None
+    nth: int | None
+    every: int | None
+    probability: float | None
+    seed: int
+    strict: bool

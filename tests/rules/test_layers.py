@@ -135,6 +135,8 @@ def test_imports_are_relative_inside_a_package_and_absolute_across(path: Path) -
 TIME_AND_RANDOM = {
     "kafkalet.clock": {"time"},
     "kafkalet.broker.fetch_sessions": {"random"},
+    "kafkalet.broker.network.faults.rule": {"random"},  # with a seed
+    "kafkalet.broker.network.faults.shaping": {"random"},  # with a seed
 }
 """The modules that may import `time` or `random`; all others take a clock and numbers as parameters."""
 

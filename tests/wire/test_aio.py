@@ -12,6 +12,7 @@ from aiokafka import AIOKafkaProducer  # type: ignore[import-untyped]
 from kafkalet import aio
 from kafkalet.clock import MovableClock
 from kafkalet.testing.cluster import Cluster
+from kafkalet.testing.faults import Fault
 from kafkalet.testing.group import Group
 from kafkalet.testing.nodes import BrokerNode
 from kafkalet.testing.operations import ClusterOperations
@@ -21,6 +22,7 @@ MIRRORED = [
     (aio.Topic, Topic),
     (aio.Group, Group),
     (aio.BrokerNode, BrokerNode),
+    (aio.Fault, Fault),
     (aio.Clock, MovableClock),
     (aio.Cluster, Cluster),
 ]
@@ -125,3 +127,17 @@ def test_group_is_awaited() -> None:
             assert await group.committed() == {("t", 0): 1}
 
     asyncio.run(using())
+
+
+def test_fault_that_does_not_fire_fails_in_the_loop_of_the_broker() -> None:
+    async def run(kafka: aio.Broker) -> None:
+        with pytest.raises(AssertionError, match="never fired"):
+            async with kafka.fault("Produce", error="NOT_LEADER_OR_FOLLOWER"):
+                pass
+        async with kafka.fault("Produce", error="NOT_LEADER_OR_FOLLOWER", times=1) as fault:
+            publishing = asyncio.ensure_future(publish(kafka, b"x"))
+            await fault.wait_until_fired()
+            await publishing
+        assert fault.fired == 1
+
+    in_broker(run)()

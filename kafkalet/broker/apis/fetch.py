@@ -87,6 +87,15 @@ def handle(
     return _Fetch(request, context).serve()
 
 
+def handle_with_errors(
+    request: FetchRequest, context: Context, error_of: Callable[[str, int], Code | None]
+) -> FetchResponse | Delayed[FetchResponse] | Coroutine[Any, Any, FetchResponse]:
+    """Handle a request, but respond with an error for partitions for which `error_of` returns one."""
+    fetch = _FaultyFetch(request, context)
+    fetch.error_of = error_of
+    return fetch.serve()
+
+
 class _Fetch:
     """A Fetch request that is being processed."""
 
@@ -456,3 +465,20 @@ class _Fetch:
                 for topic in self.request.topics
             ]
         return FetchResponse(error_code=code, session_id=self.request.session_id, responses=topics)
+
+
+class _FaultyFetch(_Fetch):
+    """A Fetch request with faults: some partitions are not read."""
+
+    error_of: Callable[[str, int], Code | None]
+
+    def _refusal(self, key: Key) -> Code | None:
+        return None if self.error_of(key[0], key[2]) is not None else super()._refusal(key)
+
+    def _read_partition(
+        self, key: Key, asked: RequestedPartition, limits: Limits, max_bytes: int, at_least_one: bool, first_time: bool
+    ) -> Found:
+        code = self.error_of(key[0], key[2])
+        if code is not None:
+            return self._failed(key[0], key[2], code)
+        return super()._read_partition(key, asked, limits, max_bytes, at_least_one, first_time)

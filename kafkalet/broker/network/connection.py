@@ -346,6 +346,10 @@ class Connection:
 
     # Sending
 
+    def send(self, data: bytes) -> None:
+        """Send data that is not the response to the current request, such as the next part of an earlier one."""
+        self._send([data], len(data))
+
     def _send(self, out: list[Chunk], size: int) -> None:
         """Send chunks of `size` bytes in total. Data that the socket does not accept is sent later."""
         if self.is_closed or not out:

@@ -19,9 +19,9 @@ RequestContext.parseRequest):
   getErrorResponse): a KafkaError raised by a handler is passed to `refuse` in the handler's module. If there is no
   `refuse`, the error is a bug.
 
-Four hooks are None until they are used: `gate` (authentication), `intercept` (fault injection), `throttle` (quotas,
-see quotas/throttling.py), `journal` (journal.py). A fifth one is active while the logger `kafkalet.requests` is at
-level debug (request_log.py).
+Five hooks are None until they are used: `gate` (authentication), `intercept` and `shaping` (fault injection, see
+faults), `throttle` (quotas, see quotas/throttling.py), `journal` (journal.py). A sixth one is active while the logger
+`kafkalet.requests` is at level debug (request_log.py).
 """
 
 from __future__ import annotations
@@ -70,6 +70,8 @@ Answer = Response | Delayed[Any] | None
 Handler = Callable[[Any, Context], Any]
 """Returns an `Answer`, or a coroutine that returns one (work.py)."""
 Refusal = Callable[[Any, Context, KafkaError], Answer]
+Serve = Callable[[bytes | bytearray, Context, list[Chunk]], int | Delayed[Any]]
+Finish = Callable[[Any, Context, list[Chunk]], int]
 
 
 class CloseConnection(ProtocolError):
@@ -87,6 +89,13 @@ class Throttle(Protocol):
 
     def end(self, answer: Response | None, context: Context) -> None:
         """Called with the response, or None if none is expected. May set `throttle_time_ms` and mute the client."""
+
+
+class Shaping(Protocol):
+    """Changes the bytes of responses."""
+
+    def wrap(self, route: Serve, finish: Finish) -> tuple[Serve, Finish]:
+        """Return replacements of `Router.route` and `Router.finish`."""
 
 
 class Encoded(NamedTuple):
@@ -167,12 +176,13 @@ class Router:
         """Called instead of the handler, which it gets as an argument. It may observe, answer, delay or close."""
         self._throttle: Throttle | None = None
         self._journal: Journal | None = None
+        self._shaping: Shaping | None = None
         self._logs_requests = False
         self._end: Callable[[Response | None, Context], None] | None = None
         """Called with each response before it is encoded; see `Throttle.end`."""
-        self.route: Callable[[bytes | bytearray, Context, list[Chunk]], int | Delayed[Response]] = self._serve
+        self.route: Serve = self._serve
         """Serve a request; see `_serve`."""
-        self.finish: Callable[[Any, Context, list[Chunk]], int] = self._finish_delayed
+        self.finish: Finish = self._finish_delayed
         """Append the response to the connection's delayed request to a list of chunks, and return its size."""
         self._routes: dict[int, Route] = {}
         self._working: set[Work[Any]] = set()
@@ -215,6 +225,16 @@ class Router:
         self._journal = journal
         self._choose()
 
+    @property
+    def shaping(self) -> Shaping | None:
+        """Changes the bytes of responses; None unless there are faults that do so."""
+        return self._shaping
+
+    @shaping.setter
+    def shaping(self, shaping: Shaping | None) -> None:
+        self._shaping = shaping
+        self._choose()
+
     def _choose(self) -> None:
         """Set `route`, `finish` and `_end` according to the active hooks, so that inactive hooks cost nothing."""
         throttle = self._throttle
@@ -227,6 +247,8 @@ class Router:
             self.route, self._end = log.route, log.end
         if self._journal is not None:
             self.route, self.finish = self._journal.attach(self.route, self.finish, self.broker.node.turns)
+        if self._shaping is not None:
+            self.route, self.finish = self._shaping.wrap(self.route, self.finish)
 
     def _serve_throttled(self, frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | Delayed[Response]:
         throttle = self._throttle

@@ -62,7 +62,7 @@ def as_received(api: Api, version: int, fields: dict[str, Any]) -> Any:
 
 def as_told(api: Api, version: int, answer: Any) -> Any:
     """Return a response as plain data, as a client decodes it in this version."""
-    return _plain(response_type(api).decode(answer.encode(version), version))
+    return plain(response_type(api).decode(answer.encode(version), version))
 
 
 def _struct(cls: Any, fields: dict[str, Any]) -> Any:
@@ -76,9 +76,9 @@ def _value(struct: Any, value: Any) -> Any:
     return [_struct(struct, item) for item in value] if isinstance(value, list) else _struct(struct, value)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if hasattr(value, "FIELDS"):
-        return {field.name: _plain(getattr(value, field.name)) for field in value.FIELDS}
+        return {field.name: plain(getattr(value, field.name)) for field in value.FIELDS}
     return value

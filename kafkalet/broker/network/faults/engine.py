@@ -1,0 +1,260 @@
+"""The faults of a cluster, and what each does to a request.
+
+    request ── offered to each fault in order ──> handler                       no fault fires
+                     └── disconnect="before"
+                     └── delay, hang, barrier ──> error or handler ──> drop_response, disconnect="after", throttle_ms
+                                                                   ──> corrupt, truncate, bandwidth (shaping.py)
+
+While there are faults, `Faults` is the hook `Router.intercept` of every broker in the cluster. All methods run in the
+event loop of the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from functools import partial
+from types import CoroutineType
+from typing import Any, cast
+
+from kafkalet.broker.broker_server import BrokerServer
+from kafkalet.broker.context import Context
+from kafkalet.broker.network.router import Handler, Route
+from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.scheduling.work import answered
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.schema import Request, Response
+
+from .items import expanded, split
+from .refusals import PARTITIONS_IN_RESPONSE, ROOT, SESSION_ERRORS, mark_partitions, merge, places, refusal
+from .rule import FaultRule, is_named
+from .shaping import Shaping, corrupted_records
+
+Answer = Response | None
+PRODUCE_NO_RESPONSE = 0
+
+
+class Faults:
+    """The faults of a cluster, in the order in which requests are offered to them."""
+
+    def __init__(self, touch: Callable[[], None]) -> None:
+        """`touch` is called after a fault has fired."""
+        self._touch = touch
+        self.rules: list[FaultRule] = []
+        self._shaping = Shaping(self._hook)
+        self._brokers: dict[int, BrokerServer] = {}
+
+    def attach(self, broker: BrokerServer) -> None:
+        """Let the faults apply to another broker of the cluster."""
+        self._brokers[broker.node.node_id] = broker
+        self._hook()
+
+    def brokers_closed(self) -> None:
+        """Forget the brokers, and the requests that are held: their connections have been closed."""
+        self._brokers.clear()
+        for rule in self.rules:
+            rule.held.clear()
+
+    def add(self, rule: FaultRule) -> None:
+        """Set a fault. Requests are offered to it after the faults that have been set before."""
+        self.rules.append(rule)
+        self._hook()
+
+    def remove(self, rule: FaultRule) -> None:
+        """Remove a fault. Requests that it holds are handled. Has no effect if it has been removed before."""
+        if rule in self.rules:
+            self.rules.remove(rule)
+            rule.release()
+            self._hook()
+
+    def _hook(self) -> None:
+        intercept = self._intercept if self.rules else None
+        shaping = self._shaping if self.rules or self._shaping.is_needed else None
+        for broker in self._brokers.values():
+            broker.router.intercept = intercept
+            if broker.router.shaping is not shaping:
+                broker.router.shaping = shaping
+
+    def _intercept(self, request: Request, context: Context, handle: Handler) -> Any:
+        for rule in self.rules:
+            rule.requests[str(context.api)] += 1
+        if request is not None:  # None for ApiVersions in an unsupported version
+            for rule in self.rules:
+                if rule.offer(request, context):
+                    self._touch()
+                    return self._act(rule, request, context, handle)
+        return handle(request, context)
+
+    def _act(self, rule: FaultRule, request: Request, context: Context, handle: Handler) -> Any:
+        if rule.actions.holds:
+            return self._hold(rule, request, context, handle)
+        return self._serve(rule, request, context, handle)
+
+    async def _hold(self, rule: FaultRule, request: Request, context: Context, handle: Handler) -> Any:
+        await answered(rule.hold(context))
+        answer = self._serve(rule, request, context, handle)
+        return await answer if answer.__class__ is CoroutineType else answer
+
+    def _serve(self, rule: FaultRule, request: Request, context: Context, handle: Handler) -> Any:
+        actions = rule.actions
+        if actions.disconnect == "before":
+            context.client.close(f"a fault closed the connection before {context.route} was handled")
+            return None
+        if actions.error is not None:
+            answer = self._refuse(rule, actions.error, request, context, handle)
+        else:
+            answer = _handled(request, context, handle)
+        return _then(answer, partial(self._respond, rule, request, context))
+
+    def _respond(self, rule: FaultRule, request: Request, context: Context, answer: Answer) -> Answer:
+        """Apply the actions that concern the response."""
+        actions = rule.actions
+        if actions.disconnect == "after":
+            context.client.close(f"a fault closed the connection after {context.route} was handled")
+            return None
+        if actions.drop_response or answer is None:
+            return None
+        is_shaped = actions.truncate is not None or actions.bandwidth
+        if actions.corrupt and context.api is Api.FETCH:
+            if not self._corrupt_records(rule, request, context, answer):
+                return answer
+        elif actions.corrupt:
+            is_shaped = True
+        if actions.throttle_ms:
+            if hasattr(answer, "throttle_time_ms"):
+                answer.throttle_time_ms = actions.throttle_ms
+            context.client.mute(actions.throttle_ms)
+        if is_shaped:
+            self._shaping.add(context, rule)
+        return answer
+
+    def _corrupt_records(self, rule: FaultRule, request: Request, context: Context, answer: Any) -> bool:
+        """Corrupt the records of the partitions that are meant. Return whether the fault fires."""
+        meant = []
+        for topic in answer.responses:
+            known = context.metadata.topic_by_id(topic.topic_id)
+            name = topic.topic if known is None else known.name
+            for partition in topic.partitions:
+                filters = rule.filters
+                if (
+                    partition.records
+                    and (filters.topic is None or is_named(name, filters.topic))
+                    and filters.partition in (None, partition.partition_index)
+                ):
+                    meant.append(partition)
+        if not meant or rule.is_spent or not rule.select(request, context):
+            return False
+        self._touch()
+        for partition in meant:
+            partition.records = corrupted_records(partition.records, rule.actions.corrupt)
+        return True
+
+    # Errors
+
+    def _refuse(self, rule: FaultRule, code: Code, request: Any, context: Context, handle: Handler) -> Any:
+        """Respond with an error for the items that are meant, and let the handler serve all others."""
+        filters = rule.filters
+        if context.api is Api.FETCH:
+            return self._refuse_fetch(rule, code, request, context)
+        if context.api in PARTITIONS_IN_RESPONSE and filters.partition is not None:
+            return _then(_handled(request, context, handle), partial(_mark, rule, code))
+        rest, hit = split(expanded(request, context), lambda item: rule.covers(item, context), context)
+        is_whole = rest is None and filters.topic is None and filters.partition is None
+        if context.api is Api.METADATA:
+            return self._refuse_topics(code, request, rest, hit, context, handle)
+        if is_whole:
+            return _refused(request, code, context)
+        error = refusal(hit, code, context, whole=False)
+        if rest is not None:
+            return _then(_handled(rest, context, handle), partial(_merged, error, request, context))
+        return _merged(error, request, context, error)
+
+    def _refuse_topics(self, code: Code, request: Any, rest: Any, hit: Any, context: Context, handle: Handler) -> Any:
+        """Refuse topics of a Metadata request. The response contains the brokers even if all topics are refused."""
+        if not hit.topics or code is Code.REBOOTSTRAP_REQUIRED:
+            return _refused(request, code, context)
+        error = refusal(hit, code, context, whole=False)
+        if rest is None:
+            rest = type(request)(**{field.name: getattr(request, field.name) for field in request.FIELDS})
+            rest.topics = []
+        names = {topic.name for topic in rest.topics}
+
+        def join(answer: Any) -> Any:
+            if context.version == 0 and not names:  # an empty list requests all topics
+                answer.topics = []
+            return merge(answer, error, context)
+
+        return _then(_handled(rest, context, handle), join)
+
+    @staticmethod
+    def _refuse_fetch(rule: FaultRule, code: Code, request: Any, context: Context) -> Any:
+        from kafkalet.broker.apis.fetch import handle_with_errors
+
+        if code in SESSION_ERRORS and ROOT in places(Api.FETCH, context.version) and rule.filters.topic is None:
+            return refusal(request, code, context, whole=True)
+
+        def error_of(name: str, index: int) -> Code | None:
+            filters = rule.filters
+            if filters.topic is not None and not is_named(name, filters.topic):
+                return None
+            return code if filters.partition in (None, index) else None
+
+        return handle_with_errors(request, context, error_of)
+
+
+def _handled(request: Any, context: Context, handle: Handler) -> Any:
+    """Call the handler. An error for the whole request becomes a response."""
+    try:
+        answer = handle(request, context)
+    except KafkaError as error:
+        return _refused_by(error, request, context)
+    return _awaited(answer, request, context) if answer.__class__ is CoroutineType else answer
+
+
+async def _awaited(work: Coroutine[Any, Any, Any], request: Any, context: Context) -> Any:
+    try:
+        return await work
+    except KafkaError as error:
+        return _refused_by(error, request, context)
+
+
+def _refused_by(error: KafkaError, request: Any, context: Context) -> Any:
+    refuse = cast(Route, context.route).refuse
+    if refuse is None:
+        raise error
+    return refuse(request, context, error)
+
+
+def _refused(request: Any, code: Code, context: Context) -> Any:
+    """Return an error response for a whole request, as the handler's module does."""
+    refuse = cast(Route, context.route).refuse
+    if refuse is None:
+        return refusal(request, code, context, whole=True)
+    return refuse(request, context, KafkaError(code))
+
+
+def _then(answer: Any, transform: Callable[[Any], Any]) -> Any:
+    """Transform a response that may not be available yet."""
+    if answer.__class__ is CoroutineType:
+        return _transformed(answer, transform)
+    return answer.map(transform) if isinstance(answer, Delayed) else transform(answer)
+
+
+async def _transformed(work: Coroutine[Any, Any, Any], transform: Callable[[Any], Any]) -> Any:
+    answer = await work
+    return transform(await answered(answer) if isinstance(answer, Delayed) else answer)
+
+
+def _mark(rule: FaultRule, code: Code, answer: Any) -> Any:
+    topic, partition = rule.filters.topic, rule.filters.partition
+    assert partition is not None
+    mark_partitions(answer, lambda name: topic is None or is_named(name or "", topic), partition, code)
+    return answer
+
+
+def _merged(error: Response, request: Any, context: Context, answer: Any) -> Any:
+    """Add refused items to a response. Without a response, the client learns of an error by a closed connection."""
+    if context.api is Api.PRODUCE and request.acks == PRODUCE_NO_RESPONSE:
+        context.client.close("a produce request with acks=0 failed (a fault)")
+        return None
+    return answer if answer is error else merge(answer, error, context)

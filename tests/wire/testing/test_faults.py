@@ -1,0 +1,211 @@
+"""Tests of faults with real clients."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from aiokafka import AIOKafkaProducer  # type: ignore[import-untyped]
+from confluent_kafka import Consumer, KafkaError, Producer
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition  # type: ignore[import-untyped]
+
+from kafkalet import Broker
+from kafkalet.testing.faults import Fault
+from tests.recorded.wire import Closed, Connection
+
+PATIENCE_S = 20
+
+
+@pytest.fixture
+def kafka() -> Iterator[Broker]:
+    with Broker(topics=["t"]) as broker:
+        yield broker
+
+
+def publish(kafka: Broker, value: bytes = b"x", /, **config: Any) -> list[Any]:
+    """Produce a record with librdkafka, and return its errors."""
+    failures: list[Any] = []
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "retry.backoff.ms": 10, **config})
+    producer.produce("t", value, on_delivery=lambda error, _: failures.append(error) if error else None)
+    assert producer.flush(PATIENCE_S) == 0
+    return failures
+
+
+def values(kafka: Broker) -> list[bytes | None]:
+    return [record.value for record in kafka.topic("t").records()]
+
+
+# Errors
+
+
+def test_confluent_producer_retries_a_leader_change(kafka: Broker) -> None:
+    with kafka.fault("Produce", error="NOT_LEADER_OR_FOLLOWER", times=2):
+        assert publish(kafka) == []
+    assert values(kafka) == [b"x"]
+
+
+def test_kafka_python_producer_retries_a_leader_change(kafka: Broker) -> None:
+    producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, retry_backoff_ms=10)
+    with kafka.fault("Produce", error="NOT_LEADER_OR_FOLLOWER", topic="t", partition=0, times=2):
+        producer.send("t", b"x").get(PATIENCE_S)
+    producer.close()
+    assert values(kafka) == [b"x"]
+
+
+def test_aiokafka_producer_retries_a_leader_change(kafka: Broker) -> None:
+    async def run() -> None:
+        producer = AIOKafkaProducer(bootstrap_servers=kafka.bootstrap_servers, retry_backoff_ms=10)
+        await producer.start()
+        try:
+            await producer.send_and_wait("t", b"x")
+        finally:
+            await producer.stop()
+
+    with kafka.fault("Produce", error="NOT_LEADER_OR_FOLLOWER", times=2):
+        asyncio.run(run())
+    assert values(kafka) == [b"x"]
+
+
+def test_consumer_survives_an_error_of_its_fetch_session(kafka: Broker) -> None:
+    kafka.topic("t").send("x")
+    consumer = KafkaConsumer("t", bootstrap_servers=kafka.bootstrap_servers, auto_offset_reset="earliest")
+    with kafka.fault("Fetch", error="NOT_LEADER_OR_FOLLOWER", topic="t", times=2):
+        assert next(consumer).value == b"x"
+    consumer.close()
+
+
+def test_error_that_is_not_retriable_reaches_the_application(kafka: Broker) -> None:
+    with kafka.fault("Produce", error="TOPIC_AUTHORIZATION_FAILED"):
+        [failure] = publish(kafka)
+    assert failure.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
+
+
+# Lost responses
+
+
+def test_idempotent_producer_makes_no_duplicate_after_a_lost_response(kafka: Broker) -> None:
+    with kafka.fault("Produce", drop_response=True, times=1):
+        config = {"enable.idempotence": True, "request.timeout.ms": 500, "socket.timeout.ms": 1000}
+        assert publish(kafka, **config) == []
+    assert values(kafka) == [b"x"]
+
+
+def test_plain_producer_makes_a_duplicate_after_a_lost_response(kafka: Broker) -> None:
+    """This shows that the request of a dropped response is handled."""
+    with kafka.fault("Produce", drop_response=True, times=1):
+        assert publish(kafka, **{"request.timeout.ms": 500, "socket.timeout.ms": 1000}) == []
+    assert values(kafka) == [b"x", b"x"]
+
+
+def test_idempotent_producer_makes_no_duplicate_after_a_disconnect(kafka: Broker) -> None:
+    with kafka.fault("Produce", disconnect="after", times=1):
+        assert publish(kafka, **{"enable.idempotence": True}) == []
+    assert values(kafka) == [b"x"]
+
+
+def consume_once(kafka: Broker, fault: Fault | None = None) -> bytes | None:
+    """Return the value of a record after committing its offset, which may fail."""
+    config = {"bootstrap.servers": kafka.bootstrap_servers, "group.id": "g", "auto.offset.reset": "earliest"}
+    consumer = Consumer({**config, "enable.auto.commit": False, "session.timeout.ms": 500})
+    consumer.subscribe(["t"])
+    message = consumer.poll(PATIENCE_S)
+    assert message is not None
+    consumer.commit(message=message)
+    if fault is not None:
+        fault.wait_until_fired()
+    consumer.close()
+    return message.value()
+
+
+def test_record_is_delivered_again_after_a_lost_commit() -> None:
+    with Broker(topics=["t"], config={"group.min.session.timeout.ms": 100}) as kafka:
+        kafka.topic("t").send("x")
+        with kafka.fault("OffsetCommit", disconnect="before") as fault:
+            seen = [consume_once(kafka, fault)]
+        seen.append(consume_once(kafka))
+    assert seen == [b"x", b"x"]
+
+
+# Requests that wait
+
+
+def test_delayed_fetch_times_out(kafka: Broker) -> None:
+    kafka.topic("t").send("x")
+    consumer = KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers, client_id="app", auto_offset_reset="earliest")
+    consumer.assign([TopicPartition("t", 0)])
+    with kafka.fault("Fetch", delay=30, client_id="app"):
+        assert consumer.poll(timeout_ms=300) == {}
+    consumer.close()
+
+
+def test_hanging_request_is_handled_after_its_client_has_disconnected(kafka: Broker) -> None:
+    """A request that Kafka has received is handled even if its client has gone."""
+    with kafka.fault("CreateTopics", hang=True) as fault:
+        connection = connect(kafka)
+        topic = {"name": "new", "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": []}
+        connection.send("CreateTopics", 4, {"topics": [topic], "timeout_ms": 1000, "validate_only": False})
+        fault.wait_until_fired()
+        connection.close()
+        assert "new" not in kafka.server.metadata.topics
+        fault.release()
+        kafka.topic("t").send("x")  # runs in the event loop after the released request
+        assert "new" in kafka.server.metadata.topics
+
+
+def test_barrier_releases_the_requests_of_two_clients_together(kafka: Broker) -> None:
+    with kafka.fault("Produce", barrier=2) as fault:
+        threads = [threading.Thread(target=publish, args=(kafka, value)) for value in (b"a", b"b")]
+        threads[0].start()
+        fault.wait_until_fired(1)
+        assert values(kafka) == []
+        threads[1].start()
+        for thread in threads:
+            thread.join(PATIENCE_S)
+    assert values(kafka) == [b"a", b"b"]
+
+
+# Responses with other bytes
+
+
+def connect(kafka: Broker) -> Connection:
+    host, _, port = kafka.bootstrap_servers.rpartition(":")
+    return Connection(host, int(port))
+
+
+def test_consumer_notices_corrupted_records(kafka: Broker) -> None:
+    kafka.topic("t").send("x")
+    config = {"bootstrap.servers": kafka.bootstrap_servers, "group.id": "g", "auto.offset.reset": "earliest"}
+    consumer = Consumer({**config, "check.crcs": True})
+    consumer.subscribe(["t"])
+    with kafka.fault("Fetch", corrupt=True, times=1):
+        message = consumer.poll(PATIENCE_S)
+    consumer.close()
+    error = None if message is None else message.error()
+    assert error is not None
+    assert error.code() == KafkaError._BAD_MSG
+
+
+def test_truncated_response_ends_the_connection(kafka: Broker) -> None:
+    connection = connect(kafka)
+    with kafka.fault("Metadata", truncate=10), pytest.raises(Closed):
+        connection.receive(connection.send("Metadata", 12, {"topics": []}), PATIENCE_S)
+    connection.close()
+
+
+def test_slow_response_is_complete_and_blocks_the_next_request(kafka: Broker) -> None:
+    connection = connect(kafka)
+    with kafka.fault("Metadata", bandwidth=2000, times=1):
+        first = connection.send("Metadata", 12, {"topics": []})
+        second = connection.send("Metadata", 12, {"topics": []})
+        assert connection.receive(first, PATIENCE_S)["brokers"] == connection.receive(second, PATIENCE_S)["brokers"]
+    connection.close()
+
+
+def test_responses_continue_after_a_dropped_one(kafka: Broker) -> None:
+    connection = connect(kafka)
+    with kafka.fault("Metadata", drop_response=True, times=1):
+        dropped = connection.send("Metadata", 12, {"topics": []})
+        assert connection.receive(connection.send("Metadata", 12, {"topics": []}), PATIENCE_S)["brokers"]
+    assert dropped not in connection.answers
+    connection.close()
