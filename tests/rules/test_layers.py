@@ -10,6 +10,7 @@ pipeline                      formats, protocol and the modules in the first lin
 audits
 testing                       embedded, broker, protocol and the modules in the first line
 aio                           testing, and what it uses
+control                       testing, and what it uses
 commands, cli                 all of the above
 """
 
@@ -34,6 +35,7 @@ RANK = {
     "embedded": 5,
     "testing": 6,
     "aio": 7,
+    "control": 7,
     "commands": 8,
     "cli": 9,
 }

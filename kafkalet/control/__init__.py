@@ -1,0 +1,13 @@
+"""The control API: the test kit over HTTP and JSON, for tests in any language (`kafkalet serve --control`).
+
+server      the HTTP server: connections, limits, access control
+route       what a route declares, and how a request finds its route
+routes/     one module of routes for each area
+shapes      the shapes of JSON values: checks of requests, and JSON Schema
+openapi     the OpenAPI document, generated from the routes
+failures    exceptions as HTTP responses
+events      server-sent events
+
+Handlers run in the threads of the HTTP server. They use the brokers only through the methods of the test kit, which
+are thread-safe, so that the control API never blocks the event loop of the brokers.
+"""

@@ -1,0 +1,102 @@
+"""Keys, values and headers of records as JSON: text, or base64 if the bytes are not UTF-8."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from .shapes import INT32_MAX, Field, Integer, Json, ListOf, Malformed, Nullable, Object, Text
+
+if TYPE_CHECKING:
+    from kafkalet.testing.record import Record
+
+ENCODING = Text("text", "base64")
+OUTPUT_ENCODING = Field(
+    "encoding",
+    Text("auto", "base64"),
+    "How keys and values are written: `auto` is text for UTF-8 and base64 for other bytes; `base64` is always base64.",
+    "auto",
+)
+
+HEADER = Object(
+    "Header",
+    "A header of a record.",
+    Field("name", Text(), "The name."),
+    Field("value", Nullable(Text()), "The value, or null.", None),
+    Field("value_encoding", ENCODING, "The encoding of `value`.", "text"),
+)
+RECORD = Object(
+    "Record",
+    "A record in a log.",
+    Field("topic", Text(), "The name of the topic."),
+    Field("partition", Integer(0, INT32_MAX), "The partition."),
+    Field("offset", Integer(0), "The offset."),
+    Field("timestamp", Integer(), "Milliseconds since 1970 (UTC), or -1 if the record has no timestamp."),
+    Field("key", Nullable(Text()), "The key, or null."),
+    Field("key_encoding", ENCODING, "The encoding of `key`."),
+    Field("value", Nullable(Text()), "The value, or null for a tombstone."),
+    Field("value_encoding", ENCODING, "The encoding of `value`."),
+    Field("headers", ListOf(HEADER), "The headers, in the order of the producer."),
+)
+
+
+def key_fields(what: str) -> tuple[Field, ...]:
+    """Return the fields of a key and a value in a request."""
+    return (
+        Field("key", Nullable(Text()), f"The key{what}.", None),
+        Field("key_encoding", ENCODING, "The encoding of `key`.", "text"),
+        Field("value", Nullable(Text()), f"The value{what}.", None),
+        Field("value_encoding", ENCODING, "The encoding of `value`.", "text"),
+    )
+
+
+def record_json(record: Record, encoding: str) -> Json:
+    """Return a record as a `Record` object."""
+    key, key_encoding = written(record.key, encoding)
+    value, value_encoding = written(record.value, encoding)
+    return {
+        "topic": record.topic,
+        "partition": record.partition,
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "key": key,
+        "key_encoding": key_encoding,
+        "value": value,
+        "value_encoding": value_encoding,
+        "headers": [_header_json(name, header, encoding) for name, header in record.headers.pairs],
+    }
+
+
+def _header_json(name: str, value: bytes | None, encoding: str) -> Json:
+    text, value_encoding = written(value, encoding)
+    return {"name": name, "value": text, "value_encoding": value_encoding}
+
+
+def written(data: bytes | None, encoding: str) -> tuple[str | None, str]:
+    """Return bytes as a string and its encoding. The encoding of null is text."""
+    if data is None:
+        return None, "text"
+    if encoding == "auto":
+        try:
+            return data.decode(), "text"
+        except UnicodeDecodeError:
+            pass
+    return base64.b64encode(data).decode(), "base64"
+
+
+def read_data(fields: Mapping[str, Json], name: str) -> bytes | None:
+    """Return the bytes of the field `name`, whose encoding is in the field `<name>_encoding`."""
+    given: str | None = fields[name]
+    if given is None:
+        return None
+    return given.encode() if fields[f"{name}_encoding"] == "text" else read_base64(given, name)
+
+
+def read_base64(given: str, name: str) -> bytes:
+    """Return the bytes of a base64 text. Raises Malformed if it is not base64."""
+    try:
+        return base64.b64decode(given, validate=True)
+    except (binascii.Error, ValueError):
+        raise Malformed(f"{name} is not base64") from None

@@ -1,0 +1,186 @@
+"""What a route declares, and how a request finds its route.
+
+    routes = Routes("topics", "Topics and their partitions.")
+
+    @routes.get("/v1/topics/{name}", Field("name", Text(), "The name of the topic."), response=TOPIC)
+    def get_topic(call: Call) -> Json:
+        '''Return a topic.'''
+
+The docstring of the handler is the description of the operation in the OpenAPI document.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote
+
+from .shapes import Field, Json, Malformed, Shape
+
+if TYPE_CHECKING:
+    from threading import Event
+
+    from kafkalet.testing.cluster import Cluster
+
+JSON = "application/json"
+EVENT_STREAM = "text/event-stream"
+BYTES = "application/octet-stream"
+
+
+class Call(NamedTuple):
+    """A request whose values have been checked."""
+
+    cluster: Cluster
+    path: Mapping[str, Json]
+    query: Mapping[str, Json]
+    body: Json
+    """The checked JSON, or bytes if the route takes a file."""
+    closing: Event
+    """Set when the control API stops. Streams then end."""
+
+
+Handler = Callable[[Call], Json]
+
+
+class Route(NamedTuple):
+    """An operation of the API."""
+
+    method: str
+    template: str
+    """The path, as in `/v1/topics/{name}`."""
+    tag: str
+    handler: Handler
+    path: Mapping[str, Field]
+    query: Mapping[str, Field]
+    body: Shape | None
+    response: Shape | None
+    """The shape of the response. None means that the response has no body (204), or that it is not JSON."""
+    status: int
+    waits: bool
+    """Whether the operation waits, and responds with 408 after its timeout."""
+    consumes: str
+    produces: str
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the description, without its full stop."""
+        return " ".join(self.description.split("\n\n")[0].split()).split(". ")[0].removesuffix(".")
+
+    @property
+    def description(self) -> str:
+        return inspect.getdoc(self.handler) or ""
+
+    @property
+    def name(self) -> str:
+        """The name of the operation, as in `getTopic`."""
+        first, *rest = self.handler.__name__.split("_")
+        return first + "".join(map(str.title, rest))
+
+    def match(self, segments: Sequence[str]) -> dict[str, str] | None:
+        """Return the texts of the path parameters, or None if the path does not belong to this route."""
+        parts = self.template.split("/")[1:]
+        if len(parts) != len(segments):
+            return None
+        found = {}
+        for part, segment in zip(parts, segments, strict=True):
+            if part.startswith("{"):
+                found[part[1:-1]] = segment
+            elif part != segment:
+                return None
+        return found if all(found.values()) else None
+
+
+class Routes:
+    """The routes of one area. The methods are decorators that declare a route."""
+
+    def __init__(self, tag: str, description: str) -> None:
+        self.tag = tag
+        self.description = description
+        self._routes: list[Route] = []
+
+    def __iter__(self) -> Iterator[Route]:
+        return iter(self._routes)
+
+    def get(
+        self, template: str, *fields: Field, response: Shape | None, produces: str = JSON
+    ) -> Callable[[Handler], Handler]:
+        return self._declare("GET", template, fields, None, response, 200, produces=produces)
+
+    def post(
+        self,
+        template: str,
+        *fields: Field,
+        body: Shape | None = None,
+        response: Shape | None = None,
+        status: int | None = None,
+        waits: bool = False,
+        consumes: str = JSON,
+    ) -> Callable[[Handler], Handler]:
+        status = status or (204 if response is None else 200)
+        return self._declare("POST", template, fields, body, response, status, waits=waits, consumes=consumes)
+
+    def delete(self, template: str, *fields: Field, response: Shape | None = None) -> Callable[[Handler], Handler]:
+        return self._declare("DELETE", template, fields, None, response, 204 if response is None else 200)
+
+    def _declare(
+        self,
+        method: str,
+        template: str,
+        fields: Iterable[Field],
+        body: Shape | None,
+        response: Shape | None,
+        status: int,
+        *,
+        waits: bool = False,
+        consumes: str = JSON,
+        produces: str = JSON,
+    ) -> Callable[[Handler], Handler]:
+        by_name = {field.name: field for field in fields}
+        in_path = [part[1:-1] for part in template.split("/") if part.startswith("{")]
+        path = {name: by_name.pop(name) for name in in_path}
+
+        def declare(handler: Handler) -> Handler:
+            self._routes.append(
+                Route(
+                    method,
+                    template,
+                    self.tag,
+                    handler,
+                    path,
+                    by_name,
+                    body,
+                    response,
+                    status,
+                    waits,
+                    consumes,
+                    produces,
+                )
+            )
+            return handler
+
+        return declare
+
+
+class Found(NamedTuple):
+    """The result of a search for a route."""
+
+    route: Route | None
+    path: Mapping[str, str]
+    allowed: Sequence[str]
+    """The methods that exist for the path."""
+
+
+def find(routes: Iterable[Route], method: str, path: str) -> Found:
+    """Find the route of a request. Literal paths take precedence over those with parameters."""
+    try:
+        segments = [unquote(segment, errors="strict") for segment in path.split("/")[1:]]
+    except UnicodeDecodeError:
+        raise Malformed("the path is not UTF-8 after percent-decoding") from None
+    fits = [(route, found) for route in routes if (found := route.match(segments)) is not None]
+    least = min((len(found) for _, found in fits), default=0)
+    fits = [(route, found) for route, found in fits if len(found) == least]
+    for route, found in fits:
+        if route.method == method:
+            return Found(route, found, ())
+    return Found(None, {}, sorted({route.method for route, _ in fits}))

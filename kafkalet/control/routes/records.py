@@ -1,0 +1,296 @@
+"""Routes of records: send them, read them, and wait for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kafkalet.broker.seeding.partitioner import partition_of
+from kafkalet.control import fields
+from kafkalet.control.data import (
+    HEADER,
+    OUTPUT_ENCODING,
+    RECORD,
+    key_fields,
+    read_data,
+    record_json,
+)
+from kafkalet.control.route import Call, Routes
+from kafkalet.control.shapes import (
+    INT32_MAX,
+    AnyOf,
+    Boolean,
+    Field,
+    Integer,
+    Json,
+    ListOf,
+    MapOf,
+    Nullable,
+    Object,
+    Text,
+)
+from kafkalet.protocol.records.build import build_batch
+from kafkalet.protocol.records.codecs import Codec
+from kafkalet.protocol.records.record import Record as StoredRecord
+from kafkalet.testing.reading import PartitionReader, checked_isolation
+from kafkalet.testing.record import encoded
+from kafkalet.testing.topic import Mark
+
+if TYPE_CHECKING:
+    from kafkalet.testing.record import Record
+    from kafkalet.testing.topic import Since, Topic
+
+routes = Routes("records", "Records: send, read and wait for them.")
+
+MAX_RECORDS = 100_000
+MAX_RESPONSE_BYTES = 8 << 20
+"""After this many bytes of keys and values, a response has no more records."""
+
+COMPRESSION = Field("compression", Text(*map(str.lower, Codec.__members__)), "The compression codec.", "none")
+_RECORD_FIELDS = (
+    *key_fields(""),
+    Field("headers", Nullable(ListOf(HEADER, most=10_000)), "The headers.", None),
+    Field("timestamp", Nullable(Integer(0)), "Milliseconds since 1970 (UTC). The default is the current time.", None),
+    Field(
+        "partition",
+        Nullable(Integer(0, INT32_MAX)),
+        "The partition. By default, the key determines it, as in the Java producer; records without a key go to the "
+        "partition with the smallest log end offset.",
+        None,
+    ),
+)
+NEW_RECORD = Object("NewRecord", "A record to send.", *_RECORD_FIELDS)
+NEW_RECORDS = Object(
+    "NewRecords",
+    "Records to send, in one batch for each partition.",
+    Field("records", ListOf(NEW_RECORD, least=1, most=MAX_RECORDS), "The records."),
+    COMPRESSION,
+)
+SENT = Object(
+    "SentRecord",
+    "The place of a record in the log.",
+    Field("partition", Integer(0, INT32_MAX), "The partition."),
+    Field("offset", Integer(0), "The offset."),
+)
+SENT_RECORDS = Object(
+    "SentRecords", "The places of the records.", Field("records", ListOf(SENT), "In the order of the request.")
+)
+RECORDS = Object(
+    "Records",
+    "Records of a topic.",
+    Field("records", ListOf(RECORD), "The records, by partition and offset."),
+    Field(
+        "next_offsets", MapOf(Integer(0), of_integers=True), "The offset at which to continue, for each partition read."
+    ),
+    Field("has_more", Boolean(), "Whether there are more records to read at `next_offsets`."),
+)
+FOUND = Object(
+    "FoundRecords",
+    "The records for which a request waited.",
+    Field("records", ListOf(RECORD), "The first `n` that match, by partition and offset."),
+)
+WAIT = Object(
+    "WaitForRecords",
+    "What to wait for. Records match if they have all that is given.",
+    Field("n", Integer(1, MAX_RECORDS), "The number of records.", 1),
+    *key_fields(" of the records. null matches any"),
+    Field("value_contains", Nullable(Text()), "A text that the value of the records contains, in UTF-8.", None),
+    Field("header", Nullable(HEADER), "A header of the records.", None),
+    Field("partition", Nullable(Integer(0, INT32_MAX)), "The partition. The default is all partitions.", None),
+    Field("isolation", fields.ISOLATION.shape, fields.ISOLATION.description, "read_uncommitted"),
+    Field("since_ms", Nullable(Integer(0)), "Older records, by their timestamps, are skipped.", None),
+    Field(
+        "since_offsets",
+        Nullable(MapOf(Integer(0), of_integers=True)),
+        "The first offset of each partition, as returned by `/mark`. Records before it are skipped.",
+        None,
+    ),
+    fields.TIMEOUT,
+    OUTPUT_ENCODING,
+)
+
+
+# Send
+
+
+@routes.post(
+    "/v1/topics/{name}/records",
+    fields.TOPIC,
+    body=AnyOf([NEW_RECORD, NEW_RECORDS], lambda body: int(isinstance(body, dict) and "records" in body)),
+    response=SENT_RECORDS,
+)
+def send_records(call: Call) -> Json:
+    """Append records as if a producer had sent them with acks=all: a single one, or several in `records`.
+
+    A topic that does not exist is created with the defaults of the brokers.
+    """
+    topic = call.cluster.topic(call.path["name"]).create()
+    rows: Sequence[Mapping[str, Json]] = call.body.get("records") or [call.body]
+    codec = Codec[call.body.get("compression", "none").upper()]
+    places = _Places(topic)
+    now_ms = call.cluster.now_ms()
+    batches: dict[int, list[StoredRecord]] = {}
+    sent: list[tuple[int, int]] = []
+    for row in rows:
+        key = read_data(row, "key")
+        partition = places.of(key, row["partition"])
+        batch = batches.setdefault(partition, [])
+        headers = tuple((each["name"], read_data(each, "value")) for each in row["headers"] or ())
+        timestamp = now_ms if row["timestamp"] is None else row["timestamp"]
+        sent.append((partition, len(batch)))
+        batch.append(StoredRecord(len(batch), timestamp, key, read_data(row, "value"), headers))
+    first_offsets = _append(topic, {index: build_batch(batch, codec=codec) for index, batch in batches.items()}, call)
+    return {"records": [{"partition": index, "offset": first_offsets[index] + delta} for index, delta in sent]}
+
+
+class _Places:
+    """Chooses the partitions of records."""
+
+    def __init__(self, topic: Topic) -> None:
+        self._name = topic.name
+        self._ends = topic.mark().offsets
+        self._emptiest: int | None = None
+
+    def of(self, key: bytes | None, partition: int | None) -> int:
+        if partition is not None:
+            if partition not in self._ends:
+                raise ValueError(f"partition {partition} does not exist; topic {self._name} has {len(self._ends)}")
+            return partition
+        if key is not None:
+            return partition_of(key, len(self._ends))
+        if self._emptiest is None:
+            self._emptiest = min(self._ends, key=lambda index: self._ends[index])
+        return self._emptiest
+
+
+def _append(topic: Topic, batches: Mapping[int, bytes], call: Call) -> Mapping[int, int]:
+    """Append the batches and return the first offset of each."""
+    leadership = call.cluster.server.leadership
+
+    def append() -> dict[int, int]:
+        leaders = {index: leadership.leader_of(topic.name, index) for index in batches}
+        for leader in leaders.values():
+            leader.check_replicas()
+        return {index: leaders[index].append(bytearray(batch)).first_offset for index, batch in batches.items()}
+
+    return call.cluster.server.call(append)
+
+
+# Read
+
+
+@routes.get(
+    "/v1/topics/{name}/records",
+    fields.TOPIC,
+    Field("partition", Nullable(Integer(0, INT32_MAX)), "The partition. The default is all partitions.", None),
+    Field("offset", Nullable(Integer(0)), "The first offset to read. The default is the log start offset.", None),
+    Field(
+        "time_ms",
+        Nullable(Integer(0)),
+        "Start at the first record with this timestamp or a later one, as in ListOffsets.",
+        None,
+    ),
+    Field("last", Nullable(Integer(1, MAX_RECORDS)), "Start this many offsets before the end.", None),
+    Field("limit", Integer(1, MAX_RECORDS), "The largest number of records of each partition.", 100),
+    fields.ISOLATION,
+    OUTPUT_ENCODING,
+    response=RECORDS,
+)
+def read_records(call: Call) -> Json:
+    """Return records that a consumer can receive now. At most one of `offset`, `time_ms` and `last` may be given."""
+    query = call.query
+    if sum(query[name] is not None for name in ("offset", "time_ms", "last")) > 1:
+        raise ValueError("offset, time_ms and last exclude each other; give one of them")
+    server = call.cluster.server
+    name = call.path["name"]
+    count = server.call(lambda: len(server.metadata.existing_topic(name).partitions))
+    if query["partition"] is not None:
+        server.call(lambda: server.metadata.existing_partition(name, query["partition"]))
+    records: list[Record] = []
+    next_offsets: dict[int, int] = {}
+    has_more = False
+    size = 0
+    for index in range(count) if query["partition"] is None else [query["partition"]]:
+        isolation = checked_isolation(query["isolation"])
+        reader = PartitionReader(call.cluster, name, index, isolation, _start(call, index))
+        found: list[Record] = []
+        for record in reader.read():
+            if len(found) == query["limit"] or ((records or found) and size > MAX_RESPONSE_BYTES):
+                has_more = True
+                next_offsets[index] = record.offset
+                break
+            size += len(record.key or b"") + len(record.value or b"")
+            found.append(record)
+        next_offsets.setdefault(index, reader.offset)
+        records += found
+    return {
+        "records": [record_json(record, query["encoding"]) for record in records],
+        "next_offsets": next_offsets,
+        "has_more": has_more,
+    }
+
+
+def _start(call: Call, index: int) -> int:
+    """Return the offset at which to begin to read a partition."""
+    server = call.cluster.server
+    time_ms, last = call.query["time_ms"], call.query["last"]
+    isolation = checked_isolation(call.query["isolation"])
+
+    def look() -> int:
+        leader = server.leadership.leader_of(call.path["name"], index)
+        end = isolation.bound(leader.log)
+        if last is not None:
+            return max(0, end - int(last))
+        found = leader.offset_for(time_ms, isolation, None, only_leader=True)
+        return end if found is None else found.offset
+
+    return call.query["offset"] or 0 if time_ms is None and last is None else server.call(look)
+
+
+# Wait
+
+
+@routes.post("/v1/topics/{name}/wait", fields.TOPIC, body=WAIT, response=FOUND, waits=True)
+def wait_for_records(call: Call) -> Json:
+    """Wait until records match, and return the first of them.
+
+    Records that are in the topic already count, unless `since_ms` or `since_offsets` excludes them. The topic need not
+    exist yet. After the timeout, the message of the error shows the records that did arrive, the closest match first.
+    """
+    body = call.body
+    if body["since_ms"] is not None and body["since_offsets"] is not None:
+        raise ValueError("since_ms and since_offsets exclude each other; give one of them")
+    name = call.path["name"]
+    since: Since | None = body["since_ms"]
+    if body["since_offsets"] is not None:
+        since = Mark(name, body["since_offsets"])
+    found = call.cluster.topic(name).wait_for(
+        body["n"],
+        _where(body),
+        read_data(body, "key"),
+        read_data(body, "value"),
+        body["timeout_s"],
+        isolation=body["isolation"],
+        since=since,
+        partition=body["partition"],
+    )
+    return {"records": [record_json(record, body["encoding"]) for record in found]}
+
+
+def _where(body: Mapping[str, Json]) -> Callable[[Record], bool] | None:
+    """Return the predicate of a wait, whose name describes it, or None."""
+    text, header = encoded("value_contains", body["value_contains"]), body["header"]
+    if text is None and header is None:
+        return None
+    value = None if header is None else read_data(header, "value")
+
+    def where(record: Record) -> bool:
+        return (text is None or text in (record.value or b"")) and (
+            header is None or (header["name"], value) in record.headers.pairs
+        )
+
+    contains = [] if text is None else [f"the value contains {text!r}"]
+    where.__name__ = " and ".join(
+        [*contains, *([] if header is None else [f"the headers contain {header['name']}={value!r}"])]
+    )
+    return where

@@ -1,0 +1,103 @@
+"""Routes of topics and partitions: list, create, delete, and change leaders."""
+
+from __future__ import annotations
+
+from kafkalet.control import fields, state
+from kafkalet.control.route import Call, Routes
+from kafkalet.control.shapes import INT32_MAX, Boolean, Field, Integer, Json, ListOf, MapOf, Nullable, Object, Text
+
+routes = Routes("topics", "Topics and their partitions.")
+
+MAX_PARTITIONS = 100_000
+TOPICS = Object("Topics", "The topics.", Field("topics", ListOf(state.TOPIC), "The topics, by name."))
+NEW_TOPIC = Object(
+    "NewTopic",
+    "A topic to create. What is left out has the defaults of the brokers.",
+    Field("name", Text(least=1), "The name."),
+    Field("partitions", Nullable(Integer(1, MAX_PARTITIONS)), "The number of partitions.", None),
+    Field("replication_factor", Nullable(Integer(1, 32767)), "The number of replicas of each partition.", None),
+    Field("config", Nullable(MapOf(Text())), 'Properties of the topic, as in `{"retention.ms": "1000"}`.', None),
+    Field(
+        "assignments",
+        Nullable(ListOf(ListOf(Integer(0, INT32_MAX), least=1), least=1, most=MAX_PARTITIONS)),
+        "The brokers of each partition, the leader first, instead of the two numbers.",
+        None,
+    ),
+)
+NODE = Object("Node", "A broker.", Field("node_id", Integer(0, INT32_MAX), "The id of the broker."))
+MARK = Object(
+    "Mark",
+    "A position at the end of a topic.",
+    Field("offsets", MapOf(Integer(0), of_integers=True), "The log end offset of each partition."),
+)
+
+
+@routes.get(
+    "/v1/topics",
+    Field("internal", Boolean(), "Whether to include the topics of the brokers, like `__consumer_offsets`.", False),
+    response=TOPICS,
+)
+def list_topics(call: Call) -> Json:
+    """Return all topics with the state of their partitions."""
+    return {"topics": state.read_topics(call.cluster.server, internal=call.query["internal"])}
+
+
+@routes.post("/v1/topics", body=NEW_TOPIC, response=state.TOPIC, status=201)
+def create_topic(call: Call) -> Json:
+    """Create a topic."""
+    body = call.body
+    call.cluster.create_topic(
+        body["name"],
+        -1 if body["partitions"] is None else body["partitions"],
+        -1 if body["replication_factor"] is None else body["replication_factor"],
+        body["config"],
+        body["assignments"],
+    )
+    return _topic(call, body["name"])
+
+
+@routes.get("/v1/topics/{name}", fields.TOPIC, response=state.TOPIC)
+def get_topic(call: Call) -> Json:
+    """Return a topic with the state of its partitions."""
+    return _topic(call, call.path["name"])
+
+
+@routes.delete("/v1/topics/{name}", fields.TOPIC)
+def delete_topic(call: Call) -> None:
+    """Delete a topic and its records."""
+    call.cluster.delete_topic(call.path["name"])
+
+
+@routes.get("/v1/topics/{name}/mark", fields.TOPIC, response=MARK)
+def mark_topic(call: Call) -> Json:
+    """Return the current end of a topic, to wait or read only for later records: pass it as `since_offsets`.
+
+    If the topic does not exist, the result has no offsets.
+    """
+    return {"offsets": call.cluster.topic(call.path["name"]).mark().offsets}
+
+
+@routes.get("/v1/topics/{name}/partitions/{partition}", fields.TOPIC, fields.PARTITION, response=state.PARTITION)
+def get_partition(call: Call) -> Json:
+    """Return the state of a partition and the offsets of its log."""
+    server = call.cluster.server
+    name, index = call.path["name"], call.path["partition"]
+    return server.call(lambda: state.partition(server, name, server.metadata.existing_partition(name, index)))
+
+
+@routes.post(
+    "/v1/topics/{name}/partitions/{partition}/leader",
+    fields.TOPIC,
+    fields.PARTITION,
+    body=NODE,
+    response=state.PARTITION,
+)
+def elect_leader(call: Call) -> Json:
+    """Make a broker the leader of a partition, in a new leader epoch. Its replica must be in sync."""
+    call.cluster.elect_leader(call.path["name"], call.path["partition"], call.body["node_id"])
+    return get_partition(call)
+
+
+def _topic(call: Call, name: str) -> Json:
+    server = call.cluster.server
+    return server.call(lambda: state.topic(server, server.metadata.existing_topic(name)))

@@ -1,0 +1,472 @@
+"""The HTTP server of the control API. Each connection has a thread.
+
+    with ControlServer(cluster, ("127.0.0.1", 0)) as control:
+        urllib.request.urlopen(control.url + "/v1/topics")
+
+Requests are HTTP/1.1 with a Content-Length. Bodies are limited, malformed requests are answered with 400, and an
+exception of a handler never ends the server. `close` ends all connections, waits and streams.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import selectors
+import socket
+import threading
+from collections.abc import Iterable, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import parse_qsl, urlsplit
+
+from kafkalet.clock import elapsed_s
+from kafkalet.version import VERSION
+
+from .access import Access
+from .encoding import encoded
+from .failures import HTTP_CODES, Failure, Refusal, failure_of
+from .openapi import document
+from .route import EVENT_STREAM, JSON, Call, Route, find
+from .routes import areas
+from .shapes import Json, Malformed, check_fields
+
+if TYPE_CHECKING:
+    from kafkalet.testing.cluster import Cluster
+
+_LOG = logging.getLogger(__name__)
+
+MAX_BODY_BYTES = 16 << 20
+MAX_FILE_BYTES = 1 << 30
+"""The limit for the body of a request that uploads a file."""
+MAX_CONNECTIONS = 1000
+MAX_STREAMS = 50
+IDLE_TIMEOUT_S = 60.0
+"""After this time without data from the client, the connection is closed."""
+STREAM_TIMEOUT_S = 10.0
+"""A stream ends if the client does not read for this time."""
+CLOSE_TIMEOUT_S = 5.0
+LINGER_BYTES = 4 << 20
+MAX_PARAMETERS = 50
+
+PAGE = os.path.join(os.path.dirname(__file__), "page")
+PAGE_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""The Content-Security-Policy of the web page: only its own files and the API."""
+
+
+class ControlServer:
+    """The control API of a running cluster.
+
+    `address` is the host and port to listen on; port 0 picks a free port. Without a `token`, the host must be a
+    loopback address, else NotLoopback (a ValueError) is raised. Raises OSError if the server cannot listen.
+    """
+
+    def __init__(self, cluster: Cluster, address: tuple[str, int] = ("127.0.0.1", 0), token: str | None = None) -> None:
+        if token is not None and not (token.isascii() and token.isprintable() and token.strip() == token != ""):
+            raise ValueError("the token must consist of printable ASCII characters")
+        self.cluster = cluster
+        self.access = Access(address[0], token)
+        self.access.check_address()
+        self.routes = [route for area in areas() for route in area]
+        self.closing = threading.Event()
+        self.streams = threading.BoundedSemaphore(MAX_STREAMS)
+        self._document: bytes | None = None
+        self._http = _HttpServer(self, address)
+        self._wake_reader, self._wake_writer = socket.socketpair()
+        self._thread = threading.Thread(target=self._accept, name=f"kafkalet-control-{self.port}", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def port(self) -> int:
+        """The port on which the server listens."""
+        port: int = self._http.server_address[1]
+        return port
+
+    @property
+    def url(self) -> str:
+        """The URL of the server, without a path. For `0.0.0.0` and `::`, it is that of the loopback address."""
+        host = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.access.host, self.access.host)  # noqa: S104
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+
+    @property
+    def document(self) -> bytes:
+        """The OpenAPI document."""
+        if self._document is None:
+            self._document = encoded(document(areas()))
+        return self._document
+
+    def close(self) -> None:
+        """Stop listening, end all connections, and wait until their threads have ended. May be called twice.
+
+        Stop the brokers first: this ends requests that wait. Otherwise, such a request keeps its thread until it times
+        out.
+        """
+        if self.closing.is_set():
+            return
+        self.closing.set()
+        self._wake_writer.send(b"x")
+        self._thread.join()
+        self._http.server_close()
+        self._wake_reader.close()
+        self._wake_writer.close()
+        self.cluster.server.watchers.touch()
+        self._http.end_connections()
+
+    def _accept(self) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._http, selectors.EVENT_READ)
+            selector.register(self._wake_reader, selectors.EVENT_READ)
+            while not self.closing.is_set():
+                selector.select()
+                if not self.closing.is_set():
+                    self._http.accept()
+
+
+class _HttpServer(ThreadingHTTPServer):
+    """Accepts connections and knows the thread of each."""
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 256
+
+    def __init__(self, control: ControlServer, address: tuple[str, int]) -> None:
+        self.control = control
+        self._threads_by_socket: dict[socket.socket, threading.Thread] = {}
+        self._changing = threading.Lock()
+        found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        self.address_family = found[0]
+        super().__init__(found[4][:2], _Connection)  # type: ignore[arg-type]
+        self.socket.setblocking(False)
+
+    def server_bind(self) -> None:
+        """Bind without the reverse DNS look-up of HTTPServer, which can take seconds."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind(self.server_address)
+        self.server_address = self.socket.getsockname()[:2]
+        self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
+
+    def accept(self) -> None:
+        """Accept one connection, if it is still there."""
+        try:
+            request, address = self.get_request()
+        except OSError:
+            return
+        with self._changing:
+            is_full = len(self._threads_by_socket) >= MAX_CONNECTIONS
+            if not is_full:
+                thread = threading.Thread(
+                    target=self._run, args=(request, address), name=self.control._thread.name + "-connection"
+                )
+                thread.daemon = True
+                self._threads_by_socket[request] = thread
+        if is_full:
+            request.close()
+            return
+        try:
+            thread.start()
+        except RuntimeError:  # the system has no more threads
+            self._forget(request)
+            request.close()
+
+    def _run(self, request: socket.socket, address: Any) -> None:
+        try:
+            self.process_request_thread(request, address)
+        finally:
+            self._forget(request)
+
+    def _forget(self, request: socket.socket) -> None:
+        with self._changing:
+            self._threads_by_socket.pop(request, None)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        _LOG.debug("a connection of the control API ended", exc_info=True)
+
+    def end_connections(self) -> None:
+        """End idle connections, give requests in progress a second to respond, and end the rest."""
+        for how, timeout_s in ((socket.SHUT_RD, 1.0), (socket.SHUT_RDWR, CLOSE_TIMEOUT_S)):
+            with self._changing:
+                open_ones = list(self._threads_by_socket.items())
+            for request, _ in open_ones:
+                with contextlib.suppress(OSError):
+                    request.shutdown(how)
+            end_s = elapsed_s() + timeout_s
+            for _, thread in open_ones:
+                thread.join(max(0.0, end_s - elapsed_s()))
+
+
+class _Connection(BaseHTTPRequestHandler):
+    """Answers the requests of one connection."""
+
+    protocol_version = "HTTP/1.1"
+    server_version = f"kafkalet/{VERSION}"
+    sys_version = ""
+    timeout = IDLE_TIMEOUT_S
+    disable_nagle_algorithm = True
+    server: _HttpServer
+
+    def setup(self) -> None:
+        super().setup()
+        self.control = self.server.control
+
+    # -- what http.server calls
+
+    def do_GET(self) -> None:
+        self._answer()
+
+    def do_POST(self) -> None:
+        self._answer()
+
+    def do_DELETE(self) -> None:
+        self._answer()
+
+    def do_PUT(self) -> None:
+        self._answer()
+
+    def do_PATCH(self) -> None:
+        self._answer()
+
+    def do_HEAD(self) -> None:
+        self._answer()
+
+    def do_OPTIONS(self) -> None:
+        self._answer()
+
+    def handle_expect_100(self) -> bool:
+        """Refuse a request before its client sends the body, if it can be refused."""
+        try:
+            self._check()
+            self._length(MAX_FILE_BYTES)
+        except Refusal as refusal:
+            self._refuse(refusal)
+            return False
+        return super().handle_expect_100()
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer a request that http.server cannot read."""
+        self.close_connection = True
+        self.requestline = getattr(self, "requestline", "")
+        self._send_failure(Failure(code, HTTP_CODES.get(code, "bad_request"), message or explain or "bad request"))
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is that of http.server
+        _LOG.debug(format, *args)
+
+    # -- a request
+
+    def _answer(self) -> None:
+        self._has_read_body = False
+        try:
+            self._check()
+            path, query = self._target()
+            found = find(self.control.routes, self.command, path)
+            if found.route is None:
+                self._answer_without_route(path, found.allowed)
+            else:
+                self._answer_route(found.route, found.path, query)
+        except Refusal as refusal:
+            self._refuse(refusal)
+        except Malformed as error:
+            self._refuse(Refusal(400, str(error)))
+        except OSError:  # the client has gone, or sends nothing
+            self.close_connection = True
+
+    def _check(self) -> None:
+        is_public = self.command == "GET" and page_file(self.path.partition("?")[0]) is not None
+        self.control.access.check(self.headers, is_public=is_public)
+
+    def _target(self) -> tuple[str, dict[str, str]]:
+        """Return the path and the parameters of the query."""
+        try:
+            parts = urlsplit(self.path)
+            pairs = parse_qsl(parts.query, keep_blank_values=True, errors="strict", max_num_fields=MAX_PARAMETERS)
+        except ValueError as error:
+            raise Malformed(f"the path or the query is malformed: {error}") from None
+        query: dict[str, str] = {}
+        for name, value in pairs:
+            if name in query:
+                raise Malformed(f"parameter {name[:60]} is given twice")
+            query[name] = value
+        return parts.path, query
+
+    def _answer_without_route(self, path: str, allowed: Iterable[str]) -> None:
+        if allowed:
+            listed = ", ".join(allowed)
+            self._refuse(Refusal(405, f"{self.command} is not allowed for {path}; use {listed}"), {"Allow": listed})
+        elif self.command == "GET" and path == "/openapi.json":
+            self._send(200, self.control.document, JSON)
+        elif self.command == "GET" and (name := page_file(path)) is not None:
+            self._send_file(name)
+        else:
+            raise Refusal(404, f"there is no {self.command} {path[:200]}; /openapi.json lists the operations")
+
+    def _answer_route(self, route: Route, path: Mapping[str, str], query: Mapping[str, str]) -> None:
+        data = self._body(route)
+        cluster = self.control.cluster
+        try:
+            call = Call(
+                cluster,
+                check_fields(route.path, path, "parameter"),
+                check_fields(route.query, query, "parameter"),
+                _parsed(route, data),
+                self.control.closing,
+            )
+            result = route.handler(call)
+            if route.produces == JSON and route.response is not None:
+                result = encoded(result)
+        except Refusal:
+            raise
+        except Exception as error:  # noqa: BLE001 - an exception must not end the connection without a response
+            is_running = cluster.is_running and not self.control.closing.is_set()
+            self._send_failure(failure_of(error, waits=route.waits, is_running=is_running))
+            return
+        if route.produces == EVENT_STREAM:
+            self._send_stream(result)
+        elif route.response is None and route.produces == JSON:
+            self._send(route.status, None, None)
+        else:
+            self._send(route.status, result, route.produces)
+
+    # -- the body of a request
+
+    def _length(self, limit: int) -> int:
+        if self.headers.get("Transfer-Encoding") is not None:
+            raise Refusal(411, "a body needs a Content-Length; Transfer-Encoding is not supported")
+        given = self.headers.get_all("Content-Length") or ["0"]
+        if len(given) != 1 or not (given[0].isascii() and given[0].isdecimal()):
+            self.close_connection = True
+            raise Refusal(400, "Content-Length must be a number")
+        if len(given[0]) > 15 or int(given[0]) > limit:
+            raise Refusal(413, f"the body has {given[0][:20]} bytes; the limit is {limit}")
+        return int(given[0])
+
+    def _body(self, route: Route) -> bytes:
+        length = self._length(MAX_BODY_BYTES if route.consumes == JSON else MAX_FILE_BYTES)
+        kind = self.headers.get_content_type() if "Content-Type" in self.headers else None
+        if length and (route.body is not None or route.consumes != JSON) and kind != route.consumes:
+            raise Refusal(
+                415,
+                f"the Content-Type is {kind}; it must be {route.consumes}, as in -H 'Content-Type: {route.consumes}'",
+            )
+        data = self.rfile.read(length)
+        self._has_read_body = True
+        if len(data) < length:
+            raise ConnectionError("the client has gone")
+        return data
+
+    # -- responses
+
+    def _refuse(self, refusal: Refusal, headers: Mapping[str, str] | None = None) -> None:
+        """Send an error before the body of the request was read. The connection can be used again if it has none."""
+        has_body = "Transfer-Encoding" in self.headers or self.headers.get("Content-Length", "0") != "0"
+        if has_body and not getattr(self, "_has_read_body", False):
+            self.close_connection = True
+        authenticate = {"WWW-Authenticate": "Bearer"} if refusal.status == 401 else {}
+        failure = Failure(refusal.status, refusal.code, refusal.message)
+        self._send_failure(failure, {**(headers or {}), **authenticate})
+        if self.close_connection and has_body:
+            self._discard()
+
+    def _discard(self) -> None:
+        """Read what the client is still sending, so that it gets the response instead of a reset connection."""
+        with contextlib.suppress(OSError):
+            self.connection.settimeout(1)
+            self.connection.shutdown(socket.SHUT_WR)
+            left = LINGER_BYTES
+            while left > 0 and (got := self.rfile.read1(min(left, 1 << 16))):
+                left -= len(got)
+
+    def _send_failure(self, failure: Failure, headers: Mapping[str, str] | None = None) -> None:
+        with contextlib.suppress(OSError):
+            self._send(failure.status, encoded(failure.json()), JSON, headers)
+
+    def _send(
+        self, status: int, body: bytes | None, kind: str | None, headers: Mapping[str, str] | None = None
+    ) -> None:
+        self._has_read_body = False  # of the next request
+        self.send_response(status)
+        if kind is not None:
+            self.send_header("Content-Type", kind)
+        if body is not None:
+            self.send_header("Content-Length", str(len(body)))
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Cache-Control", "no-store")
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        head = b"".join(getattr(self, "_headers_buffer", [])) + b"\r\n"
+        self._headers_buffer: list[bytes] = []
+        self.wfile.write(head if body is None or self.command == "HEAD" else head + body)
+
+    def _send_file(self, name: str) -> None:
+        """Send a file of the web page."""
+        with open(os.path.join(PAGE, name), "rb") as file:
+            content = file.read()
+        kind = PAGE_TYPES[os.path.splitext(name)[1]]
+        self._send(200, content, kind, {"Content-Security-Policy": PAGE_POLICY, "Referrer-Policy": "no-referrer"})
+
+    def _send_stream(self, chunks: Iterable[bytes]) -> None:
+        """Send a stream until the server or the client ends it, or the client does not read."""
+        if not self.control.streams.acquire(blocking=False):
+            raise Refusal(503, f"there are {MAX_STREAMS} streams already; close one of them")
+        self.close_connection = True
+        try:
+            self.connection.settimeout(STREAM_TIMEOUT_S)
+            self._send(200, None, EVENT_STREAM)
+            for chunk in chunks:
+                self.wfile.write(chunk)
+        finally:
+            self.control.streams.release()
+
+
+def page_file(path: str) -> str | None:
+    """Return the name of the file of the web page at a path, or None. Only files in its directory are found."""
+    name = path.removeprefix("/") or "index.html"
+    known = os.listdir(PAGE) if os.path.isdir(PAGE) else ()
+    return name if os.path.splitext(name)[1] in PAGE_TYPES and name in known else None
+
+
+def _parsed(route: Route, data: bytes) -> Json:
+    """Return the checked body."""
+    if route.consumes != JSON:
+        return data
+    if route.body is None:
+        if data.strip() not in (b"", b"{}"):
+            raise Malformed("this operation takes no body")
+        return None
+    try:
+        value = json.loads(data or b"{}", parse_constant=_refuse_constant, object_pairs_hook=_without_duplicates)
+    except RecursionError:
+        raise Malformed("the body is nested too deeply") from None
+    except ValueError as error:
+        raise Malformed(f"the body is not JSON: {error}") from None
+    return route.body.check(value, "the body")
+
+
+def _refuse_constant(name: str) -> Json:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def _without_duplicates(pairs: list[tuple[str, Json]]) -> Json:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name occurs twice in one object")
+    return found

@@ -1,0 +1,114 @@
+"""The state of the brokers as JSON. Unless it says otherwise, a function runs in the event loop of the brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from kafkalet.formats import uuid_text
+from kafkalet.protocol.errors import KafkaError
+
+from .shapes import INT32_MAX, Boolean, Field, Integer, Json, ListOf, MapOf, Nullable, Object, Text
+
+if TYPE_CHECKING:
+    from kafkalet.broker.cluster.metadata import PartitionState, TopicState
+    from kafkalet.broker.server import Server
+
+TOPICS_PER_TURN = 100
+_OFFSET = Nullable(Integer(0))
+_WITHOUT_LEADER = " null while the partition has no leader."
+
+BROKER = Object(
+    "Broker",
+    "A broker of the cluster.",
+    Field("node_id", Integer(0, INT32_MAX), "The id of the broker."),
+    Field("is_running", Boolean(), "Whether the broker accepts requests."),
+    Field("host", Nullable(Text()), "The host that the broker advertises, or null while it is stopped."),
+    Field("port", Nullable(Integer(0, 65535)), "The port that the broker advertises, or null while it is stopped."),
+    Field("rack", Nullable(Text()), "The rack of the broker, or null."),
+)
+PARTITION = Object(
+    "Partition",
+    "A partition of a topic and the log of its leader.",
+    Field("partition", Integer(0, INT32_MAX), "The index of the partition."),
+    Field("leader", Nullable(Integer(0, INT32_MAX)), "The id of the leader, or null if the partition has none."),
+    Field("leader_epoch", Integer(0, INT32_MAX), "The epoch of the leader."),
+    Field("replicas", ListOf(Integer(0, INT32_MAX)), "The ids of the brokers with a replica."),
+    Field("isr", ListOf(Integer(0, INT32_MAX)), "The ids of the brokers whose replica is in sync."),
+    Field("log_start_offset", _OFFSET, f"The first offset that can be read.{_WITHOUT_LEADER}"),
+    Field("last_stable_offset", _OFFSET, f"The first offset that read_committed cannot read.{_WITHOUT_LEADER}"),
+    Field("high_watermark", _OFFSET, f"The first offset that consumers cannot read.{_WITHOUT_LEADER}"),
+    Field("log_end_offset", _OFFSET, f"The offset of the next record.{_WITHOUT_LEADER}"),
+    Field("size_bytes", _OFFSET, f"The size of the log.{_WITHOUT_LEADER}"),
+)
+TOPIC = Object(
+    "Topic",
+    "A topic and its partitions.",
+    Field("name", Text(), "The name."),
+    Field("topic_id", Text(), "The id, as in Kafka's tools."),
+    Field("is_internal", Boolean(), "Whether the topic belongs to the brokers, like `__consumer_offsets`."),
+    Field("config", MapOf(Text()), "The properties that are set for the topic."),
+    Field("partitions", ListOf(PARTITION), "The partitions, by index."),
+)
+
+
+def read_topics(server: Server, *, internal: bool) -> list[Json]:
+    """Return all topics by name, in any thread: a part of them in each turn of the event loop."""
+    names = server.call(lambda: list(server.metadata.topics))
+    found: list[Json] = []
+    for start in range(0, len(names), TOPICS_PER_TURN):
+        part = names[start : start + TOPICS_PER_TURN]
+        found += server.call(lambda part=part: _topics(server, part, internal=internal))  # type: ignore[misc]
+    return sorted(found, key=lambda topic: str(topic["name"]))
+
+
+def _topics(server: Server, names: Iterable[str], *, internal: bool) -> list[Json]:
+    known = server.metadata.topics
+    return [topic(server, known[name]) for name in names if name in known and (internal or not known[name].is_internal)]
+
+
+def topic(server: Server, state: TopicState) -> Json:
+    return {
+        "name": state.name,
+        "topic_id": uuid_text(state.topic_id),
+        "is_internal": state.is_internal,
+        "config": dict(state.config),
+        "partitions": [partition(server, state.name, each) for each in state.partitions],
+    }
+
+
+def partition(server: Server, name: str, state: PartitionState) -> Json:
+    try:
+        log = server.leadership.leader_of(name, state.index).log
+    except KafkaError:
+        log = None
+    return {
+        "partition": state.index,
+        "leader": None if state.leader < 0 else state.leader,
+        "leader_epoch": state.leader_epoch,
+        "replicas": list(state.replicas),
+        "isr": list(state.isr),
+        "log_start_offset": None if log is None else log.log_start_offset,
+        "last_stable_offset": None if log is None else log.last_stable_offset,
+        "high_watermark": None if log is None else log.high_watermark,
+        "log_end_offset": None if log is None else log.log_end_offset,
+        "size_bytes": None if log is None else log.size_bytes,
+    }
+
+
+def brokers(server: Server) -> list[Json]:
+    """Return the brokers, by id."""
+    endpoints = server.metadata.endpoints
+    found = []
+    for node_id in sorted({*server.nodes, *server.metadata.away}):
+        endpoint = endpoints.get(node_id)
+        found.append(
+            {
+                "node_id": node_id,
+                "is_running": node_id in server.nodes,
+                "host": None if endpoint is None else endpoint.host,
+                "port": None if endpoint is None else endpoint.port,
+                "rack": None if endpoint is None else endpoint.rack,
+            }
+        )
+    return found

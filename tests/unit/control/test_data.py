@@ -1,0 +1,46 @@
+"""Tests of keys, values and headers as JSON."""
+
+import pytest
+
+from kafkalet.control.data import RECORD, read_data, record_json, written
+from kafkalet.control.shapes import Malformed
+from kafkalet.testing.record import Headers, Record
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding", "expected"),
+    [
+        (b"caf\xc3\xa9", "auto", ("café", "text")),
+        (b"\xff\x00", "auto", ("/wA=", "base64")),
+        (b"a", "base64", ("YQ==", "base64")),
+        (b"", "auto", ("", "text")),
+        (None, "auto", (None, "text")),
+        (None, "base64", (None, "text")),
+    ],
+)
+def test_bytes_are_written_with_their_encoding(data: bytes | None, encoding: str, expected: object) -> None:
+    assert written(data, encoding) == expected
+
+
+@pytest.mark.parametrize("data", [b"caf\xc3\xa9", b"\xff", b"", None])
+@pytest.mark.parametrize("encoding", ["auto", "base64"])
+def test_written_bytes_are_read_again(data: bytes | None, encoding: str) -> None:
+    text, text_encoding = written(data, encoding)
+    assert read_data({"key": text, "key_encoding": text_encoding}, "key") == data
+
+
+@pytest.mark.parametrize("text", ["a", "%%%%", "YQ=\n=", "é"])
+def test_text_that_is_not_base64_is_malformed(text: str) -> None:
+    with pytest.raises(Malformed, match="value is not base64"):
+        read_data({"value": text, "value_encoding": "base64"}, "value")
+
+
+def test_record_has_its_declared_shape() -> None:
+    record = Record("t", 1, 2, 3, None, b"\xff", Headers([("h", b"x"), ("h", None)]))
+    json = record_json(record, "auto")
+    assert RECORD.check(json, "the record") == json
+    assert [json["key"], json["value"], json["value_encoding"]] == [None, "/w==", "base64"]
+    assert json["headers"] == [
+        {"name": "h", "value": "x", "value_encoding": "text"},
+        {"name": "h", "value": None, "value_encoding": "text"},
+    ]

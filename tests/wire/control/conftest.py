@@ -1,0 +1,14 @@
+"""Fixtures for the tests of the control API."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from .asking import Asking, asking
+
+
+@pytest.fixture
+def api() -> Iterator[Asking]:
+    """A control API of one broker."""
+    with asking() as found:
+        yield found

@@ -1,0 +1,46 @@
+"""Tests of the routes of brokers."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.wire.control.asking import Asking, asking
+
+
+@pytest.fixture
+def three() -> Iterator[Asking]:
+    with asking(brokers=3) as api:
+        yield api
+
+
+def test_stopped_broker_starts_on_its_port(three: Asking) -> None:
+    before = three.get("/v1/brokers/2")
+    stopped = three.post("/v1/brokers/2/stop")
+    assert (stopped["is_running"], stopped["port"]) == (False, None)
+    assert [broker["is_running"] for broker in three.get("/v1/brokers")["brokers"]] == [True, False, True]
+    assert three.post("/v1/brokers/2/start") == before
+
+
+def test_stop_and_start_of_a_broker_are_idempotent(three: Asking) -> None:
+    assert three.post("/v1/brokers/2/stop") == three.post("/v1/brokers/2/stop")
+    assert three.post("/v1/brokers/2/start") == three.post("/v1/brokers/2/start")
+
+
+@pytest.mark.parametrize("path", ["", "/stop", "/start", "/hold-replication"])
+def test_unknown_broker_is_not_found(three: Asking, path: str) -> None:
+    answer = three.ask("POST" if path else "GET", f"/v1/brokers/9{path}")
+    assert (answer.status, answer.message) == (404, "broker 9 does not exist")
+
+
+def test_held_replica_leaves_the_high_watermark_behind(three: Asking) -> None:
+    three.post("/v1/topics", {"name": "t", "assignments": [[1, 2]]})
+    three.post("/v1/brokers/2/hold-replication", {"topic": "t"})
+    three.post("/v1/topics/t/records", {"value": "x"})
+    held = three.get("/v1/topics/t/partitions/0")
+    three.post("/v1/brokers/2/release-replication", {"topic": "t"})
+    released = three.get("/v1/topics/t/partitions/0")
+    assert [(each["high_watermark"], each["log_end_offset"]) for each in (held, released)] == [(0, 1), (1, 1)]
+
+
+def test_replica_that_is_not_held_cannot_be_released(three: Asking) -> None:
+    assert three.ask("POST", "/v1/brokers/2/release-replication", {}).status == 422

@@ -1,0 +1,224 @@
+"""Tests of the routes of records; real clients are the witnesses."""
+
+import threading
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from kafka import KafkaConsumer
+
+from tests.wire.control.asking import Asking
+
+
+def consumed(api: Asking, topic: str, count: int) -> list[Any]:
+    """Return what a consumer gets from all partitions."""
+    consumer = KafkaConsumer(topic, bootstrap_servers=api.cluster.bootstrap_servers, auto_offset_reset="earliest")
+    try:
+        got: list[Any] = []
+        while len(got) < count:
+            got += [record for batch in consumer.poll(10_000).values() for record in batch]
+        return got
+    finally:
+        consumer.close()
+
+
+# Send
+
+
+def test_sent_record_reaches_a_consumer(api: Asking) -> None:
+    body = {
+        "key": "k",
+        "value": "/w==",
+        "value_encoding": "base64",
+        "headers": [{"name": "h", "value": "x"}, {"name": "h"}],
+        "timestamp": 5,
+    }
+    assert api.post("/v1/topics/t/records", body) == {"records": [{"partition": 0, "offset": 0}]}
+    [record] = consumed(api, "t", 1)
+    assert (record.key, record.value, record.timestamp) == (b"k", b"\xff", 5)
+    assert list(record.headers) == [("h", b"x"), ("h", None)]
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_several_records_are_one_batch(api: Asking, compression: str) -> None:
+    rows = [{"value": "a"}, {"value": None, "key": "b"}, {"value": "c"}]
+    sent = api.post("/v1/topics/t/records", {"records": rows, "compression": compression})
+    assert [record["offset"] for record in sent["records"]] == [0, 1, 2]
+    [batch] = api.get("/v1/topics/t/partitions/0/batches")["batches"]
+    assert (batch["count"], batch["compression"]) == (3, compression)
+    assert [record.value for record in consumed(api, "t", 3)] == [b"a", None, b"c"]
+
+
+def test_key_determines_the_partition_as_in_producers(api: Asking) -> None:
+    api.cluster.create_topic("t", 8)
+    producer = Producer({"bootstrap.servers": api.cluster.bootstrap_servers, "partitioner": "murmur2_random"})
+    partitions = []
+    for key in "abcdef":
+        producer.produce("t", b"", key, on_delivery=lambda _, message: partitions.append(message.partition()))
+        producer.flush()
+    sent = api.post("/v1/topics/t/records", {"records": [{"key": key, "value": ""} for key in "abcdef"]})
+    assert [record["partition"] for record in sent["records"]] == partitions
+
+
+def test_records_without_a_key_go_to_the_shortest_partition(api: Asking) -> None:
+    api.cluster.create_topic("t", 2)
+    places = [api.post("/v1/topics/t/records", {"value": "x"})["records"][0]["partition"] for _ in range(4)]
+    assert places == [0, 1, 0, 1]
+
+
+def test_record_goes_to_the_given_partition(api: Asking) -> None:
+    api.cluster.create_topic("t", 2)
+    assert api.post("/v1/topics/t/records", {"value": "x", "partition": 1})["records"][0]["partition"] == 1
+    answer = api.ask("POST", "/v1/topics/t/records", {"value": "x", "partition": 2})
+    assert (answer.status, answer.message) == (422, "partition 2 does not exist; topic t has 2")
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"records": []}, 400),
+        ({"records": [{"value": 1}]}, 400),
+        ({"value": "%", "value_encoding": "base64"}, 400),
+        ({"value": "x", "timestamp": "now"}, 400),
+        ({"value": "x", "compression": "gzip"}, 400),
+        ([], 400),
+    ],
+)
+def test_malformed_records_are_refused(api: Asking, body: Any, status: int) -> None:
+    assert api.ask("POST", "/v1/topics/t/records", body).status == status
+
+
+# Read
+
+
+def fill(api: Asking) -> None:
+    topic = api.cluster.topic("t", partitions=2)
+    for index in range(5):
+        topic.send(f"a{index}", timestamp=1000 * index, partition=0)
+    topic.send(b"\xff", timestamp=9000, partition=1)
+
+
+def values(found: Any) -> list[Any]:
+    return [record["value"] for record in found["records"]]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", ["a0", "a1", "a2", "a3", "a4", "/w=="]),
+        ("?partition=0", ["a0", "a1", "a2", "a3", "a4"]),
+        ("?partition=0&offset=3", ["a3", "a4"]),
+        ("?partition=0&offset=9", []),
+        ("?partition=0&limit=2", ["a0", "a1"]),
+        ("?partition=0&last=2", ["a3", "a4"]),
+        ("?last=1", ["a4", "/w=="]),
+        ("?time_ms=2500", ["a3", "a4", "/w=="]),
+        ("?time_ms=99999", []),
+        ("?partition=1&encoding=base64", ["/w=="]),
+        ("?partition=0&last=1&encoding=base64", ["YTQ="]),
+    ],
+)
+def test_records_are_selected(api: Asking, query: str, expected: list[str]) -> None:
+    fill(api)
+    assert values(api.get(f"/v1/topics/t/records{query}")) == expected
+
+
+def test_pages_of_records_continue_at_the_next_offsets(api: Asking) -> None:
+    fill(api)
+    first = api.get("/v1/topics/t/records?limit=2")
+    assert (values(first), first["next_offsets"], first["has_more"]) == (["a0", "a1", "/w=="], {"0": 2, "1": 1}, True)
+    last = api.get("/v1/topics/t/records?partition=0&offset=2&limit=3")
+    assert (values(last), last["next_offsets"], last["has_more"]) == (["a2", "a3", "a4"], {"0": 5}, False)
+
+
+def test_large_records_are_spread_over_pages(api: Asking) -> None:
+    for _ in range(12):
+        api.cluster.topic("t").send(b"x" * 1_000_000)
+    page = api.get("/v1/topics/t/records")
+    assert page["has_more"]
+    assert len(page["records"]) == page["next_offsets"]["0"] < 12
+
+
+def test_read_committed_leaves_open_and_aborted_transactions_out(api: Asking) -> None:
+    producer = Producer({"bootstrap.servers": api.cluster.bootstrap_servers, "transactional.id": "tx"})
+    producer.init_transactions(10)
+    for value, end in ((b"a", producer.abort_transaction), (b"c", producer.commit_transaction), (b"o", None)):
+        producer.begin_transaction()
+        producer.produce("t", value)
+        producer.flush()
+        if end is not None:
+            end(10)
+    assert values(api.get("/v1/topics/t/records")) == ["a", "c", "o"]
+    assert values(api.get("/v1/topics/t/records?isolation=read_committed")) == ["c"]
+    producer.abort_transaction(10)
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/v1/topics/missing/records", 404),
+        ("/v1/topics/t/records?partition=7", 404),
+        ("/v1/topics/t/records?offset=1&last=1", 422),
+        ("/v1/topics/t/records?offset=-1", 400),
+        ("/v1/topics/t/records?limit=0", 400),
+        ("/v1/topics/t/records?limit=1&limit=2", 400),
+        ("/v1/topics/t/records?ofset=1", 400),
+        ("/v1/topics/t/records?isolation=none", 400),
+    ],
+)
+def test_read_that_makes_no_sense_is_refused(api: Asking, path: str, status: int) -> None:
+    fill(api)
+    assert api.ask("GET", path).status == status
+
+
+# Wait
+
+
+def test_wait_ends_with_the_append(api: Asking) -> None:
+    found: list[Any] = []
+    waiting = threading.Thread(target=lambda: found.append(api.post("/v1/topics/t/wait", {"value": "late"})))
+    waiting.start()
+    producer = Producer({"bootstrap.servers": api.cluster.bootstrap_servers})
+    producer.produce("t", b"early")
+    producer.produce("t", b"late")
+    producer.flush()
+    waiting.join(10)
+    assert values(found[0]) == ["late"]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"n": 2}, ["a0", "a1"]),
+        ({"value": "a3"}, ["a3"]),
+        ({"value": "/w==", "value_encoding": "base64"}, ["/w=="]),
+        ({"value_contains": "2"}, ["a2"]),
+        ({"partition": 1}, ["/w=="]),
+        ({"since_ms": 3500}, ["a4"]),
+        ({"since_offsets": {"0": 4}, "partition": 0}, ["a4"]),
+        ({"header": {"name": "id", "value": "7"}}, ["b"]),
+        ({"key": "k", "encoding": "base64"}, ["Yg=="]),
+    ],
+)
+def test_wait_returns_the_first_records_that_match(api: Asking, body: Any, expected: list[str]) -> None:
+    fill(api)
+    api.cluster.topic("t").send("b", key="k", headers={"id": "7"}, partition=0)
+    assert values(api.post("/v1/topics/t/wait", body)) == expected
+
+
+def test_wait_that_times_out_shows_what_did_arrive(api: Asking) -> None:
+    fill(api)
+    answer = api.ask("POST", "/v1/topics/t/wait", {"value": "a9", "timeout_s": 0})
+    assert (answer.status, answer.code) == (408, "timeout")
+    assert answer.message.startswith("topic t: waited for 1 record with value b'a9' for 0 s; 0 of the 6 records")
+
+
+def test_wait_with_contradictory_starts_is_refused(api: Asking) -> None:
+    assert api.ask("POST", "/v1/topics/t/wait", {"since_ms": 1, "since_offsets": {}}).status == 422
+
+
+def test_wait_since_a_mark_skips_earlier_records(api: Asking) -> None:
+    api.post("/v1/topics/t/records", {"value": "old"})
+    mark = api.get("/v1/topics/t/mark")["offsets"]
+    api.post("/v1/topics/t/records", {"value": "new"})
+    assert values(api.post("/v1/topics/t/wait", {"since_offsets": mark})) == ["new"]

@@ -1,0 +1,101 @@
+"""Tests of the routes of topics; kafka-python's admin client is the witness."""
+
+import pytest
+from kafka import KafkaAdminClient, KafkaProducer
+
+from tests.wire.control.asking import Asking, asking
+
+
+def test_created_topic_is_visible_to_clients(api: Asking) -> None:
+    created = api.post("/v1/topics", {"name": "orders", "partitions": 3, "config": {"retention.ms": "5000"}})
+    assert created["config"] == {"retention.ms": "5000"}
+    admin = KafkaAdminClient(bootstrap_servers=api.cluster.bootstrap_servers)
+    [topic] = admin.describe_topics(["orders"])
+    admin.close()
+    assert len(topic["partitions"]) == 3
+
+
+def test_topic_without_numbers_has_the_defaults_of_the_brokers(api: Asking) -> None:
+    assert len(api.post("/v1/topics", {"name": "t"})["partitions"]) == 1
+
+
+def test_assignments_place_replicas() -> None:
+    with asking(brokers=3) as api:
+        topic = api.post("/v1/topics", {"name": "t", "assignments": [[2, 1], [3, 2]]})
+    assert [partition["replicas"] for partition in topic["partitions"]] == [[2, 1], [3, 2]]
+    assert [partition["leader"] for partition in topic["partitions"]] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ({"name": "there"}, 409, "TOPIC_ALREADY_EXISTS"),
+        ({"name": "not/valid"}, 422, "INVALID_TOPIC_EXCEPTION"),
+        ({"name": "t", "replication_factor": 2}, 422, "INVALID_REPLICATION_FACTOR"),
+        ({"name": "t", "config": {"retention.mss": "1"}}, 422, "INVALID_CONFIG"),
+        ({"name": "t", "partitions": 0}, 400, "bad_request"),
+        ({"name": "t", "partitions": 2, "assignments": [[1]]}, 422, "invalid_argument"),
+        ({}, 400, "bad_request"),
+        ({"name": "t", "partitons": 1}, 400, "bad_request"),
+    ],
+)
+def test_topic_that_cannot_be_created_is_refused(api: Asking, body: object, status: int, code: str) -> None:
+    api.post("/v1/topics", {"name": "there"})
+    answer = api.ask("POST", "/v1/topics", body)
+    assert (answer.status, answer.code) == (status, code)
+    assert [topic["name"] for topic in api.get("/v1/topics")["topics"]] == ["there"]
+
+
+def test_topics_are_listed_with_their_offsets(api: Asking) -> None:
+    producer = KafkaProducer(bootstrap_servers=api.cluster.bootstrap_servers)
+    producer.send("b", b"x").get(10)
+    producer.send("a", b"x").get(10)
+    producer.close()
+    topics = api.get("/v1/topics")["topics"]
+    assert [topic["name"] for topic in topics] == ["a", "b"]
+    [partition] = topics[0]["partitions"]
+    names = ("log_start_offset", "last_stable_offset", "high_watermark", "log_end_offset")
+    assert [partition[name] for name in names] == [0, 1, 1, 1]
+    assert partition["size_bytes"] > 0
+
+
+def test_internal_topics_are_listed_on_request(api: Asking) -> None:
+    api.cluster.create_topic("__consumer_offsets")
+    assert api.get("/v1/topics")["topics"] == []
+    assert [topic["is_internal"] for topic in api.get("/v1/topics?internal=true")["topics"]] == [True]
+
+
+def test_partition_without_a_leader_has_no_offsets() -> None:
+    with asking(brokers=2) as api:
+        api.post("/v1/topics", {"name": "t", "assignments": [[2]]})
+        api.post("/v1/brokers/2/stop")
+        [partition] = api.get("/v1/topics/t")["partitions"]
+    assert (partition["leader"], partition["log_end_offset"], partition["size_bytes"]) == (None, None, None)
+
+
+def test_deleted_topic_is_gone(api: Asking) -> None:
+    api.post("/v1/topics", {"name": "t"})
+    assert api.ask("DELETE", "/v1/topics/t").status == 204
+    assert api.ask("GET", "/v1/topics/t").code == "UNKNOWN_TOPIC_OR_PARTITION"
+    assert api.ask("DELETE", "/v1/topics/t").status == 404
+
+
+def test_partition_is_returned(api: Asking) -> None:
+    topic = api.post("/v1/topics", {"name": "t", "partitions": 2})
+    assert api.get("/v1/topics/t/partitions/1") == topic["partitions"][1]
+    assert api.ask("GET", "/v1/topics/t/partitions/2").status == 404
+    assert api.ask("GET", "/v1/topics/t/partitions/x").status == 400
+
+
+def test_elected_leader_has_a_new_epoch() -> None:
+    with asking(brokers=2) as api:
+        api.post("/v1/topics", {"name": "t", "assignments": [[1, 2]]})
+        partition = api.post("/v1/topics/t/partitions/0/leader", {"node_id": 2})
+        assert (partition["leader"], partition["leader_epoch"]) == (2, 1)
+        assert api.ask("POST", "/v1/topics/t/partitions/0/leader", {"node_id": 9}).status == 422
+
+
+def test_mark_is_the_end_of_each_partition(api: Asking) -> None:
+    api.cluster.topic("t", partitions=2).send("x", partition=1)
+    assert api.get("/v1/topics/t/mark") == {"offsets": {"0": 0, "1": 1}}
+    assert api.get("/v1/topics/missing/mark") == {"offsets": {}}

@@ -1,0 +1,138 @@
+"""Tests of server-sent events."""
+
+import http.client
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+from kafkalet.control import events, server
+
+from .asking import Asking, asking
+
+
+class Stream:
+    """The events of a stream, read one by one."""
+
+    def __init__(self, connection: http.client.HTTPConnection, only: str) -> None:
+        connection.request("GET", f"/v1/events?only={only}")
+        self.response = connection.getresponse()
+        assert self.response.headers["Content-Type"] == "text/event-stream"
+
+    def next(self) -> tuple[str, Any]:
+        """Return the name and the data of the next event, or an empty name and the text of the next comment."""
+        lines = []
+        while line := self.response.readline().decode().rstrip("\n"):
+            lines.append(line)
+        if lines and lines[0].startswith(":"):
+            return "", lines[0]
+        event, data = lines
+        return event.removeprefix("event: "), json.loads(data.removeprefix("data: "))
+
+
+@contextmanager
+def streaming(api: Asking, only: str = "") -> Iterator[Stream]:
+    connection = api.connect()
+    stream = Stream(connection, only)
+    try:
+        yield stream
+    finally:
+        stream.response.close()
+        connection.close()
+
+
+def test_stream_begins_with_everything(api: Asking) -> None:
+    api.post("/v1/topics", {"name": "t"})
+    with streaming(api, "topics,brokers") as stream:
+        found = dict([stream.next(), stream.next()])
+    assert [broker["node_id"] for broker in found["brokers"]["brokers"]] == [1]
+    assert found["topics"] == {"topics": [api.get("/v1/topics/t")], "removed": []}
+
+
+def test_stream_continues_with_what_has_changed(api: Asking) -> None:
+    api.post("/v1/topics", {"name": "a"})
+    api.post("/v1/topics", {"name": "b"})
+    with streaming(api, "topics") as stream:
+        stream.next()
+        producer = Producer({"bootstrap.servers": api.cluster.bootstrap_servers})
+        producer.produce("b", b"x")
+        producer.flush()
+        name, data = stream.next()
+    assert (name, [topic["name"] for topic in data["topics"]], data["removed"]) == ("topics", ["b"], [])
+    assert data["topics"][0]["partitions"][0]["high_watermark"] == 1
+
+
+def test_stream_names_what_was_removed(api: Asking) -> None:
+    api.post("/v1/topics", {"name": "a"})
+    with streaming(api, "topics") as stream:
+        stream.next()
+        api.ask("DELETE", "/v1/topics/a")
+        assert stream.next() == ("topics", {"topics": [], "removed": ["a"]})
+
+
+def test_changes_in_quick_succession_are_one_event(api: Asking) -> None:
+    with streaming(api, "topics") as stream:
+        stream.next()
+        for _ in range(50):
+            api.cluster.topic("t").send("x")
+        ends = []
+        while not ends or ends[-1] < 50:
+            ends.append(stream.next()[1]["topics"][0]["partitions"][0]["log_end_offset"])
+    assert len(ends) < 25
+
+
+def test_stopped_broker_is_an_event() -> None:
+    with asking(brokers=2) as api, streaming(api, "brokers") as stream:
+        stream.next()
+        api.post("/v1/brokers/2/stop")
+        [broker] = stream.next()[1]["brokers"]
+    assert (broker["node_id"], broker["is_running"]) == (2, False)
+
+
+def test_quiet_stream_has_heartbeats(api: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "HEARTBEAT_S", 0.01)
+    with streaming(api, "brokers") as stream:
+        stream.next()
+        assert stream.next() == ("", ": heartbeat")
+
+
+def test_unknown_kind_is_refused(api: Asking) -> None:
+    assert "did you mean topics?" in api.ask("GET", "/v1/events?only=topic").message
+
+
+def test_streams_beyond_the_limit_are_refused(api: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    while api.control.streams.acquire(blocking=False):
+        pass
+    assert api.ask("GET", "/v1/events").status == 503
+    api.control.streams.release()
+    with streaming(api, "brokers") as stream:
+        assert stream.next()[0] == "brokers"
+
+
+def test_slow_reader_is_dropped(api: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "STREAM_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(events, "INTERVAL_S", 0.0)
+    api.post("/v1/topics", {"name": "t", "partitions": 1000})
+    with socket.socket() as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.connect(("127.0.0.1", api.control.port))
+        slow.sendall(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        slow.recv(1)
+        with api.cluster.server.watchers.watch() as changed:
+            while api.control._http._threads_by_socket:
+                api.cluster.topic("t").send("x")
+                changed.wait(0.01)
+    assert api.get("/v1/brokers")
+
+
+def test_stream_ends_with_the_brokers() -> None:
+    with asking() as api:
+        connection = api.connect()
+        stream = Stream(connection, "brokers")
+        stream.next()
+    assert stream.response.read() == b""
+    connection.close()
