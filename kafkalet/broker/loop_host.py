@@ -7,23 +7,40 @@
 The loop must support `add_reader`: every loop on Unix does, but on Windows only SelectorEventLoop does. The thread uses
 a SelectorEventLoop on all systems. The state of the server is used only in its loop; other threads use `call` to run a
 function there.
+
+After a fork, the server runs only in the parent process. In the child, calls raise RuntimeError, stopping has no
+effect, and the copies of the sockets are closed, because an open copy would keep connections open that the parent
+closes.
 """
 
 import asyncio
+import os
 import threading
+import weakref
 from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
+
+_running: "weakref.WeakSet[LoopHost]" = weakref.WeakSet()
+"""The hosts of the servers that run in this process."""
 
 
 class LoopHost:
     """Starts and stops a server in an event loop. Error messages call the server `name`."""
 
     def __init__(
-        self, name: str, open_in: Callable[[asyncio.AbstractEventLoop], None], close: Callable[[], None]
+        self,
+        name: str,
+        open_in: Callable[[asyncio.AbstractEventLoop], None],
+        close: Callable[[], None],
+        close_sockets: Callable[[], None] = lambda: None,
     ) -> None:
+        """`close_sockets` is called in the child after a fork, outside of any event loop."""
         self._name = name
+        self._close_sockets = close_sockets
+        self._process = 0
+        """The id of the process in which the loop runs."""
         self._open_in = open_in
         self._close = close
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -40,8 +57,23 @@ class LoopHost:
 
     @property
     def is_in_loop_thread(self) -> bool:
-        """Whether the caller runs in the thread of the running server's event loop."""
-        return self._loop is not None and threading.get_ident() == self._loop_thread
+        """Whether the caller runs in the thread of the running server's event loop.
+
+        Raises RuntimeError in a child process.
+        """
+        if self._loop is None:
+            return False
+        if self._is_elsewhere:
+            raise RuntimeError(
+                f"this {self._name} runs in process {self._process}, of which this process ({os.getpid()}) is a fork; "
+                "call its methods there, connect to its bootstrap_servers with a client, or start another one here"
+            )
+        return threading.get_ident() == self._loop_thread
+
+    @property
+    def _is_elsewhere(self) -> bool:
+        """Whether this process is a fork of the one in which the server runs."""
+        return self._loop is not None and os.getpid() != self._process
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
@@ -62,6 +94,8 @@ class LoopHost:
         self._refuse_twice()
         self._loop = asyncio.get_running_loop()
         self._loop_thread = threading.get_ident()
+        self._process = os.getpid()
+        _running.add(self)
         try:
             self._open_in(self._loop)
         except BaseException:
@@ -70,7 +104,7 @@ class LoopHost:
 
     async def stop(self) -> None:
         """Close the server. Does nothing if it is not running."""
-        if self._loop is not None:
+        if self._loop is not None and not self._is_elsewhere:
             self._end()
 
     def _refuse_twice(self) -> None:
@@ -81,6 +115,7 @@ class LoopHost:
         try:
             self._close()
         finally:
+            _running.discard(self)
             with self._ending:
                 self._loop = None
 
@@ -117,6 +152,8 @@ class LoopHost:
 
     def stop_thread(self) -> None:
         """Close the server and wait until its thread has ended."""
+        if self._is_elsewhere:
+            return
         thread, loop = self._thread, self._loop
         if thread is not None and loop is not None:
             loop.call_soon_threadsafe(loop.stop)
@@ -159,3 +196,13 @@ class LoopHost:
             self.call(function)
 
         return call
+
+
+def _leave_to_parent() -> None:
+    """Close the copies of all sockets in the child after a fork."""
+    for host in list(_running):
+        host._close_sockets()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where processes do not fork
+    os.register_at_fork(after_in_child=_leave_to_parent)

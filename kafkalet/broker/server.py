@@ -77,7 +77,7 @@ class Server:
         """The clock that the user passed."""
         self.loop_clock: Clock = clock
         """The same clock, with timers that run in the event loop while the server is running."""
-        self.host = LoopHost(name, self._open, self._stop)
+        self.host = LoopHost(name, self._open, self._stop, self._close_sockets)
         self.watchers = Watchers()
         """The threads that wait for a change of the brokers."""
         self.controller = Controller(config, release, clock, MetadataImage(""))
@@ -463,6 +463,11 @@ class Server:
             self._metadata_store.remove()
             self._metadata_store = None
         self.watchers.touch()
+
+    def _close_sockets(self) -> None:
+        """Close the sockets in a child process after a fork."""
+        for broker in self.brokers.values():
+            broker.listener.close_sockets()
 
     def _stop(self) -> None:
         self._close()

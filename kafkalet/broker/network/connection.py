@@ -429,6 +429,10 @@ class Connection:
         """Close immediately, discarding unsent responses. `reason` is logged unless it is empty."""
         self._close(reason, logging.INFO)
 
+    def close_socket(self) -> None:
+        """Close the socket only, without the event loop: in a child process after a fork, it is a copy."""
+        self._socket.close()
+
     def _close(self, reason: str, level: int = logging.WARNING) -> None:
         if self.is_closed:
             return

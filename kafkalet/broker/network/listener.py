@@ -157,6 +157,15 @@ class Listener:
             self._idle_check.cancel()
             self._idle_check = None
 
+    def close_sockets(self) -> None:
+        """Close the sockets only, without the event loop: in a child process after a fork, they are copies."""
+        for client in self._rejected:
+            client.close()
+        for connection in self.connections:
+            connection.close_socket()
+        if self._socket is not None:
+            self._socket.close()
+
     # Accepting
 
     def _set_accepting(self, accepting: bool) -> None:
