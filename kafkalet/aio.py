@@ -412,6 +412,7 @@ class Cluster(Mirror[sync.Cluster]):
         return Requests(self.sync, self.sync.requests)
 
     assert_no_unsupported = awaited(sync.Cluster.assert_no_unsupported)
+    settle = awaited(sync.Cluster.settle)
     create_topic = awaited(ClusterOperations.create_topic)
     remove_faults = awaited(sync.Cluster.remove_faults)
     unfired_faults = awaited(sync.Cluster.unfired_faults)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # imported with the first group or transaction
     from .groups.coordinator import GroupCoordinator
     from .groups.shard import Shard
     from .transactions.coordinator import TransactionCoordinator
+    from .transactions.shard import Transaction
 
 
 class Coordinator(Protocol):
@@ -77,6 +78,10 @@ class Coordinators:
     def loaded_group_shards(self) -> list[Shard]:
         """Return the shards of the groups that this broker coordinates."""
         return [] if self._groups is None else list(self._groups.shards())
+
+    def loaded_transactions(self) -> list[Transaction]:
+        """Return the transactional ids that this broker coordinates."""
+        return [] if self._transactions is None else list(self._transactions.transactions())
 
     @property
     def made(self) -> list[Coordinator]:

@@ -11,7 +11,7 @@ All methods are thread-safe. The module of each feature is imported when it is f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Unpack
 
 from kafkalet.broker import arguments
@@ -169,6 +169,29 @@ class Cluster(ClusterOperations):
 
     def _forget_fault(self, fault: Fault) -> None:
         self._faults = tuple(other for other in self._faults if other is not fault)
+
+    def settle(
+        self,
+        timeout: float | None = None,
+        *,
+        groups: bool | Collection[str] = True,
+        transactions: bool = True,
+        requests: bool = True,
+    ) -> None:
+        """Wait until the brokers are quiet: no request is in progress, no group has a lag, no transaction is open.
+
+        After that, the absence of a record is a fact. A Fetch request that waits for records is not in progress. With
+        `groups=True`, every group with members counts; a list of ids names the groups, with or without members.
+        `groups=False`, `transactions=False` and `requests=False` leave out that condition. A client between two
+        requests, or one that consumes without a group, cannot be seen: wait for an application to start first, as with
+        `group(...).wait_until_stable()`.
+
+        Raises AssertionError after `timeout` seconds (by default `cluster.timeout_s`), which lists what is not quiet.
+        """
+        __tracebackhide__ = True
+        from .settling import settle
+
+        settle(self, timeout, groups, transactions=transactions, requests=requests)
 
     # Contents
 

@@ -42,6 +42,8 @@ class PartitionLag(NamedTuple):
     end: int
     """The high watermark, or the last stable offset if the consumer reads with read_committed."""
     lag: int
+    is_current: bool
+    """Whether a member subscribes to the topic or is assigned the partition."""
 
     def __str__(self) -> str:
         commit = "nothing committed" if self.committed is None else f"committed {self.committed}"
@@ -63,14 +65,15 @@ def group_lag(
     found = []
     for place in places:
         contexts_of_member = contexts.get(assigned.get(place, ""), [])
-        lag = _partition_lag(cluster, place, committed.get(place), contexts_of_member)
+        is_current = place in subscribed or place in assigned
+        lag = _partition_lag(cluster, place, committed.get(place), contexts_of_member, is_current=is_current)
         if lag is not None:
             found.append(lag)
     return found
 
 
 def _partition_lag(
-    cluster: ClusterOperations, place: Place, committed: int | None, contexts: list[Context]
+    cluster: ClusterOperations, place: Place, committed: int | None, contexts: list[Context], *, is_current: bool
 ) -> PartitionLag | None:
     """Return the lag in a partition, or None if the partition does not exist or has no leader."""
     try:
@@ -83,7 +86,7 @@ def _partition_lag(
     lag = max(0, end - start)
     if lag and next(PartitionReader(cluster, *place, isolation, start).read(), None) is None:
         lag = 0
-    return PartitionLag(*place, committed, start, end, lag)
+    return PartitionLag(*place, committed, start, end, lag, is_current)
 
 
 def _start(place: Place, contexts: list[Context]) -> int:

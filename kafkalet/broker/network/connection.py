@@ -28,6 +28,7 @@ from struct import Struct
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import Timer
+from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import DecodeError, UnsupportedVersion
 from kafkalet.protocol.schema import Response
 from kafkalet.protocol.wire import Chunk
@@ -93,6 +94,29 @@ class Connection:
     def context(self) -> Context | None:
         """The context of its requests, or None before the first one."""
         return self._context
+
+    @property
+    def activity(self) -> str | None:
+        """What is in progress: an unanswered request, unsent responses or unread data. None if there is nothing.
+
+        A Fetch request that waits for records is idle.
+        """
+        context, delayed = self._context, self._delayed
+        if self.is_closed:
+            return None
+        if delayed is not None and context is not None and (context.api is not Api.FETCH or delayed.is_working):
+            return f"{context.route} is not answered"
+        if self._outbox is not None:
+            return f"the response to {context and context.route} is not received"
+        if self._rest or self._partial is not None:
+            return "a request is received but not served"
+        return "a request is sent but not received" if self._has_unread_data() else None
+
+    def _has_unread_data(self) -> bool:
+        try:
+            return bool(self._socket.recv(1, socket.MSG_PEEK))
+        except OSError:  # no data, or the connection is broken
+            return False
 
     # The interface for handlers (`Client`)
 

@@ -16,6 +16,7 @@ the connection that has been idle longest, and when it fires, all connections ar
 import errno
 import logging
 import os
+import selectors
 import socket
 from asyncio import AbstractEventLoop, TimerHandle
 from collections.abc import Callable
@@ -85,6 +86,20 @@ class Listener:
     @property
     def connections(self) -> list[Connection]:
         return list(self._connections.values())
+
+    @property
+    def now_ms(self) -> int:
+        """The time of the clock that `Connection.last_active_ms` is read from."""
+        return self._clock.now_ms()
+
+    @property
+    def has_waiting_client(self) -> bool:
+        """Whether a client has connected and will be accepted in the next iteration of the event loop."""
+        if self._socket is None or not self._accepting:
+            return False
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._socket, selectors.EVENT_READ)
+            return bool(selector.select(0))
 
     def bind(self, host: str, port: int) -> tuple[str, int]:
         """Bind and listen ("" for all interfaces, port 0 for a free port). Return the resulting address.

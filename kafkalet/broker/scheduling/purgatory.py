@@ -208,6 +208,11 @@ class Purgatory:
         """Return the number of waiting requests. O(n), for tests and metrics."""
         return len({waiter for waiters in self._waiters.values() for waiter in waiters})
 
+    @property
+    def is_checking(self) -> bool:
+        """Whether waiting requests have been touched and will be checked in the next iteration of the event loop."""
+        return bool(self._touched)
+
     def park(
         self,
         keys: Iterable[Hashable],

@@ -1,0 +1,125 @@
+"""Waiting until a cluster is quiet, so that the absence of a record is a fact and not a matter of patience.
+
+Quiet means: no request is in progress, no group has a lag, and no transaction is open. These are in progress:
+
+* a request that has been received but not answered: a handler is at work, or the request waits for replicas, for other
+  members of its group or for its quota. A Fetch that waits for records is idle, until there are enough of them;
+* data in a socket or buffer that has not been served yet, and responses that the client has not received yet.
+
+A group counts while it has members: their topics must have no lag, and the group must not be rebalancing. A group
+without members has nobody to process its records, so it counts only if it is named.
+
+A client that is between two requests, or that consumes without a group, cannot be seen. Wait for an application to
+start (`Group.wait_until_stable`) before `settle`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+from kafkalet.broker import arguments
+
+from .group import Seen, all_shards, described, find_shard, see
+from .waiting import timeout_s, wait
+
+if TYPE_CHECKING:
+    from .operations import ClusterOperations
+
+Groups = bool | Collection[str]
+
+
+def settle(
+    cluster: ClusterOperations, timeout: float | None, groups: Groups, *, transactions: bool, requests: bool
+) -> None:
+    """Wait until the cluster is quiet. See `Cluster.settle`."""
+    __tracebackhide__ = True
+    names = _checked_groups(groups)
+
+    def reasons() -> Iterator[str]:
+        if requests:
+            yield from _requests(cluster)
+        if transactions:
+            yield from _transactions(cluster)
+        yield from _groups(cluster, names)
+
+    def look() -> bool | None:
+        return cluster.server.call(lambda: next(reasons(), None) is None) or None
+
+    def failure() -> str:
+        found = cluster.server.call(lambda: list(reasons()))
+        seconds = timeout_s(cluster, timeout)
+        return "\n".join([f"waited for {seconds:g} s until the brokers were quiet", *(f"  {each}" for each in found)])
+
+    wait(cluster, look, timeout, failure, requests=True)
+
+
+def _checked_groups(groups: Groups) -> Collection[str] | None:
+    """Return the ids of the groups to wait for, or None for all groups with members."""
+    if isinstance(groups, bool):
+        return None if groups else ()
+    if isinstance(groups, str) or not isinstance(groups, Collection):
+        raise TypeError(f"groups must be True, False or a list of group ids, not {arguments.shown(groups)}")
+    return [arguments.text("the id of a group", each) for each in groups]
+
+
+# Functions that run in the event loop
+
+
+def _requests(cluster: ClusterOperations) -> Iterator[str]:
+    """Describe each request in progress."""
+    for broker in list(cluster.server.brokers.values()):
+        now_ms = broker.listener.now_ms
+        if broker.listener.has_waiting_client:
+            yield f"broker {broker.node.node_id}: a client is connecting"
+        if broker.node.purgatory.is_checking:
+            broker.node.call_soon(cluster.server.watchers.touch)  # once the requests have been checked
+            yield f"broker {broker.node.node_id}: requests that have waited are about to be answered"
+        for connection in broker.listener.connections:
+            if (activity := connection.activity) is not None:
+                context = connection.context
+                client = context.client_id if context is not None else ""
+                host, port = connection.peer
+                seconds = max(0, now_ms - connection.last_active_ms) / 1000
+                yield f"client {client!r} at {host}:{port}: {activity}, for {seconds:.1f} s"
+
+
+def _transactions(cluster: ClusterOperations) -> Iterator[str]:
+    """Describe each open transaction."""
+    from kafkalet.broker.transactions.metadata import IDLE_STATES
+
+    for broker in list(cluster.server.brokers.values()):
+        for transaction in broker.coordinators.loaded_transactions():
+            known = transaction.metadata
+            if known.state in IDLE_STATES and transaction.pending is None:
+                continue
+            places = ", ".join(f"{topic}-{index}" for topic, index in sorted(known.partitions)) or "no partition"
+            yield (
+                f"transaction {transaction.transactional_id}: {known.state.title}, with {places} (producer id "
+                f"{known.producer_id}, epoch {known.producer_epoch})"
+            )
+
+
+def _groups(cluster: ClusterOperations, names: Collection[str] | None) -> Iterator[str]:
+    """Describe each group that has a lag or rebalances."""
+    if names is None:
+        for shard in all_shards(cluster):
+            for group_id, group in list(shard.groups.items()):
+                if not group.is_empty:
+                    yield from _group(group_id, see(cluster, shard, group_id), only_assigned=True)
+        return
+    for group_id in names:
+        found = find_shard(cluster, group_id)
+        seen = None if found is None else see(cluster, found, group_id)
+        if seen is None or seen.state == "Dead":
+            yield f"group {group_id}: does not exist"
+        else:
+            yield from _group(group_id, seen, only_assigned=False)
+
+
+def _group(group_id: str, seen: Seen, *, only_assigned: bool) -> Iterator[str]:
+    lags = [each for each in seen.lags if each.is_current or not only_assigned]
+    behind = [each for each in lags if each.lag]
+    if behind or seen.state not in ("Stable", "Empty"):
+        lines = described(seen._replace(lags=behind))
+        yield "\n  ".join([f"group {group_id}: {seen.state}, lag {sum(each.lag for each in behind)}", *lines])
