@@ -18,7 +18,7 @@ import os
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.clock import Clock
 
@@ -46,6 +46,14 @@ MAX_PARTITION = (1 << 31) - 1
 # Kafka's Topic.validate and UnifiedLog.DeleteDirPattern. Leading zeros would give a partition two names.
 LOG_NAME = re.compile(r"(?!\.{1,2}-)([a-zA-Z0-9._-]{1,249})-(0|[1-9][0-9]{0,9})", re.ASCII)
 BEING_DELETED = re.compile(r"\S+-[0-9]+\.\S+-delete", re.ASCII)
+
+
+class ClosedLog(NamedTuple):
+    """A log that is not open, with the offsets that are used when it is opened."""
+
+    path: str
+    log_start_offset: int
+    high_watermark: int
 
 
 class DirectoryInUse(Exception):
@@ -81,7 +89,9 @@ class LogDirectory:
         self.logs: dict[TopicPartition, Log] = {}
         """The open logs."""
         self._closed: dict[TopicPartition, str] = {}
-        """Directories of existing logs that have not been opened yet."""
+        """Directories of existing logs that are not open: not opened yet, or closed by `close_log`."""
+        self._closed_cleanly: set[TopicPartition] = set()
+        """Closed logs that were closed by `close_log`."""
         self._empty: dict[TopicPartition, str] = {}
         """Directories that are named like a log but contain no log files."""
         self._checkpointed: dict[str, dict[TopicPartition, int]] = {}
@@ -144,9 +154,12 @@ class LogDirectory:
         """
         return [(*key, _topic_id(directory)) for key, directory in sorted(self._closed.items())]
 
-    def closed_paths(self) -> list[str]:
-        """Return the directories of the logs that are not open."""
-        return list(self._closed.values())
+    def closed_logs(self) -> dict[TopicPartition, ClosedLog]:
+        """Return the logs that are not open."""
+        return {
+            key: ClosedLog(path, self._log_start_offsets.get(key, 0), self._high_watermarks.get(key, 0))
+            for key, path in self._closed.items()
+        }
 
     # -- logs
 
@@ -190,7 +203,9 @@ class LogDirectory:
         """
         from .recovery import LogDamaged, open_log
 
-        for clean in (True, False) if self._was_clean else (False,):
+        was_clean = self._was_clean or key in self._closed_cleanly
+        self._closed_cleanly.discard(key)
+        for clean in (True, False) if was_clean else (False,):
             try:
                 log = open_log(
                     directory,
@@ -245,6 +260,19 @@ class LogDirectory:
         log.moved(aside)
         self.environment.deletions.later(aside, log.config.file_delete_delay_ms, lambda: _delete(log))
 
+    def close_log(self, topic: str, partition: int) -> None:
+        """Close a log as if the broker stopped. `get_or_create` opens it again. Raises StorageFailed."""
+        key = (topic, partition)
+        log = self.logs[key]
+        self.environment.deletions.hurry(log.directory)
+        self.environment.flusher.wait()
+        log.flush(also_empty=True)
+        log.close()
+        self._keep_offsets(key, log)
+        del self.logs[key]
+        self._closed[key] = log.directory
+        self._closed_cleanly.add(key)
+
     def _forget(self, key: TopicPartition) -> None:
         """Remove a log from the closed logs and from the checkpoints."""
         self._closed.pop(key, None)
@@ -261,16 +289,19 @@ class LogDirectory:
         """Write recovery points, log start offsets and high watermarks to the checkpoint files. Raises OSError."""
         self.environment.flusher.collect()
         for key, log in self.logs.items():
-            self._recovery_points[key] = log.recovery_point
-            self._high_watermarks[key] = log.high_watermark
-            if log.log_start_offset > log.segments.first.base_offset:
-                self._log_start_offsets[key] = log.log_start_offset
-            else:
-                self._log_start_offsets.pop(key, None)
+            self._keep_offsets(key, log)
         self._write_offsets(checkpoints.RECOVERY_POINTS, self._recovery_points)
         self._write_offsets(checkpoints.LOG_START_OFFSETS, self._log_start_offsets)
         self._write_offsets(checkpoints.HIGH_WATERMARKS, self._high_watermarks)
         self._written = self._recovery_points.keys() | self._high_watermarks.keys()
+
+    def _keep_offsets(self, key: TopicPartition, log: Log) -> None:
+        self._recovery_points[key] = log.recovery_point
+        self._high_watermarks[key] = log.high_watermark
+        if log.log_start_offset > log.segments.first.base_offset:
+            self._log_start_offsets[key] = log.log_start_offset
+        else:
+            self._log_start_offsets.pop(key, None)
 
     def _rewrite_checkpoints(self) -> None:
         """Rewrite the checkpoints because the entry for a log is no longer correct.

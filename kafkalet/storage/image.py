@@ -47,10 +47,15 @@ def image_of(directory: LogDirectory) -> Image:
             log_start_offsets[key] = log.log_start_offset
         for name, stored in _files_of(log):
             files[f"{log.name}/{name}"] = stored
-    for path in directory.closed_paths():
-        for name in os.listdir(path):
-            with open(os.path.join(path, name), "rb") as file:
-                files[f"{os.path.basename(path)}/{name}"] = StoredFile(file.read())
+    for key, closed in directory.closed_logs().items():
+        high_watermarks[key] = closed.high_watermark
+        if closed.log_start_offset:
+            log_start_offsets[key] = closed.log_start_offset
+        for name in os.listdir(closed.path):
+            with open(os.path.join(closed.path, name), "rb") as file:
+                modified_ms = os.fstat(file.fileno()).st_mtime_ns // 1_000_000
+                stored = StoredFile(file.read(), modified_ms if name.endswith(".log") else None)
+            files[f"{os.path.basename(closed.path)}/{name}"] = stored
     for name, offsets in (
         (checkpoints.RECOVERY_POINTS, recovery_points),
         (checkpoints.HIGH_WATERMARKS, high_watermarks),

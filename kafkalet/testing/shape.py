@@ -10,7 +10,7 @@ that does not exist, KafkaError with UNKNOWN_TOPIC_OR_PARTITION.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
@@ -333,3 +333,134 @@ def hold_high_watermark(
 def release_high_watermark(cluster: ClusterOperations, topic: str, partition: int = 0) -> None:
     """Let the high watermark advance again. Has no effect if it is not held."""
     cluster.server.call(lambda: cluster.server.leadership.release_high_watermark(topic, partition))
+
+
+# -- leaders and replicas
+
+
+def truncate(cluster: ClusterOperations, topic: str, to: int, partition: int = 0) -> None:
+    """Remove records at the end of a log; see `Topic.truncate`."""
+    arguments.number("to", to)
+
+    def run() -> None:
+        leader = cluster.server.leadership.leader_of(topic, partition)
+        leader.truncate(to)
+        _begin_epoch(cluster, leader, [leader.node_id])
+
+    _call(cluster, partition, run)
+
+
+def new_leader_epoch(cluster: ClusterOperations, topic: str, partition: int = 0) -> None:
+    """Start a new leader epoch; see `Topic.new_leader_epoch`."""
+    _call(
+        cluster, partition, lambda: _begin_epoch(cluster, cluster.server.leadership.leader_of(topic, partition), None)
+    )
+
+
+def _begin_epoch(cluster: ClusterOperations, leader: Partition, isr: list[int] | None) -> None:
+    server = cluster.server
+    server.leadership.begin_epoch(server.metadata.topics[leader.topic], leader.state, leader.node_id, isr)
+    server.controller.save()
+
+
+def move_leader(cluster: ClusterOperations, topic: str, to: int, partition: int = 0, *, unclean: bool = False) -> None:
+    """Make another replica the leader; see `Topic.move_leader`."""
+    arguments.number("to", to)
+    server = cluster.server
+
+    def run() -> None:
+        state = server.metadata.existing_partition(topic, partition)
+        if to not in state.replicas:
+            raise ValueError(f"broker {to} has no replica of {topic}-{partition}; brokers {_listed(state.replicas)} do")
+        if unclean and to not in state.isr:
+            node = server.nodes.get(to)
+            if node is None:
+                raise ValueError(f"broker {to} is stopped; start_broker({to}) starts it again")
+            _begin_epoch(cluster, node.partition(topic, partition), [to])
+        else:
+            server.elect_leader(topic, partition, to)
+
+    _call(cluster, partition, run)
+
+
+def take_offline(cluster: ClusterOperations, topic: str, partition: int = 0, broker: int | None = None) -> None:
+    """Take replicas offline; see `Topic.take_offline`."""
+    server = cluster.server
+
+    def run() -> None:
+        state = server.metadata.existing_partition(topic, partition)
+        online = [id_ for id_, node in server.nodes.items() if (topic, partition) in node.partitions]
+        chosen = [id_ for id_ in online if broker in (None, id_)]
+        if not chosen:
+            raise ValueError(f"{_replica(topic, partition, broker)} is online; brokers {_listed(online)} have one")
+        for node_id in sorted(chosen, key=lambda id_: id_ == state.leader):  # the leader last: no election in between
+            server.nodes[node_id].take_offline(topic, partition, f"{topic}-{partition} was taken offline by a test")
+            server.leadership.replica_left(server.metadata.topics[topic], state, node_id)
+        server.controller.save()
+
+    _call(cluster, partition, run)
+
+
+def bring_online(cluster: ClusterOperations, topic: str, partition: int = 0, broker: int | None = None) -> None:
+    """Bring replicas online again; see `Topic.bring_online`."""
+    server = cluster.server
+
+    def run() -> None:
+        state = server.metadata.existing_partition(topic, partition)
+        offline = [id_ for id_, node in server.nodes.items() if (topic, partition) in node.offline]
+        chosen = [id_ for id_ in offline if broker in (None, id_)]
+        if not chosen:
+            raise ValueError(f"{_replica(topic, partition, broker)} is offline; brokers {_listed(offline)} have one")
+        for node_id in chosen:
+            node = server.nodes[node_id]
+            del node.offline[topic, partition]
+            server.controller.host_on(node, server.metadata.topics[topic], state, skip_broken=True)
+            server.leadership.replica_came(server.metadata.topics[topic], state, node_id)
+        server.controller.save()
+
+    _call(cluster, partition, run)
+
+
+def _replica(topic: str, partition: int, broker: int | None) -> str:
+    return f"no replica of {topic}-{partition}" + ("" if broker is None else f" on broker {broker}")
+
+
+def shrink_isr(cluster: ClusterOperations, topic: str, brokers: Sequence[int], partition: int = 0) -> None:
+    """Remove followers from the in-sync replicas; see `Topic.shrink_isr`."""
+    if not brokers:
+        raise ValueError("shrink_isr() needs the id of at least one broker")
+    for broker in brokers:
+        arguments.number("the id of a broker", broker)
+
+    def run() -> None:
+        leader = cluster.server.leadership.leader_of(topic, partition)
+        for broker in brokers:
+            if broker not in leader.followers:
+                raise ValueError(
+                    f"broker {broker} is no follower of {topic}-{partition}; its leader is broker {leader.node_id}, "
+                    f"its followers are brokers {_listed(leader.followers)}"
+                )
+        cluster.server.leadership.shrink_isr(leader, brokers)
+        cluster.server.controller.save()
+
+    _call(cluster, partition, run)
+
+
+def expand_isr(cluster: ClusterOperations, topic: str, partition: int = 0) -> None:
+    """Let the followers catch up; see `Topic.expand_isr`."""
+
+    def run() -> None:
+        cluster.server.metadata.existing_partition(topic, partition)
+        cluster.server.leadership.expand_isr(topic, partition)
+        cluster.server.controller.save()
+
+    _call(cluster, partition, run)
+
+
+def _call(cluster: ClusterOperations, partition: int, run: Callable[[], None]) -> None:
+    arguments.number("partition", partition)
+    cluster.server.call(run)
+
+
+def _listed(node_ids: Iterable[int]) -> str:
+    return ", ".join(map(str, node_ids)) or "none"

@@ -335,6 +335,78 @@ class Topic:
         shape.release_high_watermark(self._cluster, self.name, partition)
         return self
 
+    # Leaders and replicas
+
+    def truncate(self, to: int, partition: int = 0) -> Topic:
+        """Remove the records from offset `to` on, as if a replica that lacked them had been elected leader.
+
+        A new leader epoch begins, and the other replicas truncate, too. Producers that wait for removed records get
+        NOT_LEADER_OR_FOLLOWER; consumers that were further are reset or report the truncation. A batch that contains
+        `to` is removed as a whole. Raises ValueError if `to` is not between the log start offset and the log end.
+        """
+        from . import shape
+
+        shape.truncate(self._cluster, self.name, to, partition)
+        return self
+
+    def new_leader_epoch(self, partition: int = 0) -> Topic:
+        """Start a new leader epoch without another leader. Clients with the old one have to refresh their metadata."""
+        from . import shape
+
+        shape.new_leader_epoch(self._cluster, self.name, partition)
+        return self
+
+    def move_leader(self, to: int, partition: int = 0, *, unclean: bool = False) -> Topic:
+        """Make broker `to` the leader of a partition, in a new leader epoch.
+
+        If its replica is not in sync, KafkaError with PREFERRED_LEADER_NOT_AVAILABLE is raised, unless `unclean` is
+        set: then the records that the replica lacks are lost. Raises ValueError if the broker has no replica.
+        """
+        from . import shape
+
+        shape.move_leader(self._cluster, self.name, to, partition, unclean=unclean)
+        return self
+
+    def take_offline(self, partition: int = 0, broker: int | None = None) -> Topic:
+        """Take the replicas of a partition offline, or only the one of a broker, as if their disk had failed.
+
+        Requests to these replicas get KAFKA_STORAGE_ERROR. Another in-sync replica becomes leader; if there is none,
+        the partition has no leader. Stopping and starting the broker, or `bring_online`, brings them back. Raises
+        ValueError if there is no such replica online.
+        """
+        from . import shape
+
+        shape.take_offline(self._cluster, self.name, partition, broker)
+        return self
+
+    def bring_online(self, partition: int = 0, broker: int | None = None) -> Topic:
+        """Undo `take_offline`: the replicas open their logs again, and follow or lead.
+
+        Raises ValueError if there is no such replica offline.
+        """
+        from . import shape
+
+        shape.bring_online(self._cluster, self.name, partition, broker)
+        return self
+
+    def shrink_isr(self, *brokers: int, partition: int = 0) -> Topic:
+        """Remove followers from the in-sync replicas, and hold them back so that they stay out.
+
+        Producers with acks=all no longer wait for them, and get NOT_ENOUGH_REPLICAS if fewer than
+        `min.insync.replicas` are left. Raises ValueError if a broker is not a follower.
+        """
+        from . import shape
+
+        shape.shrink_isr(self._cluster, self.name, brokers, partition)
+        return self
+
+    def expand_isr(self, partition: int = 0) -> Topic:
+        """Let the followers of a partition that are held back catch up; they join the in-sync replicas again."""
+        from . import shape
+
+        shape.expand_isr(self._cluster, self.name, partition)
+        return self
+
     # Wait
 
     def wait_for(

@@ -267,7 +267,10 @@ def _settle(pending: dict[Key, Pending], context: Context) -> bool:
     for key, (answer, required_offset) in list(pending.items()):
         try:
             partition = context.node.partition(key[0], key[2])  # the topic may have been deleted
-            if partition.log_for(None).high_watermark < required_offset:
+            log = partition.log_for(None)
+            if log.log_end_offset < required_offset:  # truncated, while another replica was the leader for a moment
+                raise KafkaError(Code.NOT_LEADER_OR_FOLLOWER)
+            if log.high_watermark < required_offset:
                 continue
             if not partition.has_enough_replicas:
                 answer.error_code = Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND

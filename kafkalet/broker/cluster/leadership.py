@@ -12,7 +12,7 @@ Source: org.apache.kafka.controller.ReplicationControlManager, PartitionChangeBu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -89,6 +89,26 @@ class Leadership:
         self._wake(topic.name, state.index)
         return True
 
+    def begin_epoch(self, topic: TopicState, state: PartitionState, leader: int, isr: list[int] | None = None) -> None:
+        """Let a replica lead in a new epoch, with these in-sync replicas if given. Followers truncate to its log."""
+        state.change_leader(leader, isr)
+        self.begin(topic, state)
+        self._wake(topic.name, state.index)
+
+    def shrink_isr(self, leader: Partition, node_ids: Collection[int]) -> None:
+        """Hold followers back and remove them from the ISR at once, as if they had not fetched for a long time."""
+        state = leader.state
+        for node_id in node_ids:
+            self.hold(node_id, leader.topic, leader.index)
+        state.change_isr(_in_sync([node for node in state.isr if node not in node_ids], leader))
+        leader.advance_high_watermark()
+        self._wake(leader.topic, leader.index)
+
+    def expand_isr(self, topic: str, index: int) -> None:
+        """Release the followers of a partition that are held back. They catch up and join the ISR."""
+        for held in [held for held in self._held if held[1:] == (topic, index)]:
+            self.release(*held)
+
     def _may_lose_records(self, topic: TopicState, index: int, node_id: int) -> bool:
         replica = self._replica(node_id, topic.name, index)
         return replica is not None and replica.log.config.unclean_leader_election_enable
@@ -96,15 +116,18 @@ class Leadership:
     def node_left(self, node_id: int) -> None:
         """Remove a stopped broker from the in-sync replicas, and elect new leaders for the partitions it led."""
         for topic, state in list(self.metadata.all_partitions()):
-            if node_id not in state.replicas:
-                continue
-            if node_id in state.isr and len(state.isr) > 1:
-                state.change_isr([node for node in state.isr if node != node_id])
-            if state.leader == node_id:
-                self.elect(topic, state)
-            elif (leader := self._replica(state.leader, topic.name, state.index)) is not None:
-                leader.advance_high_watermark()
-                self._wake(topic.name, state.index)
+            if node_id in state.replicas:
+                self.replica_left(topic, state, node_id)
+
+    def replica_left(self, topic: TopicState, state: PartitionState, node_id: int) -> None:
+        """Remove a replica that is not available any more from the ISR, and elect a new leader if it was the leader."""
+        if node_id in state.isr and len(state.isr) > 1:
+            state.change_isr([node for node in state.isr if node != node_id])
+        if state.leader == node_id:
+            self.elect(topic, state)
+        elif (leader := self._replica(state.leader, topic.name, state.index)) is not None:
+            leader.advance_high_watermark()
+            self._wake(topic.name, state.index)
 
     def take_leave(self) -> None:
         """Leave all partitions without a leader, in a new epoch, because all brokers stop together or have crashed."""
@@ -115,15 +138,18 @@ class Leadership:
     def node_came(self, node_id: int) -> None:
         """Let a restarted broker follow its partitions, and let it lead those without a leader if it is eligible."""
         for topic, state in list(self.metadata.all_partitions()):
-            if node_id not in state.replicas:
-                continue
-            if state.leader == NO_LEADER:
-                self.elect(topic, state)
-                continue
-            leader = self._replica(state.leader, topic.name, state.index)
-            if leader is not None and leader.node_id != node_id:
-                self.replicate(leader)
-                self._wake(topic.name, state.index)
+            if node_id in state.replicas:
+                self.replica_came(topic, state, node_id)
+
+    def replica_came(self, topic: TopicState, state: PartitionState, node_id: int) -> None:
+        """Let a replica that is available again follow the leader, or lead if there is no leader and it is eligible."""
+        if state.leader == NO_LEADER:
+            self.elect(topic, state)
+            return
+        leader = self._replica(state.leader, topic.name, state.index)
+        if leader is not None and leader.node_id != node_id:
+            self.replicate(leader)
+            self._wake(topic.name, state.index)
 
     # Reassignment
 

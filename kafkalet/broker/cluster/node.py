@@ -123,6 +123,13 @@ class Node:
         self.partitions[topic.name, state.index] = partition
         return partition
 
+    def take_offline(self, topic: str, index: int, reason: str) -> None:
+        """Close a replica, as if its disk had failed. Requests for it get KAFKA_STORAGE_ERROR. Raises StorageFailed."""
+        self.directory.close_log(topic, index)
+        del self.partitions[topic, index]
+        self.offline[topic, index] = reason
+        self.purgatory.touch((topic, index))
+
     def drop(self, topic: str, index: int) -> None:
         """Delete a replica and its log, and complete the requests that wait for it.
 

@@ -289,6 +289,19 @@ class Partition:
         if log.maybe_increment_log_start_offset(to):
             self.changed(self)
 
+    def truncate(self, to: int) -> None:
+        """Remove the entry that contains offset `to`, and all later ones. A new leader epoch has to follow.
+
+        Raises ValueError if `to` is not between the log start offset and the log end offset.
+        """
+        log = self.log_for(None)
+        if not log.log_start_offset <= to <= log.log_end_offset:
+            raise ValueError(
+                f"{log.name} cannot be truncated to {to}; allowed are {log.log_start_offset} (the log start offset) to "
+                f"{log.log_end_offset} (the log end offset)"
+            )
+        log.truncate_to(to)
+
     def hold_high_watermark(self, at: int | None) -> None:
         """Keep the high watermark from advancing beyond `at` (None: beyond its current value).
 

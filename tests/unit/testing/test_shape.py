@@ -324,3 +324,207 @@ def test_release_without_hold_has_no_effect(topic: Topic) -> None:
     with pytest.raises(KafkaError) as error:
         topic.release_high_watermark(partition=4)
     assert error.value.code is Code.UNKNOWN_TOPIC_OR_PARTITION
+
+
+# Leaders and replicas
+
+
+@pytest.fixture
+def cluster() -> Iterator[kafkalet.Cluster]:
+    """Three brokers with a topic "t" of one partition, led by broker 1."""
+    with kafkalet.Cluster(brokers=3) as running:
+        running.create_topic("t", assignments=[[1, 2, 3]])
+        yield running
+
+
+def state_of(cluster: kafkalet.Cluster) -> tuple[int, list[int], int]:
+    """Return leader, in-sync replicas and leader epoch of t-0."""
+    state = cluster.server.metadata.topics["t"].partitions[0]
+    return state.leader, sorted(state.isr), state.leader_epoch
+
+
+def ends(cluster: kafkalet.Cluster) -> dict[int, int]:
+    """Return the log end offset of each replica that is online."""
+    return {
+        node_id: node.partitions["t", 0].log.log_end_offset
+        for node_id, node in cluster.server.nodes.items()
+        if ("t", 0) in node.partitions
+    }
+
+
+def test_truncation_removes_records_from_all_replicas(cluster: kafkalet.Cluster) -> None:
+    topic = cluster.topic("t").send("a").send("b").send("c").truncate(1)
+    assert topic.values() == [b"a"]
+    assert ends(cluster) == {1: 1, 2: 1, 3: 1}
+    assert state_of(cluster) == (1, [1, 2, 3], 1)
+    assert topic.send("d").values() == [b"a", b"d"]
+    assert [[entry.leader_epoch for entry in entries(topic, node)] for node in (1, 2, 3)] == [[0, 1]] * 3
+
+
+def test_truncation_removes_the_batch_that_contains_the_offset(topic: Topic) -> None:
+    topic.shape("committed", first=2, size=3, after=2).truncate(3)
+    assert [record.offset for record in topic.records()] == [0, 1]
+    assert topic.log().offsets == (0, 3, 3, 3)
+    assert [record.offset for record in topic.send("next").records()] == [0, 1, 3]
+
+
+def test_truncation_reopens_a_transaction_whose_marker_it_removes(topic: Topic) -> None:
+    topic.shape("committed", first=2, size=3, after=0).truncate(5)
+    assert (topic.visible, topic.visible_committed) == (5, 2)
+
+
+def test_truncation_outside_the_log_is_refused(topic: Topic) -> None:
+    topic.send_batch(["a", "b", "c"]).advance_log_start(1)
+    for to in (0, 4):
+        with pytest.raises(ValueError, match=f"t-0 cannot be truncated to {to}; allowed are 1 .* to 3"):
+            topic.truncate(to)
+
+
+def test_held_follower_truncates_when_it_is_released(cluster: kafkalet.Cluster) -> None:
+    topic = cluster.topic("t").send("a").send("b")
+    cluster.hold_replication(2)
+    topic.truncate(1)
+    assert ends(cluster) == {1: 1, 2: 2, 3: 1}
+    assert state_of(cluster) == (1, [1, 3], 1)
+    cluster.release_replication(2)
+    assert ends(cluster) == {1: 1, 2: 1, 3: 1}
+    assert state_of(cluster) == (1, [1, 2, 3], 1)
+
+
+def test_truncation_of_committed_offsets_is_seen_by_the_group_coordinator(kafka: kafkalet.Broker) -> None:
+    def commit(offset: int) -> None:
+        partition = {"partition_index": 0, "committed_offset": offset, "committed_metadata": ""}
+        topics = [{"name": "t", "partitions": [partition]}]
+        member = {"generation_id_or_member_epoch": -1, "member_id": ""}
+        Asking(kafka)(Api.OFFSET_COMMIT, 8, group_id="g", **member, topics=topics)
+
+    kafka.topic("t", 1).send("a")
+    Asking(kafka)(Api.FIND_COORDINATOR, 3, key="g", key_type=0)
+    commit(0)
+    offsets = kafka.topic("__consumer_offsets")
+    [(index, end)] = [(log.partition, log.log_end_offset) for log in offsets.logs if log.log_end_offset]
+    commit(1)
+    offsets.truncate(end, partition=index)
+    topics = [{"name": "t", "partition_indexes": [0]}]
+    answer = Asking(kafka)(Api.OFFSET_FETCH, 5, group_id="g", topics=topics)
+    assert answer["topics"][0]["partitions"][0]["committed_offset"] == 0
+
+
+def test_new_leader_epoch_keeps_the_leader(cluster: kafkalet.Cluster) -> None:
+    topic = cluster.topic("t").send("a").new_leader_epoch().new_leader_epoch().send("b")
+    assert state_of(cluster) == (1, [1, 2, 3], 2)
+    assert [entry.leader_epoch for entry in entries(topic, 3)] == [0, 2]
+    assert topic.visible == 2
+
+
+def test_entries_of_several_epochs_can_be_appended_after_new_epochs(topic: Topic) -> None:
+    topic.new_leader_epoch().new_leader_epoch()
+    topic.append_batches(batch(0, leader_epoch=0) + batch(1, leader_epoch=1) + batch(2, leader_epoch=2)).send("x")
+    assert [entry.leader_epoch for entry in entries(topic)] == [0, 1, 2, 2]
+
+
+def test_leader_moves_to_an_in_sync_replica(cluster: kafkalet.Cluster) -> None:
+    cluster.topic("t").send("a").move_leader(2)
+    assert state_of(cluster) == (2, [1, 2, 3], 1)
+
+
+def test_leader_moves_out_of_the_isr_only_if_that_is_asked_for(cluster: kafkalet.Cluster) -> None:
+    topic = cluster.topic("t").send("a").shrink_isr(2).send("b")
+    with pytest.raises(KafkaError) as error:
+        topic.move_leader(2)
+    assert error.value.code is Code.PREFERRED_LEADER_NOT_AVAILABLE
+    topic.move_leader(2, unclean=True)
+    assert topic.values() == [b"a"]
+    assert state_of(cluster) == (2, [1, 2, 3], 1)
+    assert ends(cluster) == {1: 1, 2: 1, 3: 1}
+
+
+def test_leader_cannot_move_to_a_broker_without_replica_or_a_stopped_one(cluster: kafkalet.Cluster) -> None:
+    topic = cluster.topic("t")
+    with pytest.raises(ValueError, match="broker 4 has no replica of t-0; brokers 1, 2, 3 do"):
+        topic.move_leader(4)
+    cluster.stop_broker(3)
+    with pytest.raises(ValueError, match=r"broker 3 is stopped; start_broker\(3\) starts it again"):
+        topic.move_leader(3, unclean=True)
+
+
+def test_follower_leaves_and_joins_the_isr_at_once(cluster: kafkalet.Cluster) -> None:
+    topic = cluster.topic("t").shrink_isr(2, 3).send("a")
+    assert (state_of(cluster), ends(cluster), topic.visible) == ((1, [1], 0), {1: 1, 2: 0, 3: 0}, 1)
+    topic.expand_isr()
+    assert (state_of(cluster), ends(cluster)) == ((1, [1, 2, 3], 0), {1: 1, 2: 1, 3: 1})
+
+
+def test_only_followers_leave_the_isr(cluster: kafkalet.Cluster) -> None:
+    with pytest.raises(ValueError, match="broker 1 is no follower of t-0; its leader is broker 1, its followers are"):
+        cluster.topic("t").shrink_isr(2, 1)
+    assert state_of(cluster) == (1, [1, 2, 3], 0)
+    with pytest.raises(ValueError, match="needs the id of at least one broker"):
+        cluster.topic("t").shrink_isr()
+
+
+def test_partition_without_online_replica_has_no_leader(kafka: kafkalet.Broker, topic: Topic) -> None:
+    topic.shape("open", first=2, size=1, after=0).advance_log_start(1).take_offline()
+    fetched = Asking(kafka)(Api.METADATA, 9, topics=[{"name": "t"}], allow_auto_topic_creation=False)["topics"][0][
+        "partitions"
+    ][0]
+    assert (fetched["error_code"], fetched["leader_id"]) == (Code.LEADER_NOT_AVAILABLE, -1)
+    with pytest.raises(KafkaError) as error:
+        topic.send("x")
+    assert error.value.code is Code.LEADER_NOT_AVAILABLE
+    topic.bring_online()
+    assert topic.log().offsets == (1, 2, 3, 3)
+    assert topic.send("x").visible == 3
+
+
+def test_request_to_an_offline_replica_gets_a_storage_error(kafka: kafkalet.Broker, topic: Topic) -> None:
+    topic.take_offline()
+    partition = {"partition_index": 0, "timestamp": -1, "current_leader_epoch": -1}
+    asked = [{"name": "t", "partitions": [partition]}]
+    answer = Asking(kafka)(Api.LIST_OFFSETS, 5, replica_id=-1, isolation_level=0, topics=asked)
+    assert answer["topics"][0]["partitions"][0]["error_code"] == Code.KAFKA_STORAGE_ERROR
+
+
+def test_wrong_checksum_survives_offline_time(topic: Topic) -> None:
+    damaged = bytearray(batch(0))
+    damaged[17] ^= 1
+    topic.append_batches(damaged).take_offline().bring_online()
+    assert [entry.to_bytes() for entry in entries(topic)] == [bytes(damaged)]
+
+
+def test_leader_moves_away_from_an_offline_replica(cluster: kafkalet.Cluster) -> None:
+    topic = cluster.topic("t").send("a").take_offline(broker=1)
+    assert state_of(cluster) == (2, [2, 3], 1)
+    topic.send("b").bring_online(broker=1)
+    assert state_of(cluster) == (2, [1, 2, 3], 1)
+    assert ends(cluster) == {1: 2, 2: 2, 3: 2}
+
+
+def test_all_replicas_go_offline_and_come_back(cluster: kafkalet.Cluster) -> None:
+    topic = cluster.topic("t").send("a").take_offline()
+    assert (state_of(cluster)[:2], ends(cluster)) == ((-1, [1]), {})
+    topic.bring_online().send("b")
+    assert state_of(cluster)[:2] == (1, [1, 2, 3])
+    assert ends(cluster) == {1: 2, 2: 2, 3: 2}
+
+
+def test_offline_replicas_are_part_of_a_snapshot(kafka: kafkalet.Broker, topic: Topic) -> None:
+    topic.send("a").send("b").advance_log_start(1).take_offline()
+    kafka.restore(kafka.snapshot())
+    assert topic.values() == [b"b"]
+
+
+def test_replica_goes_offline_and_comes_back_only_once(topic: Topic) -> None:
+    with pytest.raises(ValueError, match="no replica of t-0 is offline; brokers none have one"):
+        topic.bring_online()
+    topic.take_offline()
+    with pytest.raises(ValueError, match="no replica of t-0 on broker 1 is online; brokers none have one"):
+        topic.take_offline(broker=1)
+
+
+def test_stopped_and_started_broker_opens_its_offline_replicas(cluster: kafkalet.Cluster) -> None:
+    topic = cluster.topic("t").send("a").take_offline(broker=2)
+    cluster.stop_broker(2)
+    cluster.start_broker(2)
+    assert ends(cluster) == {1: 1, 2: 1, 3: 1}
+    assert topic.visible == 1

@@ -159,7 +159,7 @@ def test_groups_configs_and_quotas_are_restored(kafka: kafkalet.Broker) -> None:
     quotas, snapshot = kafka.server.metadata.client_quotas, kafka.snapshot()
     kafka.reset()
     kafka.restore(snapshot)
-    assert kafka.group("g").offsets == {("t", 0): 1}
+    assert kafka.group("g").committed() == {("t", 0): 1}
     assert kafka.server.metadata.client_quotas == quotas
     assert kafka.server.metadata.broker_config[None]["message.max.bytes"] == "1234"
 

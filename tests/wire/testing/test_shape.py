@@ -1,7 +1,7 @@
 """What real clients receive from the shapes of a log, and what they do when its offsets move."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import get_args
 
 import pytest
@@ -9,10 +9,12 @@ from confluent_kafka import Consumer, KafkaError, Producer
 from confluent_kafka import TopicPartition as Place
 from kafka import KafkaConsumer, TopicPartition  # type: ignore[import-untyped]
 
-from kafkalet import Broker
+from kafkalet import Broker, Cluster
+from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records.build import build_batch, numbered
 from kafkalet.testing.shape import ShapeKind
 from kafkalet.testing.topic import Topic
+from tests.wire.brokers import batch, on_the_wire
 
 ISOLATIONS = ("read_uncommitted", "read_committed")
 
@@ -118,3 +120,84 @@ def test_consumer_below_the_log_start_is_reset(broker: Broker, topic: Topic) -> 
     assert message is not None
     assert (message.error(), message.offset()) == (None, 2)
     consumer.close()
+
+
+# Leaders and replicas
+
+
+def test_librdkafka_continues_where_the_log_was_truncated(broker: Broker, topic: Topic) -> None:
+    topic.send("a").send("b").send("c")
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "fetch.wait.max.ms": 10})
+    consumer.assign([Place("t", 0, 2)])
+    assert next_value(consumer) == b"c"
+    topic.truncate(1)
+    topic.send("d")
+    assert next_value(consumer) == b"d"
+    consumer.close()
+
+
+def next_value(consumer: Consumer) -> bytes | None:
+    """Return the value of the next record; a truncation may be reported first."""
+    while True:
+        message = consumer.poll(10)
+        assert message is not None
+        if message.error() is None:
+            return message.value()
+
+
+@pytest.mark.parametrize(("api_version", "then"), [(None, [b"d"]), ((1, 1), [b"a", b"d"])])
+def test_kafka_python_detects_a_truncation_or_is_reset(
+    broker: Broker, topic: Topic, api_version: tuple[int, int] | None, then: list[bytes]
+) -> None:
+    """Since KIP-320, consumers ask for the end of their last epoch; older ones only notice that they are too far."""
+    topic.send("a").send("b").send("c")
+    consumer = KafkaConsumer(
+        "t",
+        bootstrap_servers=broker.bootstrap_servers,
+        auto_offset_reset="earliest",
+        fetch_max_wait_ms=10,
+        api_version=api_version,
+    )
+    assert [next(consumer).value for _ in range(3)] == [b"a", b"b", b"c"]
+    topic.truncate(1)
+    topic.send("d")
+    assert [next(consumer).value for _ in then] == then
+    consumer.close()
+
+
+def test_producer_that_waits_for_truncated_records_gets_an_error() -> None:
+    with on_the_wire() as wire:
+        topic = wire.cluster.topic("t")
+        topic.hold_high_watermark()
+        body = wire.produce_body(batch(b"a"), acks=-1, timeout_ms=30_000)
+        with wire.waiting("Produce", 9, body) as answer:
+            topic.truncate(0)
+            [partition] = answer()["responses"][0]["partitions"]
+        assert partition["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
+
+
+def test_producer_delivers_once_its_partition_is_online_again(broker: Broker, topic: Topic) -> None:
+    topic.send("a").take_offline()
+    client = Producer({"bootstrap.servers": broker.bootstrap_servers, "retry.backoff.ms": 10})
+    client.produce("t", b"b", partition=0)
+    assert client.flush(0.2) == 1
+    topic.bring_online()
+    assert client.flush(10) == 0
+    assert topic.values() == [b"a", b"b"]
+
+
+def test_client_follows_the_leader_with_every_epoch() -> None:
+    with Cluster(brokers=2) as cluster:
+        topic = cluster.topic("t", 1, replication_factor=2)
+        client = Producer({"bootstrap.servers": cluster.bootstrap_servers, "retry.backoff.ms": 10})
+        moves: list[Callable[[], object]] = [
+            topic.new_leader_epoch,
+            lambda: topic.move_leader(1),
+            lambda: topic.move_leader(2),
+            lambda: topic.take_offline(broker=2),
+        ]
+        for number, move in enumerate(moves):
+            move()
+            client.produce("t", b"%d" % number)
+            assert client.flush(10) == 0
+        assert topic.values() == [b"0", b"1", b"2", b"3"]
