@@ -4,6 +4,7 @@ command_line    options, errors, and lines on stdout and stderr
 serve           `kafkalet serve`
 exec            `kafkalet exec`: a broker for the time that a command runs
 loading         `--load`
+control         `--control`
 ready_file      `--ready-file`
 parent          `--exit-with-parent`
 """

@@ -31,6 +31,7 @@ from queue import Empty, SimpleQueue
 from typing import NamedTuple, NoReturn
 
 from .command_line import Failure, Option, UsageError, keep_standard_descriptors, parse, print_error, reported
+from .control import TOKEN_VARIABLE, URL_VARIABLE
 from .parent import PERIOD_S, is_gone
 from .ready_file import remove_of
 from .serve import SERVE_OPTIONS, Serve, Starter, serve
@@ -131,6 +132,7 @@ class _Broker:
 
     def __init__(self, options: Serve, events: SimpleQueue[_Event]) -> None:
         self.bootstrap_servers = ""
+        self.control_url = ""
         self._temporary_directory = ""
         self._ready_file = options.ready_file
         self._events = events
@@ -153,6 +155,8 @@ class _Broker:
                 name, _, value = line.rstrip("\n").partition("=")
                 if name == "directory":
                     self._temporary_directory = value
+                elif name == "control":
+                    self.control_url = value
                 else:
                     self.bootstrap_servers = value
                     self._events.put(_Event(_Kind.READY))
@@ -210,7 +214,13 @@ class _Supervisor:
         return self._supervise(command)
 
     def _environment(self) -> dict[str, str]:
-        return os.environ | dict.fromkeys(self._options.variables, self._broker.bootstrap_servers)
+        environment = os.environ | dict.fromkeys(self._options.variables, self._broker.bootstrap_servers)
+        control = self._options.serve.control
+        if control is not None:
+            environment[URL_VARIABLE] = self._broker.control_url
+            if control.token is not None:
+                environment[TOKEN_VARIABLE] = control.token
+        return environment
 
     def _watch(self, command: "subprocess.Popen[bytes]") -> None:
         """Queue the end of the command. Runs in a thread of its own."""
@@ -338,7 +348,9 @@ class _ExecStarter(Starter):
         if temporary_directory is not None:
             self._say(f"directory={temporary_directory}")
 
-    def ready(self, bootstrap_servers: str) -> None:
+    def ready(self, bootstrap_servers: str, control_url: str | None) -> None:
+        if control_url is not None:
+            self._say(f"control={control_url}")
         self._say(f"bootstrap={bootstrap_servers}")
 
     def _say(self, text: str) -> None:

@@ -1,6 +1,7 @@
 """`--ready-file FILE`: a file that exists while the broker is ready.
 
     bootstrap=127.0.0.1:9092
+    control=http://127.0.0.1:9093        only with --control
     pid=4711
 
 The file appears with all its contents at once. A file that an earlier broker left behind (it was killed) is removed at
@@ -36,8 +37,9 @@ class ReadyFile:
         except OSError as error:
             raise Failure(f"--ready-file {path}: {error.strerror}") from error
 
-    def write(self, bootstrap_servers: str) -> None:
-        text = f"{_FIRST}{bootstrap_servers}\npid={os.getpid()}\n"
+    def write(self, bootstrap_servers: str, control_url: str | None = None) -> None:
+        control = "" if control_url is None else f"control={control_url}\n"
+        text = f"{_FIRST}{bootstrap_servers}\n{control}pid={os.getpid()}\n"
         try:
             replace_file(self._path, text.encode(), durable=False)
         except OSError as error:
@@ -52,5 +54,5 @@ def remove_of(path: str, process_id: int) -> None:
     with contextlib.suppress(OSError):
         with open(path, encoding="utf-8", errors="replace") as file:
             lines = file.read().splitlines()
-        if lines[1:] == [f"pid={process_id}"]:
+        if f"pid={process_id}" in lines[1:]:
             os.unlink(path)

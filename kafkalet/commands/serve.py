@@ -4,6 +4,8 @@ Once every listener accepts connections and every file has been loaded, one line
 
     kafkalet ready bootstrap=127.0.0.1:9092
 
+With --control, the line also has the URL of the control API: `control=http://127.0.0.1:9093`.
+
 If this line cannot be written (the reader has closed the pipe, or the disk is full), the broker stops with status 1,
 because the process that started it cannot learn the address. The broker keeps serving if it was started without stdout
 (`>&-`, a daemon), if the reader closes the pipe after the line, and if stderr is closed at any time.
@@ -44,9 +46,11 @@ from .command_line import (
     print_line,
     split,
 )
+from .control import CONTROL_OPTIONS, Control
 
 if TYPE_CHECKING:
     from kafkalet.broker.network.journal_file import JournalFile
+    from kafkalet.control.server import ControlServer
 
     from .ready_file import ReadyFile
 
@@ -74,6 +78,7 @@ SERVE_OPTIONS = (
         "CSV column that becomes the record timestamp (the time of loading)",
         aliases=("--timestamp-column",),
     ),
+    *CONTROL_OPTIONS,
     Option("--ready-file", "FILE", "file that holds the address and the process id while the broker is ready"),
     Option("--exit-with-parent", "", "stop when the process that started kafkalet is gone"),
 )
@@ -118,6 +123,7 @@ class Serve(NamedTuple):
     ready_file: str | None
     exit_with_parent: bool
     journal: str | None
+    control: Control | None
 
     @classmethod
     def of(
@@ -161,6 +167,7 @@ class Serve(NamedTuple):
             last.get("ready-file"),
             "exit-with-parent" in last,
             last.get("journal"),
+            Control.of(last),
         )
 
 
@@ -218,9 +225,10 @@ class Starter:
     def started(self, temporary_directory: str | None) -> None:
         """The brokers have started; files are loaded next."""
 
-    def ready(self, bootstrap_servers: str) -> None:
+    def ready(self, bootstrap_servers: str, control_url: str | None) -> None:
         """The brokers accept connections, and all files are loaded. Raises Failure if the process cannot be told."""
-        print_line(f"kafkalet ready bootstrap={bootstrap_servers}")
+        control = "" if control_url is None else f" control={control_url}"
+        print_line(f"kafkalet ready bootstrap={bootstrap_servers}{control}")
 
 
 def serve(options: Serve, starter: Starter) -> int:
@@ -229,7 +237,7 @@ def serve(options: Serve, starter: Starter) -> int:
     _log_to_stderr(options.log_level)
     _raise_descriptor_limit()
     try:
-        cluster = EmbeddedCluster(
+        cluster = _class_of_cluster(options)(
             options.brokers,
             host=options.address[0],
             port=options.address[1],
@@ -253,6 +261,15 @@ def serve(options: Serve, starter: Starter) -> int:
                 journal_file.close()
 
 
+def _class_of_cluster(options: Serve) -> type[EmbeddedCluster]:
+    """Return the class of the test kit for the control API, and otherwise the one that starts faster."""
+    if options.control is None:
+        return EmbeddedCluster
+    from kafkalet.testing.cluster import Cluster
+
+    return Cluster
+
+
 def _ready_file(path: str | None) -> "ReadyFile | None":
     if path is None:
         return None
@@ -268,7 +285,8 @@ def _journal_file(cluster: EmbeddedCluster, path: str | None) -> "JournalFile | 
     from kafkalet.broker.network.journal import Journal
     from kafkalet.broker.network.journal_file import JournalFile
 
-    cluster.server.journal = Journal(most_requests=0)
+    if cluster.server.journal is None:
+        cluster.server.journal = Journal(most_requests=0)
     try:
         return JournalFile(path, cluster.server.journal)
     except OSError as error:
@@ -296,20 +314,27 @@ async def _serve(cluster: EmbeddedCluster, options: Serve, starter: Starter, rea
         raise Failure(_cannot_start(error, options)) from error
     except KafkaError as error:
         raise UsageError(error.message or error.code.name) from error
+    control: ControlServer | None = None
     try:
         starter.started(cluster.server.temporary_directory)
+        if options.control is not None:
+            control = options.control.open(cluster)
         if options.loads and not await _unless_stopped(stopped, _load(cluster, options)):
             return 0
         with collected_when_idle(lambda: cluster.server.is_busy):
+            control_url = None if control is None else control.url
             if ready_file is not None:
-                ready_file.write(cluster.bootstrap_servers)
-            starter.ready(cluster.bootstrap_servers)
+                ready_file.write(cluster.bootstrap_servers, control_url)
+            starter.ready(cluster.bootstrap_servers, control_url)
             await stopped.wait()
         return 0
     finally:
         if ready_file is not None:
             ready_file.remove()
         await cluster.stop()
+        if control is not None:
+            await asyncio.sleep(0)  # calls of the control API that have reached the loop end now
+            control.close()
 
 
 async def _load(cluster: EmbeddedCluster, options: Serve) -> None:

@@ -149,7 +149,12 @@ def test_time_and_random_numbers_are_parameters(path: Path) -> None:
     assert not {"time", "random", "secrets"} & set(imports(path)) - allowed
 
 
-ENVIRONMENT = {"kafkalet.commands.exec", "kafkalet.broker.cluster.metadata_store", "kafkalet.pipeline.session"}
+ENVIRONMENT = {
+    "kafkalet.commands.exec",
+    "kafkalet.commands.control",
+    "kafkalet.broker.cluster.metadata_store",
+    "kafkalet.pipeline.session",
+}
 """The modules that may read environment variables: for a command, temporary directories and JAVA_HOME."""
 
 

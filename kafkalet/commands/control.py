@@ -1,0 +1,56 @@
+"""`--control HOST:PORT`: the control API of a broker process, for `serve` and `exec`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from .command_line import Failure, Option, UsageError, parse_address
+
+if TYPE_CHECKING:
+    from kafkalet.control.server import ControlServer
+    from kafkalet.embedded import EmbeddedCluster
+
+URL_VARIABLE = "KAFKALET_CONTROL"
+"""The environment variable from which `kafkalet ctl` reads the URL of the API. `kafkalet exec` sets it."""
+TOKEN_VARIABLE = "KAFKALET_CONTROL_TOKEN"  # noqa: S105 - the name of a variable
+CONTROL_OPTIONS = (
+    Option("--control", "HOST:PORT", "offer the control API over HTTP; port 0 picks a free port"),
+    Option(
+        "--control-token",
+        "TOKEN",
+        f"token that the control API requires, and without which it listens on loopback only (${TOKEN_VARIABLE})",
+    ),
+)
+
+
+class Control(NamedTuple):
+    """Where the control API listens, and the token that it requires."""
+
+    address: tuple[str, int]
+    token: str | None
+
+    @classmethod
+    def of(cls, last: Mapping[str, str]) -> Control | None:
+        """Return the control API that the options ask for, or None."""
+        if "control" not in last:
+            if "control-token" in last:
+                raise UsageError("--control-token: only applies to the control API; --control is missing")
+            return None
+        token = last.get("control-token", os.environ.get(TOKEN_VARIABLE) or None)
+        return cls(parse_address("--control", last["control"]), token)
+
+    def open(self, cluster: EmbeddedCluster) -> ControlServer:
+        """Start the API of a running cluster. Raises UsageError or Failure if it cannot listen."""
+        from kafkalet.control.server import ControlServer
+        from kafkalet.testing.cluster import Cluster
+
+        assert isinstance(cluster, Cluster)
+        host, port = self.address
+        try:
+            return ControlServer(cluster, self.address, self.token)
+        except ValueError as error:
+            raise UsageError(f"--control {host}:{port}: {error}") from error
+        except OSError as error:
+            raise Failure(f"--control {host}:{port}: cannot listen: {error.strerror or error}") from error
