@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -65,12 +65,23 @@ _INSTALLED = any(point.value == "kafkalet.testing.plugin" for point in entry_poi
 PLUGIN = () if _INSTALLED else ("-p", "kafkalet.testing.plugin")
 
 
-def run_python(text: str, directory: Path) -> "subprocess.CompletedProcess[str]":
-    """Run Python code as a script, or with pytest if it contains tests."""
-    path = directory / "test_snippet.py"
+def has_tests(text: str) -> bool:
+    """Return whether Python code is for pytest, rather than a script."""
+    return "def test_" in text and "unittest" not in text
+
+
+def run_script(text: str, directory: Path) -> "subprocess.CompletedProcess[str]":
+    """Run Python code as a script."""
+    path = directory / "snippet.py"
     path.write_text(text)
-    with_pytest = [*("-m", "pytest", "-q", "-p", "no:cacheprovider"), *PLUGIN]
-    command = [sys.executable, *(with_pytest if "def test_" in text and "unittest" not in text else []), str(path)]
+    return _run([sys.executable, str(path)], directory, {})
+
+
+def run_pytest(texts: Mapping[str, str], directory: Path) -> "subprocess.CompletedProcess[str]":
+    """Run the tests in Python code with pytest: one file for each name."""
+    for name, text in texts.items():
+        (directory / f"test_{name}.py").write_text(text)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PLUGIN, str(directory)]
     return _run(command, directory, {})
 
 

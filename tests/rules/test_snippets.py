@@ -16,7 +16,7 @@ from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.properties import read_properties
 from tests.source import ROOT
 
-from .snippets import DOCUMENTS, Snippet, create_files, run_python, shell, snippets
+from .snippets import DOCUMENTS, Snippet, create_files, has_tests, run_pytest, run_script, shell, snippets
 
 pytestmark = pytest.mark.slow
 
@@ -62,9 +62,21 @@ def succeeded(done: "subprocess.CompletedProcess[str]") -> None:
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
 
 
-@of("python")
-def test_python_snippet_runs(snippet: Snippet, tmp_path: Path) -> None:
-    succeeded(run_python(snippet.text, tmp_path))
+PYTHON = [snippet for snippet in ALL if snippet.language == "python" and not snippet.needs_spark]
+SCRIPTS = [snippet for snippet in PYTHON if not has_tests(snippet.text)]
+PAGES = sorted({snippet.file for snippet in PYTHON if has_tests(snippet.text)})
+
+
+@pytest.mark.parametrize("snippet", SCRIPTS, ids=[snippet.name for snippet in SCRIPTS])
+def test_script_runs(snippet: Snippet, tmp_path: Path) -> None:
+    succeeded(run_script(snippet.text, tmp_path))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_tests_of_a_page_pass(page: str, tmp_path: Path) -> None:
+    """The tests of a page run in one process, because starting pytest takes longer than most of them."""
+    tests = {f"line_{each.line}": each.text for each in PYTHON if each.file == page and has_tests(each.text)}
+    succeeded(run_pytest(tests, tmp_path))
 
 
 @of("sh")
@@ -199,7 +211,8 @@ def test_step_that_starts_a_broker_waits_until_it_is_ready(tmp_path: Path) -> No
     ],
 )
 def test_failing_python_snippet_is_reported(tmp_path: Path, text: str, runs: bool) -> None:
-    assert (run_python(text, tmp_path).returncode == 0) is runs
+    done = run_pytest({"snippet": text}, tmp_path) if has_tests(text) else run_script(text, tmp_path)
+    assert (done.returncode == 0) is runs
 
 
 @pytest.mark.parametrize(
