@@ -15,7 +15,7 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, overload
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, Ty
 from kafkalet.broker.arguments import PropertyValue
 from kafkalet.clock import MovableClock
 from kafkalet.testing import cluster as sync
+from kafkalet.testing.connections import ClientConnection
 from kafkalet.testing.faults import Fault as SyncFault
 from kafkalet.testing.group import Group as SyncGroup
 from kafkalet.testing.nodes import BrokerNode as SyncBrokerNode
@@ -421,6 +422,18 @@ class Cluster(Mirror[sync.Cluster]):
     assert_no_unsupported = awaited(sync.Cluster.assert_no_unsupported)
     settle = awaited(sync.Cluster.settle)
     create_topic = awaited(ClusterOperations.create_topic)
+
+    @property
+    def connections(self) -> list[ClientConnection]:
+        """The open connections of clients; their methods are used without `await`."""
+        return self.sync.connections
+
+    def refuse_connections(self, broker: int | None = None) -> AbstractContextManager[None]:
+        """Refuse new connections to a broker, or to all, until the end of the `with` block."""
+        return self.sync.refuse_connections(broker)
+
+    move_coordinator = awaited(sync.Cluster.move_coordinator)
+    roll = awaited(sync.Cluster.roll)
     remove_faults = awaited(sync.Cluster.remove_faults)
     unfired_faults = awaited(sync.Cluster.unfired_faults)
     delete_topic = awaited(ClusterOperations.delete_topic)

@@ -191,6 +191,20 @@ class Server:
         if node_id not in known:
             raise ValueError(f"broker {node_id} does not exist; the brokers of this cluster are {_listed(known)}")
 
+    def refuse_connections(self, node_id: int) -> None:
+        """Refuse new connections to a broker, as if it did not run. Has no effect if it is stopped."""
+        broker = self.brokers.get(node_id)
+        if broker is not None and broker.listener.is_listening:
+            broker.listener.stop_listening()
+            self._addresses.reserve(node_id)
+
+    def accept_connections(self, node_id: int) -> None:
+        """Undo `refuse_connections`. Has no effect if the broker accepts connections or is stopped."""
+        broker = self.brokers.get(node_id)
+        if broker is not None and not broker.listener.is_listening:
+            self._addresses.take(node_id, broker.listener, broker.node.config.broker_rack)
+            broker.listener.resume()
+
     @property
     def faults(self) -> Faults:
         """The faults that tests have set, created on first use."""
@@ -418,14 +432,15 @@ class Server:
         self.metadata.away.add(node_id)
         self.leadership.node_left(node_id)
         broker.close()
-        self._addresses.reserve(node_id)
+        if not self._addresses.is_reserved(node_id):  # it is if connections were refused
+            self._addresses.reserve(node_id)
         self.controller.save()
         self.watchers.touch()
 
     def start_broker(self, node_id: int) -> None:
         """Restart a stopped broker on the port that it used before."""
         self.check_node(node_id)
-        if not self._addresses.is_reserved(node_id):
+        if node_id in self.nodes or not self._addresses.is_reserved(node_id):
             raise ValueError(f"broker {node_id} is already running; start_broker only starts stopped brokers")
         loop = self.host.loop
         try:

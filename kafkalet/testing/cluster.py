@@ -12,6 +12,7 @@ All methods are thread-safe. The module of each feature is imported when it is f
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Unpack
 
 from kafkalet.broker import arguments
@@ -22,6 +23,7 @@ from .operations import ClusterOperations
 if TYPE_CHECKING:
     from kafkalet.clock import Clock, MovableClock
 
+    from .connections import ClientConnection
     from .faults import Fault
     from .group import Group
     from .nodes import BrokerNode
@@ -104,6 +106,47 @@ class Cluster(ClusterOperations):
         from .requests import assert_no_unsupported
 
         assert_no_unsupported(self)
+
+    # Connections and coordinators
+
+    @property
+    def connections(self) -> list[ClientConnection]:
+        """The open connections of clients, to reset them, close them in part, or let them fall silent."""
+        from .connections import connections
+
+        return connections(self)
+
+    def refuse_connections(self, broker: int | None = None) -> AbstractContextManager[None]:
+        """Refuse new connections to a broker, or to all, until the end of the `with` block.
+
+        Open connections continue; to end them, call `reset` on each of `connections`.
+        """
+        from .connections import refusing
+
+        return refusing(self, broker)
+
+    def move_coordinator(
+        self, *, group: str | None = None, transactional_id: str | None = None, to: int | None = None
+    ) -> int:
+        """Make broker `to` the coordinator of a group or a transactional id, and return its id.
+
+        Without `to`, another broker with an in-sync replica is chosen. Other groups (or transactional ids) in the same
+        partition of the internal topic move, too. Raises ValueError if no other broker can be the coordinator, and
+        KafkaError (PREFERRED_LEADER_NOT_AVAILABLE) if the replica of `to` is not in sync.
+        """
+        from .moves import move_coordinator
+
+        return move_coordinator(self, group, transactional_id, to)
+
+    def roll(self, timeout: float | None = None) -> None:
+        """Restart every running broker, one after the other, each on the same port (a rolling restart).
+
+        After each restart, wait until the replicas of the broker are in sync, at most `timeout` seconds (by default,
+        `timeout_s`); otherwise, AssertionError is raised. The leaders are other brokers than before.
+        """
+        from .moves import roll
+
+        roll(self, timeout)
 
     # Faults
 

@@ -22,8 +22,12 @@ An orderly close is not logged. Any other close is logged in one line.
 """
 
 import logging
+import os
 import socket
+import struct
+from contextlib import suppress
 from struct import Struct
+from typing import cast
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
@@ -456,6 +460,42 @@ class Connection:
     def close_socket(self) -> None:
         """Close the socket only, without the event loop: in a child process after a fork, it is a copy."""
         self._socket.close()
+
+    # Connection faults
+
+    @property
+    def last_request(self) -> str:
+        """The API and version of the latest request, as in `Fetch v12`; "" before the first."""
+        return "" if self._context is None or self._context.route is None else str(self._context.route)
+
+    @property
+    def client_id(self) -> str:
+        """The client id in the latest request; "" before the first."""
+        return "" if self._context is None else self._context.client_id
+
+    def reset(self) -> None:
+        """Close immediately with a TCP reset, as after a crash of the broker's machine."""
+        if not self.is_closed:
+            linger = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            self.abort("reset by a fault")
+
+    def half_close(self) -> None:
+        """Send no more data. Requests are still received; the connection is closed at the next response."""
+        if not self.is_closed:
+            with suppress(OSError):  # the client has closed its end
+                self._socket.shutdown(socket.SHUT_WR)
+
+    def black_hole(self) -> None:
+        """Discard all data from now on, in both directions, but keep the connection open."""
+        if self.is_closed:
+            return
+        from .faults.black_hole import BlackHole
+
+        self._socket = cast(socket.socket, BlackHole(self._socket))
+        self._rest, self._partial = b"", None
+        if self._outbox is not None:
+            self._outbox = Outbox([])
 
     def _close(self, reason: str, level: int = logging.WARNING) -> None:
         if self.is_closed:

@@ -149,6 +149,21 @@ class Listener:
                 "on Windows use asyncio.SelectorEventLoop"
             ) from error
 
+    @property
+    def is_listening(self) -> bool:
+        return self._socket is not None
+
+    def stop_listening(self) -> None:
+        """Refuse new clients. Open connections are still served. `bind` and `resume` undo this."""
+        if self._socket is not None:
+            self._set_accepting(False)
+            self._socket.close()
+            self._socket = None
+
+    def resume(self) -> None:
+        """Accept clients again, after `bind`."""
+        self._set_accepting(True)
+
     def limits_changed(self) -> None:
         """Resume accepting after the limits have changed, because `max.connections` may be higher now."""
         if self._shared is not None and not self._out_of_descriptors:
@@ -156,10 +171,7 @@ class Listener:
 
     def close(self) -> None:
         """Close the listening socket and every connection, immediately and without log lines."""
-        if self._socket is not None:
-            self._set_accepting(False)
-            self._socket.close()
-            self._socket = None
+        self.stop_listening()
         if self._retry is not None:
             self._retry.cancel()
         for connection in self.connections:

@@ -1,0 +1,86 @@
+"""Connections of clients as tests see them: to reset them, close them in part, or let them fall silent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from kafkalet.broker import arguments
+
+if TYPE_CHECKING:
+    from kafkalet.broker.network.connection import Connection
+
+    from .operations import ClusterOperations
+
+T = TypeVar("T")
+
+
+class ClientConnection:
+    """A connection of a client to a broker. The methods have no effect after it has been closed."""
+
+    def __init__(self, cluster: ClusterOperations, broker: int, connection: Connection) -> None:
+        self._cluster = cluster
+        self._connection = connection
+        self.broker = broker
+        """The id of the broker."""
+        self.peer: tuple[str, int] = connection.peer
+        """The host and port of the client."""
+        self.client_id: str = connection.client_id
+        """The client id in the latest request; "" before the first."""
+        self.last_request: str = connection.last_request
+        """The API and version of the latest request when this object was created, as in `Fetch v12`; "" if none."""
+
+    def __repr__(self) -> str:
+        host, port = self.peer
+        state = "closed" if self.is_closed else self.last_request or "no request"
+        return f"<connection of {self.client_id!r} at {host}:{port} to broker {self.broker}, {state}>"
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the connection has been closed, by the client or the broker."""
+        return self._connection.is_closed
+
+    def reset(self) -> None:
+        """Close the connection with a TCP reset. Responses that have not been sent are lost."""
+        self._cluster.server.call(self._connection.reset)
+
+    def half_close(self) -> None:
+        """Close the direction to the client: it reads the end of the data, while the broker still receives requests."""
+        self._cluster.server.call(self._connection.half_close)
+
+    def black_hole(self) -> None:
+        """Discard what the client sends, and send nothing. The connection stays open until the client closes it."""
+        self._cluster.server.call(self._connection.black_hole)
+
+
+def connections(cluster: ClusterOperations) -> list[ClientConnection]:
+    """Return the open connections of all brokers, the oldest of each broker first."""
+    brokers = cluster.server.brokers
+    return cluster.server.call(
+        lambda: [
+            ClientConnection(cluster, node_id, connection)
+            for node_id, broker in brokers.items()
+            for connection in broker.listener.connections
+        ]
+    )
+
+
+@contextmanager
+def refusing(cluster: ClusterOperations, broker: int | None) -> Iterator[None]:
+    """Refuse new connections to a broker, or to all, until the end of the `with` block."""
+    server = cluster.server
+    if broker is not None:
+        server.call(lambda: server.check_node(arguments.number("broker", broker)))
+    node_ids = list(server.nodes) if broker is None else [broker]
+
+    def each(change: Callable[[int], None], ids: Iterable[int]) -> None:
+        for node_id in ids:
+            change(node_id)
+
+    server.call(lambda: each(server.refuse_connections, node_ids))
+    try:
+        yield
+    finally:
+        if cluster.is_running:
+            server.call(lambda: each(server.accept_connections, node_ids))
