@@ -239,13 +239,15 @@ class Server:
         """Replace the contents of the cluster, on the same ports. All connections are closed.
 
         Leader epochs are higher than before, so that clients accept the new leaders. Raises ValueError if the image
-        belongs to other brokers.
+        belongs to other brokers, and MetadataDamaged if this release does not know its configurations.
         """
         if (image.first_node_id, image.brokers) != (self.first_node_id, self._brokers):
             raise ValueError(
                 f"the snapshot is of {_brokers(image.first_node_id, image.brokers)}, but this cluster has "
                 f"{_brokers(self.first_node_id, self._brokers)}"
             )
+        metadata, _ = MetadataStore.decode(image.files[FILE].data, FILE)
+        self._check_saved_config(metadata, FILE)
         self._reopen(image)
 
     def reset(self) -> None:
@@ -296,7 +298,7 @@ class Server:
         )
         if saved is None:
             self.metadata.broker_config[None] = self.config.cluster_wide_at_first()
-        self._check_saved_config()
+        self._check_saved_config(metadata, self._metadata_store.file)
         self.config.reconfigure(self.metadata.broker_config.get(None, {}), {})
         first = self.first_node_id
         for node_id in range(first, first + self._brokers):
@@ -322,16 +324,15 @@ class Server:
             write_again=self.controller.write_again,
         )
 
-    def _check_saved_config(self) -> None:
-        """Raise MetadataDamaged if saved properties are invalid."""
-        assert self._metadata_store is not None
+    def _check_saved_config(self, metadata: MetadataImage, path: str) -> None:
+        """Raise MetadataDamaged if properties in the file at `path` are invalid."""
         try:
-            for topic in self.metadata.topics.values():
+            for topic in metadata.topics.values():
                 self.config.log_config(topic.config)
-            for changed in self.metadata.broker_config.values():
+            for changed in metadata.broker_config.values():
                 self.config.for_broker({}).reconfigure(changed, {})
         except InvalidProperty as error:
-            raise MetadataDamaged(f"{self._metadata_store.file}: {error}") from error
+            raise MetadataDamaged(f"{path}: {error}") from error
 
     def _check_saved_ids(self) -> None:
         """Raise IdentityRefused if no broker of this cluster has a replica of the saved partitions."""

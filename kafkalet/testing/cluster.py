@@ -265,7 +265,7 @@ class Cluster(ClusterOperations):
         The brokers keep their ports, and all connections are closed. Clients connect again as after a restart of the
         brokers. Groups have their committed offsets but no members: those that still run join again. Leader epochs are
         higher than before, because clients ignore older ones. Raises ValueError if the snapshot is of another number of
-        brokers, or of brokers with other ids.
+        brokers, of brokers with other ids, or has configs that this release does not allow; nothing has changed then.
         """
         from .snapshot import Snapshot
 
@@ -273,7 +273,12 @@ class Cluster(ClusterOperations):
             raise TypeError(
                 f"restore() takes a Snapshot, not {arguments.shown(snapshot)}; Snapshot.load() reads one from a file"
             )
-        self.server.call(lambda: self.server.restore(snapshot.image))
+        from kafkalet.broker.cluster.metadata_store import MetadataDamaged
+
+        try:
+            self.server.call(lambda: self.server.restore(snapshot.image))
+        except MetadataDamaged as error:
+            raise ValueError(f"the snapshot cannot be restored here: {error}") from error
 
 
 class Broker(Cluster):

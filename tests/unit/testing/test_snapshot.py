@@ -228,6 +228,15 @@ def test_snapshot_of_other_brokers_is_refused(kafka: kafkalet.Broker) -> None:
         assert topic.visible == 1
 
 
+def test_snapshot_with_configs_of_another_release_is_refused(kafka: kafkalet.Broker) -> None:
+    kafka.topic("t", config={"errors.deadletterqueue.group.enable": True})
+    with kafkalet.Broker(kafka_version="2.8") as old:
+        topic = old.topic("u").send("a")
+        with pytest.raises(ValueError, match=r"cannot be restored here: kafkalet.json: .*errors.deadletter"):
+            old.restore(kafka.snapshot())
+        assert topic.visible == 1
+
+
 def test_restore_takes_only_snapshots(kafka: kafkalet.Broker) -> None:
     with pytest.raises(
         TypeError, match=r"takes a Snapshot, not 'x.tar' .str.; Snapshot.load\(\) reads one from a file"

@@ -1,6 +1,8 @@
 """What real clients receive from the shapes of a log, and what they do when its offsets move."""
 
+import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import get_args
 
@@ -11,7 +13,8 @@ from kafka import KafkaConsumer, TopicPartition  # type: ignore[import-untyped]
 
 from kafkalet import Broker, Cluster
 from kafkalet.protocol.errors import Code
-from kafkalet.protocol.records.build import build_batch, numbered
+from kafkalet.protocol.records.build import build_batch, build_message_set, numbered
+from kafkalet.protocol.records.codecs import Codec
 from kafkalet.testing.shape import ShapeKind
 from kafkalet.testing.topic import Topic
 from tests.wire.brokers import batch, on_the_wire
@@ -73,6 +76,20 @@ def test_clients_receive_the_visible_records(broker: Broker, topic: Topic, kind:
     assert read_by_librdkafka(broker, isolation) == expected
     assert read_by_kafka_python(broker, isolation) == expected
     assert len(expected) == (topic.visible if isolation == "read_uncommitted" else topic.visible_committed)
+
+
+def test_fetch_returns_the_bytes_that_were_appended() -> None:
+    damaged = bytearray(build_batch(numbered([(1000, None, b"v", ())], 7), base_offset=7))
+    damaged[17] ^= 1
+    old = build_message_set(1, numbered([(1000, b"k", b"v", ())] * 2, 10), codec=Codec.GZIP, base_offset=10)
+    empty = build_batch([], base_offset=20, last_offset=24, producer_id=5, producer_epoch=0, base_sequence=3)
+    data = bytes(damaged) + old + empty
+    with on_the_wire() as wire:
+        wire.cluster.topic("t").append_batches(data)
+        connection = wire.connection()
+        connection.send("Fetch", 4, wire.fetch_body(version=4))
+        frame = connection.receive_frame(time.monotonic() + 10)
+    assert frame.endswith(struct.pack(">i", len(data)) + data)
 
 
 def test_client_stops_at_a_wrong_checksum(broker: Broker, topic: Topic) -> None:

@@ -1,5 +1,6 @@
 """What real clients see of a reset and of a restored snapshot."""
 
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -83,3 +84,46 @@ def test_clients_of_the_next_test_find_an_empty_broker(broker: Broker) -> None:
         reader.close()
         broker.reset()
         assert broker.topic("t").values() == []
+
+
+def test_open_transaction_is_committed_after_restore(broker: Broker) -> None:
+    topic = broker.topic("t")
+    producer = Producer(
+        {"bootstrap.servers": broker.bootstrap_servers, "transactional.id": "tx", "reconnect.backoff.ms": 10}
+    )
+    producer.init_transactions(10)
+    producer.begin_transaction()
+    producer.produce("t", b"a")
+    assert producer.flush(10) == 0
+    broker.restore(broker.snapshot())
+    assert (topic.visible, topic.visible_committed) == (1, 0)
+    assert broker.transaction("tx").state == "Ongoing"
+    producer.commit_transaction(10)
+    assert topic.visible_committed == 1
+
+
+def test_contents_are_replaced_while_clients_are_busy(broker: Broker) -> None:
+    errors: list[object] = []
+    loop = broker.server.host.loop
+    broker.server.call(lambda: loop.set_exception_handler(lambda _, context: errors.append(context)))
+    has_ended = threading.Event()
+    settings = {"bootstrap.servers": broker.bootstrap_servers, "reconnect.backoff.ms": 1, "reconnect.backoff.max.ms": 5}
+
+    def produce() -> None:
+        producer = Producer(settings | {"linger.ms": 0})
+        while not has_ended.is_set():
+            producer.produce("t", bytes(1000))
+            producer.poll(0.001)
+        producer.purge()
+        producer.flush(10)
+
+    busy = threading.Thread(target=produce)
+    busy.start()
+    snapshot = broker.snapshot()
+    broker.topic("t").wait_for(1)
+    broker.restore(snapshot)
+    broker.topic("t").wait_for(1)
+    broker.reset()
+    has_ended.set()
+    busy.join()
+    assert errors == []
