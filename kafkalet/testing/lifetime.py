@@ -32,9 +32,7 @@ def running(options: Mapping[str, Any]) -> Iterator[Cluster]:
 
 def unfired(cluster: Cluster) -> str:
     """Return the text about faults of a broker that have never fired, or an empty string."""
-    if not cluster.is_running or not hasattr(cluster, "unfired_faults"):
-        return ""
-    return "\n".join(map(str, cluster.unfired_faults()))
+    return "\n".join(cluster.unfired_faults())
 
 
 def add_report(error: BaseException, cluster: Cluster) -> None:

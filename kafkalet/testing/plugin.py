@@ -237,9 +237,8 @@ def _provided(request: pytest.FixtureRequest, fixtures: tuple[str, ...], brokers
 
 @contextmanager
 def _started(request: pytest.FixtureRequest, given: dict[str, Any], brokers: int = 1) -> Iterator[Any]:
-    """Run a broker, or prepare the external cluster. At the end, the test fails if a fault has never fired."""
+    """Run a broker, or prepare the external cluster."""
     from .broker_options import OF_THE_MARKER, new_cluster
-    from .lifetime import unfired
 
     options = {name: value for name, value in given.items() if name not in OF_THE_MARKER}
     timeout = _timeout_s(request.config)
@@ -253,9 +252,6 @@ def _started(request: pytest.FixtureRequest, given: dict[str, Any], brokers: int
         return
     with new_cluster(options, brokers) as cluster:
         yield cluster
-        failure = unfired(cluster)
-    if failure:
-        pytest.fail(failure, pytrace=False)
 
 
 @pytest.fixture(scope="session")
@@ -352,18 +348,37 @@ def _unique_name(test: str) -> str:
 # Reports
 
 
+_FAILED = pytest.StashKey[bool]()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add a section about each broker to the report of a failed test."""
     outcome = yield
-    if outcome.failed and "kafkalet.testing.cluster" in sys.modules:
-        from .lifetime import described
-
+    if outcome.failed:
+        item.stash[_FAILED] = True
         running = [cluster for cluster in _clusters_of(item) if cluster.is_running]
-        outcome.sections += [("kafkalet", described(cluster)) for cluster in running]
+        if running:
+            from .lifetime import described
+
+            outcome.sections += [("kafkalet", described(cluster)) for cluster in running]
     return outcome
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    """Fail a test that has passed if a fault of its brokers has never fired."""
+    failures = []
+    if not item.stash.get(_FAILED, False):
+        for cluster in _clusters_of(item):
+            if unfired := cluster.unfired_faults():
+                failures += unfired
+                cluster.remove_faults()  # the broker of the session is used by other tests, too
+    yield
+    if failures:
+        pytest.fail("\n".join(failures), pytrace=False)
 
 
 def _clusters_of(item: pytest.Item) -> list[Cluster]:
@@ -371,6 +386,8 @@ def _clusters_of(item: pytest.Item) -> list[Cluster]:
 
     A fixture of the session is in the test's arguments if the test requests it.
     """
+    if "kafkalet.testing.cluster" not in sys.modules:
+        return []
     from .cluster import Cluster
 
     values = [*getattr(item, "funcargs", {}).values(), *item.stash.get(_MADE, [])]

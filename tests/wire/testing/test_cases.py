@@ -67,6 +67,15 @@ def test_failure_describes_the_broker() -> None:
     assert "testing/cases.py" not in text
 
 
+def test_fault_that_never_fired_fails_the_test() -> None:
+    class Orders(KafkaTestCase):
+        def test_one(self) -> None:
+            self.kafka.fault("Produce", delay=1)
+
+    [(_, text)] = run(Orders).failures
+    assert "never fired" in text
+
+
 def test_coroutines_have_a_broker_and_their_errors_describe_it() -> None:
     class Orders(KafkaTestCase, unittest.IsolatedAsyncioTestCase):
         async def test_one(self) -> None:

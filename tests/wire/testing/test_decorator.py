@@ -120,3 +120,12 @@ def test_target_that_cannot_get_a_broker_is_refused(target: Any, message: str) -
 def test_unknown_option_is_refused_before_the_function_runs() -> None:
     with pytest.raises(TypeError, match="with_broker has no option 'verson'; did you mean 'version'"):
         kafkalet.with_broker(verson="3.9")
+
+
+def test_fault_that_never_fired_fails_the_call() -> None:
+    @kafkalet.with_broker
+    def set_fault(kafka: kafkalet.Broker) -> None:
+        kafka.fault("Produce", delay=1)
+
+    with pytest.raises(AssertionError, match="never fired"):
+        set_fault()  # type: ignore[call-arg]

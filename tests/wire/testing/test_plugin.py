@@ -593,3 +593,52 @@ def test_every_fixture_works_in_a_test_with_an_event_loop(pytester: pytest.Pytes
         """
     )
     run(pytester, "-o", f"asyncio_mode={mode}").assert_outcomes(passed=1)
+
+
+# Faults
+
+
+def test_fault_that_never_fired_fails_the_test_that_set_it(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import kafkalet
+        import pytest
+
+        @pytest.fixture
+        def mine():
+            with kafkalet.Broker() as broker:
+                yield broker
+
+        def test_fresh(kafka):
+            kafka.fault("Produce", delay=1, topic="of_the_fresh_one")
+
+        def test_session(kafka_session):
+            kafka_session.fault("Produce", delay=1, topic="of_the_session")
+
+        def test_of_the_user(mine):
+            mine.fault("Produce", delay=1, topic="of_the_user")
+
+        def test_factory(kafka_factory):
+            kafka_factory().fault("Produce", delay=1, topic="of_the_factory")
+
+        def test_allowed(kafka):
+            kafka.fault("Produce", delay=1, strict=False)
+
+        def test_next(kafka_session): pass
+        """
+    )
+    result = run(pytester)
+    result.assert_outcomes(passed=6, errors=4)
+    for name in ("fresh_one", "session", "user", "factory"):
+        result.stdout.fnmatch_lines([f"*topic='of_the_{name}'*never fired"])
+
+
+def test_test_that_fails_is_not_reported_again_for_its_faults(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        def test_fails(kafka):
+            kafka.fault("Produce", delay=1)
+            assert False
+        """
+    )
+    run(pytester).assert_outcomes(failed=1)
