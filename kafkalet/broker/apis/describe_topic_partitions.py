@@ -79,14 +79,13 @@ def _known(topic: TopicState, partitions: list[PartitionState], context: Context
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
-        partitions=[_partition(partition, context) for partition in partitions],
+        partitions=[_partition(topic.name, partition, context) for partition in partitions],
         topic_authorized_operations=TOPIC_OPERATIONS,
     )
 
 
-def _partition(state: PartitionState, context: Context) -> Partition:
+def _partition(topic: str, state: PartitionState, context: Context) -> Partition:
     """Describe a partition. Unlike in Metadata, a partition without a leader has no error code."""
-    metadata = context.metadata
     isr, eligible = list(state.isr), []
     if state.leader == NO_LEADER and context.node.feature_level("eligible.leader.replicas.version"):
         isr, eligible = [], isr  # KIP-966: the ISR is empty, but electing one of these replicas loses no data
@@ -98,5 +97,5 @@ def _partition(state: PartitionState, context: Context) -> Partition:
         isr_nodes=isr,
         eligible_leader_replicas=eligible,
         last_known_elr=eligible,
-        offline_replicas=[node for node in state.replicas if node not in metadata.endpoints],
+        offline_replicas=context.controller.leadership.offline_replicas(topic, state),
     )

@@ -182,7 +182,7 @@ def _known(topic: TopicState, request: MetadataRequest, context: Context) -> Ans
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
-        partitions=[_partition(partition, alive, context) for partition in topic.partitions],
+        partitions=[_partition(topic.name, partition, alive, context) for partition in topic.partitions],
         topic_authorized_operations=_operations(request),
     )
 
@@ -191,16 +191,15 @@ def _operations(request: MetadataRequest) -> int:
     return TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_REQUESTED
 
 
-def _partition(state: PartitionState, alive: Collection[int], context: Context) -> AnswerPartition:
+def _partition(topic: str, state: PartitionState, alive: Collection[int], context: Context) -> AnswerPartition:
     version = context.version
-    offline = [node for node in state.replicas if node not in alive]
     isr = state.isr
     code = Code.NONE
     if state.leader == NO_LEADER:
         code = Code.LEADER_NOT_AVAILABLE
         if context.node.feature_level("eligible.leader.replicas.version"):
             isr = []  # KIP-966: without a leader, the ISR is empty
-    elif offline and version == 0:
+    elif version == 0 and any(node not in alive for node in state.replicas):
         code = Code.REPLICA_NOT_AVAILABLE
     return AnswerPartition(
         error_code=code,
@@ -209,5 +208,5 @@ def _partition(state: PartitionState, alive: Collection[int], context: Context) 
         leader_epoch=state.leader_epoch,
         replica_nodes=[node for node in state.replicas if version > 0 or node in alive],
         isr_nodes=[node for node in isr if version > 0 or node in alive],
-        offline_replicas=offline,
+        offline_replicas=context.controller.leadership.offline_replicas(topic, state),
     )

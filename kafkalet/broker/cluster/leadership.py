@@ -362,6 +362,11 @@ class Leadership:
             node.purgatory.touch((topic, index))
         self.watchers.touch()
 
+    def offline_replicas(self, topic: str, state: PartitionState) -> list[int]:
+        """Return the replicas on stopped brokers, and those whose log is offline (KRaftMetadataCache)."""
+        key, nodes = (topic, state.index), self.nodes
+        return [id_ for id_ in state.replicas if (node := nodes.get(id_)) is None or key in node.offline]
+
     def leader_of(self, topic: str, index: int) -> Partition:
         """Return the leader of a partition.
 

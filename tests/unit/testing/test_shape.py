@@ -469,6 +469,7 @@ def test_partition_without_online_replica_has_no_leader(kafka: kafkalet.Broker, 
         "partitions"
     ][0]
     assert (fetched["error_code"], fetched["leader_id"]) == (Code.LEADER_NOT_AVAILABLE, -1)
+    assert fetched["offline_replicas"] == [1]
     with pytest.raises(KafkaError) as error:
         topic.send("x")
     assert error.value.code is Code.LEADER_NOT_AVAILABLE
