@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from kafkalet.formats import epochs_bytes, offsets_bytes, topic_id_bytes
@@ -19,6 +20,9 @@ from .checkpoints import TopicPartition
 from .directory import BEING_DELETED, LOG_NAME, STRAY, LogDirectory
 from .log import Log
 from .producer_snapshot import encode, snapshot_name
+
+
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
 
 
 class StoredFile(NamedTuple):
@@ -80,17 +84,28 @@ def _files_of(log: Log) -> Iterator[tuple[str, StoredFile]]:
 
 def write_image(path: str, files: Image) -> None:
     """Write an image to a directory, which is created if it does not exist. Raises OSError."""
-    made: set[str] = set()
+    os.makedirs(path, exist_ok=True)
+    folders = {os.path.dirname(name) for name in files}
+    for folder in sorted({parent for each in folders for parent in _with_parents(each)}):
+        with suppress(FileExistsError):
+            os.mkdir(os.path.join(path, folder))
     for name, (data, modified_ms) in files.items():
-        target = os.path.join(path, *name.split("/"))
-        parent = os.path.dirname(target)
-        if parent not in made:
-            os.makedirs(parent, exist_ok=True)
-            made.add(parent)
-        with open(target, "wb", buffering=0) as file:
-            file.write(data)
+        target = f"{path}/{name}"
+        fd = os.open(target, _WRITE, 0o644)
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(fd, view) :]
+        finally:
+            os.close(fd)
         if modified_ms is not None:
             os.utime(target, ns=(modified_ms * 1_000_000,) * 2)
+
+
+def _with_parents(folder: str) -> Iterator[str]:
+    while folder:
+        yield folder
+        folder = os.path.dirname(folder)
 
 
 def erase(path: str) -> None:
