@@ -82,11 +82,16 @@ class ExternalCluster:
         return f"<ExternalCluster at {self.bootstrap_servers}>"
 
     def __getattr__(self, name: str) -> Any:
-        from .cluster import Cluster
+        from .cluster import Broker
 
-        if not name.startswith("_") and hasattr(Cluster, name):
+        if not name.startswith("_") and hasattr(Broker, name):
             needs(name)
         raise AttributeError(f"ExternalCluster has no attribute {name!r}")
+
+    @property
+    def port(self) -> int:
+        """The port of the first address."""
+        return int(self.bootstrap_servers.partition(",")[0].rpartition(":")[2])
 
     def now_ms(self) -> int:
         """Return the time of this machine, in milliseconds since 1970."""
