@@ -173,6 +173,7 @@ def test_removed_fault_does_not_fire_and_is_still_reported(kafka: Broker) -> Non
     produce(Asking(kafka), 0)
     assert fault.fired == 0
     assert len(kafka.unfired_faults()) == 1
+    kafka.remove_faults()
 
 
 def test_remove_faults_forgets_all_faults(kafka: Broker) -> None:

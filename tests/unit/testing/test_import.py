@@ -26,6 +26,13 @@ def test_plugin_imports_nothing_of_kafkalet_but_itself() -> None:
     assert new == {*ALLOWED, "kafkalet.testing", "kafkalet.testing.plugin"}
 
 
+def test_broker_without_faults_imports_nothing_of_them() -> None:
+    start = "from kafkalet.embedded import EmbeddedCluster; cluster = EmbeddedCluster(); cluster.__enter__()"
+    new = imported(f"sys.path[:] = {sys.path!r}; {start}; cluster.__exit__(None, None, None)")
+    assert "kafkalet.broker.network.router" in new
+    assert not {name for name in new if "faults" in name or name.startswith("kafkalet.testing")}
+
+
 @pytest.mark.parametrize("name", ["Broker", "Cluster", "with_broker"])
 def test_public_names_are_imported_on_use(name: str) -> None:
     import kafkalet

@@ -146,6 +146,16 @@ def test_metadata_has_the_error_of_one_partition(ask: Asking) -> None:
     assert found == {0: (0, 1), 1: (5, -1)}
 
 
+def test_one_of_many_topics_is_refused(ask: Asking) -> None:
+    """The request is decoded in a thread, and its response is encoded in a thread."""
+    names = [f"{number}-{'x' * 200}" for number in range(5000)]
+    with ask.cluster.fault("Metadata", error="TOPIC_AUTHORIZATION_FAILED", topic=names[7]):
+        answer = ask(Api.METADATA, 12, topics=[{"name": name} for name in names], allow_auto_topic_creation=False)
+    refused = [topic["name"] for topic in answer["topics"] if topic["error_code"] == Code.TOPIC_AUTHORIZATION_FAILED]
+    assert refused == [names[7]]
+    assert len(answer["topics"]) == 5000
+
+
 def test_refused_topic_is_not_created(ask: Asking) -> None:
     with ask.cluster.fault("CreateTopics", error="INVALID_CONFIG", topic="a"):
         topics = [
@@ -239,6 +249,15 @@ def test_delayed_request_is_handled_after_the_delay(ask: Asking, clock: ManualCl
         clock.advance(1999)
         assert ends(ask) == [0, 0]
         clock.advance(1)
+        assert produce_codes(sent.answer) == {0: 0}
+
+
+def test_delay_is_time_of_clients() -> None:
+    with asking(topics=["t"]) as ask, ask.cluster.fault("Produce", delay=1000):
+        sent = produce(ask, 0)
+        ask.cluster.clock.advance(hours=1)
+        assert sent.is_waiting
+        ask.cluster.clock.advance(hours=1, sessions=True)
         assert produce_codes(sent.answer) == {0: 0}
 
 
