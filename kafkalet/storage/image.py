@@ -21,7 +21,6 @@ from .directory import BEING_DELETED, LOG_NAME, STRAY, LogDirectory
 from .log import Log
 from .producer_snapshot import encode, snapshot_name
 
-
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
 
 
