@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, TypeVar
@@ -99,6 +100,8 @@ class Server:
         self._turns: Turns | None = None
         self._workers: Workers | None = None
         self._periodic_tasks: PeriodicTasks | None = None
+        self._removal: threading.Thread | None = None
+        """Removes the directory that the cluster had before its contents were replaced."""
         self._is_interrupted = False
         self._faults: Faults | None = None
 
@@ -263,6 +266,7 @@ class Server:
         loop = self.host.loop
         before = Predecessor.of(self.metadata, self.controller.producer_ids.next_id)
         first = self.first_node_id
+        old, self._metadata_store = self._metadata_store, None
         self._close()
         try:
             if self._data_dir is not None:
@@ -271,7 +275,21 @@ class Server:
         except BaseException:
             self._close()
             raise
+        finally:
+            if old is not None and not old.durable:
+                self._remove_later(old)
         self.watchers.touch()
+
+    def _remove_later(self, store: MetadataStore) -> None:
+        """Remove a temporary directory in a thread, because that can take longer than everything else."""
+        self._finish_removal()
+        self._removal = threading.Thread(target=store.remove, name="kafkalet-remove", daemon=True)
+        self._removal.start()
+
+    def _finish_removal(self) -> None:
+        if self._removal is not None:
+            self._removal.join()
+            self._removal = None
 
     # Life cycle
 
@@ -487,6 +505,7 @@ class Server:
 
     def _stop(self) -> None:
         self._close()
+        self._finish_removal()
         if self.journal is not None:
             self.journal.close()
 
