@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafkalet.broker import arguments
 from kafkalet.broker.seeding.partitioner import partition_of
+from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.record import Record as StoredRecord
@@ -83,15 +84,15 @@ class Topic:
         it cannot be created.
         """
         wanted = arguments.properties(f"the config of topic {self.name}", config)
-        state = self._cluster.server.metadata.topics.get(self.name)
-        if state is None:
-            self._cluster.create_topic(
-                self.name,
-                -1 if partitions is None else partitions,
-                -1 if replication_factor is None else replication_factor,
-                wanted,
-            )
-            return self
+        if not self.exists:
+            count = -1 if partitions is None else partitions
+            replicas = -1 if replication_factor is None else replication_factor
+            try:
+                self._cluster.create_topic(self.name, count, replicas, wanted)
+            except KafkaError as error:  # a client or another thread may have created it in the meantime
+                if error.code is not Code.TOPIC_ALREADY_EXISTS:
+                    raise
+        state = self._cluster.server.metadata.topics[self.name]
         if partitions is not None and partitions != len(state.partitions):
             raise ValueError(f"topic {self.name} exists with partitions={len(state.partitions)}, not {partitions}")
         for name, value in wanted.items():

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from confluent_kafka import Consumer, Producer
@@ -108,6 +109,12 @@ def test_topic_that_exists_with_other_config_is_refused(broker: Broker) -> None:
 def test_topic_without_arguments_is_not_created(broker: Broker) -> None:
     topic = broker.topic("t")
     assert (topic.exists, topic.partitions, topic.records()) == (False, 0, [])
+
+
+def test_topic_that_many_threads_create_is_created_once(broker: Broker) -> None:
+    with ThreadPoolExecutor(16) as threads:
+        topics = list(threads.map(lambda _: broker.topic("t").send("v"), range(64)))
+    assert len(topics[0].records()) == 64
 
 
 def test_deleted_topic_does_not_exist(broker: Broker) -> None:
