@@ -368,7 +368,7 @@ def pytest_runtest_makereport(
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
     """Fail a test that has passed if a fault of its brokers has never fired."""
     failures = []
     if not item.stash.get(_FAILED, False):

@@ -642,3 +642,48 @@ def test_test_that_fails_is_not_reported_again_for_its_faults(pytester: pytest.P
         """
     )
     run(pytester).assert_outcomes(failed=1)
+
+
+# Teardown
+
+
+def test_failing_tests_leave_nothing_behind(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    temporary = pytester.mkdir("temporary")
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    pytester.makepyfile(
+        """
+        import gc, os, threading
+
+        def state():
+            gc.collect()
+            return len(os.listdir("/dev/fd")), threading.active_count()
+
+        def use(*fixtures):
+            for cluster in fixtures:
+                cluster.topic("t", partitions=3).send("one")
+
+        def test_before(kafka, kafka_cluster, kafka_factory, kafka_env, kafka_topic):
+            use(kafka, kafka_cluster, kafka_factory())  # imports everything
+
+        def test_measure(request):
+            request.config.before = state()
+
+        def test_fails(kafka, kafka_cluster, kafka_factory, kafka_env, kafka_topic):
+            use(kafka, kafka_cluster, kafka_factory())
+            raise ValueError
+
+        def test_fails_with_stopped_brokers(kafka, kafka_cluster, kafka_factory, kafka_topic):
+            use(kafka, kafka_cluster)
+            kafka.stop_broker(1)
+            kafka_cluster.__exit__(None, None, None)
+            kafka_factory().__exit__(None, None, None)
+            raise ValueError
+
+        def test_after(request):
+            import sys
+            sys.last_value = sys.last_traceback = sys.last_exc = None  # pytest keeps the failed tests in them
+            assert state() == request.config.before
+        """
+    )
+    run(pytester).assert_outcomes(passed=3, failed=2)
+    assert list(temporary.iterdir()) == []
