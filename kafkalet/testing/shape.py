@@ -44,6 +44,8 @@ ShapeKind = Literal[
     "same_timestamp",
     "falling_timestamps",
 ]
+MAX_RECORDS = 100_000
+MAX_GAP = 1 << 48
 YEAR_MS = 365 * 24 * 60 * 60 * 1000
 
 
@@ -237,6 +239,7 @@ KINDS: dict[str, Kind] = {
     "same_timestamp": Kind(_same_timestamp, 5, 3, 5),
     "falling_timestamps": Kind(_falling_timestamps, 5, 3, 5),
 }
+_GAPS = ("gap", "segment_gap")
 _WITHOUT_FIRST = ("starts_with_marker", "only_markers", "old_magic")
 _WITHOUT_AFTER = ("ends_with_marker", "only_markers")
 
@@ -262,9 +265,9 @@ def shape(
         raise ValueError(f"first is {first}, but {kind!r} begins with its special part; leave it out")
     if after and kind in _WITHOUT_AFTER:
         raise ValueError(f"after is {after}, but {kind!r} ends with its special part; leave it out")
-    first = _checked("first", found.first if first is None else first, 0)
-    size = _checked("size", found.size if size is None else size, 1)
-    after = _checked("after", found.after if after is None else after, 0)
+    first = _checked("first", found.first if first is None else first, 0, MAX_RECORDS)
+    size = _checked("size", found.size if size is None else size, 1, MAX_GAP if kind in _GAPS else MAX_RECORDS)
+    after = _checked("after", found.after if after is None else after, 0, MAX_RECORDS)
 
     def build() -> None:
         leader = cluster.server.leadership.leader_of(topic, partition)
@@ -282,9 +285,9 @@ def shape(
     cluster.server.call(build)
 
 
-def _checked(name: str, value: int, least: int) -> int:
-    if arguments.number(name, value) < least:
-        raise ValueError(f"{name} is {value}; the least is {least}")
+def _checked(name: str, value: int, least: int, most: int) -> int:
+    if not least <= arguments.number(name, value) <= most:
+        raise ValueError(f"{name} is {value}; it must be a number from {least} to {most}")
     return value
 
 

@@ -297,8 +297,9 @@ class Topic:
             same_timestamp      [0 1] [2] [3] [4] ...  batches of one record, all with the same timestamp
             falling_timestamps  [0 1] [2] [3] [4] ...  batches of one record, each a second older than the one before
 
-        By default, `first` and `after` are 5 unless the kind excludes them, and `size` is 3. Creates the topic if it
-        does not exist. Raises ValueError for an unknown kind, and for a `first` or `after` that the kind excludes.
+        By default, `first` and `after` are 5 unless the kind excludes them, and `size` is 3; the most is 100,000, but a
+        gap may be larger. Creates the topic if it does not exist. Raises ValueError for an unknown kind, for a number
+        out of range, and for a `first` or `after` that the kind excludes.
         """
         from . import shape
 

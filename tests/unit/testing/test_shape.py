@@ -1,5 +1,6 @@
 """Shapes of a log: their layouts, what readers see of them, and the offsets that limit readers."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -107,6 +108,24 @@ def test_shape_survives_a_restart(tmp_path: Path, kind: ShapeKind) -> None:
         assert (topic.log().offsets, topic.records()) == (offsets, records)
 
 
+@pytest.mark.parametrize("kind", get_args(ShapeKind))
+def test_shape_survives_a_crash(tmp_path: Path, kind: ShapeKind) -> None:
+    with kafkalet.Broker(data_dir=tmp_path / "data") as first:
+        topic = shaped(first.topic("t", 1), kind)
+        before = [entry.to_bytes() for entry in entries(topic)]
+        offsets, records, committed = topic.log().offsets, topic.records(), topic.records("read_committed")
+        shutil.copytree(tmp_path / "data", tmp_path / "left")
+    with kafkalet.Broker(data_dir=tmp_path / "left") as second:
+        topic = second.topic("t")
+        assert [entry.to_bytes() for entry in entries(topic)] == before
+        assert (topic.log().offsets, topic.records(), topic.records("read_committed")) == (offsets, records, committed)
+
+
+def test_gap_beyond_the_reach_of_a_segment_begins_a_new_one(topic: Topic) -> None:
+    topic.shape("gap", first=1, size=1 << 40, after=1)
+    assert [record.offset for record in topic.records()] == [0, 1 + (1 << 40)]
+
+
 def test_records_have_their_offset_as_key_and_value(topic: Topic) -> None:
     records = topic.shape("gap", first=1, size=2, after=1).records()
     assert [(record.offset, record.key, record.value) for record in records] == [(0, b"0", b"0"), (3, b"3", b"3")]
@@ -170,8 +189,9 @@ def test_producers_of_shapes_differ_from_those_of_clients(kafka: kafkalet.Broker
     [
         ("start_with_marker", {}, "no shape 'start_with_marker'; did you mean 'starts_with_marker'"),
         ("xyz", {}, "no shape 'xyz'; the shapes are gap, segment_gap, "),
-        ("gap", {"size": 0}, "size is 0; the least is 1"),
-        ("gap", {"first": -1}, "first is -1; the least is 0"),
+        ("gap", {"size": 0}, "size is 0; it must be a number from 1 to 281474976710656"),
+        ("gap", {"first": -1}, "first is -1; it must be a number from 0 to 100000"),
+        ("aborted", {"size": 10**6}, "size is 1000000; it must be a number from 1 to 100000"),
         ("starts_with_marker", {"first": 1}, "first is 1, but 'starts_with_marker' begins with its special part"),
         ("ends_with_marker", {"after": 1}, "after is 1, but 'ends_with_marker' ends with its special part"),
     ],
@@ -395,7 +415,7 @@ def test_truncation_of_committed_offsets_is_seen_by_the_group_coordinator(kafka:
     def commit(offset: int) -> None:
         partition = {"partition_index": 0, "committed_offset": offset, "committed_metadata": ""}
         topics = [{"name": "t", "partitions": [partition]}]
-        member = {"generation_id_or_member_epoch": -1, "member_id": ""}
+        member: dict[str, Any] = {"generation_id_or_member_epoch": -1, "member_id": ""}
         Asking(kafka)(Api.OFFSET_COMMIT, 8, group_id="g", **member, topics=topics)
 
     kafka.topic("t", 1).send("a")

@@ -24,7 +24,7 @@ def commit(kafka: kafkalet.Broker, group: str, offset: int) -> None:
     Asking(kafka)(Api.FIND_COORDINATOR, 3, key=group, key_type=0)
     partition = {"partition_index": 0, "committed_offset": offset, "committed_metadata": ""}
     topics = [{"name": "t", "partitions": [partition]}]
-    member = {"generation_id_or_member_epoch": -1, "member_id": ""}
+    member: dict[str, Any] = {"generation_id_or_member_epoch": -1, "member_id": ""}
     answer = Asking(kafka)(Api.OFFSET_COMMIT, 8, group_id=group, **member, topics=topics)
     assert answer["topics"][0]["partitions"][0]["error_code"] == 0
 
