@@ -32,12 +32,14 @@ from kafkalet.testing.options import ClusterOptions, FaultOptions
 from kafkalet.testing.requests import Moment, Request
 from kafkalet.testing.requests import Requests as SyncRequests
 from kafkalet.testing.topic import Topic as SyncTopic
+from kafkalet.testing.transaction import OpenTransaction as SyncOpenTransaction
+from kafkalet.testing.transaction import Transaction as SyncTransaction
 from kafkalet.testing.waiting import cancelled
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kafkalet.broker.views import LogView, TransactionView
+    from kafkalet.broker.views import LogView
     from kafkalet.testing.group import Member
 
 P = ParamSpec("P")
@@ -266,6 +268,77 @@ class Group(Mirror[SyncGroup]):
     wait_until_stable = returning_self(SyncGroup.wait_until_stable)
 
 
+class Transaction(Mirror[SyncTransaction]):
+    """The transaction of a transactional id; see `kafkalet.testing.transaction.Transaction`."""
+
+    @property
+    def transactional_id(self) -> str:
+        """The transactional id."""
+        return self.sync.transactional_id
+
+    @property
+    def state(self) -> str:
+        """The state, such as "Ongoing", or "Dead" if no producer has used the transactional id."""
+        return self.sync.state
+
+    @property
+    def producer_id(self) -> int:
+        """The producer id of the current producer."""
+        return self.sync.producer_id
+
+    @property
+    def producer_epoch(self) -> int:
+        """The epoch of the current producer."""
+        return self.sync.producer_epoch
+
+    @property
+    def timeout_ms(self) -> int:
+        """The time after which the coordinator aborts an open transaction, in milliseconds."""
+        return self.sync.timeout_ms
+
+    @property
+    def partitions(self) -> list[tuple[str, int]]:
+        """The partitions in the open transaction."""
+        return self.sync.partitions
+
+    @property
+    def started_ms(self) -> int:
+        """The start time of the last transaction, in milliseconds since 1970, or -1 if there was none."""
+        return self.sync.started_ms
+
+    @property
+    def coordinator(self) -> int:
+        """The id of the broker that coordinates the transactional id."""
+        return self.sync.coordinator
+
+    abort = returning_self(SyncTransaction.abort)
+    describe = awaited(SyncTransaction.describe)
+    wait_until = returning_self(SyncTransaction.wait_until)
+
+
+class OpenTransaction(Mirror[SyncOpenTransaction]):
+    """A transaction without a client; see `kafkalet.testing.transaction.OpenTransaction`. Use it with `async with`."""
+
+    @property
+    def transactional_id(self) -> str:
+        """The transactional id."""
+        return self.sync.transactional_id
+
+    async def __aenter__(self) -> Self:
+        await in_thread(self._cluster, self.sync.__enter__)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await in_thread(self._cluster, partial(self.sync.__exit__, kind, error, trace))
+
+    abort = awaited(SyncOpenTransaction.abort)
+    commit = awaited(SyncOpenTransaction.commit)
+    send = returning_self(SyncOpenTransaction.send)
+    send_offsets = returning_self(SyncOpenTransaction.send_offsets)
+
+
 class BrokerNode(Mirror[SyncBrokerNode]):
     """A single broker; see `kafkalet.testing.nodes.BrokerNode`."""
 
@@ -396,9 +469,13 @@ class Cluster(Mirror[sync.Cluster]):
         """Return a view of the log of a partition's leader."""
         return self.sync.log(topic, partition)
 
-    def transaction(self, transactional_id: str) -> TransactionView:
-        """Return the current state of a transactional id."""
-        return self.sync.transaction(transactional_id)
+    def transaction(self, transactional_id: str) -> Transaction:
+        """Return the transaction of a transactional id."""
+        return Transaction(self.sync, self.sync.transaction(transactional_id))
+
+    def open_transaction(self, transactional_id: str, timeout_ms: int = 60_000) -> OpenTransaction:
+        """Return a context manager for `async with` that begins a transaction, without a client."""
+        return OpenTransaction(self.sync, self.sync.open_transaction(transactional_id, timeout_ms))
 
     @property
     def is_running(self) -> bool:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .requests import Requests
     from .snapshot import Snapshot
     from .topic import Topic
+    from .transaction import OpenTransaction, Transaction
 
 
 class Cluster(ClusterOperations):
@@ -80,6 +81,26 @@ class Cluster(ClusterOperations):
         from .group import Group
 
         return Group(self, arguments.text("the id of a group", group_id))
+
+    def transaction(self, transactional_id: str) -> Transaction:
+        """Return the transaction of a transactional id: its state, waits for it, and its abortion.
+
+        A transactional id that no producer has used has the state "Dead".
+        """
+        from .transaction import Transaction
+
+        return Transaction(self, arguments.text("a transactional id", transactional_id))
+
+    def open_transaction(self, transactional_id: str, timeout_ms: int = 60_000) -> OpenTransaction:
+        """Return a context manager that begins a transaction, without a client.
+
+        It fences an older producer with this transactional id. The end of the block commits the transaction, and an
+        exception aborts it. If it is still open after `timeout_ms` milliseconds, the coordinator aborts it.
+        """
+        from .transaction import OpenTransaction
+
+        arguments.text("a transactional id", transactional_id)
+        return OpenTransaction(self, transactional_id, arguments.number("timeout_ms", timeout_ms))
 
     def broker(self, node_id: int) -> BrokerNode:
         """Return one broker of the cluster, to stop and start it.

@@ -15,7 +15,7 @@ from kafkalet.embedded import EmbeddedCluster
 
 if TYPE_CHECKING:
     from kafkalet.broker.cluster.partition import Partition
-    from kafkalet.broker.views import LogView, TransactionView
+    from kafkalet.broker.views import LogView
 
 DEFAULT_TIMEOUT_S = 10.0
 
@@ -83,14 +83,6 @@ class ClusterOperations(EmbeddedCluster):
 
         self.server.call(lambda: self._leader(topic, partition))
         return LogView(topic, partition, lambda: self._leader(topic, partition).log, self.server.call)
-
-    def transaction(self, transactional_id: str) -> TransactionView:
-        """Return the current state of a transactional id.
-
-        Raises KafkaError with TRANSACTIONAL_ID_NOT_FOUND if no producer has used it.
-        """
-        arguments.text("a transactional id", transactional_id)
-        return self.server.call(lambda: self.server.transactions.view(transactional_id))
 
     def _leader(self, topic: str, partition: int) -> Partition:
         return self.server.leadership.leader_of(_topic(topic), _partition(partition))

@@ -172,17 +172,28 @@ class Topic:
         or a datetime, records have the current time of the broker. `compression` is "none", "gzip", "snappy", "lz4" or
         "zstd".
         """
-        pairs = header_pairs(headers)
         codec = _codec(compression)
+        by_partition = self._encode(values, headers, timestamp, partition)
+        encoded_batches = [(index, build_batch(batch, codec=codec)) for index, batch in by_partition.items()]
+        self._cluster.server.call(lambda: self._append(encoded_batches))
+        return self
+
+    def _encode(
+        self,
+        values: Iterable[Text | tuple[Text | None, Text | None] | None],
+        headers: HeaderPairs | None = None,
+        timestamp: Time | None = None,
+        partition: int | None = None,
+    ) -> dict[int, list[StoredRecord]]:
+        """Return the records that `send_batch` appends with these arguments, by partition. Their offsets start at 0."""
+        pairs = header_pairs(headers)
         rows = [_key_and_value(value) for value in _listed(values)]
         time_ms = self._cluster.now_ms() if timestamp is None else milliseconds("timestamp", timestamp)
         by_partition: dict[int, list[StoredRecord]] = {}
         for (key, value), index in zip(rows, self._partitions_for(rows, partition), strict=True):
             batch = by_partition.setdefault(index, [])
             batch.append(StoredRecord(len(batch), time_ms, key, value, pairs))
-        encoded_batches = [(index, build_batch(batch, codec=codec)) for index, batch in by_partition.items()]
-        self._cluster.server.call(lambda: self._append(encoded_batches))
-        return self
+        return by_partition
 
     def _partitions_for(
         self, rows: Sequence[tuple[bytes | None, bytes | None]], partition: int | None

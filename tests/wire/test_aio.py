@@ -141,3 +141,15 @@ def test_fault_that_does_not_fire_fails_in_the_loop_of_the_broker() -> None:
         assert fault.fired == 1
 
     in_broker(run)()
+
+
+def test_transaction_is_awaited() -> None:
+    async def using() -> None:
+        async with aio.Broker() as kafka:
+            async with kafka.open_transaction("tx") as transaction:
+                await transaction.send("t", "v")
+                assert await kafka.topic("t").values(isolation="read_committed") == []
+            await kafka.transaction("tx").wait_until("CompleteCommit")
+            assert await kafka.topic("t").values(isolation="read_committed") == [b"v"]
+
+    asyncio.run(using())

@@ -50,6 +50,21 @@ def move_offsets(shard: Shard, group_id: str, offsets: Mapping[tuple[str, int], 
     group = classic_group(shard, group_id)
     if not group.is_empty:
         raise KafkaError(Code.NON_EMPTY_GROUP, f"group {quoted(group_id)} has members")
+    shard.offsets.commit(group_id, _commits(shard, offsets))
+
+
+def add_offsets_to_transaction(
+    shard: Shard, group_id: str, offsets: Mapping[tuple[str, int], int], producer_id: int, producer_epoch: int
+) -> None:
+    """Append offsets that take effect when the producer's transaction is committed. The group need not exist.
+
+    The shard's partition of __consumer_offsets must be part of the transaction. Raises an error of TxnOffsetCommit.
+    """
+    classic_group(shard, group_id)
+    shard.offsets.commit(group_id, _commits(shard, offsets), producer_id, producer_epoch)
+
+
+def _commits(shard: Shard, offsets: Mapping[tuple[str, int], int]) -> list[Commit]:
     keeps_ids = shard.node.release.keeps_topic_ids_of_offsets
     record_offset, now_ms = shard.log.end_offset, shard.clock.now_ms()
     commits: list[Commit] = []
@@ -62,7 +77,7 @@ def move_offsets(shard: Shard, group_id: str, offsets: Mapping[tuple[str, int], 
             record_offset=record_offset,
         )
         commits.append((topic, partition, committed))
-    shard.offsets.commit(group_id, commits)
+    return commits
 
 
 def delete(shard: Shard, group_id: str) -> int:

@@ -274,6 +274,29 @@ class TransactionCoordinator:
 
         transaction.shard.store(transaction, decision, decided)
 
+    def fence(self, transactional_id: str, then: Callable[[Result], None]) -> None:
+        """Abort the open transaction with an incremented epoch, which fences its producer.
+
+        The result is INVALID_TXN_STATE if no transaction is open, and CONCURRENT_TRANSACTIONS if a change is in
+        progress.
+        """
+        try:
+            transaction = self._known(transactional_id)
+        except KafkaError as error:
+            then(Result(error.code))
+            return
+        if transaction.pending is not None:
+            then(Result(Code.CONCURRENT_TRANSACTIONS))
+        elif transaction.metadata.state is not State.ONGOING:
+            then(Result(Code.INVALID_TXN_STATE))
+        else:
+            self._fence(transaction, then)
+
+    @property
+    def transaction_version(self) -> int:
+        """The transaction version of the cluster."""
+        return self._transaction_version()
+
     # Background work
 
     def _finish(self, transaction: Transaction) -> Ending:

@@ -284,7 +284,7 @@ CALLS: dict[str, Callable[[kafkalet.Broker], object]] = {
     "port": lambda broker: broker.port,
     "log": lambda broker: broker.log("t"),
     "group": lambda broker: broker.group("g").state,
-    "transaction": lambda broker: broker.transaction("x"),
+    "transaction": lambda broker: broker.transaction("x").state,
     "produce": lambda broker: broker.produce("t", 0, batch(b"a")),
     "create_topic": lambda broker: broker.create_topic("u"),
     "stop_broker": lambda broker: broker.stop_broker(1),

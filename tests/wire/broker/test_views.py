@@ -146,7 +146,7 @@ def test_views_of_stopped_broker_raise_but_have_repr() -> None:
 def test_transaction_view_shows_each_state() -> None:
     with producing(2, clock=kafkalet.ManualClock()) as tx:
         cluster = tx.wire.cluster
-        view = cluster.transaction("x")
+        view = cluster.transaction("x").describe()
         assert view == TransactionView("x", "Empty", tx.producer_id, 0, 60_000, [], -1, tx.node)
         assert tx.add() == Code.NONE
         view = cluster.transaction("x")
@@ -163,7 +163,7 @@ def test_view_of_unknown_transactional_id_raises(broker: kafkalet.Broker, other_
         assert Tx(wire, "y").init() == Code.NONE
         wire.close()
     with pytest.raises(KafkaError, match="no transactional id x"):
-        broker.transaction("x")
+        broker.transaction("x").describe()
 
 
 def test_unknown_group_is_dead_and_empty(broker: kafkalet.Broker) -> None:

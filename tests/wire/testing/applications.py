@@ -64,7 +64,6 @@ def _kafka_python(
     app: Application, servers: str, group: str, topic: str, reset: str, isolation: str, **more: Any
 ) -> None:
     consumer = kafka.KafkaConsumer(
-        topic,
         bootstrap_servers=servers,
         group_id=group,
         client_id=app.client_id,
@@ -73,9 +72,10 @@ def _kafka_python(
         isolation_level=isolation,
         heartbeat_interval_ms=HEARTBEAT_MS,
         fetch_max_wait_ms=100,
-        metadata_max_age_ms=200,
         **more,
     )
+    consumer.partitions_for_topic(topic)  # a member that does not know them joins twice, and sometimes gets stuck
+    consumer.subscribe([topic])
     try:
         while not app.stopping.is_set():
             for records in consumer.poll(50).values():

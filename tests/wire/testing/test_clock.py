@@ -176,7 +176,7 @@ def test_unused_transactional_id_expires(kafka: kafkalet.Broker) -> None:
     assert kafka.transaction("tx").state == "Empty"
     kafka.clock.advance(days=8)  # transactional.id.expiration.ms is seven days by default
     with pytest.raises(KafkaError, match="there is no transactional id tx"):
-        kafka.transaction("tx")
+        kafka.transaction("tx").describe()
 
 
 def test_open_transaction_times_out(kafka: kafkalet.Broker) -> None:

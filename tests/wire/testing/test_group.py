@@ -109,7 +109,7 @@ def test_lag_counts_records_after_the_committed_offset(kafka: Broker) -> None:
 
 
 def test_lag_of_topic_that_is_subscribed_but_not_assigned_counts(kafka: Broker) -> None:
-    with running("kafka-python", kafka.bootstrap_servers) as app:
+    with running("kafka-python", kafka.bootstrap_servers, metadata_max_age_ms=200) as app:
         kafka.group("g").wait_until_stable()
         kafka.topic("t").send("v")
         kafka.group("g").wait_for_lag(0)

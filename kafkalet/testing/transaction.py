@@ -1,0 +1,418 @@
+"""Transactions as tests use them: the state of a transactional id, and transactions without a client.
+
+Both use the transaction coordinator like a client, so that fencing, the last stable offset, the markers and
+__transaction_state are those of a real transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from kafkalet.broker import arguments
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.build import build_batch
+
+from .record import HeaderPairs, Text, Time
+from .waiting import timeout_s, wait
+
+if TYPE_CHECKING:
+    from kafkalet.broker.coordinators import Coordinators
+    from kafkalet.broker.transactions.coordinator import Result, TransactionCoordinator
+    from kafkalet.broker.transactions.decisions import Producer
+    from kafkalet.broker.views import TransactionView
+
+    from .operations import ClusterOperations
+    from .topic import Topic
+
+Place = tuple[str, int]
+"""A topic and a partition."""
+
+STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead")
+RETRIED = (Code.CONCURRENT_TRANSACTIONS, Code.COORDINATOR_NOT_AVAILABLE, Code.NOT_COORDINATOR)
+
+
+class Transaction:
+    """The transaction of a transactional id, which need not exist. Each access to an attribute reads its current value.
+
+    Apart from `state`, attributes raise KafkaError with TRANSACTIONAL_ID_NOT_FOUND if no producer has used the id.
+    """
+
+    def __init__(self, cluster: ClusterOperations, transactional_id: str) -> None:
+        self._cluster = cluster
+        self.transactional_id = transactional_id
+
+    def __repr__(self) -> str:
+        try:
+            known = self.describe()
+        except (KafkaError, RuntimeError) as error:
+            return f"<transaction {self.transactional_id}: {error}>"
+        return f"<transaction {_shown(known)}>"
+
+    def describe(self) -> TransactionView:
+        """Return all attributes at one moment."""
+        return self._cluster.server.call(lambda: self._cluster.server.transactions.view(self.transactional_id))
+
+    @property
+    def state(self) -> str:
+        """The state: Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit or CompleteAbort.
+
+        It is "Dead" if no producer has used the transactional id.
+        """
+        try:
+            return self.describe().state
+        except KafkaError as error:
+            if error.code is Code.TRANSACTIONAL_ID_NOT_FOUND:
+                return "Dead"
+            raise
+
+    @property
+    def producer_id(self) -> int:
+        """The producer id of the current producer."""
+        return self.describe().producer_id
+
+    @property
+    def producer_epoch(self) -> int:
+        """The epoch of the current producer. Producers with an older epoch are fenced."""
+        return self.describe().producer_epoch
+
+    @property
+    def timeout_ms(self) -> int:
+        """The time after which the coordinator aborts an open transaction, in milliseconds."""
+        return self.describe().timeout_ms
+
+    @property
+    def partitions(self) -> list[Place]:
+        """The partitions in the open transaction or, while it is being completed, the partitions without a marker."""
+        return self.describe().partitions
+
+    @property
+    def started_ms(self) -> int:
+        """The start time of the last transaction, in milliseconds since 1970, or -1 if there was none."""
+        return self.describe().started_ms
+
+    @property
+    def coordinator(self) -> int:
+        """The id of the broker that coordinates the transactional id."""
+        return self.describe().coordinator
+
+    def wait_until(self, state: str, timeout: float | None = None) -> Transaction:
+        """Wait until the transaction is in this state, such as "CompleteCommit", and return it.
+
+        A transaction that has been in the state since earlier is not waited for. Raises AssertionError after `timeout`
+        seconds (by default `cluster.timeout_s`), and ValueError for an unknown state.
+        """
+        __tracebackhide__ = True
+        if arguments.text("state", state) not in STATES:
+            close = get_close_matches(state, STATES, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise ValueError(f"state is {state!r}; it must be one of {', '.join(STATES)}{hint}")
+
+        def failure() -> str:
+            seconds = timeout_s(self._cluster, timeout)
+            return f"waited for {seconds:g} s until transaction {self.transactional_id} was {state}: {self!r}"
+
+        wait(self._cluster, lambda: self.state == state or None, timeout, failure)
+        return self
+
+    def abort(self, timeout: float | None = None) -> Transaction:
+        """Abort the open transaction, as the coordinator does after its timeout, and wait for its markers.
+
+        The producer is fenced. Raises KafkaError with INVALID_TXN_STATE if no transaction is open.
+        """
+        __tracebackhide__ = True
+        requests = _Coordination(self._cluster, self.transactional_id, timeout)
+        code = requests.ask(lambda coordinator, then: coordinator.fence(self.transactional_id, then)).code
+        if code is Code.INVALID_TXN_STATE:
+            raise KafkaError(code, f"{self!r} is not open, so it cannot be aborted")
+        if code is Code.INVALID_PRODUCER_ID_MAPPING:
+            raise KafkaError(Code.TRANSACTIONAL_ID_NOT_FOUND, f"there is no transactional id {self.transactional_id}")
+        _check(code, f"{self!r} cannot be aborted")
+        requests.wait_until_complete()
+        return self
+
+
+class OpenTransaction:
+    """A transaction without a client. Use it in a `with` statement, which begins, and commits or aborts it."""
+
+    def __init__(self, cluster: ClusterOperations, transactional_id: str, timeout_ms: int) -> None:
+        self._cluster = cluster
+        self.transactional_id = transactional_id
+        self._timeout_ms = timeout_ms
+        self._requests = _Coordination(cluster, transactional_id, None)
+        self._producer: Producer | None = None
+        self._topics: dict[str, Topic] = {}
+        self._sequences: dict[Place, int] = {}
+        self._is_empty = True
+
+    def __repr__(self) -> str:
+        return repr(Transaction(self._cluster, self.transactional_id))
+
+    def __enter__(self) -> Self:
+        __tracebackhide__ = True
+        from kafkalet.broker.transactions.decisions import Producer
+
+        if self._producer is not None:
+            raise RuntimeError(f"transaction {self.transactional_id} is open already")
+        name, timeout_ms = self.transactional_id, self._timeout_ms
+        result = self._requests.ask(
+            lambda coordinator, then: coordinator.init_producer_id(name, timeout_ms, None, then)
+        )
+        _check(result.code, f"transaction {name} cannot begin")
+        self._producer = Producer(result.producer_id, result.producer_epoch)
+        self._sequences.clear()
+        self._is_empty = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        __tracebackhide__ = True
+        if self._producer is None:  # ended inside the block
+            return
+        if error is None:
+            self.commit()
+            return
+        try:
+            self.abort()
+        except (KafkaError, AssertionError, RuntimeError) as problem:
+            error.add_note(f"kafkalet could not abort transaction {self.transactional_id}: {problem}")
+
+    def send(
+        self,
+        topic: str,
+        value: Text | None,
+        key: Text | None = None,
+        headers: HeaderPairs | None = None,
+        timestamp: Time | None = None,
+        partition: int | None = None,
+    ) -> OpenTransaction:
+        """Append a record to the transaction. The arguments are those of `Topic.send`.
+
+        Raises KafkaError with PRODUCER_FENCED if another producer has begun a transaction with this id, and with the
+        code that a producer would get otherwise.
+        """
+        __tracebackhide__ = True
+        from .topic import Topic
+
+        producer = self._open()
+        if topic not in self._topics:
+            self._topics[topic] = Topic(self._cluster, arguments.text("topic", topic))
+        [(index, records)] = self._topics[topic]._encode([(key, value)], headers, timestamp, partition).items()
+        place = (topic, index)
+        self._add(place)
+        sequence = self._sequences.get(place, 0)
+        batch = build_batch(
+            records,
+            producer_id=producer.producer_id,
+            producer_epoch=producer.producer_epoch,
+            base_sequence=sequence,
+            is_transactional=True,
+        )
+
+        def append() -> None:
+            leader = self._cluster.server.leadership.leader_of(*place)
+            leader.check_replicas()
+            raises_epoch = self._requests.transaction_version() >= EPOCH_PER_TRANSACTION
+            guard = leader.start_verification(*producer, sequence, raises_epoch=raises_epoch)
+            leader.produce(bytearray(batch), guard)
+
+        self._cluster.server.call(append)
+        self._sequences[place] = sequence + len(records)
+        return self
+
+    def send_offsets(self, group_id: str, offsets: Mapping[Place, int]) -> OpenTransaction:
+        """Add offsets of a consumer group to the transaction, by (topic, partition). They are committed with it."""
+        __tracebackhide__ = True
+        from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS, partition_of
+        from kafkalet.broker.groups.administration import add_offsets_to_transaction
+
+        from .group import find_shard
+
+        producer = self._open()
+        checked = _checked_offsets(arguments.text("the id of a group", group_id), offsets)
+        server = self._cluster.server
+
+        def place() -> Place:
+            for topic, partition in checked:
+                server.metadata.existing_partition(topic, partition)
+            state = server.controller.state_topic(CONSUMER_OFFSETS)
+            return state.name, partition_of(group_id, len(state.partitions))
+
+        self._add(server.call(place))
+
+        def append() -> None:
+            shard = find_shard(self._cluster, group_id)
+            if shard is None:
+                raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE, f"no broker coordinates group {group_id}")
+            add_offsets_to_transaction(shard, group_id, checked, *producer)
+
+        server.call(append)
+        return self
+
+    def commit(self) -> None:
+        """Commit the transaction, and wait until all markers are written."""
+        __tracebackhide__ = True
+        self._end(committed=True)
+
+    def abort(self) -> None:
+        """Abort the transaction, and wait until all markers are written."""
+        __tracebackhide__ = True
+        self._end(committed=False)
+
+    def _open(self) -> Producer:
+        if self._producer is None:
+            raise RuntimeError(
+                f"transaction {self.transactional_id} is not open; use it inside `with kafka.open_transaction(...)`, "
+                "before commit() or abort()"
+            )
+        return self._producer
+
+    def _add(self, place: Place) -> None:
+        """Add a partition to the transaction."""
+        __tracebackhide__ = True
+        from kafkalet.broker.transactions.coordinator import Result
+
+        producer, name = self._open(), self.transactional_id
+        result = self._requests.ask(
+            lambda coordinator, then: coordinator.add_partitions(
+                name, producer, [place], coordinator.transaction_version, lambda code: then(Result(code))
+            )
+        )
+        _check(result.code, f"{place[0]}-{place[1]} cannot be added to transaction {name}")
+        self._is_empty = False
+
+    def _end(self, *, committed: bool) -> None:
+        __tracebackhide__ = True
+        from kafkalet.broker.transactions.decisions import End
+
+        producer, name = self._open(), self.transactional_id
+        self._producer = None
+        if self._is_empty:  # like a client, which then sends no EndTxn
+            return
+        result = self._requests.ask(
+            lambda coordinator, then: coordinator.end_transaction(
+                name, End(*producer, committed, coordinator.transaction_version), then
+            )
+        )
+        _check(result.code, f"transaction {name} cannot be {'committed' if committed else 'aborted'}")
+        self._requests.wait_until_complete()
+
+
+EPOCH_PER_TRANSACTION = 2
+"""From this transaction version on, each transaction has its own epoch (KIP-890)."""
+
+
+class _Coordination:
+    """Requests to the coordinator of a transactional id, in the thread of the caller."""
+
+    def __init__(self, cluster: ClusterOperations, transactional_id: str, timeout: float | None) -> None:
+        self._cluster = cluster
+        self._transactional_id = transactional_id
+        self._timeout = timeout
+
+    def ask(self, start: Callable[[TransactionCoordinator, Callable[[Result], None]], None]) -> Result:
+        """Call `start` with the coordinator and a function that takes its result, and return the result.
+
+        It is called again as long as the coordinator is busy or missing, after each change of the cluster.
+        """
+        __tracebackhide__ = True
+        results: list[Result] = []
+        is_waiting = False
+
+        def begin() -> None:
+            nonlocal is_waiting
+            is_waiting = False
+            coordinators = self._coordinators()
+            if coordinators is None:
+                return
+
+            def then(result: Result) -> None:
+                nonlocal is_waiting
+                results.append(result)
+                if is_waiting:
+                    is_waiting = False
+                    self._cluster.server.watchers.touch()
+
+            start(coordinators.transactions, then)
+            is_waiting = not results
+
+        def look() -> Result | None:
+            if not is_waiting and not results:
+                self._cluster.server.call(begin)
+            if not results:
+                return None
+            result = results.pop()
+            return None if result.code in RETRIED else result
+
+        return wait(self._cluster, look, self._timeout, self._failure)
+
+    def wait_until_complete(self) -> None:
+        """Wait until the markers of the decided transaction are written."""
+        __tracebackhide__ = True
+        from kafkalet.broker.transactions.metadata import PREPARE_STATES
+
+        def is_complete() -> bool:
+            coordinators = self._coordinators()
+            if coordinators is None:
+                return False
+            transaction = coordinators.transactions.find(self._transactional_id)
+            return transaction is None or (
+                transaction.metadata.state not in PREPARE_STATES and transaction.pending is None
+            )
+
+        wait(self._cluster, lambda: self._cluster.server.call(is_complete) or None, self._timeout, self._failure)
+
+    def transaction_version(self) -> int:
+        """Return the transaction version of the cluster."""
+        node = next(iter(self._cluster.server.nodes.values()))
+        return node.feature_level("transaction.version")
+
+    def _coordinators(self) -> Coordinators | None:
+        """Return the coordinators of the broker that coordinates the id, or None. Runs in the event loop."""
+        from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE, partition_of
+
+        server = self._cluster.server
+        topic = server.controller.state_topic(TRANSACTION_STATE)
+        leader = topic.partitions[partition_of(self._transactional_id, len(topic.partitions))].leader
+        broker = server.brokers.get(leader)
+        return None if broker is None else broker.coordinators
+
+    def _failure(self) -> str:
+        seconds = timeout_s(self._cluster, self._timeout)
+        shown = repr(Transaction(self._cluster, self._transactional_id))
+        return f"waited for the coordinator of transaction {self._transactional_id} for {seconds:g} s: {shown}"
+
+
+def _check(code: Code, what: str) -> None:
+    """Raise KafkaError unless the code is NONE."""
+    if code is Code.NONE:
+        return
+    reason = "; another producer with this id has fenced it" if code is Code.PRODUCER_FENCED else ""
+    raise KafkaError(code, f"{what}{reason}")
+
+
+def _checked_offsets(group_id: str, offsets: Mapping[Place, int]) -> dict[Place, int]:
+    if not isinstance(offsets, Mapping) or not offsets:
+        raise TypeError(
+            f'send_offsets takes a dict of offsets, as in {{("orders", 0): 5}}, not {arguments.shown(offsets)}'
+        )
+    checked = {}
+    for place, offset in offsets.items():
+        if not isinstance(place, tuple) or len(place) != 2:
+            raise TypeError(f'a partition must be a tuple, as in ("orders", 0), not {arguments.shown(place)}')
+        key = arguments.text("a topic", place[0]), arguments.number("a partition", place[1])
+        if arguments.number("an offset", offset) < 0:
+            raise ValueError(f"the offset of {place[0]}-{place[1]} for group {group_id} is {offset}; it is negative")
+        checked[key] = offset
+    return checked
+
+
+def _shown(known: TransactionView) -> str:
+    places = ", ".join(f"{topic}-{index}" for topic, index in known.partitions)
+    return (
+        f"{known.transactional_id}: {known.state}, producer id {known.producer_id}, epoch {known.producer_epoch}"
+        f"{', partitions ' + places if places else ''}"
+    )
