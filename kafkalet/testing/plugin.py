@@ -348,7 +348,8 @@ def _unique_name(test: str) -> str:
 # Reports
 
 
-_FAILED = pytest.StashKey[bool]()
+_PASSED = pytest.StashKey[bool]()
+"""Whether the function of a test has passed. A skipped or failed test is not expected to meet its faults."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -357,8 +358,9 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add a section about each broker to the report of a failed test."""
     outcome = yield
+    if outcome.when == "call":
+        item.stash[_PASSED] = outcome.passed
     if outcome.failed:
-        item.stash[_FAILED] = True
         running = [cluster for cluster in _clusters_of(item) if cluster.is_running]
         if running:
             from .lifetime import described
@@ -371,12 +373,15 @@ def pytest_runtest_makereport(
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
     """Fail a test that has passed if a fault of its brokers has never fired."""
     failures = []
-    if not item.stash.get(_FAILED, False):
+    if item.stash.get(_PASSED, False):
         for cluster in _clusters_of(item):
             if unfired := cluster.unfired_faults():
                 failures += unfired
                 cluster.remove_faults()  # the broker of the session is used by other tests, too
-    yield
+    try:
+        yield
+    finally:
+        item.stash[_MADE] = []  # pytest keeps the item until the session ends
     if failures:
         pytest.fail("\n".join(failures), pytrace=False)
 

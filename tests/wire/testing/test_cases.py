@@ -91,11 +91,13 @@ def test_coroutines_have_a_broker_and_their_errors_describe_it() -> None:
 def test_skipped_test_is_skipped() -> None:
     class Orders(KafkaTestCase):
         def test_one(self) -> None:
-            assert self.kafka.is_running
+            self.kafka.fault("Produce", delay=1)
             self.skipTest("why")
 
-    [(_, reason)] = run(Orders).skipped
+    result = run(Orders)
+    [(_, reason)] = result.skipped
     assert reason == "why"
+    assert result.wasSuccessful()
 
 
 def test_wrong_value_of_an_option_is_an_error_of_the_test() -> None:

@@ -633,15 +633,26 @@ def test_fault_that_never_fired_fails_the_test_that_set_it(pytester: pytest.Pyte
         result.stdout.fnmatch_lines([f"*topic='of_the_{name}'*never fired"])
 
 
-def test_test_that_fails_is_not_reported_again_for_its_faults(pytester: pytest.Pytester) -> None:
+def test_only_a_passed_test_has_to_meet_its_faults(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
+        import pytest
+
         def test_fails(kafka):
+            kafka.fault("Produce", delay=1)
+            assert False
+
+        def test_is_skipped(kafka):
+            kafka.fault("Produce", delay=1)
+            pytest.skip("why")
+
+        @pytest.mark.xfail
+        def test_is_expected_to_fail(kafka):
             kafka.fault("Produce", delay=1)
             assert False
         """
     )
-    run(pytester).assert_outcomes(failed=1)
+    run(pytester).assert_outcomes(failed=1, skipped=1, xfailed=1)
 
 
 # Teardown
@@ -687,3 +698,23 @@ def test_failing_tests_leave_nothing_behind(pytester: pytest.Pytester, monkeypat
     )
     run(pytester).assert_outcomes(passed=3, failed=2)
     assert list(temporary.iterdir()) == []
+
+
+def test_brokers_of_finished_tests_are_freed(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import gc, weakref
+
+        used = []
+
+        def test_one(kafka, kafka_cluster, kafka_factory, kafka_topic):
+            used.extend(map(weakref.ref, (kafka, kafka_cluster, kafka_factory())))
+
+        def test_two(): pass
+
+        def test_three():
+            gc.collect()
+            assert [reference() for reference in used] == [None, None, None]
+        """
+    )
+    run(pytester).assert_outcomes(passed=3)
