@@ -6,19 +6,25 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+import kafkalet
 from kafkalet.clock import SystemClock
 from kafkalet.protocol.records.batch import batches
 from kafkalet.storage.directory import LogDirectory
+from kafkalet.storage.image import write_image
 from kafkalet.storage.log import Log
 from kafkalet.storage.values import Isolation
+from kafkalet.testing.shape import ShapeKind
 from tests.oracle.apache_kafka import ApacheKafka, _install, missing
 from tests.unit.storage.place import CONFIG, TOPIC_ID, Place, content
 from tests.unit.storage.producing import T0, produced, record
 
 pytestmark = pytest.mark.oracle
+
+SEGMENT_FILES = (".log", ".index", ".timeindex", ".txnindex")
 
 
 @pytest.fixture(scope="module", params=["3.9", "4.4"])
@@ -114,6 +120,24 @@ def test_dump_log_segments_reads_logs_without_errors(tools: ApacheKafka, tmp_pat
         assert not re.search("mismatch|not found|invalid|corrupt|isvalid: false|exception", text, re.IGNORECASE)
         found = [int(offset) for offset in re.findall(r"^baseOffset: (\d+)", text, re.MULTILINE)]
         assert found == [batch.base_offset for _, batch in segment.heads()]
+
+
+def test_dump_log_segments_reads_every_shape_without_errors(tools: ApacheKafka, tmp_path: Path) -> None:
+    with kafkalet.Broker() as broker:
+        for kind in get_args(ShapeKind):
+            broker.topic(kind, 1).shape(kind)
+        write_image(str(tmp_path / "data"), broker.snapshot().image.files)
+        paths = [path for path in sorted((tmp_path / "data").rglob("*")) if path.suffix in SEGMENT_FILES]
+        text = dump(tools, *paths)
+        assert not re.search("mismatch|not found|invalid|corrupt|isvalid: false|exception", text, re.IGNORECASE)
+        for kind in get_args(ShapeKind):
+            dumped = [part for part in text.split("Dumping ")[1:] if f"/{kind}-0/" in part and ".log" in part[:300]]
+            values = [
+                int(value)
+                for part in dumped
+                for value in re.findall(r"^\| offset: (\d+) .*keySize: \d", part, re.MULTILINE)
+            ]
+            assert {record.offset for record in broker.topic(kind).records()} <= set(values), kind
 
 
 def dump(tools: ApacheKafka, *paths: Path) -> str:
