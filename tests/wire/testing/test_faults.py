@@ -139,10 +139,9 @@ def test_delayed_fetch_times_out(kafka: Broker) -> None:
     consumer.close()
 
 
-def test_hanging_request_is_handled_after_its_client_has_disconnected(kafka: Broker) -> None:
+def test_hanging_request_is_handled_after_its_client_has_disconnected(kafka: Broker, connection: Connection) -> None:
     """A request that Kafka has received is handled even if its client has gone."""
     with kafka.fault("CreateTopics", hang=True) as fault:
-        connection = connect(kafka)
         topic = {"name": "new", "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": []}
         connection.send("CreateTopics", 4, {"topics": [topic], "timeout_ms": 1000, "validate_only": False})
         fault.wait_until_fired()
@@ -168,9 +167,11 @@ def test_barrier_releases_the_requests_of_two_clients_together(kafka: Broker) ->
 # Responses with other bytes
 
 
-def connect(kafka: Broker) -> Connection:
-    host, _, port = kafka.bootstrap_servers.rpartition(":")
-    return Connection(host, int(port))
+@pytest.fixture
+def connection(kafka: Broker) -> Iterator[Connection]:
+    connection = Connection("127.0.0.1", kafka.port)
+    yield connection
+    connection.close()
 
 
 def test_consumer_notices_corrupted_records(kafka: Broker) -> None:
@@ -186,26 +187,20 @@ def test_consumer_notices_corrupted_records(kafka: Broker) -> None:
     assert error.code() == KafkaError._BAD_MSG
 
 
-def test_truncated_response_ends_the_connection(kafka: Broker) -> None:
-    connection = connect(kafka)
+def test_truncated_response_ends_the_connection(kafka: Broker, connection: Connection) -> None:
     with kafka.fault("Metadata", truncate=10), pytest.raises(Closed):
         connection.receive(connection.send("Metadata", 12, {"topics": []}), PATIENCE_S)
-    connection.close()
 
 
-def test_slow_response_is_complete_and_blocks_the_next_request(kafka: Broker) -> None:
-    connection = connect(kafka)
+def test_slow_response_is_complete_and_blocks_the_next_request(kafka: Broker, connection: Connection) -> None:
     with kafka.fault("Metadata", bandwidth=2000, times=1):
         first = connection.send("Metadata", 12, {"topics": []})
         second = connection.send("Metadata", 12, {"topics": []})
-        assert connection.receive(first, PATIENCE_S)["brokers"] == connection.receive(second, PATIENCE_S)["brokers"]
-    connection.close()
+        assert connection.receive(first, PATIENCE_S) == connection.receive(second, PATIENCE_S)
 
 
-def test_responses_continue_after_a_dropped_one(kafka: Broker) -> None:
-    connection = connect(kafka)
+def test_responses_continue_after_a_dropped_one(kafka: Broker, connection: Connection) -> None:
     with kafka.fault("Metadata", drop_response=True, times=1):
         dropped = connection.send("Metadata", 12, {"topics": []})
         assert connection.receive(connection.send("Metadata", 12, {"topics": []}), PATIENCE_S)["brokers"]
     assert dropped not in connection.answers
-    connection.close()

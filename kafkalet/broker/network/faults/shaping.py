@@ -6,7 +6,6 @@ changed on their way to the connection.
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable
 from typing import Any, cast
@@ -25,6 +24,8 @@ from .rule import FaultRule
 
 TICK_MS = 20
 """The time between two portions of a slow response."""
+MUTED_MS = 60_000
+"""How much longer than until the next portion a client is muted. The timer is replaced with each portion."""
 
 
 class Shaping:
@@ -106,16 +107,20 @@ def _trickle(data: bytes, bandwidth: float, mute_ms: int, context: Context) -> N
     """Send data in portions. Until all of it has been sent, the connection serves no other request."""
     connection = cast(Connection, context.client)
     portion = max(1, int(bandwidth * TICK_MS / 1000))
-    tick_ms = portion / bandwidth * 1000
-    connection.mute(max(math.ceil(len(data) / portion) * tick_ms, mute_ms))
-    _send_portion(connection, data, portion, tick_ms, client_time(context.clock))
+    _send_portion(connection, data, portion, portion / bandwidth * 1000, mute_ms, client_time(context.clock))
 
 
-def _send_portion(connection: Connection, data: bytes, portion: int, tick_ms: float, clock: Clock) -> None:
+def _send_portion(
+    connection: Connection, data: bytes, portion: int, tick_ms: float, mute_ms: int, clock: Clock
+) -> None:
     def send() -> None:
-        if not connection.is_closed:
-            connection.send(data[:portion])
-            if len(data) > portion:
-                _send_portion(connection, data[portion:], portion, tick_ms, clock)
+        if connection.is_closed:
+            return
+        connection.send(data[:portion])
+        if len(data) > portion:
+            _send_portion(connection, data[portion:], portion, tick_ms, mute_ms, clock)
+        else:
+            connection.mute(mute_ms)
 
+    connection.mute(tick_ms + MUTED_MS)
     clock.call_later(tick_ms, send)
