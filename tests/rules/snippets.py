@@ -70,17 +70,37 @@ def has_tests(text: str) -> bool:
     return "def test_" in text and "unittest" not in text
 
 
-def run_script(text: str, directory: Path) -> "subprocess.CompletedProcess[str]":
-    """Run Python code as a script."""
-    path = directory / "snippet.py"
-    path.write_text(text)
-    return _run([sys.executable, str(path)], directory, {})
+_SCRIPTS = """
+import runpy, sys, traceback
+
+failed = []
+for path in sys.argv[1:]:
+    sys.argv = [path]
+    try:
+        runpy.run_path(path, run_name="__main__")
+    except SystemExit as error:  # from unittest.main()
+        failed += [path] if error.code else []
+    except BaseException:
+        traceback.print_exc()
+        failed.append(path)
+sys.exit(f"failed: {failed}" if failed else 0)
+"""
+
+
+def run_scripts(texts: Mapping[str, str], directory: Path) -> "subprocess.CompletedProcess[str]":
+    """Run Python scripts one after the other, in one process: one file for each name."""
+    paths = []
+    for name, text in texts.items():
+        path = directory / f"{name}.py"
+        path.write_text(text)
+        paths.append(str(path))
+    return _run([sys.executable, "-c", _SCRIPTS, *paths], directory, {})
 
 
 def run_pytest(texts: Mapping[str, str], directory: Path) -> "subprocess.CompletedProcess[str]":
-    """Run the tests in Python code with pytest: one file for each name."""
+    """Run the tests in Python code with pytest: one file for each name, which begins with `test_`."""
     for name, text in texts.items():
-        (directory / f"test_{name}.py").write_text(text)
+        (directory / f"{name}.py").write_text(text)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PLUGIN, str(directory)]
     return _run(command, directory, {})
 

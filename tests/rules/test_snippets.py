@@ -16,7 +16,7 @@ from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.properties import read_properties
 from tests.source import ROOT
 
-from .snippets import DOCUMENTS, Snippet, create_files, has_tests, run_pytest, run_script, shell, snippets
+from .snippets import DOCUMENTS, Snippet, create_files, has_tests, run_pytest, run_scripts, shell, snippets
 
 pytestmark = pytest.mark.slow
 
@@ -63,19 +63,29 @@ def succeeded(done: "subprocess.CompletedProcess[str]") -> None:
 
 
 PYTHON = [snippet for snippet in ALL if snippet.language == "python" and not snippet.needs_spark]
+
+
+def pages(chosen: list[Snippet]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("page", sorted({snippet.file for snippet in chosen}))
+
+
+def by_line(chosen: list[Snippet], page: str) -> dict[str, str]:
+    return {f"line_{snippet.line}": snippet.text for snippet in chosen if snippet.file == page}
+
+
+# The snippets of a page run in one process, because starting it takes longer than most of them.
 SCRIPTS = [snippet for snippet in PYTHON if not has_tests(snippet.text)]
-PAGES = sorted({snippet.file for snippet in PYTHON if has_tests(snippet.text)})
+TESTS = [snippet for snippet in PYTHON if has_tests(snippet.text)]
 
 
-@pytest.mark.parametrize("snippet", SCRIPTS, ids=[snippet.name for snippet in SCRIPTS])
-def test_script_runs(snippet: Snippet, tmp_path: Path) -> None:
-    succeeded(run_script(snippet.text, tmp_path))
+@pages(SCRIPTS)
+def test_scripts_of_a_page_run(page: str, tmp_path: Path) -> None:
+    succeeded(run_scripts(by_line(SCRIPTS, page), tmp_path))
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pages(TESTS)
 def test_tests_of_a_page_pass(page: str, tmp_path: Path) -> None:
-    """The tests of a page run in one process, because starting pytest takes longer than most of them."""
-    tests = {f"line_{each.line}": each.text for each in PYTHON if each.file == page and has_tests(each.text)}
+    tests = {f"test_{name}": text for name, text in by_line(TESTS, page).items()}
     succeeded(run_pytest(tests, tmp_path))
 
 
@@ -200,6 +210,15 @@ def test_step_that_starts_a_broker_waits_until_it_is_ready(tmp_path: Path) -> No
 
 # Tests of the snippet runner
 
+_TEST_CASE = """
+import unittest
+
+from kafkalet.testing import KafkaTestCase
+
+class TestIt(KafkaTestCase):
+    def test_it(self):
+"""
+
 
 @pytest.mark.parametrize(
     ("text", "runs"),
@@ -208,10 +227,13 @@ def test_step_that_starts_a_broker_waits_until_it_is_ready(tmp_path: Path) -> No
         ("assert 1 == 2", False),
         ("def test_it(kafka):\n    assert kafka.port", True),
         ("def test_it(kafka):\n    assert not kafka.port", False),
+        (f"{_TEST_CASE}        self.assertTrue(self.kafka.port)\n\nunittest.main()", True),
+        (f"{_TEST_CASE}        self.assertFalse(self.kafka.port)\n\nunittest.main()", False),
     ],
 )
 def test_failing_python_snippet_is_reported(tmp_path: Path, text: str, runs: bool) -> None:
-    done = run_pytest({"snippet": text}, tmp_path) if has_tests(text) else run_script(text, tmp_path)
+    run = run_pytest if has_tests(text) else run_scripts
+    done = run({"test_snippet": text}, tmp_path)
     assert (done.returncode == 0) is runs
 
 
