@@ -8,7 +8,6 @@ Records are a dict with their size and, if they were kept, their batches. Creden
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -36,13 +35,14 @@ class ConnectionFacts:
     """What the journal knows about a connection. Times are those of `elapsed_s`."""
 
     __slots__ = (
-        *("broker", "client_id", "close_reason", "closed_s", "counts", "listener", "metadata", "number", "opened_s"),
+        *("broker", "client_id", "close_reason", "closed_s", "listener", "metadata", "number", "opened_s"),
         "peer",
     )
 
     def __init__(
         self,
         number: int,
+        client_id: str,
         peer: tuple[str, int],
         broker: int,
         listener: str,
@@ -56,17 +56,10 @@ class ConnectionFacts:
         self.opened_s = opened_s
         """The time of the first request."""
         self.metadata = metadata
-        self.client_id: str | None = None
-        """The client id of the requests in `counts`."""
-        self.counts: dict[int, int] = {}
-        """The number of answered requests by API key."""
+        self.client_id = client_id
         self.closed_s: float | None = None
         self.close_reason = ""
         """Why the connection was closed; "" if the client closed it in order."""
-
-    def counted(self) -> Counter[tuple[str, str]]:
-        """Return the number of answered requests by API and client id."""
-        return Counter({(BY_KEY[key].title, self.client_id or ""): count for key, count in self.counts.items()})
 
 
 class Exchange(NamedTuple):
@@ -76,14 +69,17 @@ class Exchange(NamedTuple):
     ended_s: float | None
     """The time of the response; None while the request waits."""
     connection: ConnectionFacts
-    client_id: str
     frame: Kept
     """The request without its size field, or the beginning of a large one."""
     frame_bytes: int
     """The size of the complete request."""
     answer: KeptResponse
-    kept_bytes: int
     has_waited: bool
+
+    @property
+    def client_id(self) -> str:
+        """The client id; "" if the client sent none."""
+        return self.connection.client_id
 
     @property
     def api(self) -> str:

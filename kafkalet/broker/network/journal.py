@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable
-from itertools import islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkalet.broker.scheduling.purgatory import Delayed
@@ -49,11 +49,17 @@ OVERHEAD_BYTES = 400
 """The approximate memory for a request in the ring, beside its bytes."""
 MOST_UNSUPPORTED = 1000
 """Most different unsupported requests that are counted, in case a client sends random ones."""
-_KEPT_BYTES_AT = Exchange._fields.index("kept_bytes")
-_DROPPED_PART = 16  # this part of the ring is dropped at once
+BLOCK_REQUESTS = 64
+"""The ring consists of blocks of this many requests, so that most of the work is done once for many requests."""
+
+_FETCH = Api.FETCH  # a lookup in an enum class is slow
 
 Route = Callable[[bytes | bytearray, "Context", list[Chunk]], int | Delayed[Any]]
 Finish = Callable[[Any, "Context", list[Chunk]], int]
+
+
+Entry = tuple[Any, ...]
+"""An `Exchange`, or its first fields with the response as it was sent and the `Route`: a plain tuple is cheaper."""
 
 
 class Unsupported(NamedTuple):
@@ -80,9 +86,17 @@ class Journal:
         """The open connections that have sent a request."""
         self.began_ms = SystemClock().now_ms() - elapsed_s() * 1000
         """The time, in milliseconds since 1970, at which `elapsed_s` was 0."""
-        self._ring: deque[tuple[Any, ...]] = deque()  # the fields of each `Exchange`
+        self._block_requests = max(1, min(BLOCK_REQUESTS, most_requests // 8))
+        self._full_at = self._block_requests
+        """The number of new requests that are added to the ring together: 1 while there are listeners."""
+        self._new: list[Entry] = []
+        """The requests since the last block."""
+        self._blocks: deque[tuple[list[Entry], int]] = deque()
+        """The ring: blocks of requests, oldest first, with their sizes in bytes."""
+        self._requests = 0
         self._bytes = 0
-        self._counts: Counter[tuple[str, str]] = Counter()  # of the connections that are closed, and of failed requests
+        """The number of requests in the blocks, and their size."""
+        self._counts: Counter[tuple[str, str]] = Counter()
         self._waiting: dict[Context, tuple[float, Kept, int]] = {}
         self._sequence = 0  # the number of requests that have left the ring, through drops or `clear`
         self._listeners: tuple[Callable[[Exchange], None], ...] = ()
@@ -90,14 +104,15 @@ class Journal:
     @property
     def bytes_held(self) -> int:
         """The approximate memory that the ring uses."""
+        self._add_block()
         return self._bytes
 
     # Reading
 
     def exchanges(self) -> list[Exchange]:
         """Return the requests in the order in which they arrived, including those that still wait."""
-        found = [Exchange._make(each) for each in self._ring]
-        found += self.waiting()
+        entries = chain(chain.from_iterable(block for block, _ in self._blocks), self._new)
+        found = [*map(_exchange, entries), *self.waiting()]
         found.sort(key=lambda exchange: exchange.began_s)
         return found
 
@@ -106,14 +121,21 @@ class Journal:
 
         The first call passes 0. Requests that were dropped in between are missing.
         """
-        start = max(0, sequence - self._sequence)
-        return [Exchange._make(each) for each in islice(self._ring, start, None)], self._sequence + len(self._ring)
+        now = self._sequence + self._requests + len(self._new)
+        parts = [self._new]
+        missing = now - sequence - len(self._new)
+        for block, _ in reversed(self._blocks):
+            if missing <= 0:
+                break
+            parts.append(block)
+            missing -= len(block)
+        entries = list(chain.from_iterable(reversed(parts)))
+        return [_exchange(entry) for entry in entries[max(0, len(entries) - (now - sequence)) :]], now
 
     def counts(self) -> Counter[tuple[str, str]]:
         """Return the number of all requests by API and client id, including those that were dropped from the ring."""
+        self._add_block()
         counts = self._counts.copy()
-        for connection in self.connections.values():
-            counts += connection.counted()
         counts.update((exchange.api, exchange.client_id) for exchange in self.waiting())
         return counts
 
@@ -123,16 +145,15 @@ class Journal:
 
     def _waiting_exchange(self, context: Context) -> Exchange:
         began_s, request, size = self._waiting[context]
-        return Exchange(began_s, None, self.connections[context], context.client_id, request, size, None, 0, True)
+        return Exchange(began_s, None, self._connection(context), request, size, None, True)
 
     def clear(self) -> None:
         """Forget all requests and counts. Requests that still wait remain."""
-        self._sequence += len(self._ring)
-        self._ring.clear()
-        self._bytes = 0
+        self._sequence += self._requests + len(self._new)
+        self._new.clear()
+        self._blocks.clear()
+        self._requests = self._bytes = 0
         self._counts.clear()
-        for connection in self.connections.values():
-            connection.counts.clear()
         self.unsupported.clear()
         self.dropped_until_s = 0.0
 
@@ -141,75 +162,56 @@ class Journal:
         self.clear()
         self._waiting.clear()
         self.connections.clear()
-        self._listeners = ()
+        self._set_listeners(())
 
     def listen(self, listener: Callable[[Exchange], None]) -> Callable[[], None]:
         """Call `listener` with each request that is completed or begins to wait. Return a function that ends this."""
-        self._listeners += (listener,)
+        self._set_listeners((*self._listeners, listener))
+        return lambda: self._set_listeners(tuple(each for each in self._listeners if each is not listener))
 
-        def end() -> None:
-            self._listeners = tuple(each for each in self._listeners if each is not listener)
-
-        return end
+    def _set_listeners(self, listeners: tuple[Callable[[Exchange], None], ...]) -> None:
+        self._add_block()
+        self._listeners = listeners
+        self._full_at = 1 if listeners else self._block_requests
 
     # Recording
 
     def attach(self, route: Route, finish: Finish, turns: Turns) -> tuple[Route, Finish]:
-        """Return variants of the router's `route` and `finish` that also record the requests."""
-        ring, waiting = self._ring, self._waiting  # local names, because this runs for each request
-        now_s, most_requests, most_bytes = elapsed_s, self.most_requests, self.most_bytes
+        """Return variants of the router's `route` and `finish` that also record the requests.
+
+        The first one runs for each request, so it leaves as much as possible to `_add_block`.
+        """
+        new, append, now_s = self._new, self._new.append, elapsed_s
         last_s = 0.0
 
         def journaled_route(frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | Delayed[Any]:
             nonlocal last_s
+            request = frame if frame.__class__ is bytes else _beginning(frame)  # Produce is changed in place
+            start = len(out)
+            try:
+                size = route(frame, context, out)
+            except Exception as problem:
+                self._refused(turns.began_s, context, frame, problem)
+                raise
+            if size.__class__ is not int:
+                self._wait(turns.began_s, context, frame, request)
+                return size
+            data = None if not size else _sent(out, start, size, context.api)
+            connection = context.journaled
+            if connection is None or connection.client_id != context.client_id:
+                connection = self._connection(context)
             began_s = turns.began_s
             if last_s > began_s:  # not the first request of this turn
                 began_s = last_s
-            connection = context.journaled or self._opened(context)
-            counts = connection.counts
-            kept = size = len(frame)
-            start = len(out)
-            if size <= WHOLE_BYTES:
-                request = frame[
-                    :WHOLE_BYTES
-                ]  # a copy of a Produce request, which is changed in place; others are bytes
-            else:
-                request = _shortened(frame)
-                kept = len(request)
-            try:
-                answer = route(frame, context, out)
-            except Exception as problem:
-                self._refused(began_s, context, request, size, problem)
-                raise
-            if answer.__class__ is not int:
-                waiting[context] = began_s, request, size
-                if self._listeners:
-                    self._tell(self._waiting_exchange(context))
-                return answer
-            response: KeptResponse = None
-            if answer:
-                response, added = _response(out, start, answer, context.api)
-                kept += added
-            kept += OVERHEAD_BYTES
-            self._bytes += kept
-            key = context.api._value_
-            try:
-                counts[key] += 1
-            except KeyError:
-                counts[key] = 1
-            if connection.client_id != context.client_id:
-                self._renamed(connection, context)
             last_s = now_s()
-            ring.append((began_s, last_s, connection, context.client_id, request, size, response, kept, False))
-            if self._listeners:
-                self._tell(Exchange._make(ring[-1]))
-            if self._bytes > most_bytes or len(ring) > most_requests:
-                self._drop()
-            return answer
+            append((began_s, last_s, connection, request, len(frame), data, context.route))
+            if len(new) >= self._full_at:
+                self._add_block()
+            return size
 
-        return journaled_route, self._recording_finish(finish)
+        return journaled_route, self._journaled_finish(finish)
 
-    def _recording_finish(self, finish: Finish) -> Finish:
+    def _journaled_finish(self, finish: Finish) -> Finish:
         def journaled_finish(answer: Any, context: Context, out: list[Chunk]) -> int:
             start = len(out)
             try:
@@ -218,13 +220,29 @@ class Journal:
                 self._left(context, _reason(problem))
                 raise
             if context in self._waiting:
-                began_s, request, request_size = self._waiting.pop(context)
-                response, kept = _response(out, start, size, context.api) if size else (None, 0)
-                kept += len(request)
-                self._append(began_s, context, context.client_id, request, request_size, response, kept, True)
+                began_s, request, request_bytes = self._waiting.pop(context)
+                data = _sent(out, start, size, context.api) if size else None
+                entry = began_s, elapsed_s(), self._connection(context), request, request_bytes, data, context.route
+                self._append(_exchange(entry)._replace(has_waited=True))
             return size
 
         return journaled_finish
+
+    def _connection(self, context: Context) -> ConnectionFacts:
+        """Return what is known about the connection. There is one value for each client id that it has used."""
+        connection = context.journaled
+        if connection is None or connection.client_id != context.client_id:
+            opened_s = elapsed_s() if connection is None else connection.opened_s
+            connection = context.journaled = self.connections[context] = ConnectionFacts(
+                context.number,
+                context.client_id,
+                context.peer,
+                context.node.node_id,
+                context.listener,
+                opened_s,
+                context.metadata,
+            )
+        return connection
 
     def closed(self, context: Context, reason: str) -> None:
         """Record that a connection was closed, with the request that was waiting, if any."""
@@ -232,65 +250,67 @@ class Journal:
         if connection is None:
             return
         self._left(context, reason and f"connection closed: {reason}")
-        self._counts += connection.counted()
-        connection.counts.clear()
         connection.closed_s = elapsed_s()
         connection.close_reason = reason
         del self.connections[context]
-        if context.journaled is connection:
-            context.journaled = None
+        context.journaled = None
 
-    def _opened(self, context: Context) -> ConnectionFacts:
-        connection = context.journaled = self.connections[context] = ConnectionFacts(
-            context.number, context.peer, context.node.node_id, context.listener, elapsed_s(), context.metadata
-        )
-        return connection
-
-    def _renamed(self, connection: ConnectionFacts, context: Context) -> None:
-        """Handle a connection whose client id changes: the last request, counted already, is that of the new client."""
-        if connection.client_id is not None:
-            connection.counts[int(context.api)] -= 1
-            self._counts += connection.counted()
-            connection.counts.clear()
-            connection.counts[int(context.api)] = 1
-        connection.client_id = context.client_id
-
-    def _append(
-        self,
-        began_s: float,
-        context: Context,
-        client_id: str,
-        request: Kept,
-        size: int,
-        response: KeptResponse,
-        kept_bytes: int,
-        has_waited: bool,
-    ) -> None:
-        connection = context.journaled or self._opened(context)
-        kept_bytes += OVERHEAD_BYTES
-        self._bytes += kept_bytes
-        exchange = Exchange(
-            began_s, elapsed_s(), connection, client_id, request, size, response, kept_bytes, has_waited
-        )
-        self._counts[exchange.api, client_id] += 1
-        self._ring.append(exchange)
+    def _wait(self, began_s: float, context: Context, frame: Kept, request: Kept) -> None:
+        self._waiting[context] = began_s, _shortened(request), len(frame)
+        self._connection(context)
         if self._listeners:
-            self._tell(exchange)
-        if self._bytes > self.most_bytes or len(self._ring) > self.most_requests:
-            self._drop()
+            self._tell(self._waiting_exchange(context))
 
     def _left(self, context: Context, reason: str) -> None:
         """Record a waiting request that gets no response, because its connection is closed."""
         if context in self._waiting:
             began_s, request, size = self._waiting.pop(context)
             reason = reason or "the connection was closed before the response"
-            self._append(began_s, context, context.client_id, request, size, reason, len(request), True)
+            self._append(Exchange(began_s, elapsed_s(), self._connection(context), request, size, reason, True))
 
-    def _refused(self, began_s: float, context: Context, request: Kept, size: int, problem: Exception) -> None:
+    def _refused(self, began_s: float, context: Context, frame: Kept, problem: Exception) -> None:
         """Record a request that closes its connection."""
-        client_id = _client_id(request)
-        self._count_unsupported(client_id, request, context)
-        self._append(began_s, context, client_id, request, size, _reason(problem), len(request), False)
+        context.client_id = _client_id(frame)
+        self._count_unsupported(context.client_id, frame, context)
+        request = _shortened(_beginning(frame))
+        self._append(
+            Exchange(began_s, elapsed_s(), self._connection(context), request, len(frame), _reason(problem), False)
+        )
+
+    def _append(self, exchange: Exchange) -> None:
+        self._new.append(exchange)
+        if len(self._new) >= self._full_at:
+            self._add_block()
+
+    def _add_block(self) -> None:
+        """Add the new requests to the ring and to the counts, and drop the oldest requests if there are too many."""
+        block = list(map(_shorter, self._new))
+        if not block:
+            return
+        self._new.clear()
+        for (connection, key), count in Counter((entry[2], bytes(entry[3][:2])) for entry in block).items():
+            api = BY_KEY.get(int.from_bytes(key, "big", signed=True))
+            name = f"API {int.from_bytes(key, 'big', signed=True)}" if api is None else api.title
+            self._counts[name, connection.client_id] += count
+        size = sum([len(entry[3]) + _size(entry[5]) for entry in block]) + OVERHEAD_BYTES * len(block)
+        self._blocks.append((block, size))
+        self._requests += len(block)
+        self._bytes += size
+        for listener in self._listeners:
+            for entry in block:
+                listener(_exchange(entry))
+        while self._blocks and (
+            self._bytes > self.most_bytes or self._requests + self._block_requests > self.most_requests
+        ):
+            dropped, size = self._blocks.popleft()
+            self._requests -= len(dropped)
+            self._bytes -= size
+            self._sequence += len(dropped)
+            self.dropped_until_s = max(self.dropped_until_s, dropped[-1][0])
+
+    def _tell(self, exchange: Exchange) -> None:
+        for listener in self._listeners:
+            listener(exchange)
 
     def _count_unsupported(self, client_id: str, request: Kept, context: Context) -> None:
         if len(request) < 4:
@@ -305,42 +325,55 @@ class Journal:
         if unsupported in self.unsupported or len(self.unsupported) < MOST_UNSUPPORTED:
             self.unsupported[unsupported] += 1
 
-    def _drop(self) -> None:
-        """Drop the oldest requests. Several are dropped at once, so that this is rarely called."""
-        ring = self._ring
-        before = len(ring)
-        most_requests = self.most_requests - self.most_requests // _DROPPED_PART
-        most_bytes = self.most_bytes - self.most_bytes // _DROPPED_PART
-        while ring and (len(ring) > most_requests or self._bytes > most_bytes):
-            oldest = ring.popleft()
-            self._bytes -= oldest[_KEPT_BYTES_AT]
-            self.dropped_until_s = max(self.dropped_until_s, oldest[0])
-        self._sequence += before - len(ring)
 
-    def _tell(self, exchange: Exchange) -> None:
-        for listener in self._listeners:
-            listener(exchange)
+def _exchange(entry: Entry) -> Exchange:
+    if isinstance(entry, Exchange):
+        return entry
+    began_s, ended_s, connection, request, size, data, route = entry
+    head_bytes = route.header_size + 4
+    if isinstance(data, bytes):
+        answer: KeptResponse = data[head_bytes:]
+    else:
+        answer = None if data is None else data[1:]  # the first part is the header
+    return Exchange(began_s, ended_s, connection, request, size, answer, False)
 
 
-def _shortened(frame: bytes | bytearray) -> Kept:
-    """Return the part of a large request that is kept."""
-    if frame[:2] == b"\0\0":  # Produce
-        return frame[:PRODUCE_KEPT_BYTES]
-    return frame if len(frame) <= KEPT_BYTES else frame[:PRODUCE_KEPT_BYTES]
+def _beginning(frame: bytes | bytearray) -> Kept:
+    """Return a copy of a Produce request, or of the beginning of a large one."""
+    return frame[:WHOLE_BYTES] if len(frame) <= WHOLE_BYTES else frame[:PRODUCE_KEPT_BYTES]
 
 
-def _response(out: list[Chunk], start: int, size: int, api: Api) -> tuple[KeptResponse, int]:
-    """Return what is kept of a response, and its size. The first chunk is the header, which is not needed."""
-    pieces = out[start + 1 :]
-    most = RECORDS_BYTES if api is Api.FETCH else KEPT_BYTES
-    if size <= most:
+def _shortened(request: Kept) -> Kept:
+    return request if len(request) <= KEPT_BYTES else request[:PRODUCE_KEPT_BYTES]
+
+
+def _sent(out: list[Chunk], start: int, size: int, api: Api) -> bytes | list[bytes | int]:
+    """Return what is kept of a response. Small chunks are joined in `out`, which the connection would do anyway."""
+    if size <= RECORDS_BYTES or (size <= KEPT_BYTES and api is not _FETCH):
         try:
-            return b"".join(pieces), size  # type: ignore[arg-type]
+            data = b"".join(out[start:])  # type: ignore[arg-type]
         except TypeError:  # some chunks are file ranges
             pass
-    parts = [piece if piece.__class__ is bytes and len(piece) <= most else len(piece) for piece in pieces]
-    kept = sum([len(part) for part in parts if part.__class__ is bytes])
-    return (parts, kept) if kept <= KEPT_BYTES else ([size], 0)
+        else:
+            out[start:] = (data,)
+            return data
+    return [chunk if chunk.__class__ is bytes and len(chunk) <= RECORDS_BYTES else len(chunk) for chunk in out[start:]]
+
+
+def _size(data: Any) -> int:
+    """Return the number of bytes that are kept of a response."""
+    if data.__class__ is list:
+        return sum([len(part) for part in data if part.__class__ is bytes])
+    return 0 if data is None else len(data)
+
+
+def _shorter(entry: Entry) -> Entry:
+    """Return an entry without a request or a response that is too large to be kept."""
+    if len(entry[3]) <= KEPT_BYTES and _size(entry[5]) <= KEPT_BYTES:
+        return entry
+    began_s, ended_s, connection, request, size, _, has_waited = _exchange(entry)
+    answer: KeptResponse = [0] if _size(entry[5]) > KEPT_BYTES else _exchange(entry).answer
+    return Exchange(began_s, ended_s, connection, _shortened(request), size, answer, has_waited)
 
 
 def _client_id(frame: Kept) -> str:

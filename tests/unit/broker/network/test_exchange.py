@@ -34,10 +34,10 @@ def exchange(
     kept: int | None = None,
     ended_s: float | None = 1.002,
 ) -> Exchange:
-    facts = ConnectionFacts(3, ("127.0.0.1", 5), 1, "PLAINTEXT", 0.0, MetadataImage("C"))
+    facts = ConnectionFacts(3, "me", ("127.0.0.1", 5), 1, "PLAINTEXT", 0.0, MetadataImage("C"))
     body = b"" if request is None else request.encode(version)
     frame = RequestHeader(api if request is None else request.API, version, 77, "me").encode() + body
-    return Exchange(1.0, ended_s, facts, "me", frame[:kept], len(frame), answer, 0, False)
+    return Exchange(1.0, ended_s, facts, frame[:kept], len(frame), answer, False)
 
 
 def list_offsets(*errors: int) -> tuple[ListOffsetsRequest, ListOffsetsResponse]:
