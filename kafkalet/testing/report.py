@@ -1,0 +1,132 @@
+"""What a failed test shows about a cluster: the last requests, logs, groups and open transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from kafkalet.clock import elapsed_s
+
+if TYPE_CHECKING:
+    from kafkalet.broker.network.exchange import Exchange
+
+    from .operations import ClusterOperations
+
+MOST_REQUESTS = 20
+MOST_LINES = 20
+"""Most lines of each part other than the requests."""
+MOST_CHARS = 300
+"""Longer lines are cut."""
+
+
+def report(cluster: ClusterOperations) -> str:
+    """Return a description of the cluster, as lines of text. Never raises an exception."""
+    parts = (
+        ("The last requests, with the time before now:", lambda: _requests(cluster), MOST_REQUESTS),
+        ("Logs:", lambda: _logs(cluster), MOST_LINES),
+        ("Groups:", lambda: _groups(cluster), MOST_LINES),
+        ("Open transactions:", lambda: _transactions(cluster), MOST_LINES),
+    )
+    lines: list[str] = []
+    for title, read, most in parts:
+        found = _safely(cluster, read)
+        if found:
+            lines += [title, *(f"  {line}" for line in _limited(found, most))]
+    return "\n".join(lines) or "no requests, records, groups or transactions"
+
+
+def what_clients_do(cluster: ClusterOperations) -> str:
+    """Return one line for each connected client: its last request, and how long it has been waiting for a response."""
+    return "\n".join(_limited(_safely(cluster, lambda: _clients(cluster)), MOST_LINES)) or "no client is connected"
+
+
+def _safely(cluster: ClusterOperations, read: Callable[[], list[str]]) -> list[str]:
+    try:
+        return cluster.server.call(read)
+    except Exception as error:  # noqa: BLE001 - a report must not hide the failure of the test
+        return [f"(not available: {error})"]
+
+
+def _limited(lines: list[str], most: int) -> Iterator[str]:
+    for line in lines[:most]:
+        yield line if len(line) <= MOST_CHARS else line[:MOST_CHARS] + "..."
+    if len(lines) > most:
+        yield f"... {len(lines) - most} more"
+
+
+def _requests(cluster: ClusterOperations) -> list[str]:
+    journal = cluster.server.journal
+    now_s = elapsed_s()
+    exchanges = [] if journal is None else journal.exchanges()[-MOST_REQUESTS:]
+    return [f"-{now_s - each.began_s:.3f} s  {each.text(now_s)}" for each in exchanges]
+
+
+def _logs(cluster: ClusterOperations) -> list[str]:
+    server, lines = cluster.server, []
+    for topic, state in server.metadata.all_partitions():
+        name = f"{topic.name}-{state.index}"
+        if topic.name.startswith("__"):
+            continue
+        if state.leader not in server.nodes:
+            lines.append(f"{name}: no leader")
+            continue
+        log = server.leadership.leader_of(topic.name, state.index).log
+        if log.log_end_offset:
+            isr = "" if len(state.isr) == len(state.replicas) else f", in sync {sorted(state.isr)} of {state.replicas}"
+            lines.append(
+                f"{name}: log start offset {log.log_start_offset}, last stable offset "
+                f"{log.last_stable_offset}, high watermark {log.high_watermark}, log end offset {log.log_end_offset}, "
+                f"leader {state.leader}{isr}"
+            )
+    return lines
+
+
+def _groups(cluster: ClusterOperations) -> list[str]:
+    from .group import all_shards, see
+
+    lines = []
+    for shard in all_shards(cluster):
+        for group_id in sorted(shard.groups):
+            seen = see(cluster, shard, group_id)
+            members = ", ".join(member.client_id for member in seen.members) or "none"
+            lines.append(f"{group_id}: {seen.state}, members: {members}")
+            lines += [f"  {lag}" for lag in seen.lags]
+    return lines
+
+
+def _transactions(cluster: ClusterOperations) -> list[str]:
+    from kafkalet.broker.transactions.metadata import IDLE_STATES
+
+    lines = []
+    for broker in cluster.server.brokers.values():
+        for transaction in broker.coordinators.loaded_transactions():
+            known = transaction.metadata
+            if known.state not in IDLE_STATES:
+                places = ", ".join(f"{topic}-{index}" for topic, index in sorted(known.partitions)) or "no partition"
+                lines.append(
+                    f"{transaction.transactional_id}: {known.state.title}, with {places} "
+                    f"(producer id {known.producer_id}, epoch {known.producer_epoch})"
+                )
+    return lines
+
+
+def _clients(cluster: ClusterOperations) -> list[str]:
+    journal = cluster.server.journal
+    if journal is None:
+        contexts = [
+            connection.context
+            for broker in cluster.server.brokers.values()
+            for connection in broker.listener.connections
+        ]
+        return [
+            f"{context.client_id}: last request {context.api} v{context.version}" for context in contexts if context
+        ]
+    last: dict[str, Exchange] = {}
+    connected = {facts.number for facts in journal.connections.values()}
+    for exchange in journal.exchanges():
+        if exchange.connection.number in connected:
+            waits = last.get(exchange.client_id)
+            if waits is None or not waits.is_waiting:
+                last[exchange.client_id] = exchange
+    now_s = elapsed_s()
+    return [exchange.text(now_s) for exchange in last.values()]

@@ -1,0 +1,99 @@
+"""Tests of the report that a failed test shows."""
+
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import Consumer, Producer
+
+from kafkalet import Broker, Cluster
+from kafkalet.testing.report import MOST_CHARS, MOST_REQUESTS, report, what_clients_do
+
+
+@pytest.fixture
+def kafka() -> Iterator[Broker]:
+    with Broker() as broker:
+        yield broker
+
+
+def produce(kafka: Cluster, topic: str = "orders", **more: object) -> Producer:
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "client.id": "app", **more})
+    producer.produce(topic, b"one")
+    producer.flush(10)
+    return producer
+
+
+def test_report_of_an_unused_broker_is_short(kafka: Broker) -> None:
+    assert report(kafka) == "no requests, records, groups or transactions"
+    assert what_clients_do(kafka) == "no client is connected"
+
+
+def test_report_has_requests_and_logs(kafka: Broker) -> None:
+    produce(kafka)
+    lines = report(kafka).splitlines()
+    assert lines[0] == "The last requests, with the time before now:"
+    assert any("client=app Produce v" in line and "offset 0" in line for line in lines)
+    at = lines.index("Logs:")
+    assert lines[at + 1] == (
+        "  orders-0: log start offset 0, last stable offset 1, high watermark 1, log end offset 1, leader 1"
+    )
+
+
+def test_report_has_groups(kafka: Broker) -> None:
+    kafka.topic("orders").send("one")
+    consumer = Consumer(
+        {"bootstrap.servers": kafka.bootstrap_servers, "group.id": "billing", "auto.offset.reset": "earliest"}
+    )
+    consumer.subscribe(["orders"])
+    assert consumer.poll(10) is not None
+    lines = report(kafka).splitlines()
+    consumer.close()
+    assert "  billing: Stable, members: rdkafka" in lines
+    assert any("orders-0" in line and "lag 1" in line for line in lines)
+
+
+def test_report_has_open_transactions(kafka: Broker) -> None:
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "transactional.id": "tx"})
+    producer.init_transactions(10)
+    producer.begin_transaction()
+    producer.produce("orders", b"one")
+    producer.flush(10)
+    lines = report(kafka).splitlines()
+    producer.abort_transaction(10)
+    at = lines.index("Open transactions:")
+    assert lines[at + 1].startswith("  tx: Ongoing, with orders-0 (producer id ")
+
+
+def test_report_is_limited(kafka: Broker) -> None:
+    kafka.create_topic("x" * 200)
+    for _ in range(30):
+        produce(kafka, "x" * 200)
+    lines = report(kafka).splitlines()
+    assert sum(" s  client=" in line for line in lines) == MOST_REQUESTS
+    assert max(map(len, lines)) <= MOST_CHARS + len("  ...")
+
+
+def test_report_of_a_stopped_cluster_does_not_raise() -> None:
+    assert "not running" in report(Broker())
+
+
+def test_partition_out_of_sync_shows_its_replicas() -> None:
+    with Cluster(brokers=2) as cluster:
+        cluster.create_topic("t", partitions=1, assignments=[[1, 2]])
+        cluster.topic("t").send("one")
+        cluster.stop_broker(2)
+        assert "leader 1, in sync [1] of [1, 2]" in report(cluster)
+
+
+def test_clients_are_shown_with_their_last_request(kafka: Broker) -> None:
+    producer = produce(kafka)
+    assert what_clients_do(kafka).startswith("client=app Produce v")
+    assert producer is not None
+
+
+def test_clients_are_shown_without_a_journal() -> None:
+    kafka = Broker()
+    kafka.server.journal = None
+    with kafka:
+        producer = produce(kafka)
+        assert "app: last request Produce v" in what_clients_do(kafka)
+        assert producer is not None
