@@ -119,7 +119,8 @@ class Group:
 
         It is the high watermark minus the committed offset, or 0 if no record is left between them, only transaction
         markers. Without a committed offset, a consumer that started at the end of the log (`auto.offset.reset=latest`)
-        has a lag since then; otherwise all records of the partition count. If a consumer currently reads with
+        has a lag since then, provided that no other consumer of the topic has its `client.id`; otherwise all records of
+        the partition count. If a consumer currently reads with
         read_committed, open and aborted transactions do not count.
         """
         return {(each.topic, each.partition): each.lag for each in self._see().lags}

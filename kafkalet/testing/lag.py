@@ -5,7 +5,8 @@ a transaction marker, because some clients (librdkafka) commit the offset after 
 the lag is 0 if no record is left that the consumer can read.
 
 A consumer that starts at the end of the log commits nothing until a record arrives. What it has to process starts at
-the offset that its client looked up when it started (ListOffsets). Clients are recognized by their client ids.
+the offset that its client looked up when it started (ListOffsets). Clients are recognized by their client ids, so that
+two consumers with the same client id and different `auto.offset.reset` are taken for one that starts at the beginning.
 
 All functions run in the event loop of the cluster.
 """
@@ -82,17 +83,21 @@ def _partition_lag(
         return None
     isolation = Isolation.LAST_STABLE if any(map(_reads_committed, contexts)) else Isolation.HIGH_WATERMARK
     end = isolation.bound(log)
-    start = max(_start(place, contexts) if committed is None else committed, log.log_start_offset)
+    start = _start(place, contexts, log.log_end_offset) if committed is None else committed
+    start = max(start, log.log_start_offset)
     lag = max(0, end - start)
     if lag and next(PartitionReader(cluster, *place, isolation, start).read(), None) is None:
         lag = 0
     return PartitionLag(*place, committed, start, end, lag, is_current)
 
 
-def _start(place: Place, contexts: list[Context]) -> int:
-    """Return the offset at which a consumer without a committed offset started, or 0 if it is not known."""
+def _start(place: Place, contexts: list[Context], log_end_offset: int) -> int:
+    """Return the offset at which a consumer without a committed offset started, or 0 if it is not known.
+
+    An offset beyond the end was looked up before the topic was deleted and created again.
+    """
     found = [known[place] for context in contexts if (known := context.looked_up_offsets) and place in known]
-    return min(found, default=0)
+    return min((offset for offset in found if offset <= log_end_offset), default=0)
 
 
 def _reads_committed(context: Context) -> bool:

@@ -102,6 +102,15 @@ def test_aborted_records_and_markers_are_no_lag_for_read_committed(kafka: Broker
     assert app.seen == [b"committed"]
 
 
+def test_start_of_consumer_does_not_outlive_its_topic(kafka: Broker) -> None:
+    topic = kafka.topic("t", partitions=1).send_batch(["a", "b", "c"])
+    with running("confluent-kafka", kafka.bootstrap_servers, reset="latest") as app:
+        group = kafka.group("g").wait_for_lag(0)
+        topic.delete()
+        topic.create(partitions=1).send("new")
+        assert group.lag() == {("t", 0): 1} or app.seen
+
+
 def test_lag_counts_records_after_the_committed_offset(kafka: Broker) -> None:
     kafka.topic("t", partitions=2).send_batch(["a", "b", "c"], partition=1)
     group = kafka.group("g").seek(1, "t", 1)

@@ -50,6 +50,15 @@ def test_touched_waiter_is_checked_in_a_later_turn() -> None:
     assert waiting.answers == ["ready"]
 
 
+def test_purgatory_is_checking_from_a_touch_to_the_next_turn() -> None:
+    waiting = Waiting()
+    before = waiting.purgatory.is_checking
+    waiting.purgatory.touch("a")
+    touched = waiting.purgatory.is_checking
+    waiting.loop.turn()
+    assert (before, touched, waiting.purgatory.is_checking) == (False, True, False)
+
+
 def test_repeated_touches_check_the_waiter_once() -> None:
     waiting = Waiting()
     for key in ("a", "b", "a"):
