@@ -1,6 +1,7 @@
 """Applications under test: each consumes a topic in its own thread, with one of the clients, until it is stopped."""
 
 import asyncio
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -78,9 +79,10 @@ def _kafka_python(
     consumer.subscribe([topic])
     try:
         while not app.stopping.is_set():
-            for records in consumer.poll(50).values():
-                for record in records:
-                    app.process(record.value)
+            received = consumer.poll(50)
+            for record in itertools.chain.from_iterable(received.values()):
+                app.process(record.value)
+            if received:
                 consumer.commit()
     finally:
         consumer.close()
@@ -104,9 +106,10 @@ def _aiokafka(app: Application, servers: str, group: str, topic: str, reset: str
         await consumer.start()
         try:
             while not app.stopping.is_set():
-                for records in (await consumer.getmany(timeout_ms=50)).values():
-                    for record in records:
-                        app.process(record.value)
+                received = await consumer.getmany(timeout_ms=50)
+                for record in itertools.chain.from_iterable(received.values()):
+                    app.process(record.value)
+                if received:
                     await consumer.commit()
         finally:
             await consumer.stop()

@@ -60,6 +60,22 @@ def test_idle_consumer_that_starts_at_the_end_is_quiet(kafka: Broker, client: st
         kafka.settle()
 
 
+@pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_application_has_seen_every_record_after_settle(kafka: Broker, client: str, isolation: Any) -> None:
+    topic = kafka.topic("t", partitions=2)
+    with running(client, kafka.bootstrap_servers, isolation=isolation) as app:
+        kafka.group("g").wait_until_stable(members=1)
+        for round_ in range(6):
+            topic.send("plain", partition=0).send("plain", partition=1)
+            with kafka.open_transaction("tx") as transaction:
+                transaction.send("t", "a", partition=round_ % 2).send("t", "b", partition=0)
+                if round_ % 3 == 0:
+                    transaction.abort()
+            kafka.settle()
+            assert len(app.seen) == len(topic.records(isolation=isolation))
+
+
 def test_lag_is_not_quiet_and_the_failure_names_it(kafka: Broker) -> None:
     kafka.topic("t").send_batch(["a", "b"])
     is_over = threading.Event()
