@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -42,10 +41,7 @@ def add_report(error: BaseException, cluster: Cluster) -> None:
 
 
 def described(cluster: Cluster) -> str:
-    """Return the report about a broker. An error in it must not hide the failure of the test."""
-    try:
-        return str(importlib.import_module("kafkalet.testing.report").report(cluster))
-    except ImportError:
-        return repr(cluster)
-    except Exception as error:  # noqa: BLE001 - see above
-        return f"no report about {cluster!r}: {error!r}"
+    """Return the report about a broker."""
+    from .report import report
+
+    return f"{cluster!r}\n{report(cluster)}"

@@ -534,6 +534,7 @@ def test_report_of_a_failed_test_has_a_section_for_each_of_its_brokers(pytester:
         """
         import kafkalet
         import pytest
+        from confluent_kafka.admin import AdminClient
 
         @pytest.fixture
         def mine():
@@ -542,6 +543,7 @@ def test_report_of_a_failed_test_has_a_section_for_each_of_its_brokers(pytester:
 
         def test_fails(kafka_session, mine, kafka, kafka_factory):
             kafka_factory(version="3.9")
+            AdminClient({"bootstrap.servers": mine.bootstrap_servers}).list_topics(timeout=10)
             assert False
 
         def test_passes(kafka): pass
@@ -550,6 +552,7 @@ def test_report_of_a_failed_test_has_a_section_for_each_of_its_brokers(pytester:
     result = run(pytester, "-rA")
     result.assert_outcomes(passed=1, failed=1)
     assert len([line for line in result.outlines if line.strip("- ") == "kafkalet"]) == 4
+    result.stdout.fnmatch_lines(["<Broker running at *, Kafka 2.8>", "The last requests*", "*Metadata*"])
 
 
 def test_plugin_can_be_left_out(pytester: pytest.Pytester) -> None:
