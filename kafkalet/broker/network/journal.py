@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkalet.broker.scheduling.purgatory import Delayed
@@ -52,6 +53,7 @@ MOST_UNSUPPORTED = 1000
 BLOCK_REQUESTS = 64
 """The ring consists of blocks of this many requests, so that most of the work is done once for many requests."""
 
+_REQUEST, _RESPONSE, _CONNECTION_AND_ROUTE = itemgetter(3), itemgetter(5), itemgetter(2, 6)
 _FETCH = Api.FETCH  # a lookup in an enum class is slow
 
 Route = Callable[[bytes | bytearray, "Context", list[Chunk]], int | Delayed[Any]]
@@ -284,15 +286,19 @@ class Journal:
 
     def _add_block(self) -> None:
         """Add the new requests to the ring and to the counts, and drop the oldest requests if there are too many."""
-        block = list(map(_shorter, self._new))
+        block = self._new.copy()
         if not block:
             return
         self._new.clear()
-        for (connection, key), count in Counter((entry[2], bytes(entry[3][:2])) for entry in block).items():
-            api = BY_KEY.get(int.from_bytes(key, "big", signed=True))
-            name = f"API {int.from_bytes(key, 'big', signed=True)}" if api is None else api.title
-            self._counts[name, connection.client_id] += count
-        size = sum([len(entry[3]) + _size(entry[5]) for entry in block]) + OVERHEAD_BYTES * len(block)
+        size = _block_bytes(block)
+        if size > KEPT_BYTES:  # perhaps due to a single message
+            block = list(map(_shorter, block))
+            size = _block_bytes(block)
+        size += OVERHEAD_BYTES * len(block)
+        for (connection, route), count in Counter(map(_CONNECTION_AND_ROUTE, block)).items():
+            if not isinstance(route, bool):
+                self._counts[route.api.title, connection.client_id] += count
+        self._counts.update([(entry.api, entry.client_id) for entry in block if isinstance(entry, Exchange)])
         self._blocks.append((block, size))
         self._requests += len(block)
         self._bytes += size
@@ -358,6 +364,12 @@ def _sent(out: list[Chunk], start: int, size: int, api: Api) -> bytes | list[byt
             out[start:] = (data,)
             return data
     return [chunk if chunk.__class__ is bytes and len(chunk) <= RECORDS_BYTES else len(chunk) for chunk in out[start:]]
+
+
+def _block_bytes(block: list[Entry]) -> int:
+    """Return the number of bytes of requests and responses in a block."""
+    responses = sum([len(data) if data.__class__ is bytes else _size(data) for data in map(_RESPONSE, block)])
+    return sum(map(len, map(_REQUEST, block))) + responses
 
 
 def _size(data: Any) -> int:
