@@ -188,7 +188,8 @@ class Cluster(ClusterOperations):
         * `drop_response`: the request is handled, but its response is not sent. The connection stays open.
         * `disconnect`: "before" closes the connection instead of handling the request, "after" instead of responding.
         * `corrupt`: this number of bytes in the response are wrong (True: 1). For Fetch these are bytes of the records
-          of each partition, so that their CRC is wrong; a response without records does not count.
+          of each partition, so that their CRC is wrong. A response without records does not count, but faults that
+          were set later do not get its request.
         * `truncate`: the connection is closed after this number of bytes of the response, including its size field.
         * `throttle_ms`: the response has this throttle time, and the client is muted for as long.
         * `bandwidth`: the response is sent at this number of bytes per second.

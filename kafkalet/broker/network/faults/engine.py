@@ -229,7 +229,7 @@ def _refused(request: Any, code: Code, context: Context) -> Any:
     """Return an error response for a whole request, as the handler's module does."""
     refuse = cast(Route, context.route).refuse
     if refuse is None:
-        return refusal(request, code, context, whole=True)
+        return refusal(expanded(request, context), code, context, whole=True)
     return refuse(request, context, KafkaError(code))
 
 

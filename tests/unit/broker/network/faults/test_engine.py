@@ -146,6 +146,14 @@ def test_metadata_has_the_error_of_one_partition(ask: Asking) -> None:
     assert found == {0: (0, 1), 1: (5, -1)}
 
 
+@pytest.mark.parametrize(("options", "codes"), [({}, {"t": 29, "u": 29}), ({"topic": "t"}, {"t": 29, "u": 0})])
+def test_topics_of_an_empty_list_are_refused(ask: Asking, options: dict[str, str], codes: dict[str, int]) -> None:
+    """An empty list requests all topics."""
+    with ask.cluster.fault("DescribeTopicPartitions", error="TOPIC_AUTHORIZATION_FAILED", **options):  # type: ignore[arg-type]
+        answer = ask(Api.DESCRIBE_TOPIC_PARTITIONS, 0, topics=[])
+    assert {topic["name"]: topic["error_code"] for topic in answer["topics"]} == codes
+
+
 def test_one_of_many_topics_is_refused(ask: Asking) -> None:
     """The request is decoded in a thread, and its response is encoded in a thread."""
     names = [f"{number}-{'x' * 200}" for number in range(5000)]
