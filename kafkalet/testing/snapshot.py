@@ -60,7 +60,7 @@ class Snapshot:
         files: dict[str, StoredFile] = {}
         name = os.fspath(path)
         try:
-            with tarfile.open(path) as archive:
+            with tarfile.open(path, "r:") as archive:
                 for entry in archive:
                     if (content := archive.extractfile(entry)) is not None:
                         _check_name(entry.name)
@@ -71,7 +71,7 @@ class Snapshot:
                 raise ValueError("Snapshot.save() did not write it")
             MetadataStore.decode(files[FILE].data, FILE)
             return cls(ClusterImage(files, int(headers[FIRST_NODE_ID]), int(headers[BROKERS])))
-        except (tarfile.TarError, ValueError, MetadataDamaged) as error:
+        except (tarfile.TarError, ValueError, ArithmeticError, MetadataDamaged) as error:
             raise ValueError(f"{name} is not a snapshot: {error}") from error
 
 
