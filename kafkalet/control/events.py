@@ -9,10 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from threading import Event
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from . import state
 from .encoding import encoded
+from .routes.clock import read_clock
+from .routes.faults import read_faults
+from .routes.groups import read_groups
+from .routes.requests import request_json
+from .routes.transactions import read_transactions
 from .shapes import Json
 
 if TYPE_CHECKING:
@@ -22,61 +27,133 @@ HEARTBEAT_S = 15.0
 """A stream without events sends a comment after this time."""
 INTERVAL_S = 0.1
 """The shortest time between two events of one kind."""
+MAX_REQUESTS = 200
+"""The number of requests in one event. If there are more, the latest ones are sent."""
+CLOCK_JITTER_MS = 20
+"""Two clocks that are read one after the other may differ by this much without having been advanced."""
 
 
-class Kind(NamedTuple):
-    """A kind of event: `data` has the field `name` with the changed items, and `removed`."""
+class Source(Protocol):
+    """The events of one kind in one stream."""
 
-    name: str
-    key: str
-    """The field that identifies an item."""
-    read: Callable[[Cluster], Sequence[Json]]
-    description: str
+    def read(self) -> Json | None:
+        """Return the data of an event, or None if nothing has changed. The first call returns everything."""
 
 
-def _topics(cluster: Cluster) -> Sequence[Json]:
-    return state.read_topics(cluster.server, internal=True)
+class Items:
+    """Items with a key: an event has those that have changed, and the keys of those that no longer exist."""
 
-
-def _brokers(cluster: Cluster) -> Sequence[Json]:
-    return cluster.server.call(lambda: state.brokers(cluster.server))
-
-
-KINDS = (
-    Kind("brokers", "node_id", _brokers, "Brokers that were started or stopped, as `Broker` objects."),
-    Kind("topics", "name", _topics, "Topics whose offsets or partitions changed, as `Topic` objects."),
-)
-
-
-class Changes:
-    """What has changed since the last call, for one kind of event."""
-
-    def __init__(self, kind: Kind) -> None:
-        self._kind = kind
+    def __init__(self, name: str, key: str, read: Callable[[], Sequence[Json]]) -> None:
+        self._name = name
+        self._key = key
+        self._read = read
         self._last: dict[Json, Json] | None = None
 
-    def read(self, cluster: Cluster) -> Json | None:
-        """Return the data of an event, or None if nothing has changed. The first call returns everything."""
-        now = {item[self._kind.key]: item for item in self._kind.read(cluster)}
+    def read(self) -> Json | None:
+        now = {item[self._key]: item for item in self._read()}
         last, self._last = self._last, now
         changed = [item for key, item in now.items() if last is None or last.get(key) != item]
         removed = [key for key in last or () if key not in now]
-        return {self._kind.name: changed, "removed": removed} if changed or removed or last is None else None
+        return {self._name: changed, "removed": removed} if changed or removed or last is None else None
+
+
+class Journal:
+    """Requests that have been answered since the last event."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._sequence = 0
+
+    def read(self) -> Json | None:
+        from kafkalet.testing.requests import Request
+
+        journal = self._cluster.server.journal
+        if journal is None:
+            return None
+        is_first = self._sequence == 0
+        found, self._sequence = self._cluster.server.call(lambda: journal.since(self._sequence))
+        if not found and not is_first:
+            return None
+        shown = [request_json(Request(each, journal.began_ms), messages=False) for each in found[-MAX_REQUESTS:]]
+        return {"requests": shown, "skipped": len(found) - len(shown)}
+
+
+class ClockTime:
+    """The clock, after it has been advanced."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._ahead_ms: int | None = None
+
+    def read(self) -> Json | None:
+        clock = read_clock(self._cluster)
+        last = self._ahead_ms
+        if last is not None and abs(clock["ahead_ms"] - last) <= CLOCK_JITTER_MS:
+            return None
+        self._ahead_ms = clock["ahead_ms"]
+        return clock
+
+
+class Kind(NamedTuple):
+    """A kind of event."""
+
+    name: str
+    open: Callable[[Cluster], Source]
+    description: str
+    sees_requests: bool = False
+    """Whether requests without any other effect may change it."""
+
+
+def _brokers(cluster: Cluster) -> Source:
+    return Items("brokers", "node_id", lambda: cluster.server.call(lambda: state.brokers(cluster.server)))
+
+
+def _topics(cluster: Cluster) -> Source:
+    return Items("topics", "name", lambda: state.read_topics(cluster.server, internal=True))
+
+
+def _groups(cluster: Cluster) -> Source:
+    return Items("groups", "group_id", lambda: read_groups(cluster))
+
+
+def _transactions(cluster: Cluster) -> Source:
+    return Items("transactions", "transactional_id", lambda: read_transactions(cluster))
+
+
+def _faults(cluster: Cluster) -> Source:
+    return Items("faults", "id", lambda: read_faults(cluster))
+
+
+KINDS = (
+    Kind("brokers", _brokers, "`Broker` objects of brokers that were started or stopped."),
+    Kind("topics", _topics, "`Topic` objects of topics whose offsets or partitions changed."),
+    Kind("groups", _groups, "`Group` objects of groups whose members, offsets or lag changed."),
+    Kind("transactions", _transactions, "`Transaction` objects of transactional ids whose state changed."),
+    Kind("faults", _faults, "`Fault` objects of faults that were set or have fired.", True),
+    Kind("clock", ClockTime, "a `Clock` object after the clock was advanced."),
+    Kind(
+        "requests",
+        Journal,
+        f"`Request` objects of new requests in the journal, without messages; `skipped` counts those beyond the latest "
+        f"{MAX_REQUESTS}.",
+        True,
+    ),
+)
 
 
 def stream(cluster: Cluster, kinds: Sequence[Kind], closing: Event) -> Iterator[bytes]:
     """Yield the events of a stream, until the brokers stop or `closing` is set."""
-    sources = [(kind.name, Changes(kind)) for kind in kinds]
-    with cluster.server.watchers.watch() as changed:
+    sources = [(kind.name.encode(), kind.open(cluster)) for kind in kinds]
+    with cluster.server.watchers.watch(requests=any(kind.sees_requests for kind in kinds)) as changed:
         while not closing.is_set():
             changed.clear()
-            for name, changes in sources:
+            for name, source in sources:
                 try:
-                    data = changes.read(cluster)
+                    data = source.read()
                 except RuntimeError:  # the brokers have stopped
                     return
                 if data is not None:
-                    yield b"event: %b\ndata: %b\n\n" % (name.encode(), encoded(data))
+                    yield b"event: %b\ndata: %b\n\n" % (name, encoded(data))
             closing.wait(INTERVAL_S)
             if not changed.wait(HEARTBEAT_S):
                 yield b": heartbeat\n\n"

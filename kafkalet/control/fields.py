@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .shapes import INT32_MAX, Field, Integer, Nullable, Number, Text
+from .shapes import INT32_MAX, Field, Integer, Nullable, Number, Object, Text
 
 MAX_WAIT_S = 3600.0
 
@@ -20,4 +20,14 @@ TIMEOUT = Field(
     Nullable(Number(0, MAX_WAIT_S)),
     "The longest time to wait, in seconds. The default is 10.",
     None,
+)
+COORDINATOR = Object(
+    "Coordinator",
+    "The broker that coordinates a group or a transactional id.",
+    Field("node_id", Integer(0, INT32_MAX), "The id of the broker."),
+)
+NEW_COORDINATOR = Object(
+    "MoveCoordinator",
+    "A new coordinator.",
+    Field("node_id", Nullable(Integer(0, INT32_MAX)), "The broker. The default is another in-sync replica.", None),
 )

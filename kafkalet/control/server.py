@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from kafkalet.clock import elapsed_s
+from kafkalet.testing.waiting import WaitCancelled, cancelled
 from kafkalet.version import VERSION
 
 from .access import Access
@@ -115,10 +116,9 @@ class ControlServer:
         return self._document
 
     def close(self) -> None:
-        """Stop listening, end all connections, and wait until their threads have ended. May be called twice.
+        """Stop listening, end all waits and connections, and wait until their threads have ended.
 
-        Stop the brokers first: this ends requests that wait. Otherwise, such a request keeps its thread until it times
-        out.
+        May be called twice, and while the brokers are running or after they have stopped.
         """
         if self.closing.is_set():
             return
@@ -320,6 +320,7 @@ class _Connection(BaseHTTPRequestHandler):
     def _answer_route(self, route: Route, path: Mapping[str, str], query: Mapping[str, str]) -> None:
         data = self._body(route)
         cluster = self.control.cluster
+        cancelled.set(self.control.closing)  # for waits in this thread
         try:
             call = Call(
                 cluster,
@@ -333,6 +334,8 @@ class _Connection(BaseHTTPRequestHandler):
                 result = encoded(result)
         except Refusal:
             raise
+        except WaitCancelled:
+            raise Refusal(503, "the control API is closed") from None
         except Exception as error:  # noqa: BLE001 - an exception must not end the connection without a response
             is_running = cluster.is_running and not self.control.closing.is_set()
             self._send_failure(failure_of(error, waits=route.waits, is_running=is_running))

@@ -9,6 +9,35 @@ from kafkalet.control.route import Routes
 
 def areas() -> Sequence[Routes]:
     """Return the routes of all areas, in the order of the documentation."""
-    from . import brokers, cluster, events, logs, records, topics
+    from . import (
+        brokers,
+        clock,
+        cluster,
+        contents,
+        events,
+        faults,
+        groups,
+        logs,
+        records,
+        requests,
+        shape,
+        topics,
+        transactions,
+    )
 
-    return (cluster.routes, topics.routes, records.routes, logs.routes, brokers.routes, events.routes)
+    modules = (
+        cluster,
+        topics,
+        records,
+        groups,
+        transactions,
+        requests,
+        faults,
+        clock,
+        logs,
+        shape,
+        brokers,
+        contents,
+        events,
+    )
+    return [module.routes for module in modules]

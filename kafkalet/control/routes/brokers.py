@@ -1,10 +1,10 @@
-"""Routes of the brokers: stop and start them, and hold back their replicas."""
+"""Routes of the brokers: stop, start and roll them, refuse connections, and hold back replicas."""
 
 from __future__ import annotations
 
 from kafkalet.control import state
 from kafkalet.control.failures import Refusal
-from kafkalet.control.fields import NODE_ID
+from kafkalet.control.fields import NODE_ID, TIMEOUT
 from kafkalet.control.route import Call, Routes
 from kafkalet.control.shapes import INT32_MAX, Field, Integer, Json, ListOf, Nullable, Object, Text
 
@@ -17,6 +17,8 @@ REPLICAS = Object(
     Field("topic", Nullable(Text()), "The topic. The default is all topics.", None),
     Field("partition", Nullable(Integer(0, INT32_MAX)), "The partition. The default is all partitions.", None),
 )
+
+ROLL = Object("Roll", "A rolling restart.", TIMEOUT)
 
 
 @routes.get("/v1/brokers", response=BROKERS)
@@ -64,3 +66,29 @@ def release_replication(call: Call) -> None:
     """Undo a `hold-replication` with the same body. The replicas catch up before the response."""
     get_broker(call)
     call.cluster.release_replication(call.path["node_id"], call.body["topic"], call.body["partition"])
+
+
+@routes.post("/v1/brokers/{node_id}/refuse-connections", NODE_ID)
+def refuse_connections(call: Call) -> None:
+    """Refuse new connections to a broker. Open connections continue."""
+    get_broker(call)
+    server = call.cluster.server
+    server.call(lambda: server.refuse_connections(call.path["node_id"]))
+
+
+@routes.post("/v1/brokers/{node_id}/accept-connections", NODE_ID)
+def accept_connections(call: Call) -> None:
+    """Accept new connections to a broker again."""
+    get_broker(call)
+    server = call.cluster.server
+    server.call(lambda: server.accept_connections(call.path["node_id"]))
+
+
+@routes.post("/v1/roll", body=ROLL, response=BROKERS, waits=True)
+def roll_brokers(call: Call) -> Json:
+    """Restart every running broker, one after the other, each on the same port.
+
+    After each restart, wait until the replicas of the broker are in sync.
+    """
+    call.cluster.roll(call.body["timeout_s"])
+    return list_brokers(call)

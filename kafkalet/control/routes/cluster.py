@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafkalet.control import state
 from kafkalet.control.route import Call, Routes
-from kafkalet.control.shapes import INT32_MAX, Field, Integer, Json, ListOf, MapOf, Nullable, Object, Text
+from kafkalet.control.shapes import INT32_MAX, Field, Integer, Json, ListOf, Nullable, Object, Text
 from kafkalet.version import VERSION
 
 routes = Routes("cluster", "The cluster.")
@@ -44,17 +44,3 @@ def get_cluster(call: Call) -> Json:
         }
 
     return server.call(look)
-
-
-UNSUPPORTED = Object(
-    "Unsupported",
-    "Requests that kafkalet does not implement.",
-    Field("counts", MapOf(Integer(0)), 'The number of requests by API, as in `{"CreateAcls": 2}`.'),
-)
-
-
-@routes.get("/v1/requests/unsupported", response=UNSUPPORTED)
-def count_unsupported(call: Call) -> Json:
-    """Count the requests for APIs that kafkalet does not implement."""
-    counts = call.cluster.unimplemented_calls
-    return {"counts": call.cluster.server.call(lambda: dict(counts))}

@@ -1,4 +1,4 @@
-"""Routes of topics and partitions: list, create, delete, and change leaders."""
+"""Routes of topics and partitions: list, create and delete them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ NEW_TOPIC = Object(
         None,
     ),
 )
-NODE = Object("Node", "A broker.", Field("node_id", Integer(0, INT32_MAX), "The id of the broker."))
 MARK = Object(
     "Mark",
     "A position at the end of a topic.",
@@ -83,19 +82,6 @@ def get_partition(call: Call) -> Json:
     server = call.cluster.server
     name, index = call.path["name"], call.path["partition"]
     return server.call(lambda: state.partition(server, name, server.metadata.existing_partition(name, index)))
-
-
-@routes.post(
-    "/v1/topics/{name}/partitions/{partition}/leader",
-    fields.TOPIC,
-    fields.PARTITION,
-    body=NODE,
-    response=state.PARTITION,
-)
-def elect_leader(call: Call) -> Json:
-    """Make a broker the leader of a partition, in a new leader epoch. Its replica must be in sync."""
-    call.cluster.elect_leader(call.path["name"], call.path["partition"], call.body["node_id"])
-    return get_partition(call)
 
 
 def _topic(call: Call, name: str) -> Json:

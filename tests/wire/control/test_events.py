@@ -93,6 +93,66 @@ def test_stopped_broker_is_an_event() -> None:
     assert (broker["node_id"], broker["is_running"]) == (2, False)
 
 
+def test_group_that_commits_is_an_event(api: Asking) -> None:
+    api.post("/v1/topics/t/records", {"value": "x"})
+    with streaming(api, "groups") as stream:
+        assert stream.next() == ("groups", {"groups": [], "removed": []})
+        api.post("/v1/groups/g/seek", {"offset": "earliest", "topic": "t"})
+        [group] = stream.next()[1]["groups"]
+    assert (group["group_id"], group["total_lag"]) == ("g", 1)
+
+
+def test_transaction_that_begins_is_an_event(api: Asking) -> None:
+    with streaming(api, "transactions") as stream:
+        assert stream.next() == ("transactions", {"transactions": [], "removed": []})
+        producer = Producer({"bootstrap.servers": api.cluster.bootstrap_servers, "transactional.id": "tx"})
+        producer.init_transactions(10)
+        producer.begin_transaction()
+        producer.produce("t", b"x")
+        producer.flush()
+        while (state := stream.next()[1]["transactions"][0]["state"]) != "Ongoing":
+            assert state == "Empty"
+        producer.abort_transaction(10)
+
+
+def test_fault_that_fires_is_an_event(api: Asking) -> None:
+    with streaming(api, "faults") as stream:
+        assert stream.next() == ("faults", {"faults": [], "removed": []})
+        fault = api.post("/v1/faults", {"api": "Metadata", "delay": 0.001})
+        assert stream.next()[1]["faults"] == [fault]
+        producer = Producer({"bootstrap.servers": api.cluster.bootstrap_servers})
+        producer.list_topics(timeout=10)
+        assert stream.next()[1]["faults"][0]["fired"] > 0
+        api.ask("DELETE", "/v1/faults")
+        while (removed := stream.next()[1]["removed"]) == []:
+            pass
+    assert removed == [fault["id"]]
+
+
+def test_advanced_clock_is_an_event(api: Asking) -> None:
+    with streaming(api, "clock") as stream:
+        assert abs(stream.next()[1]["ahead_ms"]) < 20
+        api.post("/v1/topics", {"name": "t"})  # no event, although it wakes the stream
+        api.post("/v1/clock/advance", {"hours": 1})
+        assert abs(stream.next()[1]["ahead_ms"] - 3_600_000) < 20
+
+
+def test_new_requests_are_events(api: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "MAX_REQUESTS", 1)
+    with streaming(api, "requests") as stream:
+        assert stream.next() == ("requests", {"requests": [], "skipped": 0})
+        producer = Producer({"bootstrap.servers": api.cluster.bootstrap_servers, "client.id": "app"})
+        producer.produce("t", b"x")
+        producer.flush()
+        seen, skipped = [], 0
+        while "Produce" not in seen:
+            data = stream.next()[1]
+            skipped += data["skipped"]
+            seen += [request["api"] for request in data["requests"]]
+            assert len(data["requests"]) == 1
+        assert len(seen) + skipped >= 3
+
+
 def test_quiet_stream_has_heartbeats(api: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "HEARTBEAT_S", 0.01)
     with streaming(api, "brokers") as stream:

@@ -1,5 +1,6 @@
 """Tests of the routes of brokers."""
 
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -44,3 +45,28 @@ def test_held_replica_leaves_the_high_watermark_behind(three: Asking) -> None:
 
 def test_replica_that_is_not_held_cannot_be_released(three: Asking) -> None:
     assert three.ask("POST", "/v1/brokers/2/release-replication", {}).status == 422
+
+
+def test_brokers_roll_on_their_ports(three: Asking) -> None:
+    three.post("/v1/topics", {"name": "t", "replication_factor": 3})
+    before = three.get("/v1/brokers")
+    assert three.post("/v1/roll") == before
+    assert sorted(three.get("/v1/topics/t/partitions/0")["isr"]) == [1, 2, 3]
+
+
+def test_refused_connections_are_accepted_again(three: Asking) -> None:
+    address = ("127.0.0.1", three.get("/v1/brokers/2")["port"])
+    three.post("/v1/brokers/2/refuse-connections")
+    assert not answers(address)
+    three.post("/v1/brokers/2/accept-connections")
+    assert answers(address)
+
+
+def answers(address: tuple[str, int]) -> bool:
+    """Return whether a broker answers an ApiVersions request."""
+    try:
+        with socket.create_connection(address, timeout=5) as client:
+            client.sendall(bytes([0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 1, 0, 0]))
+            return bool(client.recv(1))
+    except OSError:
+        return False

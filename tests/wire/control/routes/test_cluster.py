@@ -25,9 +25,3 @@ def test_cluster_without_running_brokers_has_no_addresses(api: Asking) -> None:
     api.post("/v1/brokers/1/stop")
     cluster = api.get("/v1/cluster")
     assert (cluster["bootstrap_servers"], cluster["controller_id"]) == ("", None)
-
-
-def test_unsupported_requests_are_counted(api: Asking) -> None:
-    assert api.get("/v1/requests/unsupported") == {"counts": {}}
-    api.cluster.unimplemented_calls["CreateAcls"] = 2
-    assert api.get("/v1/requests/unsupported") == {"counts": {"CreateAcls": 2}}

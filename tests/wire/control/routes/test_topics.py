@@ -87,14 +87,6 @@ def test_partition_is_returned(api: Asking) -> None:
     assert api.ask("GET", "/v1/topics/t/partitions/x").status == 400
 
 
-def test_elected_leader_has_a_new_epoch() -> None:
-    with asking(brokers=2) as api:
-        api.post("/v1/topics", {"name": "t", "assignments": [[1, 2]]})
-        partition = api.post("/v1/topics/t/partitions/0/leader", {"node_id": 2})
-        assert (partition["leader"], partition["leader_epoch"]) == (2, 1)
-        assert api.ask("POST", "/v1/topics/t/partitions/0/leader", {"node_id": 9}).status == 422
-
-
 def test_mark_is_the_end_of_each_partition(api: Asking) -> None:
     api.cluster.topic("t", partitions=2).send("x", partition=1)
     assert api.get("/v1/topics/t/mark") == {"offsets": {"0": 0, "1": 1}}

@@ -1,0 +1,65 @@
+"""Routes of the clock: read and advance it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkalet.clock import SystemClock
+from kafkalet.control.route import Call, Routes
+from kafkalet.control.shapes import Boolean, Field, Integer, Json, Number, Object
+
+if TYPE_CHECKING:
+    from kafkalet.testing.cluster import Cluster
+
+routes = Routes("clock", "The clock of the brokers: real time plus an offset.")
+
+MAX = 1e15
+
+CLOCK = Object(
+    "Clock",
+    "The clock of the brokers.",
+    Field("now_ms", Integer(), "The time of logs, in milliseconds since 1970 (UTC)."),
+    Field("ahead_ms", Integer(), "How far it is ahead of the clock of the machine, to the nearest millisecond or two."),
+)
+ADVANCE = Object(
+    "AdvanceClock",
+    "How far to advance the clock: the sum of these times.",
+    Field("ms", Number(0, MAX), "Milliseconds.", 0),
+    Field("seconds", Number(0, MAX), "Seconds.", 0),
+    Field("minutes", Number(0, MAX), "Minutes.", 0),
+    Field("hours", Number(0, MAX), "Hours.", 0),
+    Field("days", Number(0, MAX), "Days.", 0),
+    Field(
+        "sessions",
+        Boolean(),
+        "Whether the time of clients advances, too: sessions of members expire, and long polls end.",
+        False,
+    ),
+)
+
+
+def read_clock(cluster: Cluster) -> Json:
+    now_ms = cluster.clock.now_ms()
+    return {"now_ms": now_ms, "ahead_ms": now_ms - SystemClock().now_ms()}
+
+
+@routes.get("/v1/clock", response=CLOCK)
+def get_clock(call: Call) -> Json:
+    """Return the time of the brokers."""
+    return read_clock(call.cluster)
+
+
+@routes.post("/v1/clock/advance", body=ADVANCE, response=CLOCK)
+def advance_clock(call: Call) -> Json:
+    """Advance the clock, and run everything that becomes due before the response: retention, timeouts, expiration."""
+    body = call.body
+    call.cluster.clock.advance(
+        body["ms"],
+        seconds=body["seconds"],
+        minutes=body["minutes"],
+        hours=body["hours"],
+        days=body["days"],
+        sessions=body["sessions"],
+    )
+    call.cluster.server.watchers.touch()
+    return read_clock(call.cluster)

@@ -1,0 +1,206 @@
+"""Routes of faults: set, watch, release and remove them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from kafkalet.control.failures import Refusal
+from kafkalet.control.fields import TIMEOUT
+from kafkalet.control.route import Call, Routes
+from kafkalet.control.shapes import (
+    INT32_MAX,
+    AnyJson,
+    AnyOf,
+    Boolean,
+    Field,
+    Integer,
+    Json,
+    ListOf,
+    MapOf,
+    Nullable,
+    Number,
+    Object,
+    Text,
+)
+from kafkalet.testing.faults import GivenFault
+
+if TYPE_CHECKING:
+    from kafkalet.testing.cluster import Cluster
+    from kafkalet.testing.faults import Fault
+    from kafkalet.testing.options import FaultOptions
+
+routes = Routes("faults", "Faults: requests that fail, wait, or lose their responses.")
+
+SEEN = 20
+"""The number of latest matching requests in a `Fault` object."""
+
+FAULT_ID = Field("fault_id", Integer(1), "The id of the fault.")
+
+
+def _optional(name: str, shape: Any, description: str) -> Field:
+    return Field(name, Nullable(shape), description, None)
+
+
+NEW_FAULT = Object(
+    "NewFault",
+    "A fault: which requests match, on which of them it fires, and what happens to them. Names have to be equal.",
+    _optional(
+        "api",
+        AnyOf([Text(), ListOf(Text(), least=1)], lambda value: int(isinstance(value, list))),
+        "The API, such as `Produce`, or a list of APIs. The default is all.",
+    ),
+    _optional("error", Text(), "The error of the response, such as `NOT_LEADER_OR_FOLLOWER`."),
+    _optional("delay", Number(0, 3600), "The request is handled after this number of seconds."),
+    Field("hang", Boolean(), "The request is handled when the fault is released or removed.", False),
+    _optional("barrier", Integer(2, INT32_MAX), "Hold requests until this number of them have arrived."),
+    Field("drop_response", Boolean(), "The request is handled, but its response is not sent.", False),
+    _optional("disconnect", Text("before", "after"), "Close the connection before or after the request is handled."),
+    _optional(
+        "corrupt", Integer(1, INT32_MAX), "This number of bytes of the response are wrong; of records for Fetch."
+    ),
+    _optional(
+        "truncate", Integer(0, INT32_MAX), "The connection is closed after this number of bytes of the response."
+    ),
+    _optional(
+        "throttle_ms", Integer(1, INT32_MAX), "The response has this throttle time; the client is muted as long."
+    ),
+    _optional("bandwidth", Number(0, 1e12), "The response is sent at this number of bytes per second."),
+    _optional("topic", Text(), "Only requests that name this topic."),
+    _optional("partition", Integer(0, INT32_MAX), "Only requests that name this partition."),
+    _optional("group", Text(), "Only requests that name this group."),
+    _optional("client_id", Text(), "Only requests of this client."),
+    _optional("version", Integer(0, 32767), "Only requests of this version."),
+    _optional("max_version", Integer(0, 32767), "With `version`: only requests from that version to this one."),
+    _optional("broker", Integer(0, INT32_MAX), "Only requests to this broker."),
+    _optional("times", Integer(1, INT32_MAX), "Fire on this number of requests. The default is all that match."),
+    _optional("nth", Integer(1, INT32_MAX), "Fire on the n-th request, from 1 on."),
+    _optional("every", Integer(1, INT32_MAX), "Fire on every n-th request."),
+    _optional("probability", Number(0, 1), "Fire on each request with this probability."),
+    Field("seed", Integer(), "Makes the choice by `probability` reproducible.", 0),
+)
+FAULT = Object(
+    "Fault",
+    "A fault that is set.",
+    Field("id", Integer(1), "The id."),
+    Field("text", Text(), "The fault on one line."),
+    Field("options", MapOf(AnyJson()), "The options that were given."),
+    Field("fired", Integer(0), "How often the fault has fired."),
+    Field("unfired", Nullable(Text()), "What happened instead, if it has not fired as often as it should, else null."),
+    Field("seen", ListOf(Text()), f"The latest {SEEN} requests that matched."),
+)
+FAULTS = Object("Faults", "The faults.", Field("faults", ListOf(FAULT), "In the order in which they were set."))
+WAIT = Object(
+    "WaitForFault", "How often to wait for.", Field("n", Integer(1, INT32_MAX), "The number of times.", 1), TIMEOUT
+)
+
+_ids: WeakKeyDictionary[Fault, int] = WeakKeyDictionary()
+_next_id = itertools.count(1)
+
+
+def read_faults(cluster: Cluster) -> list[Json]:
+    """Return the faults of a cluster, in any thread."""
+    return [_json(fault) for fault in cluster._faults]
+
+
+def _json(fault: Fault) -> Json:
+    options = fault._options
+    default = GivenFault()
+    given = {name: value for name, value in options._asdict().items() if value != getattr(default, name)}
+    return {
+        "id": _id(fault),
+        "text": str(options),
+        "options": {
+            name: value if isinstance(value, str | int | float | list) else str(value) for name, value in given.items()
+        },
+        "fired": fault.fired,
+        "unfired": fault.unfired(),
+        "seen": fault.seen[-SEEN:],
+    }
+
+
+def _id(fault: Fault) -> int:
+    found = _ids.get(fault)
+    return _ids.setdefault(fault, next(_next_id)) if found is None else found
+
+
+def _existing(call: Call) -> Fault:
+    for fault in call.cluster._faults:
+        if _id(fault) == call.path["fault_id"]:
+            return fault
+    raise Refusal(404, f"there is no fault {call.path['fault_id']}; GET /v1/faults lists them")
+
+
+@routes.get("/v1/faults", response=FAULTS)
+def list_faults(call: Call) -> Json:
+    """Return the faults that are set, with how often they have fired."""
+    return {"faults": read_faults(call.cluster)}
+
+
+@routes.post("/v1/faults", body=NEW_FAULT, response=FAULT, status=201)
+def add_fault(call: Call) -> Json:
+    """Set a fault. It stays until it is removed.
+
+    At least one of `error`, `delay`, `hang`, `barrier`, `drop_response`, `disconnect`, `corrupt`, `truncate`,
+    `throttle_ms` and `bandwidth` says what happens to the requests.
+    """
+    body = {name: value for name, value in call.body.items() if value is not None}
+    api = body.pop("api", None)
+    most = body.pop("max_version", None)
+    if most is not None:
+        if "version" not in body:
+            raise ValueError(f"max_version is {most}, but version is missing")
+        body["version"] = range(body["version"], most + 1)
+    options: FaultOptions = body  # type: ignore[assignment]  # the shape has checked it
+    fault = call.cluster.fault(api, **options)
+    call.cluster.server.watchers.touch()
+    return _json(fault)
+
+
+@routes.delete("/v1/faults", response=FAULTS)
+def remove_faults(call: Call) -> Json:
+    """Remove all faults, and return how often they have fired. Requests that they hold are handled."""
+    found = call.cluster._faults
+    for fault in found:
+        fault.remove()
+    removed = [_json(fault) for fault in found]
+    for fault in found:
+        call.cluster._forget_fault(fault)
+    call.cluster.server.watchers.touch()
+    return {"faults": removed}
+
+
+@routes.get("/v1/faults/{fault_id}", FAULT_ID, response=FAULT)
+def get_fault(call: Call) -> Json:
+    """Return a fault with how often it has fired."""
+    return _json(_existing(call))
+
+
+@routes.delete("/v1/faults/{fault_id}", FAULT_ID, response=FAULT)
+def remove_fault(call: Call) -> Json:
+    """Remove a fault, and return how often it has fired. Requests that it holds are handled.
+
+    A test fails if `unfired` is not null: the fault has not fired as often as it should.
+    """
+    fault = _existing(call)
+    fault.remove()
+    call.cluster._forget_fault(fault)
+    call.cluster.server.watchers.touch()
+    return _json(fault)
+
+
+@routes.post("/v1/faults/{fault_id}/release", FAULT_ID, response=FAULT)
+def release_fault(call: Call) -> Json:
+    """Let the requests go that a fault holds (`hang`, `barrier`, `delay`). A fault with `hang` then has ended."""
+    fault = _existing(call)
+    fault.release()
+    return _json(fault)
+
+
+@routes.post("/v1/faults/{fault_id}/wait", FAULT_ID, body=WAIT, response=FAULT, waits=True)
+def wait_for_fault(call: Call) -> Json:
+    """Wait until a fault has fired."""
+    fault = _existing(call)
+    fault.wait_until_fired(call.body["n"], call.body["timeout_s"])
+    return _json(fault)

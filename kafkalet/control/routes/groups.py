@@ -1,0 +1,254 @@
+"""Routes of consumer groups: their members, offsets and lag, waits for them, and changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkalet.control.fields import COORDINATOR, NEW_COORDINATOR, TIMEOUT
+from kafkalet.control.route import Call, Routes
+from kafkalet.control.shapes import (
+    INT32_MAX,
+    AnyOf,
+    Boolean,
+    Field,
+    Integer,
+    Json,
+    ListOf,
+    Nullable,
+    Object,
+    Text,
+)
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.testing.group import DEAD, find_shard, group_ids, see
+
+if TYPE_CHECKING:
+    from kafkalet.testing.cluster import Cluster
+    from kafkalet.testing.group import Seen
+
+routes = Routes("groups", "Consumer groups of both protocols.")
+
+GROUP_ID = Field("group_id", Text(), "The id of the group.")
+PLACE = Object(
+    "TopicPartition",
+    "A partition of a topic.",
+    Field("topic", Text(), "The topic."),
+    Field("partition", Integer(0, INT32_MAX), "The partition."),
+)
+MEMBER = Object(
+    "Member",
+    "A member of a group.",
+    Field("member_id", Text(), "The member id."),
+    Field("client_id", Text(), "The client id."),
+    Field("host", Text(), "The address of the client."),
+    Field("instance_id", Nullable(Text()), "The `group.instance.id` of a static member, or null."),
+    Field("assignment", ListOf(PLACE), "The partitions that the member may read."),
+)
+OFFSET = Object(
+    "GroupOffset",
+    "The position of a group in a partition.",
+    Field("topic", Text(), "The topic."),
+    Field("partition", Integer(0, INT32_MAX), "The partition."),
+    Field("committed", Nullable(Integer(0)), "The committed offset, or null if there is none."),
+    Field("end", Integer(0), "The high watermark, or the last stable offset for consumers with read_committed."),
+    Field("lag", Integer(0), "The number of offsets to process, or 0 if only markers of transactions are left."),
+)
+GROUP = Object(
+    "Group",
+    "A consumer group.",
+    Field("group_id", Text(), "The id."),
+    Field("state", Text(), "The state as named by Kafka, such as `Stable` or `Empty`."),
+    Field("protocol", Text(), "`classic` or `consumer`."),
+    Field("members", ListOf(MEMBER), "The members."),
+    Field("offsets", ListOf(OFFSET), "The positions, by topic and partition."),
+    Field("total_lag", Integer(0), "The sum of the lags."),
+)
+GROUPS = Object("Groups", "The groups.", Field("groups", ListOf(GROUP), "The groups, by id."))
+EVICT = Object(
+    "EvictMember", "A member to evict.", Field("member_id", Text(), "The member id, or the `group.instance.id`.")
+)
+SEEK = Object(
+    "SeekGroup",
+    "Where to move a group: to an `offset` or to a `timestamp`.",
+    Field(
+        "offset",
+        Nullable(
+            AnyOf([Integer(0), Text("earliest", "latest")], lambda value: int(isinstance(value, str))),
+        ),
+        "An offset, `earliest` or `latest`.",
+        None,
+    ),
+    Field(
+        "timestamp",
+        Nullable(Integer(0)),
+        "Milliseconds since 1970 (UTC): move to the first record with this timestamp or a later one.",
+        None,
+    ),
+    Field("topic", Nullable(Text()), "The topic. The default is every partition with a committed offset.", None),
+    Field("partition", Nullable(Integer(0, INT32_MAX)), "The partition. The default is all of the topic.", None),
+)
+WAIT_FOR_LAG = Object(
+    "WaitForLag", "A lag to wait for.", Field("lag", Integer(0), "The largest total lag.", 0), TIMEOUT
+)
+WAIT_UNTIL_STABLE = Object(
+    "WaitUntilStable",
+    "Members to wait for.",
+    Field("members", Nullable(Integer(1, INT32_MAX)), "The number of members. The default is at least one.", None),
+    TIMEOUT,
+)
+WAIT_FOR_COMMIT = Object(
+    "WaitForCommit",
+    "A committed offset to wait for.",
+    Field("topic", Text(), "The topic."),
+    Field("partition", Integer(0, INT32_MAX), "The partition.", 0),
+    Field("offset", Integer(0), "The smallest committed offset."),
+    TIMEOUT,
+)
+SETTLE = Object(
+    "Settle",
+    "What has to be quiet.",
+    Field(
+        "groups",
+        AnyOf([Boolean(), ListOf(Text())], lambda value: int(isinstance(value, list))),
+        "Whether groups with members must have no lag; or the ids of the groups, with or without members.",
+        True,
+    ),
+    Field("transactions", Boolean(), "Whether no transaction may be open.", True),
+    Field("requests", Boolean(), "Whether no request may be in progress.", True),
+    TIMEOUT,
+)
+
+
+def read_groups(cluster: Cluster) -> list[Json]:
+    """Return all groups by id, in any thread: one in each turn of the event loop."""
+    ids = cluster.server.call(lambda: sorted(set(group_ids(cluster))))
+    return [group for group_id in ids if (group := read_group(cluster, group_id)) is not None]
+
+
+def read_group(cluster: Cluster, group_id: str) -> Json | None:
+    """Return a group, or None if it does not exist."""
+
+    def look() -> Seen | None:
+        shard = find_shard(cluster, group_id)
+        return None if shard is None else see(cluster, shard, group_id)
+
+    seen = cluster.server.call(look)
+    if seen is None or seen.state == DEAD:
+        return None
+    return {
+        "group_id": group_id,
+        "state": seen.state,
+        "protocol": seen.protocol,
+        "members": [
+            {
+                "member_id": member.member_id,
+                "client_id": member.client_id,
+                "host": member.host,
+                "instance_id": member.instance_id,
+                "assignment": [
+                    {"topic": topic, "partition": partition} for topic, partition in sorted(member.assignment)
+                ],
+            }
+            for member in seen.members
+        ],
+        "offsets": [
+            {
+                "topic": each.topic,
+                "partition": each.partition,
+                "committed": each.committed,
+                "end": each.end,
+                "lag": each.lag,
+            }
+            for each in seen.lags
+        ],
+        "total_lag": sum(each.lag for each in seen.lags),
+    }
+
+
+@routes.get("/v1/groups", response=GROUPS)
+def list_groups(call: Call) -> Json:
+    """Return all consumer groups with their members and lag."""
+    return {"groups": read_groups(call.cluster)}
+
+
+@routes.get("/v1/groups/{group_id}", GROUP_ID, response=GROUP)
+def get_group(call: Call) -> Json:
+    """Return a consumer group with its members and lag."""
+    group_id = call.path["group_id"]
+    found = read_group(call.cluster, group_id)
+    if found is None:
+        raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"group {group_id} does not exist")
+    return found
+
+
+@routes.delete("/v1/groups/{group_id}", GROUP_ID)
+def delete_group(call: Call) -> None:
+    """Delete a group without members, and its offsets."""
+    call.cluster.group(call.path["group_id"]).delete()
+
+
+@routes.post("/v1/groups/{group_id}/evict", GROUP_ID, body=EVICT, response=GROUP)
+def evict_member(call: Call) -> Json:
+    """Remove a member from a group, as if its session had timed out. The others get its partitions."""
+    call.cluster.group(call.path["group_id"]).evict(call.body["member_id"])
+    return get_group(call)
+
+
+@routes.post("/v1/groups/{group_id}/rebalance", GROUP_ID, response=GROUP)
+def rebalance_group(call: Call) -> Json:
+    """Start a rebalance of a group, unless one is in progress."""
+    call.cluster.group(call.path["group_id"]).rebalance()
+    return get_group(call)
+
+
+@routes.post("/v1/groups/{group_id}/seek", GROUP_ID, body=SEEK, response=GROUP)
+def seek_group(call: Call) -> Json:
+    """Commit other offsets for a group without members. The group is created if it does not exist."""
+    body = call.body
+    if (body["offset"] is None) == (body["timestamp"] is None):
+        raise ValueError("give either offset or timestamp")
+    if body["partition"] is not None and body["topic"] is None:
+        raise ValueError(f"partition is {body['partition']}, but no topic is given; name the topic, too")
+    group = call.cluster.group(call.path["group_id"])
+    group.seek(body["offset"], body["topic"], body["partition"], timestamp=body["timestamp"])
+    return get_group(call)
+
+
+@routes.post("/v1/groups/{group_id}/wait-for-lag", GROUP_ID, body=WAIT_FOR_LAG, response=GROUP, waits=True)
+def wait_for_lag(call: Call) -> Json:
+    """Wait until the total lag of a group is small enough: until it has processed and committed the other records."""
+    call.cluster.group(call.path["group_id"]).wait_for_lag(call.body["lag"], call.body["timeout_s"])
+    return get_group(call)
+
+
+@routes.post("/v1/groups/{group_id}/wait-until-stable", GROUP_ID, body=WAIT_UNTIL_STABLE, response=GROUP, waits=True)
+def wait_until_stable(call: Call) -> Json:
+    """Wait until a group has a number of members, all with their assignments."""
+    call.cluster.group(call.path["group_id"]).wait_until_stable(call.body["members"], call.body["timeout_s"])
+    return get_group(call)
+
+
+@routes.post("/v1/groups/{group_id}/wait-for-commit", GROUP_ID, body=WAIT_FOR_COMMIT, response=GROUP, waits=True)
+def wait_for_commit(call: Call) -> Json:
+    """Wait until the committed offset of a partition is large enough."""
+    body = call.body
+    group = call.cluster.group(call.path["group_id"])
+    group.wait_for_commit(body["topic"], body["partition"], body["offset"], body["timeout_s"])
+    return get_group(call)
+
+
+@routes.post("/v1/groups/{group_id}/coordinator", GROUP_ID, body=NEW_COORDINATOR, response=COORDINATOR)
+def move_group_coordinator(call: Call) -> Json:
+    """Make another broker the coordinator of a group. Other groups in the same partition move, too."""
+    return {"node_id": call.cluster.move_coordinator(group=call.path["group_id"], to=call.body["node_id"])}
+
+
+@routes.post("/v1/settle", body=SETTLE, waits=True)
+def settle(call: Call) -> None:
+    """Wait until the brokers are quiet: no request is in progress, no group has a lag, no transaction is open.
+
+    After that, the absence of a record is a fact. A client that is between two requests cannot be seen.
+    """
+    body = call.body
+    call.cluster.settle(
+        body["timeout_s"], groups=body["groups"], transactions=body["transactions"], requests=body["requests"]
+    )

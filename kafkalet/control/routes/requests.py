@@ -1,0 +1,309 @@
+"""Routes of the journal: the requests of clients with their responses, and the connections."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kafkalet.control.failures import Refusal
+from kafkalet.control.fields import TIMEOUT
+from kafkalet.control.route import Call, Routes
+from kafkalet.control.shapes import (
+    INT32_MAX,
+    AnyJson,
+    Boolean,
+    Field,
+    Integer,
+    Json,
+    ListOf,
+    MapOf,
+    Nullable,
+    Number,
+    Object,
+    Text,
+)
+
+if TYPE_CHECKING:
+    from kafkalet.testing.cluster import Cluster
+    from kafkalet.testing.connections import ClientConnection
+    from kafkalet.testing.requests import Request, Requests
+
+routes = Routes("requests", "The journal: requests of clients, with their responses.")
+
+MAX_REQUESTS = 10_000
+
+REQUEST = Object(
+    "Request",
+    "A request of a client, and its response.",
+    Field("api", Text(), "The API, such as `Fetch`; `API 999` for a key that Kafka does not know."),
+    Field("version", Integer(), "The version that the client chose."),
+    Field("correlation_id", Integer(), "The number that the client gave the request."),
+    Field("client_id", Text(), "The client id, or an empty string."),
+    Field("connection", Integer(), "The number of the connection."),
+    Field("host", Text(), "The address of the client."),
+    Field("port", Integer(), "The port of the client."),
+    Field("broker", Integer(), "The id of the broker."),
+    Field(
+        "time_ms", Integer(), "When the broker received it, in milliseconds since 1970, by the clock of the machine."
+    ),
+    Field("duration_ms", Number(0, float(1 << 53)), "The time until the response, or until now while it waits."),
+    Field("is_waiting", Boolean(), "Whether it has no response yet, like a long poll."),
+    Field("has_waited", Boolean(), "Whether it was not answered immediately."),
+    Field("size_bytes", Integer(0), "The size of the request."),
+    Field("topics", ListOf(Text()), "The topics that the request or the response names."),
+    Field("errors", ListOf(Text()), "The errors in the response, such as `NOT_LEADER_OR_FOLLOWER`."),
+    Field("closed", Nullable(Text()), "Why the broker closed the connection instead of answering, or null."),
+    Field("text", Text(), "The request and its response on one line."),
+    Field(
+        "request",
+        Nullable(AnyJson()),
+        "The decoded request, with bytes as base64. null unless `messages` is true, and if it was too large to keep.",
+    ),
+    Field("response", Nullable(AnyJson()), "The decoded response, like `request`."),
+)
+REQUESTS = Object("Requests", "Requests of clients.", Field("requests", ListOf(REQUEST), "The requests, oldest first."))
+COUNT = Object(
+    "RequestCount",
+    "Numbers of requests.",
+    Field("count", Integer(0), "The number of all selected requests."),
+)
+COUNTED = Object(
+    "CountedRequests",
+    "Requests of one API by one client.",
+    Field("api", Text(), "The API."),
+    Field("client_id", Text(), "The client id."),
+    Field("count", Integer(0), "The number of requests."),
+)
+COUNTS = Object(
+    "RequestCounts",
+    "Numbers of requests.",
+    Field("counts", ListOf(COUNTED), "By API and client, including requests that the journal no longer keeps."),
+)
+UNSUPPORTED_REQUEST = Object(
+    "UnsupportedRequest",
+    "A request that the brokers do not serve.",
+    Field("api", Text(), "The API, or its key if Kafka has no such API."),
+    Field("version", Integer(), "The version."),
+    Field("client_id", Text(), "The client id."),
+    Field("served", Text(), "What is served instead, such as `versions 0 to 11`; empty if the API is not served."),
+    Field("count", Integer(0), "The number of requests."),
+)
+UNSUPPORTED = Object(
+    "Unsupported",
+    "Requests that the brokers do not serve.",
+    Field("counts", MapOf(Integer(0)), 'The number of requests by API, as in `{"CreateAcls": 2}`.'),
+    Field("requests", ListOf(UNSUPPORTED_REQUEST), "The requests, by API, version and client."),
+)
+WAIT = Object(
+    "WaitForRequests",
+    "Requests to wait for.",
+    Field("apis", ListOf(Text()), "The APIs. The default is all.", []),
+    Field("n", Integer(1, MAX_REQUESTS), "The number of requests.", 1),
+    Field("client_id", Nullable(Text()), "The client id.", None),
+    Field("topic", Nullable(Text()), "A topic that the request or the response names.", None),
+    Field("errors", Nullable(ListOf(Text())), "Errors, one of which the response has.", None),
+    Field("messages", Boolean(), "Whether to return the decoded messages.", False),
+    TIMEOUT,
+)
+CONNECTION = Object(
+    "Connection",
+    "A connection of a client.",
+    Field("id", Text(), "The address and port of the client, as in `127.0.0.1:50123`."),
+    Field("broker", Integer(0, INT32_MAX), "The id of the broker."),
+    Field("client_id", Text(), "The client id, or an empty string before the first request."),
+    Field("last_request", Text(), "The API and version of the last request, as in `Fetch v13`, or an empty string."),
+)
+CONNECTION_ID = Field("id", Text(), "The address and port of the client, as in `127.0.0.1:50123`.")
+CONNECTIONS = Object(
+    "Connections", "The connections.", Field("connections", ListOf(CONNECTION), "By broker, oldest first.")
+)
+
+_SELECT = (
+    Field("apis", ListOf(Text()), "The APIs, separated by commas. The default is all.", []),
+    Field("client_id", Nullable(Text()), "The client id.", None),
+    Field("topic", Nullable(Text()), "A topic that the request or the response names.", None),
+    Field(
+        "errors",
+        Nullable(ListOf(Text())),
+        "`true` for responses with an error, `false` for those without, or names of errors.",
+        None,
+    ),
+    Field("since_ms", Nullable(Integer(0)), "Only requests since this time, in milliseconds since 1970.", None),
+    Field("until_ms", Nullable(Integer(0)), "Only requests until this time, in milliseconds since 1970.", None),
+)
+
+
+def select(cluster: Cluster, wanted: Mapping[str, Json]) -> Requests:
+    """Return the requests that a query selects."""
+    errors: bool | Sequence[str] | None = wanted["errors"]
+    if isinstance(errors, list) and errors in (["true"], ["false"]):
+        errors = errors == ["true"]
+    found = cluster.requests.of(*wanted["apis"], client_id=wanted["client_id"], topic=wanted["topic"], errors=errors)
+    since, until = wanted.get("since_ms"), wanted.get("until_ms")
+    return found if since is None and until is None else found.between(since or 0, until)
+
+
+def request_json(request: Request, *, messages: bool) -> Json:
+    """Return a request as a `Request` object."""
+    host, port = request.peer[:2]
+    return {
+        "api": request.api,
+        "version": request.version,
+        "correlation_id": request.correlation_id,
+        "client_id": request.client_id,
+        "connection": request.connection,
+        "host": host,
+        "port": port,
+        "broker": request.broker,
+        "time_ms": round(request.time.timestamp() * 1000),
+        "duration_ms": round(max(0.0, request.duration_ms), 3),
+        "is_waiting": request.is_waiting,
+        "has_waited": request.has_waited,
+        "size_bytes": request.size_bytes,
+        "topics": sorted(request.topics),
+        "errors": list(request.errors),
+        "closed": request.closed,
+        "text": request.text,
+        "request": _with_base64(request.request) if messages else None,
+        "response": _with_base64(request.response) if messages else None,
+    }
+
+
+def _with_base64(value: Any) -> Json:
+    """Return plain data with bytes as base64."""
+    if isinstance(value, dict):
+        return {name: _with_base64(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_base64(each) for each in value]
+    if isinstance(value, bytes | bytearray | memoryview):
+        return base64.b64encode(value).decode()
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        return None  # JSON has no infinity
+    return value
+
+
+@routes.get(
+    "/v1/requests",
+    *_SELECT,
+    Field("limit", Integer(1, MAX_REQUESTS), "The largest number of requests; the latest are returned.", 100),
+    Field("messages", Boolean(), "Whether to return the decoded messages.", False),
+    response=REQUESTS,
+)
+def list_requests(call: Call) -> Json:
+    """Return the latest requests that the journal keeps."""
+    found = select(call.cluster, call.query).last(call.query["limit"])
+    return {"requests": [request_json(request, messages=call.query["messages"]) for request in found]}
+
+
+@routes.delete("/v1/requests")
+def clear_requests(call: Call) -> None:
+    """Forget all requests and counts, also those of unsupported requests. Requests that still wait remain."""
+    call.cluster.requests.clear()
+
+
+@routes.get("/v1/requests/count", *_SELECT[:4], response=COUNT)
+def count_requests(call: Call) -> Json:
+    """Count the requests since the start or since the journal was cleared.
+
+    A number by API and client is always known. Others are refused with 409 if the journal had to drop requests.
+    """
+    wanted = select(call.cluster, call.query)
+    try:
+        return {"count": wanted.count()}
+    except LookupError as error:
+        raise Refusal(409, str(error)) from error
+
+
+@routes.get("/v1/requests/counts", response=COUNTS)
+def list_request_counts(call: Call) -> Json:
+    """Count the requests by API and client."""
+    journal = call.cluster.server.journal
+    counts = {} if journal is None else call.cluster.server.call(journal.counts)
+    return {
+        "counts": [
+            {"api": api, "client_id": client_id, "count": count} for (api, client_id), count in sorted(counts.items())
+        ]
+    }
+
+
+@routes.get("/v1/requests/unsupported", response=UNSUPPORTED)
+def list_unsupported(call: Call) -> Json:
+    """Return the requests for APIs or versions that the brokers do not serve."""
+    journal = call.cluster.server.journal
+    found = {} if journal is None else call.cluster.server.call(journal.unsupported.copy)
+    counts: dict[str, int] = {}
+    for each, count in sorted(found.items()):
+        counts[each.api] = counts.get(each.api, 0) + count
+    return {
+        "counts": counts,
+        "requests": [
+            {
+                "api": each.api,
+                "version": each.version,
+                "client_id": each.client_id,
+                "served": each.served,
+                "count": count,
+            }
+            for each, count in sorted(found.items(), key=lambda item: (item[0].api, item[0].version, item[0].client_id))
+        ],
+    }
+
+
+@routes.post("/v1/requests/wait", body=WAIT, response=REQUESTS, waits=True)
+def wait_for_requests(call: Call) -> Json:
+    """Wait until clients have sent requests, and return them. Earlier requests count, unless they were cleared."""
+    body = call.body
+    found = call.cluster.requests.wait_for(
+        *body["apis"],
+        n=body["n"],
+        client_id=body["client_id"],
+        topic=body["topic"],
+        errors=body["errors"],
+        timeout=body["timeout_s"],
+    )
+    return {"requests": [request_json(request, messages=body["messages"]) for request in found]}
+
+
+@routes.get("/v1/connections", response=CONNECTIONS)
+def list_connections(call: Call) -> Json:
+    """Return the connections of clients."""
+    return {"connections": [_connection_json(each) for each in call.cluster.connections]}
+
+
+def _connection_json(connection: ClientConnection) -> Json:
+    return {
+        "id": _connection_id(connection),
+        "broker": connection.broker,
+        "client_id": connection.client_id,
+        "last_request": connection.last_request,
+    }
+
+
+def _connection_id(connection: ClientConnection) -> str:
+    return f"{connection.peer[0]}:{connection.peer[1]}"
+
+
+def _connection(call: Call) -> ClientConnection:
+    for connection in call.cluster.connections:
+        if _connection_id(connection) == call.path["id"]:
+            return connection
+    raise Refusal(404, f"there is no connection {call.path['id']}; GET /v1/connections lists them")
+
+
+@routes.post("/v1/connections/{id}/reset", CONNECTION_ID)
+def reset_connection(call: Call) -> None:
+    """Close a connection with a TCP reset. Responses that have not been sent are lost."""
+    _connection(call).reset()
+
+
+@routes.post("/v1/connections/{id}/half-close", CONNECTION_ID)
+def half_close_connection(call: Call) -> None:
+    """Close the direction to the client: it reads the end of the data, while the broker still receives requests."""
+    _connection(call).half_close()
+
+
+@routes.post("/v1/connections/{id}/black-hole", CONNECTION_ID)
+def silence_connection(call: Call) -> None:
+    """Discard what the client sends, and send nothing. The connection stays open until the client closes it."""
+    _connection(call).black_hole()
