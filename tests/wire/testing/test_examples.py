@@ -144,7 +144,7 @@ def test_older_producer_is_fenced(kafka: Broker, app: Shop) -> None:
     payments.send("transfers", 0, [Row(None, b"5")])
     with kafka.open_transaction("p"):
         pass
-    with pytest.raises(BrokerError, match="(?i)fenced|newer"):
+    with pytest.raises(BrokerError, match=r"(?i)fenced|newer"):
         payments.commit()
     assert kafka.topic("transfers").values(isolation="read_committed") == []
 
