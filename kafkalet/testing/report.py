@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from kafkalet.clock import elapsed_s
 
-if TYPE_CHECKING:
-    from kafkalet.broker.network.exchange import Exchange
+from .clients import MOST_LINES, limited, safely
 
+if TYPE_CHECKING:
     from .operations import ClusterOperations
 
 MOST_REQUESTS = 20
-MOST_LINES = 20
-"""Most lines of each part other than the requests."""
-MOST_CHARS = 300
-"""Longer lines are cut."""
 
 
 def report(cluster: ClusterOperations) -> str:
@@ -29,29 +24,10 @@ def report(cluster: ClusterOperations) -> str:
     )
     lines: list[str] = []
     for title, read, most in parts:
-        found = _safely(cluster, read)
+        found = safely(cluster, read)
         if found:
-            lines += [title, *(f"  {line}" for line in _limited(found, most))]
+            lines += [title, *(f"  {line}" for line in limited(found, most))]
     return "\n".join(lines) or "no requests, records, groups or transactions"
-
-
-def what_clients_do(cluster: ClusterOperations) -> str:
-    """Return one line for each connected client: its last request, and how long it has been waiting for a response."""
-    return "\n".join(_limited(_safely(cluster, lambda: _clients(cluster)), MOST_LINES)) or "no client is connected"
-
-
-def _safely(cluster: ClusterOperations, read: Callable[[], list[str]]) -> list[str]:
-    try:
-        return cluster.server.call(read)
-    except Exception as error:  # noqa: BLE001 - a report must not hide the failure of the test
-        return [f"(not available: {error})"]
-
-
-def _limited(lines: list[str], most: int) -> Iterator[str]:
-    for line in lines[:most]:
-        yield line if len(line) <= MOST_CHARS else line[:MOST_CHARS] + "..."
-    if len(lines) > most:
-        yield f"... {len(lines) - most} more"
 
 
 def _requests(cluster: ClusterOperations) -> list[str]:
@@ -108,25 +84,3 @@ def _transactions(cluster: ClusterOperations) -> list[str]:
                     f"(producer id {known.producer_id}, epoch {known.producer_epoch})"
                 )
     return lines
-
-
-def _clients(cluster: ClusterOperations) -> list[str]:
-    journal = cluster.server.journal
-    if journal is None:
-        contexts = [
-            connection.context
-            for broker in cluster.server.brokers.values()
-            for connection in broker.listener.connections
-        ]
-        return [
-            f"{context.client_id}: last request {context.api} v{context.version}" for context in contexts if context
-        ]
-    last: dict[str, Exchange] = {}
-    connected = {facts.number for facts in journal.connections.values()}
-    for exchange in journal.exchanges():
-        if exchange.connection.number in connected:
-            waits = last.get(exchange.client_id)
-            if waits is None or not waits.is_waiting:
-                last[exchange.client_id] = exchange
-    now_s = elapsed_s()
-    return [exchange.text(now_s) for exchange in last.values()]

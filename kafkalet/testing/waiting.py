@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, TypeVar
 from kafkalet.broker import arguments
 from kafkalet.clock import elapsed_s
 
+from .clients import what_clients_do
+
 if TYPE_CHECKING:
     from .operations import ClusterOperations
 
@@ -38,8 +40,8 @@ def wait(
     """Return the first value of `look` that is not None. With `requests`, `look` is also called after each request.
 
     `timeout` is in seconds; None stands for `cluster.timeout_s`. After the timeout, AssertionError is raised with the
-    text that `failure` returns. Raises RuntimeError in the thread of the cluster's event loop, which must not block,
-    and if the cluster stops.
+    text that `failure` returns and the last request of each client. Raises RuntimeError in the thread of the cluster's
+    event loop, which must not block, and if the cluster stops.
     """
     __tracebackhide__ = True  # pytest shows the line of the test instead
     seconds = timeout_s(cluster, timeout)
@@ -53,7 +55,8 @@ def wait(
     with cluster.server.watchers.watch(requests=requests) as changed:
         while (found := look()) is None:
             if not changed.wait(max(0.0, deadline_s - elapsed_s())):
-                raise AssertionError(failure())
+                lines = [failure(), "  clients:", *(f"    {line}" for line in what_clients_do(cluster))]
+                raise AssertionError("\n".join(lines))
             changed.clear()
             if stop is not None and stop.is_set():
                 raise WaitCancelled

@@ -46,3 +46,9 @@ def test_wait_returns_the_first_value_that_is_not_none() -> None:
             return found
 
         assert wait(broker, look, 10, lambda: "timed out") == 7
+
+
+def test_failure_shows_what_clients_do() -> None:
+    with Broker() as broker, pytest.raises(AssertionError) as caught:
+        wait(broker, lambda: None, 0, lambda: "nothing came")
+    assert str(caught.value) == "nothing came\n  clients:\n    no client is connected"

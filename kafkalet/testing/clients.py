@@ -1,0 +1,64 @@
+"""What the connected clients are doing, for the messages of waits that time out and of failed tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from kafkalet.clock import elapsed_s
+
+if TYPE_CHECKING:
+    from kafkalet.broker.network.exchange import Exchange
+
+    from .operations import ClusterOperations
+
+MOST_LINES = 20
+"""Most lines of a part of a description."""
+MOST_CHARS = 300
+"""Longer lines are cut."""
+
+
+def what_clients_do(cluster: ClusterOperations) -> list[str]:
+    """Return a line for each connected client: its last request, and how long it has waited for a response.
+
+    Never raises an exception.
+    """
+    return list(limited(safely(cluster, lambda: _clients(cluster)), MOST_LINES)) or ["no client is connected"]
+
+
+def safely(cluster: ClusterOperations, read: Callable[[], list[str]]) -> list[str]:
+    """Call `read` in the loop of the cluster. An exception becomes the only line."""
+    try:
+        return cluster.server.call(read)
+    except Exception as error:  # noqa: BLE001 - a report must not hide the failure of the test
+        return [f"(not available: {error})"]
+
+
+def limited(lines: list[str], most: int) -> Iterator[str]:
+    """Cut long lines, and all lines after the first `most`."""
+    for line in lines[:most]:
+        yield line if len(line) <= MOST_CHARS else line[:MOST_CHARS] + "..."
+    if len(lines) > most:
+        yield f"... {len(lines) - most} more"
+
+
+def _clients(cluster: ClusterOperations) -> list[str]:
+    journal = cluster.server.journal
+    if journal is None:
+        contexts = [
+            connection.context
+            for broker in cluster.server.brokers.values()
+            for connection in broker.listener.connections
+        ]
+        return [
+            f"{context.client_id}: last request {context.api} v{context.version}" for context in contexts if context
+        ]
+    last: dict[str, Exchange] = {}
+    connected = {facts.number for facts in journal.connections.values()}
+    for exchange in journal.exchanges():
+        if exchange.connection.number in connected:
+            waits = last.get(exchange.client_id)
+            if waits is None or not waits.is_waiting:
+                last[exchange.client_id] = exchange
+    now_s = elapsed_s()
+    return [exchange.text(now_s) for exchange in last.values()]
