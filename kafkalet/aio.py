@@ -457,6 +457,11 @@ class Cluster(Mirror[sync.Cluster]):
         """Return one broker of the cluster."""
         return BrokerNode(self.sync, self.sync.broker(node_id))
 
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """The faults that are set."""
+        return tuple(Fault(self.sync, fault) for fault in self.sync.faults)
+
     def fault(self, api: str | Iterable[str] | None = None, **options: Unpack[FaultOptions]) -> Fault:
         """Make requests fail; see `kafkalet.testing.cluster.Cluster.fault`. Use it with `async with`."""
         return Fault(self.sync, self.sync.fault(api, **options))

@@ -219,6 +219,11 @@ class Cluster(ClusterOperations):
         self._faults = (*self._faults, fault)
         return fault
 
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """The faults that are set."""
+        return self._faults
+
     def unfired_faults(self) -> list[str]:
         """Return, for each fault that has not fired as often as it should, what happened instead.
 

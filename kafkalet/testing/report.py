@@ -1,7 +1,8 @@
-"""What a failed test shows about a cluster: the last requests, logs, groups and open transactions."""
+"""What a failed test shows about a cluster: the last requests, logs, groups, open transactions and faults."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from kafkalet.clock import elapsed_s
@@ -14,13 +15,17 @@ if TYPE_CHECKING:
 MOST_REQUESTS = 20
 
 
-def report(cluster: ClusterOperations) -> str:
-    """Return a description of the cluster, as lines of text. Never raises an exception."""
+def report(cluster: ClusterOperations, faults: Iterable[object] = ()) -> str:
+    """Return a description of the cluster, as lines of text. `faults` are those that are set.
+
+    Never raises an exception.
+    """
     parts = (
         ("The last requests, with the time before now:", lambda: _requests(cluster), MOST_REQUESTS),
         ("Logs:", lambda: _logs(cluster), MOST_LINES),
         ("Groups:", lambda: _groups(cluster), MOST_LINES),
         ("Open transactions:", lambda: _transactions(cluster), MOST_LINES),
+        ("Faults:", lambda: list(map(repr, faults)), MOST_LINES),
     )
     lines: list[str] = []
     for title, read, most in parts:

@@ -98,3 +98,9 @@ def test_clients_are_shown_without_a_journal() -> None:
         producer = produce(kafka)
         assert what_clients_do(kafka)[0].startswith("app: last request Produce v")
         assert producer is not None
+
+
+def test_report_lists_faults_with_their_counts(kafka: Broker) -> None:
+    fault = kafka.fault("Fetch", delay=1)
+    assert report(kafka, kafka.faults).endswith("Faults:\n  <fault('Fetch', delay=1), fired 0 times>")
+    fault.remove()
