@@ -474,6 +474,7 @@ class Server:
                 self.stop_broker(node_id)
             raise
         self.controller.save()
+        self.watchers.touch()
 
     def _close(self) -> None:
         if self._periodic_tasks is not None:

@@ -26,11 +26,12 @@ LEFT_OUT = {".ci"}
 
 
 def check_wheel(wheel: Path) -> None:
-    """Check that the wheel contains every module of the package, the type marker and the licence, and nothing else."""
+    """Check that the wheel has every module, the web page, the type marker and the licence, and nothing else."""
     names = zipfile.ZipFile(wheel).namelist()
     metadata = f"kafkalet-{VERSION}.dist-info"
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kafkalet").rglob("*.py")}
-    expected = modules | {"kafkalet/py.typed", f"{metadata}/licenses/LICENSE"}
+    page = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kafkalet" / "control" / "page").iterdir()}
+    expected = modules | page | {"kafkalet/py.typed", f"{metadata}/licenses/LICENSE"}
     packaged = {name for name in names if not name.startswith(metadata)}
     assert expected <= set(names), f"not in {wheel.name}: {sorted(expected - set(names))}"
     assert packaged <= expected, f"should not be in {wheel.name}: {sorted(packaged - expected)}"

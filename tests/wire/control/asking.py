@@ -88,10 +88,10 @@ class Asking:
 
 
 @contextmanager
-def asking(brokers: int = 1, token: str | None = None, **options: Any) -> Iterator[Asking]:
+def asking(brokers: int = 1, token: str | None = None, control_port: int = 0, **options: Any) -> Iterator[Asking]:
     """Run a cluster with a control API, which is closed after the brokers, as `kafkalet serve` does."""
     with ExitStack() as stack:
         cluster = kafkalet.Cluster(brokers, **options)
         with cluster:
-            control = stack.enter_context(ControlServer(cluster, token=token))
+            control = stack.enter_context(ControlServer(cluster, ("127.0.0.1", control_port), token))
             yield Asking(control)

@@ -153,6 +153,16 @@ def test_new_requests_are_events(api: Asking, monkeypatch: pytest.MonkeyPatch) -
         assert len(seen) + skipped >= 3
 
 
+def test_started_broker_is_an_event() -> None:
+    with asking(brokers=2) as api:
+        api.post("/v1/brokers/2/stop")
+        with streaming(api, "brokers") as stream:
+            stream.next()
+            api.post("/v1/brokers/2/start")
+            [broker] = stream.next()[1]["brokers"]
+    assert (broker["node_id"], broker["is_running"]) == (2, True)
+
+
 def test_quiet_stream_has_heartbeats(api: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "HEARTBEAT_S", 0.01)
     with streaming(api, "brokers") as stream:

@@ -1,0 +1,146 @@
+// Consumer groups: members, assignment, and lag for each partition.
+
+import * as api from "./api.js";
+import * as live from "./live.js";
+import { h, keyed, number, plural, write } from "./dom.js";
+import { attempt, confirmed, problem } from "./notices.js";
+
+export function create(section, { setCount }) {
+  const filter = h("input", { type: "search", placeholder: "Filter groups", "data-search": true, "aria-label": "Filter groups", "aria-keyshortcuts": "/" });
+  const list = h("div", { class: "topics" });
+  const empty = h("p", { class: "empty" });
+  section.append(h("div", { class: "bar-of-tools" }, h("h2", null, "Groups"), filter), list, empty);
+
+  function draw() {
+    const all = live.items("groups");
+    setCount(all.length);
+    const groups = all.filter((group) => group.group_id.toLowerCase().includes(filter.value.toLowerCase()));
+    keyed(list, groups, (group) => group.group_id, createGroup, updateGroup);
+    empty.hidden = groups.length > 0;
+    write(empty, all.length === 0 ? "No groups yet. A group appears when its first consumer joins or commits." : `No group contains “${filter.value}”.`);
+  }
+
+  filter.addEventListener("input", draw);
+  live.on(["groups"], draw);
+  draw();
+  return { show() {} };
+}
+
+function createGroup({ group_id: id }) {
+  const place = api.path("v1", "groups", id);
+  const error = problem();
+  const state = h("span", { class: "tag" });
+  const facts = h("span", { class: "facts" });
+  const lag = h("span");
+  const offsets = h("tbody");
+  const members = h("tbody");
+  const noMembers = h("p", { class: "null pad" }, "No members.");
+  const membersTable = h(
+    "table",
+    { class: "members" },
+    h("thead", null, h("tr", null, ["Member", "Client", "Host", "Assignment", ""].map((text) => h("th", { scope: "col" }, text)))),
+    members,
+  );
+  const act = (path, body) => () => attempt(error, () => api.post(`${place}/${path}`, body));
+  const rebalance = h("button", { type: "button", onclick: act("rebalance") }, "Rebalance");
+  const toStart = h("button", { type: "button", onclick: act("seek", { offset: "earliest" }) }, "Seek to the earliest");
+  const toEnd = h("button", { type: "button", onclick: act("seek", { offset: "latest" }) }, "Seek to the latest");
+  const remove = h(
+    "button",
+    {
+      type: "button",
+      class: "plain",
+      "aria-label": `Delete group ${id}`,
+      onclick: async () => (await confirmed(`Delete group ${id} and its offsets?`, "Delete")) && attempt(error, () => api.remove(place)),
+    },
+    "Delete",
+  );
+  const element = h(
+    "article",
+    { class: "topic group", "aria-label": `Group ${id}` },
+    h("header", null, h("h3", { class: "mono" }, h("button", { type: "button", class: "heading", "data-row": true, "aria-expanded": "true", onclick: toggle }, id)), state, facts, lag, h("span", { class: "push" }), rebalance, toStart, toEnd, remove),
+    error,
+    h(
+      "div",
+      { class: "columns" },
+      h(
+        "table",
+        { class: "lags" },
+        h(
+          "thead",
+          null,
+          h("tr", null, h("th", { scope: "col" }, "Partition"), ["Committed", "End", "Lag"].map((text) => h("th", { scope: "col", class: "n" }, text)), h("th", { scope: "col", class: "progress" }, h("span", { class: "hidden" }, "Progress")), h("th", { scope: "col" }, "Consumer")),
+        ),
+        offsets,
+      ),
+      h("div", null, membersTable, noMembers),
+    ),
+  );
+
+  function toggle(event) {
+    const isOpen = event.currentTarget.getAttribute("aria-expanded") === "true";
+    event.currentTarget.setAttribute("aria-expanded", String(!isOpen));
+    element.querySelector(".columns").hidden = isOpen;
+  }
+
+  return Object.assign(element, { parts: { error, state, facts, lag, offsets, members, membersTable, noMembers, rebalance, toStart, toEnd, remove, place } });
+}
+
+function updateGroup(element, group) {
+  if (element.shown === group) return;
+  element.shown = group;
+  const { parts } = element;
+  write(parts.state, group.state);
+  parts.state.className = `tag ${group.state.toLowerCase()}`;
+  write(parts.facts, `${group.protocol} protocol · ${plural(group.members.length, "member")}`);
+  write(parts.lag, `lag ${number(group.total_lag)}`);
+  parts.lag.className = group.total_lag > 0 ? "warn" : "good";
+  const isEmpty = group.members.length === 0;
+  parts.rebalance.hidden = isEmpty;
+  for (const button of [parts.toStart, parts.toEnd, parts.remove]) button.hidden = !isEmpty;
+  parts.membersTable.hidden = isEmpty;
+  parts.noMembers.hidden = !isEmpty;
+  const owners = new Map(group.members.flatMap((member) => member.assignment.map(({ topic, partition }) => [`${topic}-${partition}`, member])));
+  keyed(parts.offsets, group.offsets, ({ topic, partition }) => `${topic}-${partition}`, createOffset, (row, each) => updateOffset(row, each, owners));
+  keyed(
+    parts.members,
+    group.members,
+    (member) => member.member_id,
+    (member) => createMember(member, parts),
+    (row, member) => {
+      const byTopic = new Map();
+      for (const { topic, partition } of member.assignment) byTopic.set(topic, [...(byTopic.get(topic) ?? []), partition]);
+      write(row.assignment, [...byTopic].map(([topic, partitions]) => `${topic}: ${partitions.join(", ")}`).join("; ") || "none");
+    },
+  );
+}
+
+function createOffset({ topic, partition }) {
+  const cells = [1, 2, 3].map(() => h("td", { class: "n mono" }));
+  const part = h("span", { class: "part stable" });
+  const owner = h("td");
+  const row = h("tr", null, h("th", { scope: "row", class: "mono" }, `${topic}-${partition}`), cells, h("td", null, h("div", { class: "bar" }, part)), owner);
+  return Object.assign(row, { numbers: cells, done: part, owner });
+}
+
+function updateOffset(row, each, owners) {
+  const [committed, end, lag] = row.numbers;
+  write(committed, number(each.committed));
+  write(end, number(each.end));
+  write(lag, number(each.lag));
+  lag.classList.toggle("warn", each.lag > 0);
+  row.done.style.width = `${each.end === 0 ? 100 : (100 * Math.max(0, each.end - each.lag)) / each.end}%`;
+  write(row.owner, owners.get(`${each.topic}-${each.partition}`)?.client_id ?? "–");
+}
+
+function createMember(member, { place, error }) {
+  const assignment = h("td", { class: "mono" });
+  const evict = h(
+    "button",
+    { type: "button", "aria-label": `Evict ${member.member_id}`, onclick: () => attempt(error, () => api.post(`${place}/evict`, { member_id: member.member_id })) },
+    "Evict",
+  );
+  const name = member.instance_id ?? member.member_id;
+  const row = h("tr", null, h("th", { scope: "row", class: "mono cut", title: member.member_id }, name), h("td", null, member.client_id), h("td", { class: "mono" }, member.host), assignment, h("td", { class: "n" }, evict));
+  return Object.assign(row, { assignment });
+}

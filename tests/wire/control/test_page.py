@@ -1,0 +1,658 @@
+"""Tests of the web page in Chromium, with data of real clients."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from .asking import TOKEN, Asking, asking
+from .browser import launched, opened
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, Page
+
+START_MS = 1_700_000_000_000
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    with launched() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def three() -> Iterator[Asking]:
+    """The control API of three brokers. Each test uses its own topics."""
+    with asking(brokers=3, kafka_version="3.9") as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser: "Browser", three: Asking) -> Iterator["Page"]:
+    with opened(browser, three.control.url) as found:
+        yield found
+
+
+def produce(api: Asking, topic: str, count: int, **options: str) -> None:
+    """Produce records with the keys and values 0, 1, ... at intervals of a second to partition 0."""
+    producer = Producer({"bootstrap.servers": api.cluster.bootstrap_servers, **options})
+    for index in range(count):
+        producer.produce(topic, str(index), str(index), partition=0, timestamp=START_MS + index * 1000)
+    assert producer.flush(20) == 0
+
+
+def visit(page: "Page", place: str) -> None:
+    page.evaluate("place => { location.hash = place }", place)
+
+
+def cells(rows: "Locator") -> list[list[str]]:
+    """Return the texts of the cells of table rows."""
+    found: list[list[str]] = rows.evaluate_all(
+        "rows => rows.map(row => [...row.cells].map(cell => cell.innerText.trim()))"
+    )
+    return found
+
+
+def offsets(page: "Page") -> list[int]:
+    """Return the offsets of the records that are shown."""
+    return [int(row[1].replace(",", "")) for row in cells(page.locator(".records tbody tr"))]
+
+
+# Topics
+
+
+def test_partition_is_a_bar_with_its_four_offsets(page: "Page", three: Asking) -> None:
+    three.cluster.create_topic("bars", 1, 3)
+    produce(three, "bars", 10)
+    three.cluster.topic("bars").advance_log_start(4)
+    open_one = Producer({"bootstrap.servers": three.cluster.bootstrap_servers, "transactional.id": "bars"})
+    open_one.init_transactions()
+    open_one.begin_transaction()
+    open_one.produce("bars", b"open")
+    open_one.flush()
+    with three.cluster.topic("bars").hold_high_watermark():
+        produce(three, "bars", 1, acks="1")
+        topic = page.get_by_role("article", name="Topic bars")
+        bar = topic.get_by_role("img", name="log end 12")
+        assert bar.get_attribute("aria-label") == (
+            "log start 4, last stable 10, high watermark 11, log end 12; 4 offsets deleted; "
+            "1 offset in open transactions; 1 offset not replicated"
+        )
+        assert cells(topic.locator("tbody tr"))[0][2:6] == ["4", "10", "11", "12"]
+        parts = bar.locator(".part").evaluate_all("all => all.map(part => [part.className, part.style.width])")
+    assert [name for name, _ in parts] == ["part deleted", "part stable", "part unstable", "part unreplicated"]
+    assert [round(float(width.rstrip("%"))) for _, width in parts] == [33, 50, 8, 8]
+    open_one.abort_transaction()
+
+
+def test_topic_is_created_and_deleted(page: "Page", three: Asking) -> None:
+    page.get_by_role("button", name="New topic").click()
+    form = page.get_by_role("form", name="New topic")
+    form.get_by_label("Name").fill("by-hand")
+    form.get_by_label("Partitions").fill("2")
+    form.get_by_label("Properties").fill("cleanup.policy=compact,delete, retention.ms=1000")
+    form.get_by_role("button", name="Create").click()
+    topic = page.get_by_role("article", name="Topic by-hand")
+    topic.get_by_text("retention.ms=1000").wait_for()
+    found = three.get("/v1/topics/by-hand")
+    assert (len(found["partitions"]), found["config"]["cleanup.policy"]) == (2, "compact,delete")
+    topic.get_by_role("button", name="Delete topic by-hand").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    topic.wait_for(state="detached")
+    assert three.ask("GET", "/v1/topics/by-hand").status == 404
+
+
+def test_error_of_the_api_is_shown_in_its_form(page: "Page") -> None:
+    page.get_by_role("button", name="New topic").click()
+    form = page.get_by_role("form", name="New topic")
+    form.get_by_label("Name").fill("no/slash")
+    form.get_by_role("button", name="Create").click()
+    assert "INVALID_TOPIC_EXCEPTION" in form.get_by_role("alert").inner_text()
+
+
+def test_filter_hides_other_topics(page: "Page", three: Asking) -> None:
+    three.cluster.create_topic("filtered-a")
+    three.cluster.create_topic("filtered-b")
+    page.get_by_role("article", name="Topic filtered-b").wait_for()
+    page.get_by_role("searchbox", name="Filter topics").fill("ED-A")
+    assert page.get_by_role("article").count() == 1
+    page.get_by_role("searchbox", name="Filter topics").fill("missing")
+    page.get_by_text("No topic contains “missing”.").wait_for()
+
+
+def test_segments_open_batches_and_batches_open_records(page: "Page", three: Asking) -> None:
+    three.cluster.create_topic("rolled", 1, 1, {"segment.bytes": "400"})
+    for _ in range(4):
+        produce(three, "rolled", 10, **{"linger.ms": "500"})
+    second = three.cluster.log("rolled").segments[1].base_offset
+    page.get_by_role("button", name="Open partition 0 of rolled").click()
+    detail = page.get_by_role("complementary", name="Partition 0 of rolled")
+    detail.get_by_role("button", name=f"Segment {second}").click()
+    detail.get_by_role("heading", name=f"Batches of segment {second}").wait_for()
+    first = cells(detail.locator("tbody tr"))[0]
+    assert first[0].startswith(f"{second} \N{EN DASH} ")
+    assert first[2] == "none"
+    detail.get_by_role("button", name=f"Open the records of batch {second}").click()
+    page.locator(".records tbody tr").first.wait_for()
+    last = three.get(f"/v1/topics/rolled/partitions/0/batches?offset={second}&limit=1")["batches"][0]["last_offset"]
+    assert offsets(page) == list(range(second, last + 1))
+
+
+def test_batches_show_transactions_and_markers(page: "Page", three: Asking) -> None:
+    three.cluster.create_topic("marked", 1, 1)
+    producer = Producer({"bootstrap.servers": three.cluster.bootstrap_servers, "transactional.id": "marked"})
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.produce("marked", b"x")
+    producer.flush(20)
+    producer.abort_transaction(20)
+    visit(page, "#/topics/marked/0")
+    detail = page.get_by_role("complementary", name="Partition 0 of marked")
+    detail.get_by_text("ABORT").wait_for()
+    rows = cells(detail.locator("tbody tr"))
+    assert [(row[0], row[4]) for row in rows] == [("0", "transactional"), ("1", "ABORT")]
+    assert rows[0][3] == rows[1][3]
+
+
+def test_leader_is_elected(page: "Page", three: Asking) -> None:
+    three.post("/v1/topics", {"name": "led", "assignments": [[1, 2]]})
+    visit(page, "#/topics/led/0")
+    detail = page.get_by_role("complementary", name="Partition 0 of led")
+    detail.get_by_role("button", name="Elect 2").click()
+    detail.get_by_text("Leader 2, epoch 1").wait_for()
+    assert three.get("/v1/topics/led/partitions/0")["leader"] == 2
+
+
+# Records
+
+
+def test_records_are_read_from_an_offset_and_from_a_time(page: "Page", three: Asking) -> None:
+    produce(three, "read", 10)
+    visit(page, "#/records/read")
+    page.get_by_text("10 records").wait_for()
+    page.get_by_label("From").select_option("offset")
+    page.get_by_label("Offset", exact=True).fill("7")
+    page.get_by_role("button", name="Read").click()
+    page.get_by_text("3 records").wait_for()
+    assert offsets(page) == [7, 8, 9]
+    visit(page, f"#/records/read?start=time&time={START_MS + 8000}")
+    page.get_by_text("2 records").wait_for()
+    assert offsets(page) == [8, 9]
+    visit(page, "#/records/read?start=last&last=1")
+    page.get_by_text("1 record", exact=True).wait_for()
+    assert offsets(page) == [9]
+
+
+def test_isolation_hides_open_transactions(page: "Page", three: Asking) -> None:
+    produce(three, "isolated", 2)
+    producer = Producer({"bootstrap.servers": three.cluster.bootstrap_servers, "transactional.id": "isolated"})
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.produce("isolated", b"open", partition=0)
+    producer.flush()
+    visit(page, "#/records/isolated")
+    page.get_by_text("3 records").wait_for()
+    page.get_by_label("Isolation").select_option("read_committed")
+    page.get_by_text("2 records").wait_for()
+    producer.commit_transaction()
+    page.get_by_role("button", name="Read").click()
+    page.get_by_text("3 records").wait_for()
+
+
+def test_more_records_are_read_on_demand(page: "Page", three: Asking) -> None:
+    produce(three, "paged", 10)
+    visit(page, "#/records/paged?limit=6")
+    page.get_by_text("6 records, more follow").wait_for()
+    page.get_by_role("button", name="More records").click()
+    page.get_by_text("10 records", exact=True).wait_for()
+    assert offsets(page) == list(range(10))
+
+
+def test_records_are_followed(page: "Page", three: Asking) -> None:
+    produce(three, "followed", 2)
+    visit(page, "#/records/followed")
+    page.get_by_text("2 records").wait_for()
+    page.get_by_role("checkbox", name="follow").check()
+    produce(three, "followed", 3)
+    page.get_by_text("5 records").wait_for()
+    assert offsets(page) == list(range(5))
+
+
+@pytest.mark.parametrize(
+    ("view", "expected"),
+    [
+        ("auto", '{\n  "id": 12345678901234567890,\n  "items": [],\n  "name": "a: [b]"\n}'),
+        ("text", '{"id":12345678901234567890, "items": [ ], "name":"a: [b]"}'),
+        ("hex", '000000  7b 22 69 64 22 3a 31 32  33 34 35 36 37 38 39 30  {"id":1234567890'),
+    ],
+)
+def test_value_is_shown_as(page: "Page", three: Asking, view: str, expected: str) -> None:
+    topic = f"viewed-{view}"
+    three.cluster.topic(topic).send(
+        '{"id":12345678901234567890, "items": [ ], "name":"a: [b]"}', headers={"trace": "t1"}
+    )
+    visit(page, f"#/records/{topic}")
+    page.get_by_role("button", name="Open record 0 of partition 0").click()
+    detail = page.get_by_role("complementary", name="Record")
+    detail.get_by_label("View").select_option(view)
+    value = detail.get_by_role("heading", name="Value").locator("+ *").inner_text()
+    assert value.split("\n000010")[0] == expected
+    assert detail.locator(".headers dt").inner_text() == "trace"
+
+
+def test_bytes_that_are_no_text_are_shown_as_hexadecimal(page: "Page", three: Asking) -> None:
+    three.cluster.topic("binary").send(b"\xff\x00A" + bytes(100), key=b"\xfe")
+    visit(page, "#/records/binary")
+    page.get_by_role("button", name="Open record 0 of partition 0").click()
+    row = cells(page.locator(".records tbody tr"))[0]
+    assert row[3] == "1 byte fe"
+    assert row[4].startswith("103 bytes ff 00 41 00")
+    detail = page.get_by_role("complementary", name="Record").inner_text()
+    assert "000000  ff 00 41 00 00 00 00 00  00 00 00 00 00 00 00 00  ..A" in detail
+
+
+def test_record_is_sent(page: "Page", three: Asking) -> None:
+    three.cluster.create_topic("sent", 2)
+    visit(page, "#/records/sent")
+    page.get_by_role("button", name="Send a record").click()
+    form = page.get_by_role("form", name="Send a record")
+    form.get_by_label("Key").fill("k")
+    form.get_by_label("Value").fill('{"id": 7}')
+    form.get_by_label("Headers").fill("trace=a=b\nempty")
+    form.get_by_label("Partition").fill("1")
+    form.get_by_role("button", name="Send", exact=True).click()
+    page.get_by_text("Sent to sent-1, offset 0.").wait_for()
+    [record] = three.cluster.topic("sent").records()
+    assert (record.key, record.json(), record.partition) == (b"k", {"id": 7}, 1)
+    assert list(record.headers.pairs) == [("trace", b"a=b"), ("empty", None)]
+
+
+def test_tombstone_is_sent(page: "Page", three: Asking) -> None:
+    three.cluster.create_topic("tombs", 1)
+    visit(page, "#/records/tombs")
+    page.get_by_role("button", name="Send a record").click()
+    form = page.get_by_role("form", name="Send a record")
+    form.get_by_label("Key").fill("k")
+    form.get_by_label("null").nth(1).check()
+    form.get_by_role("button", name="Send", exact=True).click()
+    page.get_by_text("Sent to tombs-0").wait_for()
+    assert three.cluster.topic("tombs").records()[0].value is None
+
+
+def test_markup_in_data_stays_text(page: "Page", three: Asking) -> None:
+    attack = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+    three.cluster.topic("attack").send(attack, key=attack, headers={attack: attack})
+    visit(page, "#/records/attack")
+    page.get_by_role("button", name="Open record 0 of partition 0").click()
+    detail = page.get_by_role("complementary", name="Record")
+    detail.get_by_text(attack).nth(2).wait_for()
+    assert page.locator("main img, main script").count() == 0
+
+
+# Groups
+
+
+@contextmanager
+def consumer(api: Asking, group: str, topic: str, **options: str) -> Iterator[Consumer]:
+    """A consumer that has joined its group and received the first record."""
+    found = Consumer(
+        {
+            "bootstrap.servers": api.cluster.bootstrap_servers,
+            "group.id": group,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            **options,
+        }
+    )
+    found.subscribe([topic])
+    while found.poll(0.2) is None:
+        pass
+    yield found
+    found.close()
+
+
+def test_group_shows_members_assignment_and_lag(page: "Page", three: Asking) -> None:
+    produce(three, "grouped", 10)
+    visit(page, "#/groups")
+    with consumer(three, "readers", "grouped", **{"client.id": "reader-1"}) as reader:
+        reader.commit(offsets=[TopicPartition("grouped", 0, 4)], asynchronous=False)
+        group = page.get_by_role("article", name="Group readers")
+        group.get_by_text("lag 6").wait_for()
+        group.get_by_text("grouped: 0").wait_for()
+        assert group.get_by_text("Stable").count() == 1
+        assert cells(group.locator(".lags tbody tr")) == [["grouped-0", "4", "10", "6", "", "reader-1"]]
+        assert cells(group.locator(".members tbody tr"))[0][1] == "reader-1"
+        group.get_by_role("button", name="Evict").click()
+        group.get_by_role("button", name="Evict").wait_for(state="hidden")
+    group.get_by_role("button", name="Seek to the latest").click()
+    group.get_by_text("lag 0").wait_for()
+    assert three.cluster.group("readers").committed("grouped", 0) == 10
+    group.get_by_role("button", name="Delete group readers").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    group.wait_for(state="detached")
+
+
+# Transactions
+
+
+def test_open_transaction_is_shown_and_aborted(page: "Page", three: Asking) -> None:
+    three.cluster.create_topic("transacted")
+    producer = Producer({"bootstrap.servers": three.cluster.bootstrap_servers, "transactional.id": "page-tx"})
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.produce("transacted", b"x", partition=0)
+    producer.flush(20)
+    visit(page, "#/transactions")
+    row = page.get_by_role("row").filter(has_text="page-tx")
+    row.get_by_text("Ongoing").wait_for()
+    row.get_by_text("transacted-0").wait_for()
+    row.get_by_role("button", name="Abort page-tx").click()
+    row.get_by_text("CompleteAbort").wait_for()
+    row.get_by_role("button").wait_for(state="hidden")
+    assert three.cluster.topic("transacted").values(isolation="read_committed") == []
+
+
+# Journal
+
+
+def requests(page: "Page") -> list[str]:
+    """Return the APIs and versions of the requests that are shown, newest first."""
+    found: list[str] = page.locator(".journal tbody tr:visible th button").all_inner_texts()
+    return found
+
+
+def test_journal_is_live_and_is_searched(page: "Page", three: Asking) -> None:
+    visit(page, "#/journal")
+    page.get_by_role("searchbox", name="Search in the journal").fill("journaled offset")
+    page.get_by_text("No request matches").wait_for()
+    produce(three, "journaled", 3, **{"client.id": "journal-1"})
+    page.get_by_role("button", name="Open Produce of journal-1").first.wait_for()
+    assert {name.partition(" ")[0] for name in requests(page)} == {"Produce"}
+    page.get_by_role("searchbox", name="Search in the journal").fill("")
+    page.get_by_role("combobox", name="Client").select_option("journal-1")
+    page.get_by_role("combobox", name="API").select_option("Metadata")
+    assert {name.partition(" ")[0] for name in requests(page)} == {"Metadata"}
+
+
+def test_request_opens_with_its_messages(page: "Page", three: Asking) -> None:
+    produce(three, "opened", 1, **{"client.id": "opened-1"})
+    visit(page, "#/journal")
+    page.get_by_role("button", name="Open Produce of opened-1").click()
+    detail = page.get_by_role("complementary", name="Request")
+    detail.get_by_role("heading", name="Response").wait_for()
+    request, response = (json.loads(text) for text in detail.locator("pre").all_inner_texts())
+    assert request["topic_data"][0]["name"] == response["responses"][0]["name"] == "opened"
+    page.keyboard.press("Escape")
+    detail.wait_for(state="hidden")
+
+
+def test_paused_journal_keeps_new_requests_for_later(page: "Page", three: Asking) -> None:
+    visit(page, "#/journal")
+    page.get_by_role("searchbox", name="Search in the journal").fill("paused-1")
+    page.keyboard.press("Escape")
+    page.keyboard.press("p")
+    produce(three, "paused", 1, **{"client.id": "paused-1"})
+    page.get_by_text(re.compile(r"\d+ new")).wait_for()
+    assert requests(page) == []
+    page.keyboard.press("p")
+    page.get_by_role("button", name="Open Produce of paused-1").wait_for()
+
+
+def test_journal_shows_errors_only(page: "Page", three: Asking) -> None:
+    three.cluster.create_topic("failed")
+    visit(page, "#/journal")
+    with three.cluster.fault("Produce", error="NOT_LEADER_OR_FOLLOWER", topic="failed", times=1):
+        produce(three, "failed", 1, **{"client.id": "failed-1"})
+    page.get_by_role("combobox", name="Client").select_option("failed-1")
+    page.get_by_label("errors only").check()
+    assert "NOT_LEADER_OR_FOLLOWER" in cells(page.locator(".journal tbody tr:visible"))[0][3]
+    assert {name.partition(" ")[0] for name in requests(page)} == {"Produce"}
+
+
+# Faults
+
+
+def test_fault_is_set_watched_and_removed(page: "Page", three: Asking) -> None:
+    three.cluster.create_topic("faulty", 1)
+    visit(page, "#/faults")
+    form = page.get_by_role("form", name="New fault")
+    form.get_by_label("API").fill("Produce")
+    form.get_by_label("Topic").fill("faulty")
+    form.get_by_label("Fire on").select_option("times")
+    form.get_by_label("Number").fill("2")
+    form.get_by_role("button", name="Set the fault").click()
+    fault = page.get_by_role("listitem", name=re.compile("Fault"))
+    fault.get_by_text("not fired").wait_for()
+    produce(three, "faulty", 1)
+    fault.get_by_text("fired 2 times").wait_for()
+    fault.get_by_text("matching requests").click()
+    assert "faulty-0" in fault.get_by_role("list").inner_text()
+    fault.get_by_role("button", name="Remove").click()
+    fault.wait_for(state="detached")
+    page.get_by_text("No faults are set").wait_for()
+
+
+def test_fault_that_is_not_possible_is_explained(page: "Page") -> None:
+    visit(page, "#/faults")
+    form = page.get_by_role("form", name="New fault")
+    form.get_by_label("API").fill("Produse")
+    form.get_by_role("button", name="Set the fault").click()
+    assert "did you mean Produce" in form.get_by_role("alert").inner_text()
+
+
+@pytest.mark.parametrize(
+    ("effect", "expected"),
+    [
+        ("delay", {"delay": 2}),
+        ("hang", {"hang": True}),
+        ("before", {"disconnect": "before"}),
+        ("drop_response", {"drop_response": True}),
+        ("throttle_ms", {"throttle_ms": 1000}),
+    ],
+)
+def test_fault_has_the_chosen_effect(page: "Page", three: Asking, effect: str, expected: dict[str, object]) -> None:
+    visit(page, "#/faults")
+    form = page.get_by_role("form", name="New fault")
+    form.get_by_label("API").fill("Produce")
+    form.get_by_label("Client id").fill("nobody")
+    form.get_by_label("What happens").select_option(effect)
+    form.get_by_role("button", name="Set the fault").click()
+    page.get_by_text("The fault is set").wait_for()
+    [fault] = three.get("/v1/faults")["faults"]
+    three.ask("DELETE", "/v1/faults")
+    assert fault["options"].items() >= expected.items()
+
+
+# Cluster and clock
+
+
+def test_clock_is_advanced(browser: "Browser") -> None:
+    with asking() as api, opened(browser, api.control.url) as page:
+        api.cluster.topic("aged", config={"retention.ms": 3_600_000}).send("old")
+        visit(page, "#/cluster")
+        page.get_by_role("button", name="Advance by 1 d").click()
+        page.get_by_text("24 h 0 min ahead").wait_for()
+        visit(page, "#/topics/aged/0")
+        page.get_by_text("1 deleted").wait_for()
+        assert api.cluster.topic("aged").records() == []
+
+
+def test_broker_is_stopped_and_started(browser: "Browser") -> None:
+    with asking(brokers=2) as api, opened(browser, api.control.url) as page:
+        visit(page, "#/cluster")
+        page.get_by_role("button", name="Stop broker 2").click()
+        page.get_by_role("button", name="Start broker 2").wait_for()
+        page.get_by_text("1 of 2 brokers").wait_for()
+        assert not api.get("/v1/brokers/2")["is_running"]
+        page.get_by_role("button", name="Start broker 2").click()
+        page.get_by_role("button", name="Stop broker 2").wait_for()
+        assert api.get("/v1/brokers/2")["is_running"]
+
+
+def test_connections_and_counts_are_listed(page: "Page", three: Asking) -> None:
+    producer = Producer({"bootstrap.servers": three.cluster.bootstrap_servers, "client.id": "connected-1"})
+    producer.list_topics(timeout=20)
+    visit(page, "#/cluster")
+    page.get_by_role("row").filter(has_text="connected-1").first.wait_for()
+    page.get_by_role("listitem").filter(has_text="Metadata").first.wait_for()
+
+
+# The frame
+
+
+def test_page_is_used_with_the_keyboard_only(page: "Page", three: Asking) -> None:
+    three.cluster.create_topic("keyboard-a", 2)
+    three.cluster.topic("keyboard-b").send("one").send("two")
+    page.get_by_role("article", name="Topic keyboard-b").wait_for()
+    page.keyboard.press("/")
+    page.keyboard.type("keyboard")
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.ariaLabel") == "Open partition 0 of keyboard-b"
+    page.keyboard.press("Enter")
+    detail = page.get_by_role("complementary", name="Partition 0 of keyboard-b")
+    detail.get_by_role("button", name="Open the records of batch 1").wait_for()
+    page.keyboard.press("Escape")
+    detail.wait_for(state="hidden")
+    assert page.evaluate("document.activeElement.ariaLabel") == "Open partition 0 of keyboard-b"
+    page.keyboard.press("g")
+    page.keyboard.press("r")
+    assert page.get_by_role("tab", name="Records").get_attribute("aria-selected") == "true"
+    page.keyboard.press("ArrowRight")
+    assert page.get_by_role("tab", name="Groups").get_attribute("aria-selected") == "true"
+    page.keyboard.press("?")
+    page.get_by_role("dialog", name="Keyboard shortcuts").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog").wait_for(state="detached")
+
+
+def test_roles_and_names_describe_the_page(page: "Page") -> None:
+    assert page.get_by_role("banner").count() == 1
+    assert page.get_by_role("main").count() == 1
+    assert page.get_by_role("navigation", name="Panels").count() == 1
+    tabs = page.get_by_role("tab")
+    for tab in tabs.all():
+        tab.click()
+        panel = page.get_by_role("tabpanel")
+        assert panel.count() == 1
+        assert panel.get_attribute("aria-labelledby") == tab.get_attribute("id")
+        nameless = panel.evaluate(
+            """panel => [...panel.querySelectorAll("button, a, input, select, textarea")].filter(each =>
+                each.checkVisibility() && !each.ariaLabel && !each.labels?.length && !each.innerText?.trim())
+                .map(each => each.outerHTML)"""
+        )
+        assert nameless == []
+    assert tabs.count() == page.locator("[role=tab]").count() > 5
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_theme_follows_the_system_and_is_remembered(browser: "Browser", three: Asking, scheme: str) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    with opened(browser, three.control.url, color_scheme=scheme) as page:
+        first = page.evaluate(ground)
+        page.keyboard.press("d")
+        second = page.evaluate(ground)
+        page.reload()
+        assert page.evaluate(ground) == second != first
+        dark = first if scheme == "dark" else second
+        assert max(int(part) for part in dark.removeprefix("rgb(").rstrip(")").split(",")) < 64
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_have_enough_contrast(browser: "Browser", three: Asking, scheme: str) -> None:
+    produce(three, "contrast", 3)
+    with opened(browser, three.control.url, color_scheme=scheme) as page:
+        places = ("topics/contrast/0", "records/contrast", "groups", "transactions", "journal", "faults", "cluster")
+        for place in places:
+            visit(page, f"#/{place}")
+            page.get_by_role("tab", selected=True, name=place.partition("/")[0]).wait_for()
+            assert page.evaluate(CONTRAST) == []
+
+
+CONTRAST = """() => {
+  const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgb = (color) => {
+    context.clearRect(0, 0, 1, 1);
+    context.fillStyle = color;
+    context.fillRect(0, 0, 1, 1);
+    return [...context.getImageData(0, 0, 1, 1).data];
+  };
+  const luminance = ([r, g, b]) => {
+    const [x, y, z] = [r, g, b].map((v) => (v / 255 <= 0.03928 ? v / 3294.6 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+  };
+  const ground = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const color = rgb(getComputedStyle(at).backgroundColor);
+      if (color[3] === 255) return color;
+    }
+    return [255, 255, 255];
+  };
+  const poor = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    const isShown = element.checkVisibility() && !element.closest("noscript, option, :disabled, .part");
+    if (!isShown || !walker.currentNode.data.trim()) continue;
+    const [a, b] = [luminance(rgb(getComputedStyle(element).color)), luminance(ground(element))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) poor.push(`${walker.currentNode.data.trim()}: ${ratio.toFixed(2)}`);
+  }
+  return poor;
+}"""
+"""Returns the visible texts whose contrast is below 4.5 (WCAG 2.1 AA)."""
+
+
+def test_page_connects_again_after_the_broker_has_restarted(browser: "Browser") -> None:
+    with asking() as api:
+        port = api.control.port
+        with opened(browser, api.control.url) as page:
+            api.cluster.create_topic("before")
+            page.get_by_role("article", name="Topic before").wait_for()
+            api.control.close()
+            page.get_by_text("connection lost").wait_for()
+            with asking(control_port=port) as again:
+                again.cluster.create_topic("after")
+                page.get_by_role("article", name="Topic after").wait_for()
+                assert page.get_by_role("article").count() == 1
+                assert page.locator("#connection").inner_text() == "live"
+
+
+def test_token_is_asked_for_once(browser: "Browser") -> None:
+    with asking(token=TOKEN) as api:
+        api.cluster.create_topic("secret")
+        with opened(browser, api.control.url) as page:
+            dialog = page.get_by_role("dialog", name="Token of the control API")
+            dialog.get_by_label("Token").fill("wrong")
+            page.keyboard.press("Enter")
+            dialog.get_by_text("This token is wrong").wait_for()
+            dialog.get_by_label("Token").fill(TOKEN)
+            page.keyboard.press("Enter")
+            page.get_by_role("article", name="Topic secret").wait_for()
+            page.reload()
+            page.get_by_role("article", name="Topic secret").wait_for()
+            assert dialog.count() == 0
+
+
+def test_page_fits_into_900_pixels(page: "Page", three: Asking) -> None:
+    produce(three, "narrow", 3)
+    page.set_viewport_size({"width": 900, "height": 700})
+    for place in (
+        "#/topics",
+        "#/topics/narrow/0",
+        "#/records/narrow",
+        "#/groups",
+        "#/journal",
+        "#/faults",
+        "#/cluster",
+    ):
+        visit(page, place)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 900
