@@ -1,4 +1,4 @@
-"""The command line: `kafkalet serve`, `exec` and `pipeline` (see kafkalet.commands and kafkalet.pipeline).
+"""The command line: `kafkalet serve`, `exec`, `ctl` and `pipeline` (see kafkalet.commands and kafkalet.pipeline).
 
 Exit status: 0 after a normal stop, 1 if something outside kafkalet fails (for example, a port is taken or a file cannot
 be loaded), 2 if the command line or a property is invalid. Each failure prints one line on stderr. `kafkalet exec`
@@ -14,17 +14,19 @@ from kafkalet.version import VERSION
 
 HELP = """usage: kafkalet serve [OPTION]...
        kafkalet exec [OPTION]... -- COMMAND [ARGUMENT]...
+       kafkalet ctl COMMAND [ARGUMENT]... [OPTION]...
        kafkalet pipeline load|dump|audit [OPTION]...
 
 A Kafka broker that fits inside a test. `kafkalet exec` runs a command with a broker, whose address
-is in KAFKA_BOOTSTRAP_SERVERS. `kafkalet pipeline` writes, exports and checks its logs with Spark;
-see kafkalet pipeline --help. Options of serve and exec, with the defaults of serve in parentheses:
+is in KAFKA_BOOTSTRAP_SERVERS. `kafkalet ctl` controls a running broker; see kafkalet ctl --help.
+`kafkalet pipeline` writes, exports and checks its logs with Spark; see kafkalet pipeline --help.
+Options of serve and exec, with the defaults of serve in parentheses:
 
 {options}
   -h, --help         show this help and exit
   -V, --version      show the version and exit
 """
-COMMANDS = ("serve", "exec", "pipeline", "help", "version")
+COMMANDS = ("serve", "exec", "ctl", "pipeline", "help", "version")
 HELP_OPTIONS = ("-h", "--help")
 VERSION_OPTIONS = ("-V", "--version")
 
@@ -53,6 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from kafkalet.pipeline.jobs import main as pipeline
 
         return pipeline(rest)
+    if command == "ctl":
+        from kafkalet.commands.ctl import main as ctl
+
+        return ctl(rest)
     return reported(lambda: _run(command, rest, parent_id))
 
 

@@ -5,6 +5,9 @@ serve           `kafkalet serve`
 exec            `kafkalet exec`: a broker for the time that a command runs
 loading         `--load`
 control         `--control`
+ctl             `kafkalet ctl`: parses the command line of a command in ctl_commands
+ctl_commands    the commands of `kafkalet ctl`
+tables          tables of `kafkalet ctl`
 ready_file      `--ready-file`
 parent          `--exit-with-parent`
 """

@@ -17,11 +17,7 @@ URL_VARIABLE = "KAFKALET_CONTROL"
 TOKEN_VARIABLE = "KAFKALET_CONTROL_TOKEN"  # noqa: S105 - the name of a variable
 CONTROL_OPTIONS = (
     Option("--control", "HOST:PORT", "offer the control API over HTTP; port 0 picks a free port"),
-    Option(
-        "--control-token",
-        "TOKEN",
-        f"token that the control API requires, and without which it listens on loopback only (${TOKEN_VARIABLE})",
-    ),
+    Option("--control-token", "TOKEN", f"token that the control API requires (${TOKEN_VARIABLE})"),
 )
 
 
@@ -38,7 +34,7 @@ class Control(NamedTuple):
             if "control-token" in last:
                 raise UsageError("--control-token: only applies to the control API; --control is missing")
             return None
-        token = last.get("control-token", os.environ.get(TOKEN_VARIABLE) or None)
+        token = last.get("control-token", variable(TOKEN_VARIABLE))
         return cls(parse_address("--control", last["control"]), token)
 
     def open(self, cluster: EmbeddedCluster) -> ControlServer:
@@ -54,3 +50,8 @@ class Control(NamedTuple):
             raise UsageError(f"--control {host}:{port}: {error}") from error
         except OSError as error:
             raise Failure(f"--control {host}:{port}: cannot listen: {error.strerror or error}") from error
+
+
+def variable(name: str) -> str | None:
+    """Return the value of an environment variable of the control API, or None if it is missing or empty."""
+    return os.environ.get(name) or None

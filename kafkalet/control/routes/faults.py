@@ -147,6 +147,8 @@ def add_fault(call: Call) -> Json:
     """
     body = {name: value for name, value in call.body.items() if value is not None}
     api = body.pop("api", None)
+    if isinstance(api, list) and len(api) == 1:
+        [api] = api
     most = body.pop("max_version", None)
     if most is not None:
         if "version" not in body:

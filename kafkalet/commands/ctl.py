@@ -1,0 +1,154 @@
+"""`kafkalet ctl COMMAND`: the control API on the command line (see kafkalet.control).
+
+Exit status: 0 after success, 1 if the API refuses the command or cannot be reached, 2 if the command line is invalid.
+The output is a table, or JSON with --json.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from kafkalet.control.client import ControlClient, ControlError
+
+from .command_line import Failure, Option, UsageError, hint, print_line, reported
+from .control import TOKEN_VARIABLE, URL_VARIABLE, variable
+from .ctl_commands import COMMANDS, Command, Given
+
+GENERAL_OPTIONS = (
+    Option("--control", "URL", f"URL of the control API, from the ready line of serve (${URL_VARIABLE})"),
+    Option("--token", "TOKEN", f"token of the control API (${TOKEN_VARIABLE})"),
+    Option("--json", "", "print JSON instead of a table"),
+    Option("--help", "", "show the help of a command and exit", aliases=("-h",)),
+)
+_HELP = """usage: kafkalet ctl [--control URL] [--token TOKEN] [--json] COMMAND [ARGUMENT]... [OPTION]...
+
+Controls the brokers of a kafkalet serve --control process. kafkalet ctl COMMAND --help shows the
+options of a command.
+
+{commands}
+
+General options:
+
+{options}
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run `kafkalet ctl` and return its exit status."""
+    return reported(lambda: _run(list(arguments)))
+
+
+def _run(arguments: list[str]) -> int:
+    words, options = _separate(arguments)
+    command = _command(words)
+    if "help" in options or (command is None and not words):
+        print_line(help_text(command).rstrip("\n"))
+        return 0
+    if command is None:
+        raise UsageError(f"unknown command {' '.join(words)}; {_closest(words)}")
+    given = Given(command, words[len(command.words) :], options)
+    url = given.last("control") or variable(URL_VARIABLE)
+    if url is None:
+        raise UsageError(
+            f"the control API is not named; give --control URL or set {URL_VARIABLE}. "
+            "kafkalet serve --control 127.0.0.1:0 prints the URL in its ready line"
+        )
+    try:
+        client = ControlClient(url, given.last("token") or variable(TOKEN_VARIABLE))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    try:
+        found = command.run(client, given)
+        if found is not None:
+            as_json = "json" in options
+            print_line(json.dumps(found, indent=2, ensure_ascii=False) if as_json else command.show(found))
+    except ControlError as error:
+        code = f"{error.code}: " if error.code.isupper() else ""
+        raise Failure(f"{code}{error.message}") from error
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _separate(arguments: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
+    """Return the words and the options. The options of a command follow its name. After `--`, all are words."""
+    words: list[str] = []
+    options: dict[str, list[str]] = {}
+    rest = iter(arguments)
+    for argument in rest:
+        if argument == "--":
+            words += rest
+        elif not argument.startswith("-") or argument == "-" or _is_number(argument):
+            words.append(argument)
+        else:
+            name, equals, value = argument.partition("=")
+            command = _command(words)
+            known = {
+                each: option
+                for option in (*(command.options if command else ()), *GENERAL_OPTIONS)
+                for each in (option.name, *option.aliases)
+            }
+            option = known.get(name)
+            if option is None:
+                raise UsageError(f"unknown option {name}; {_option_hint(name, known, command)}")
+            if not option.value and equals:
+                raise UsageError(f"{argument}: {name} takes no value")
+            if option.value and not equals:
+                after = next(rest, None)
+                if after is None:
+                    raise UsageError(f"{name} needs a value: {name} {option.value}")
+                value = after
+            values = options.setdefault(option.name.lstrip("-"), [])
+            if values and not option.repeatable:
+                raise UsageError(f"{option.name} is given twice; it takes one value")
+            values.append(value)
+    return words, options
+
+
+def _is_number(argument: str) -> bool:
+    return argument[1:2].isdecimal()
+
+
+def _command(words: Sequence[str]) -> Command | None:
+    """Return the command whose name is the longest beginning of the words."""
+    for count in (2, 1):
+        found = COMMANDS.get(" ".join(words[:count])) if len(words) >= count else None
+        if found is not None:
+            return found
+    return None
+
+
+def _closest(words: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    longer = [name for name in COMMANDS if name.split()[0] == words[0]]
+    if longer:
+        return f"{words[0]} has the commands {', '.join(longer)}"
+    close = get_close_matches(" ".join(words[:2]), COMMANDS, 1) or get_close_matches(words[0], COMMANDS, 1)
+    return f"did you mean {close[0]}?" if close else "see kafkalet ctl --help"
+
+
+def _option_hint(name: str, known: Sequence[str] | dict[str, Option], command: Command | None) -> str:
+    text = hint(name, list(known))
+    where = f"kafkalet ctl {command.name} --help" if command else "kafkalet ctl --help"
+    return text.replace("kafkalet --help", where)
+
+
+def help_text(command: Command | None = None) -> str:
+    """Return the help of a command, or of all."""
+    if command is None:
+        commands = "\n".join(_line(each.usage, each.help) for each in COMMANDS.values())
+        return _HELP.format(commands=commands, options=_listed(GENERAL_OPTIONS))
+    text = f"usage: kafkalet ctl {command.usage}\n\n{command.help[0].upper()}{command.help[1:]}.\n"
+    if command.options:
+        text += f"\nOptions:\n\n{_listed(command.options)}\n"
+    return text
+
+
+def _listed(options: Sequence[Option]) -> str:
+    return "\n".join(_line(f"{option.name} {option.value}".rstrip(), option.help) for option in options)
+
+
+def _line(left: str, right: str) -> str:
+    return f"  {left}\n{'':32}{right}" if len(left) > 29 else f"  {left:30}{right}"

@@ -1,0 +1,35 @@
+"""Tables for people, from the JSON of the control API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+MAX_CELL = 120
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return rows in aligned columns below a header. Columns of numbers are aligned to the right."""
+    given = [list(row) for row in rows]
+    cells = [list(header), *([cell(value) for value in row] for row in given)]
+    widths = [max(len(row[index]) for row in cells) for index in range(len(header))]
+    right = [bool(given) and all(isinstance(row[index], int | None) for row in given) for index in range(len(header))]
+    return "\n".join(
+        "  ".join(
+            text.rjust(width) if is_right else text.ljust(width)
+            for text, width, is_right in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in cells
+    )
+
+
+def cell(value: Any) -> str:
+    """Return a value as one line without control characters, shortened."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        value = ",".join(map(str, value))
+    text = "".join(each if each.isprintable() else repr(each)[1:-1] for each in str(value)[: MAX_CELL + 1])
+    return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 3]}..."

@@ -1,0 +1,212 @@
+"""Tests of the commands of `kafkalet ctl`: what each does to the brokers, and what it prints."""
+
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Producer
+from kafka import KafkaProducer
+
+from kafkalet.commands.ctl import main
+from kafkalet.commands.ctl_commands import COMMANDS
+from tests.wire.control.asking import Asking, asking
+
+Ctl = Callable[..., str]
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asking]:
+    with asking(brokers=2) as found:
+        monkeypatch.setenv("KAFKALET_CONTROL", found.control.url)
+        yield found
+
+
+@pytest.fixture
+def ctl(api: Asking, capsys: pytest.CaptureFixture[str]) -> Ctl:
+    """Run a command that succeeds, and return what it prints."""
+
+    def run(*arguments: str) -> str:
+        capsys.readouterr()
+        status = main(arguments)
+        out, err = capsys.readouterr()
+        assert (status, err) == (0, "")
+        return out
+
+    return run
+
+
+def values(api: Asking, topic: str = "t") -> list[Any]:
+    return [record["value"] for record in api.get(f"/v1/topics/{topic}/records")["records"]]
+
+
+def test_topic_is_created_shown_and_deleted(ctl: Ctl, api: Asking) -> None:
+    out = ctl("topic", "create", "t", "--partitions", "2", "--replication-factor", "2", "--config", "retention.ms=5")
+    assert out.splitlines()[:2] == ["topic t", "  retention.ms=5"]
+    assert ctl("topic", "show", "t") == out
+    assert ctl("topic", "delete", "t") == ""
+    assert api.get("/v1/topics")["topics"] == []
+
+
+def test_internal_topics_are_listed_on_request(ctl: Ctl, api: Asking) -> None:
+    api.cluster.create_topic("__consumer_offsets")
+    assert "__consumer_offsets" not in ctl("topics")
+    assert "__consumer_offsets" in ctl("topics", "--internal")
+
+
+def test_record_is_sent_with_all_its_parts(ctl: Ctl, api: Asking) -> None:
+    out = ctl("send", "t", "v", "--key", "k", "--header", "a=b=c", "--timestamp", "5", "--partition", "0")
+    assert out.split() == ["PARTITION", "OFFSET", "0", "0"]
+    [record] = api.get("/v1/topics/t/records")["records"]
+    assert (record["key"], record["value"], record["timestamp"]) == ("k", "v", 5)
+    assert record["headers"] == [{"name": "a", "value": "b=c", "value_encoding": "text"}]
+    assert "a=b=c" in ctl("records", "t")
+
+
+def test_lines_of_stdin_are_sent(ctl: Ctl, api: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\r\nb\n\n\xff\n")))
+    ctl("send", "t", "--compression", "gzip")
+    assert values(api) == ["a", "b", "", "/w=="]
+
+
+def test_arguments_that_are_not_utf8_are_sent_as_bytes(ctl: Ctl, api: Asking) -> None:
+    ctl("send", "t", "\udcff")
+    assert values(api) == ["/w=="]
+
+
+def test_records_are_selected(ctl: Ctl, api: Asking) -> None:
+    for index in range(4):
+        ctl("send", "t", f"v{index}", "--timestamp", str(index))
+    assert "v0" not in ctl("records", "t", "--offset", "1")
+    assert "v2" not in ctl("records", "t", "--last", "1")
+    assert "v1" not in ctl("records", "t", "--time", "2", "--partition", "0", "--isolation", "read_committed")
+    assert "there are more records" in ctl("records", "t", "--limit", "2")
+
+
+def test_control_characters_of_records_do_not_reach_the_terminal(ctl: Ctl) -> None:
+    ctl("send", "t", "a\x1b[31m\n")
+    assert "a\\x1b[31m\\n" in ctl("records", "t")
+
+
+def test_wait_shows_the_records(ctl: Ctl) -> None:
+    ctl("send", "t", "one two", "--key", "k", "--timestamp", "9")
+    out = ctl("wait", "t", "1", "--key", "k", "--contains", "two", "--since", "5", "--partition", "0", "--timeout", "9")
+    assert "one two" in out
+    assert "one two" in ctl("wait", "t", "--value", "one two", "--isolation", "read_committed")
+
+
+def test_settle_prints_nothing(ctl: Ctl) -> None:
+    assert ctl("settle", "--timeout", "5") == ""
+    ctl("send", "t", "x")
+    ctl("group", "seek", "g", "latest", "--topic", "t")
+    assert ctl("settle", "--group", "g") == ""
+
+
+def test_groups_are_moved_waited_for_and_deleted(ctl: Ctl, api: Asking) -> None:
+    ctl("send", "t", "x", "--timestamp", "7")
+    assert "lag 1" in ctl("group", "seek", "g", "0", "--topic", "t", "--partition", "0")
+    assert "lag 0" in ctl("group", "seek", "g", "--timestamp", "9", "--topic", "t")
+    assert "lag 0" in ctl("group", "wait", "g", "--lag", "0")
+    assert ctl("groups").split()[-5:] == ["g", "Empty", "classic", "0", "0"]
+    assert "group g: Empty" in ctl("group", "show", "g")
+    assert ctl("group", "delete", "g") == ""
+    assert api.get("/v1/groups")["groups"] == []
+
+
+def test_members_are_evicted_and_rebalanced(ctl: Ctl, api: Asking) -> None:
+    ctl("send", "t", "x")
+    servers = api.cluster.bootstrap_servers
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": "g", "client.id": "app"})
+    consumer.subscribe(["t"])
+    while not consumer.assignment():
+        consumer.poll(0.05)
+    assert "app" in ctl("group", "wait", "g", "--members", "1")
+    [member] = api.get("/v1/groups/g")["members"]
+    assert "PreparingRebalance" in ctl("group", "rebalance", "g")
+    assert member["member_id"] not in ctl("group", "evict", "g", member["member_id"])
+    consumer.close()
+
+
+def test_transactions_are_listed_and_aborted(ctl: Ctl, api: Asking) -> None:
+    producer = Producer({"bootstrap.servers": api.cluster.bootstrap_servers, "transactional.id": "tx"})
+    producer.init_transactions(10)
+    producer.begin_transaction()
+    producer.produce("t", b"x")
+    producer.flush()
+    assert ctl("transactions").split()[-5:-3] == ["tx", "Ongoing"]
+    assert "CompleteAbort" in ctl("transaction", "abort", "tx")
+
+
+def test_requests_are_shown_and_cleared(ctl: Ctl, api: Asking) -> None:
+    producer = Producer({"bootstrap.servers": api.cluster.bootstrap_servers, "client.id": "app"})
+    producer.produce("t", b"x")
+    producer.flush()
+    assert "client=app Produce" in ctl(
+        "requests", "--api", "Produce", "--client-id", "app", "--topic", "t", "--limit", "9"
+    )
+    assert ctl("requests", "--api", "Produce", "--errors") == "no requests\n"
+    assert json.loads(ctl("requests", "--api", "Produce", "--messages", "--json"))["requests"][0]["request"]
+    assert ctl("requests", "clear") == ""
+    assert ctl("requests", "--api", "Produce") == "no requests\n"
+    assert ctl("requests", "unsupported").startswith("API  VERSION")
+
+
+def test_connections_are_listed_and_reset(ctl: Ctl, api: Asking) -> None:
+    producer = KafkaProducer(bootstrap_servers=api.cluster.bootstrap_servers, client_id="app")
+    producer.send("t", b"x").get(10)
+    assert "app" in ctl("connections")
+    connection = api.get("/v1/connections")["connections"][0]["id"]
+    assert ctl("connection", "reset", connection) == ""
+    assert connection not in ctl("connections")
+    producer.close()
+
+
+def test_faults_are_added_released_and_removed(ctl: Ctl, api: Asking) -> None:
+    out = ctl("fault", "add", "Produce", "--error", "NOT_LEADER_OR_FOLLOWER", "--times", "2", "--client-id", "app")
+    assert "fault('Produce', error='NOT_LEADER_OR_FOLLOWER', client_id='app', times=2)" in out
+    ctl("fault", "add", "Fetch", "Produce", "--hang", "--drop-response", "--probability", "0.5", "--seed", "3")
+    first, second = [fault["id"] for fault in api.get("/v1/faults")["faults"]]
+    assert len(ctl("faults").splitlines()) == 3
+    assert "never fired" in ctl("fault", "release", str(second))
+    assert len(ctl("fault", "remove", str(first)).splitlines()) == 2
+    ctl("fault", "remove", "all")
+    assert api.get("/v1/faults")["faults"] == []
+
+
+def test_clock_is_advanced(ctl: Ctl, api: Asking) -> None:
+    ctl("clock", "advance", "2h", "--sessions")
+    assert api.get("/v1/clock")["ahead_ms"] > 7_000_000
+    assert "ahead of this machine" in ctl("clock")
+
+
+def test_brokers_are_stopped_started_and_rolled(ctl: Ctl, api: Asking) -> None:
+    assert "stopped" in ctl("broker", "stop", "2")
+    assert [broker["is_running"] for broker in api.get("/v1/brokers")["brokers"]] == [True, False]
+    assert "running" in ctl("broker", "start", "2")
+    assert ctl("roll") == ctl("brokers")
+    assert api.get("/v1/cluster")["cluster_id"] in ctl("cluster")
+
+
+def test_snapshot_is_restored_after_a_reset(ctl: Ctl, api: Asking, tmp_path: Path) -> None:
+    ctl("send", "t", "x")
+    assert ctl("snapshot", str(tmp_path / "a.tar")) == ""
+    assert ctl("reset") == ""
+    assert api.get("/v1/topics")["topics"] == []
+    assert ctl("restore", str(tmp_path / "a.tar")) == ""
+    assert values(api) == ["x"]
+
+
+@pytest.mark.parametrize("command", ["snapshot", "restore"])
+def test_file_that_cannot_be_opened_is_a_failure(api: Asking, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    assert main([command, "/missing/a.tar"]) == 1
+    assert capsys.readouterr().err == "kafkalet: /missing/a.tar: No such file or directory\n"
+
+
+def test_every_command_is_tested_here() -> None:
+    text = Path(__file__).read_text()
+    for name in COMMANDS:
+        words = ", ".join(f'"{word}"' for word in name.split())
+        assert words in text or name == "events"
