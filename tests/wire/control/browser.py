@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-TIMEOUT_MS = 5_000.0
+TIMEOUT_MS = 20_000.0
 
 
 @contextlib.contextmanager

@@ -366,6 +366,7 @@ def requests(page: "Page") -> list[str]:
 
 
 def test_journal_is_live_and_is_searched(page: "Page", three: Asking) -> None:
+    produce(three, "unrelated", 1)
     visit(page, "#/journal")
     page.get_by_role("searchbox", name="Search in the journal").fill("journaled offset")
     page.get_by_text("No request matches").wait_for()
