@@ -94,7 +94,8 @@ def test_shell_snippet_runs(snippet: Snippet, tmp_path: Path) -> None:
     with shell(tmp_path) as opened:
         create_files(snippet.text, opened.directory)
         succeeded(opened.run(snippet.text))
-        assert opened.stop_brokers() == snippet.text.count("kafkalet serve")
+        stopped = opened.stop_brokers()
+        assert stopped == snippet.text.count("kafkalet serve") or "kill" in snippet.text
 
 
 @of("ini")
