@@ -1,4 +1,4 @@
-// Package kafkalet starts a kafkalet broker for Go tests, in a process of its own and on a free port.
+// Package kafkalet starts a kafkalet broker for Go tests, in a process of its own and on a free port, and controls it.
 //
 //	var broker *kafkalet.Broker
 //
@@ -8,6 +8,11 @@
 //
 //	func TestOrderIsPublished(t *testing.T) {
 //		client, err := kgo.NewClient(kgo.SeedBrokers(broker.BootstrapServers()))
+//		...
+//		orders := broker.Topic("orders").WaitFor(t, 1, kafkalet.Match{Key: []byte("7")})
+//
+// Methods that take a testing.TB end the test with t.Fatal if they fail. A wait that times out fails with a message that
+// shows what did happen. These methods must be called in the goroutine of the test, like t.Fatal.
 //
 // The broker is the command kafkalet, or `python3 -m kafkalet` if there is no such command. The environment variable
 // KAFKALET_COMMAND replaces both; its words are separated by spaces. The broker also stops if the test process ends in
@@ -16,12 +21,19 @@ package kafkalet
 
 import (
 	"bufio"
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -51,6 +63,8 @@ type Options struct {
 type Broker struct {
 	command          *exec.Cmd
 	bootstrapServers string
+	controlURL       string
+	client           *http.Client
 	stopped          sync.Once
 }
 
@@ -106,8 +120,10 @@ func Start(options Options) (*Broker, error) {
 	}
 	select {
 	case line := <-lines:
-		if address, found := strings.CutPrefix(strings.TrimSpace(line), ready); found {
-			return &Broker{command: command, bootstrapServers: address}, nil
+		if addresses, found := strings.CutPrefix(strings.TrimSpace(line), ready); found {
+			bootstrapServers, controlURL, _ := strings.Cut(addresses, " control=")
+			client := &http.Client{Transport: &http.Transport{}}
+			return &Broker{command: command, bootstrapServers: bootstrapServers, controlURL: controlURL, client: client}, nil
 		}
 		err = command.Wait()
 		return nil, fmt.Errorf("kafkalet ended before it was ready (%v): %s", err, log.lastLine())
@@ -125,8 +141,636 @@ func (broker *Broker) BootstrapServers() string {
 // Stop stops the broker and waits for its end.
 func (broker *Broker) Stop() {
 	broker.stopped.Do(func() {
+		broker.client.CloseIdleConnections()
 		stop(broker.command)
 	})
+}
+
+// Control calls the control API of kafkalet, for everything that has no method here. The path begins with /v1 and may
+// have a query; the OpenAPI document at /openapi.json lists all routes. The body, unless it is nil, is sent as JSON. The
+// response is decoded into result, unless that is nil. A call that the broker refuses returns an *Error.
+//
+// If the environment variable KAFKALET_CONTROL_TOKEN is set, the broker requires it, and Control sends it.
+func (broker *Broker) Control(method, path string, body, result any) error {
+	var content []byte
+	if body != nil {
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		content = encoded
+	}
+	data, err := broker.send(method, path, "application/json", content)
+	if err != nil || result == nil || len(data) == 0 {
+		return err
+	}
+	return json.Unmarshal(data, result)
+}
+
+// Error is the response to a call that the broker refused.
+type Error struct {
+	// Status is the HTTP status; 408 is a wait that timed out.
+	Status int
+	// Code is the name of a Kafka error, such as "TOPIC_ALREADY_EXISTS", or of an HTTP error, such as "not_found".
+	Code string
+	// Message says what happened. For a wait that timed out, it shows what did arrive.
+	Message string
+}
+
+// Error returns the message.
+func (failure *Error) Error() string {
+	return failure.Message
+}
+
+func (broker *Broker) send(method, path, contentType string, body []byte) ([]byte, error) {
+	request, err := http.NewRequest(method, broker.controlURL+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", contentType)
+	if token := os.Getenv("KAFKALET_CONTROL_TOKEN"); token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := broker.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode < 300 {
+		return data, err
+	}
+	var failed struct{ Error Error }
+	if json.Unmarshal(data, &failed) != nil || failed.Error.Message == "" {
+		failed.Error.Message = fmt.Sprintf("%s %s: %s", method, path, response.Status)
+	}
+	failed.Error.Status = response.StatusCode
+	return nil, &failed.Error
+}
+
+func (broker *Broker) control(t testing.TB, method, path string, body, result any) {
+	t.Helper()
+	if err := broker.Control(method, path, body, result); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// withTimeout adds a timeout to the fields of a request; 0 means that of the broker, 10 seconds.
+func withTimeout(fields map[string]any, timeout time.Duration) map[string]any {
+	if timeout != 0 {
+		fields["timeout_s"] = timeout.Seconds()
+	}
+	return fields
+}
+
+// Settle waits until no request is in progress, no group with members has a lag and no transaction is open. After that,
+// the absence of a record is a fact. The timeout 0 means 10 seconds.
+func (broker *Broker) Settle(t testing.TB, timeout time.Duration) {
+	t.Helper()
+	broker.control(t, "POST", "/v1/settle", withTimeout(map[string]any{}, timeout), nil)
+}
+
+// Reset removes all topics, groups, transactions, faults and changed configs, and closes the connections of clients. The
+// topics of the options are created again, empty.
+func (broker *Broker) Reset(t testing.TB) {
+	t.Helper()
+	broker.control(t, "POST", "/v1/reset", nil, nil)
+}
+
+// Snapshot returns a copy of the contents, a tar archive: topics, records, groups, transactions and configs.
+func (broker *Broker) Snapshot(t testing.TB) []byte {
+	t.Helper()
+	snapshot, err := broker.send("GET", "/v1/snapshot", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snapshot
+}
+
+// Restore replaces the contents by those of a snapshot, and closes the connections of clients.
+func (broker *Broker) Restore(t testing.TB, snapshot []byte) {
+	t.Helper()
+	if _, err := broker.send("POST", "/v1/restore", "application/octet-stream", snapshot); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// StopBroker stops one of several brokers. Other replicas become leaders of its partitions. Ids begin with 1.
+func (broker *Broker) StopBroker(t testing.TB, id int) {
+	t.Helper()
+	broker.control(t, "POST", fmt.Sprintf("/v1/brokers/%d/stop", id), nil, nil)
+}
+
+// StartBroker starts a stopped broker again, on the same port.
+func (broker *Broker) StartBroker(t testing.TB, id int) {
+	t.Helper()
+	broker.control(t, "POST", fmt.Sprintf("/v1/brokers/%d/start", id), nil, nil)
+}
+
+// Roll restarts every running broker, one after the other, each on the same port, and waits until its replicas are in
+// sync again.
+func (broker *Broker) Roll(t testing.TB) {
+	t.Helper()
+	broker.control(t, "POST", "/v1/roll", map[string]any{}, nil)
+}
+
+// Topic is a topic, which need not exist, or one of its partitions.
+type Topic struct {
+	broker    *Broker
+	name      string
+	partition *int
+}
+
+// Header is a header of a record.
+type Header struct {
+	Name  string `json:"name"`
+	Value []byte `json:"value"`
+}
+
+// Message is a record to send.
+type Message struct {
+	// Key and Value may be nil. A record without a value is a tombstone.
+	Key, Value []byte
+	Headers    []Header
+	// Timestamp of the record; the zero value means the time of the broker.
+	Timestamp time.Time
+}
+
+// Values returns messages with these values and without keys.
+func Values(values ...string) []Message {
+	messages := make([]Message, len(values))
+	for index, value := range values {
+		messages[index].Value = []byte(value)
+	}
+	return messages
+}
+
+// Position is the position of a record in a topic.
+type Position struct {
+	Partition int   `json:"partition"`
+	Offset    int64 `json:"offset"`
+}
+
+// Record is a record in the log of a topic.
+type Record struct {
+	Topic     string `json:"topic"`
+	Partition int    `json:"partition"`
+	Offset    int64  `json:"offset"`
+	// TimestampMs is the number of milliseconds since 1970, or -1 if the record has no timestamp.
+	TimestampMs int64    `json:"timestamp"`
+	Key         []byte   `json:"key"`
+	Value       []byte   `json:"value"`
+	Headers     []Header `json:"headers"`
+}
+
+// Mark is a position in a topic: an offset for each partition.
+type Mark map[int]int64
+
+// Isolation says whether consumers receive records of transactions that have not been committed.
+type Isolation string
+
+// The isolation levels of consumers.
+const (
+	ReadUncommitted Isolation = "read_uncommitted"
+	ReadCommitted   Isolation = "read_committed"
+)
+
+// Read says which records to read. The zero value is all of them.
+type Read struct {
+	// Isolation is ReadUncommitted unless it is set.
+	Isolation Isolation
+	// Since skips the records before a mark.
+	Since Mark
+	// Offset is the first offset to read in each partition, unless Since is set.
+	Offset int64
+	// Limit is the largest number of records of each partition; 0 means all.
+	Limit int
+}
+
+// Match says for which records to wait. They have all that is given; the zero value is any record.
+type Match struct {
+	// Key and Value of the records; nil matches any.
+	Key, Value []byte
+	// Contains is a text in the value of the records.
+	Contains string
+	// Isolation is ReadUncommitted unless it is set.
+	Isolation Isolation
+	// Since skips the records before a mark.
+	Since Mark
+	// Timeout of the wait; 0 means 10 seconds.
+	Timeout time.Duration
+}
+
+// Topic returns a topic, which need not exist.
+func (broker *Broker) Topic(name string) Topic {
+	return Topic{broker: broker, name: name}
+}
+
+// Partition returns one partition of the topic, to which the other methods then apply.
+func (topic Topic) Partition(partition int) Topic {
+	topic.partition = &partition
+	return topic
+}
+
+func (topic Topic) path(rest string) string {
+	return "/v1/topics/" + url.PathEscape(topic.name) + rest
+}
+
+// Create creates the topic with a number of partitions and, unless it is nil, a config. It returns the topic.
+func (topic Topic) Create(t testing.TB, partitions int, config map[string]string) Topic {
+	t.Helper()
+	body := map[string]any{"name": topic.name, "partitions": partitions, "config": config}
+	topic.broker.control(t, "POST", "/v1/topics", body, nil)
+	return topic
+}
+
+// Send appends records as a producer with acks=all does, in one batch for each partition. Unless this is one partition
+// of a topic, the key determines the partition. A topic that does not exist is created.
+func (topic Topic) Send(t testing.TB, messages ...Message) []Position {
+	t.Helper()
+	records := make([]map[string]any, len(messages))
+	for index, message := range messages {
+		headers := make([]map[string]any, len(message.Headers))
+		for number, header := range message.Headers {
+			headers[number] = map[string]any{"name": header.Name, "value": header.Value, "value_encoding": "base64"}
+		}
+		records[index] = map[string]any{
+			"key": message.Key, "key_encoding": "base64",
+			"value": message.Value, "value_encoding": "base64",
+			"headers": headers, "partition": topic.partition,
+		}
+		if !message.Timestamp.IsZero() {
+			records[index]["timestamp"] = message.Timestamp.UnixMilli()
+		}
+	}
+	var sent struct{ Records []Position }
+	topic.broker.control(t, "POST", topic.path("/records"), map[string]any{"records": records}, &sent)
+	return sent.Records
+}
+
+// Mark returns the current end of the topic, for Read.Since and Match.Since.
+func (topic Topic) Mark(t testing.TB) Mark {
+	t.Helper()
+	var mark struct{ Offsets Mark }
+	topic.broker.control(t, "GET", topic.path("/mark"), nil, &mark)
+	return mark.Offsets
+}
+
+// Records returns the records that a consumer can receive now, by partition and offset.
+func (topic Topic) Records(t testing.TB, read Read) []Record {
+	t.Helper()
+	records := []Record{}
+	limit := read.Limit
+	if limit == 0 {
+		limit = math.MaxInt
+	}
+	get := func(partition *int, offset int64, count int) Mark {
+		t.Helper()
+		query := url.Values{"encoding": {"base64"}, "limit": {strconv.Itoa(min(count, 100_000))}}
+		query.Set("offset", strconv.FormatInt(offset, 10))
+		if partition != nil {
+			query.Set("partition", strconv.Itoa(*partition))
+		}
+		if read.Isolation != "" {
+			query.Set("isolation", string(read.Isolation))
+		}
+		var page struct {
+			Records     []Record
+			NextOffsets Mark `json:"next_offsets"`
+			HasMore     bool `json:"has_more"`
+		}
+		topic.broker.control(t, "GET", topic.path("/records?"+query.Encode()), nil, &page)
+		records = append(records, page.Records...)
+		if !page.HasMore {
+			return nil
+		}
+		return page.NextOffsets
+	}
+
+	rest := maps.Clone(read.Since)
+	if read.Since == nil {
+		rest = get(topic.partition, read.Offset, limit)
+	}
+	for len(rest) > 0 { // large topics are read in several parts
+		part := rest
+		rest = Mark{}
+		for partition, offset := range part {
+			read := 0
+			for _, record := range records {
+				if record.Partition == partition {
+					read++
+				}
+			}
+			if read < limit && (topic.partition == nil || *topic.partition == partition) {
+				maps.Copy(rest, get(&partition, offset, limit-read))
+			}
+		}
+	}
+	slices.SortStableFunc(records, func(a, b Record) int { return a.Partition - b.Partition })
+	return records
+}
+
+// Values returns the values of Records as strings.
+func (topic Topic) Values(t testing.TB, read Read) []string {
+	t.Helper()
+	values := []string{}
+	for _, record := range topic.Records(t, read) {
+		values = append(values, string(record.Value))
+	}
+	return values
+}
+
+// WaitFor waits until n records match, and returns the first n, by partition and offset. Records that are in the topic
+// already count. If they do not arrive in time, the test fails with a message that shows which records did.
+func (topic Topic) WaitFor(t testing.TB, n int, match Match) []Record {
+	t.Helper()
+	body := map[string]any{
+		"n": n, "partition": topic.partition, "encoding": "base64",
+		"key": match.Key, "key_encoding": "base64", "value": match.Value, "value_encoding": "base64",
+	}
+	if match.Contains != "" {
+		body["value_contains"] = match.Contains
+	}
+	if match.Isolation != "" {
+		body["isolation"] = match.Isolation
+	}
+	if match.Since != nil {
+		body["since_offsets"] = match.Since
+	}
+	var found struct{ Records []Record }
+	topic.broker.control(t, "POST", topic.path("/wait"), withTimeout(body, match.Timeout), &found)
+	return found.Records
+}
+
+// Group is a consumer group.
+type Group struct {
+	broker *Broker
+	id     string
+}
+
+// GroupState is the state of a group at one time.
+type GroupState struct {
+	// State as named by Kafka, such as "Stable" or "Empty".
+	State string `json:"state"`
+	// Protocol is "classic" or "consumer".
+	Protocol string `json:"protocol"`
+	Members  []Member
+	Offsets  []GroupOffset
+	// Lag is the sum of the lags of all partitions.
+	Lag int64 `json:"total_lag"`
+}
+
+// Member is a member of a group.
+type Member struct {
+	MemberID string `json:"member_id"`
+	ClientID string `json:"client_id"`
+	// InstanceID is the group.instance.id of a static member, or empty.
+	InstanceID string `json:"instance_id"`
+	Assignment []struct {
+		Topic     string
+		Partition int
+	}
+}
+
+// GroupOffset is the position of a group in a partition.
+type GroupOffset struct {
+	Topic     string
+	Partition int
+	// Committed is the committed offset, or nil if there is none.
+	Committed *int64
+	// End is the end of the records that the consumers can receive.
+	End int64
+	Lag int64
+}
+
+// Committed returns the committed offset of a partition, or -1 if there is none.
+func (state GroupState) Committed(topic string, partition int) int64 {
+	for _, offset := range state.Offsets {
+		if offset.Topic == topic && offset.Partition == partition && offset.Committed != nil {
+			return *offset.Committed
+		}
+	}
+	return -1
+}
+
+// Group returns a consumer group, which need not exist.
+func (broker *Broker) Group(id string) Group {
+	return Group{broker: broker, id: id}
+}
+
+func (group Group) call(t testing.TB, method, rest string, body any) GroupState {
+	t.Helper()
+	var state GroupState
+	group.broker.control(t, method, "/v1/groups/"+url.PathEscape(group.id)+rest, body, &state)
+	return state
+}
+
+// State returns the state, members, committed offsets and lag of the group.
+func (group Group) State(t testing.TB) GroupState {
+	t.Helper()
+	return group.call(t, "GET", "", nil)
+}
+
+// WaitForLag waits until the total lag is at most lag. The timeout 0 means 10 seconds.
+func (group Group) WaitForLag(t testing.TB, lag int64, timeout time.Duration) GroupState {
+	t.Helper()
+	return group.call(t, "POST", "/wait-for-lag", withTimeout(map[string]any{"lag": lag}, timeout))
+}
+
+// WaitUntilStable waits until the group has a number of members, all with their assignments; 0 means at least one. The
+// timeout 0 means 10 seconds.
+func (group Group) WaitUntilStable(t testing.TB, members int, timeout time.Duration) GroupState {
+	t.Helper()
+	body := map[string]any{}
+	if members != 0 {
+		body["members"] = members
+	}
+	return group.call(t, "POST", "/wait-until-stable", withTimeout(body, timeout))
+}
+
+// Evict removes a member, given by its member id or group.instance.id, as if its session had timed out.
+func (group Group) Evict(t testing.TB, member string) GroupState {
+	t.Helper()
+	return group.call(t, "POST", "/evict", map[string]any{"member_id": member})
+}
+
+// Seek commits an offset for all partitions of a topic. The group must have no members; it need not exist.
+func (group Group) Seek(t testing.TB, topic string, offset int64) GroupState {
+	t.Helper()
+	return group.call(t, "POST", "/seek", map[string]any{"topic": topic, "offset": offset})
+}
+
+// SeekToTime commits, for all partitions of a topic, the offset of the first record with this timestamp or a later one.
+func (group Group) SeekToTime(t testing.TB, topic string, timestamp time.Time) GroupState {
+	t.Helper()
+	return group.call(t, "POST", "/seek", map[string]any{"topic": topic, "timestamp": timestamp.UnixMilli()})
+}
+
+// FaultOptions say which requests match, on which of them the fault fires, and what happens to them.
+type FaultOptions struct {
+	// Error is the error of the response, such as "NOT_LEADER_OR_FOLLOWER".
+	Error string
+	// Delay is the time before the request is handled.
+	Delay time.Duration
+	// Hang holds the request until the fault is released or removed.
+	Hang bool
+	// DropResponse handles the request, but does not send its response.
+	DropResponse bool
+	// Disconnect closes the connection "before" or "after" the request is handled.
+	Disconnect string
+	// Topic, Partition and ClientID: only requests that name them. nil means any partition.
+	Topic     string
+	Partition *int
+	ClientID  string
+	// Times is the number of requests on which the fault fires; 0 means all that match.
+	Times int
+	// More options of POST /v1/faults, such as {"nth": 2}.
+	More map[string]any
+}
+
+// Fault is a fault that is set.
+type Fault struct {
+	broker  *Broker
+	path    string
+	removed bool
+}
+
+type faultState struct {
+	ID      int64
+	Fired   int
+	Unfired string
+}
+
+// Fault sets a fault for the requests of an API, such as "Produce"; an empty API means all. The fault is removed at the
+// end of the test, unless Remove was called. The test fails if the fault has not fired as often as it should.
+func (broker *Broker) Fault(t testing.TB, api string, options FaultOptions) *Fault {
+	t.Helper()
+	body := map[string]any{
+		"hang": options.Hang, "drop_response": options.DropResponse, "partition": options.Partition,
+	}
+	for name, text := range map[string]string{
+		"api": api, "error": options.Error, "disconnect": options.Disconnect,
+		"topic": options.Topic, "client_id": options.ClientID,
+	} {
+		if text != "" {
+			body[name] = text
+		}
+	}
+	if options.Delay != 0 {
+		body["delay"] = options.Delay.Seconds()
+	}
+	if options.Times != 0 {
+		body["times"] = options.Times
+	}
+	maps.Copy(body, options.More)
+	var state faultState
+	broker.control(t, "POST", "/v1/faults", body, &state)
+	fault := &Fault{broker: broker, path: fmt.Sprintf("/v1/faults/%d", state.ID)}
+	t.Cleanup(func() { fault.Remove(t) })
+	return fault
+}
+
+// Fired returns how often the fault has fired. It must not have been removed.
+func (fault *Fault) Fired(t testing.TB) int {
+	t.Helper()
+	var state faultState
+	fault.broker.control(t, "GET", fault.path, nil, &state)
+	return state.Fired
+}
+
+// Wait waits until the fault has fired n times. The timeout 0 means 10 seconds.
+func (fault *Fault) Wait(t testing.TB, n int, timeout time.Duration) {
+	t.Helper()
+	fault.broker.control(t, "POST", fault.path+"/wait", withTimeout(map[string]any{"n": n}, timeout), nil)
+}
+
+// Release lets requests go that the fault holds.
+func (fault *Fault) Release(t testing.TB) {
+	t.Helper()
+	fault.broker.control(t, "POST", fault.path+"/release", nil, nil)
+}
+
+// Remove removes the fault, and does nothing if that was done before. The test fails if the fault has not fired as often
+// as it should, unless the test has failed already or was skipped.
+func (fault *Fault) Remove(t testing.TB) {
+	t.Helper()
+	if fault.removed {
+		return
+	}
+	fault.removed = true
+	var state faultState
+	if err := fault.broker.Control("DELETE", fault.path, nil, &state); err != nil {
+		t.Error(err)
+	} else if state.Unfired != "" && !t.Failed() && !t.Skipped() {
+		t.Error(state.Unfired)
+	}
+}
+
+// Clock is the clock of the brokers.
+type Clock struct {
+	broker *Broker
+}
+
+// Clock returns the clock of the brokers: real time plus an offset.
+func (broker *Broker) Clock() Clock {
+	return Clock{broker}
+}
+
+// Now returns the time of the brokers.
+func (clock Clock) Now(t testing.TB) time.Time {
+	t.Helper()
+	var state struct {
+		NowMs int64 `json:"now_ms"`
+	}
+	clock.broker.control(t, "GET", "/v1/clock", nil, &state)
+	return time.UnixMilli(state.NowMs)
+}
+
+// Advance advances the clock, and runs everything that becomes due: retention, timeouts, expiration. Sessions of clients
+// do not expire.
+func (clock Clock) Advance(t testing.TB, duration time.Duration) {
+	t.Helper()
+	clock.broker.control(t, "POST", "/v1/clock/advance", map[string]any{"seconds": duration.Seconds()}, nil)
+}
+
+// AdvanceWithSessions is like Advance, but sessions of members expire, too, and long polls end.
+func (clock Clock) AdvanceWithSessions(t testing.TB, duration time.Duration) {
+	t.Helper()
+	body := map[string]any{"seconds": duration.Seconds(), "sessions": true}
+	clock.broker.control(t, "POST", "/v1/clock/advance", body, nil)
+}
+
+// Requests are the requests of clients.
+type Requests struct {
+	broker *Broker
+}
+
+// Requests returns the requests of clients since the start, or since Clear.
+func (broker *Broker) Requests() Requests {
+	return Requests{broker}
+}
+
+// Count returns the number of requests for APIs, such as "Produce", by all clients; without an API, that of all.
+func (requests Requests) Count(t testing.TB, apis ...string) int {
+	t.Helper()
+	var found struct{ Count int }
+	query := url.Values{"apis": {strings.Join(apis, ",")}}
+	requests.broker.control(t, "GET", "/v1/requests/count?"+query.Encode(), nil, &found)
+	return found.Count
+}
+
+// Unsupported returns the number of requests that the broker does not serve, by API.
+func (requests Requests) Unsupported(t testing.TB) map[string]int {
+	t.Helper()
+	var found struct{ Counts map[string]int }
+	requests.broker.control(t, "GET", "/v1/requests/unsupported", nil, &found)
+	return found.Counts
+}
+
+// Clear forgets all requests so far.
+func (requests Requests) Clear(t testing.TB) {
+	t.Helper()
+	requests.broker.control(t, "DELETE", "/v1/requests", nil, nil)
 }
 
 func stop(command *exec.Cmd) {
@@ -150,7 +794,7 @@ func commandLine() ([]string, error) {
 }
 
 func (options Options) arguments() []string {
-	arguments := []string{"serve", "--listen", "127.0.0.1:0", "--log-level", "warning"}
+	arguments := []string{"serve", "--listen", "127.0.0.1:0", "--control", "127.0.0.1:0", "--log-level", "warning"}
 	if runtime.GOOS != "windows" {
 		arguments = append(arguments, "--exit-with-parent")
 	}
