@@ -159,7 +159,8 @@ class _HttpServer(ThreadingHTTPServer):
 
     def server_bind(self) -> None:
         """Bind without the reverse DNS look-up of HTTPServer, which can take seconds."""
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name == "posix":  # on Windows, it would let two processes listen on one port
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()[:2]
         self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])

@@ -157,7 +157,10 @@ sys.exit(0 if line else broker.wait() or open(f"{brokers}.log").read())
 
 
 class Shell:
-    """A working directory, replaced commands in PATH, and the brokers that were started; `port` replaces 9092."""
+    """A working directory, replaced commands in PATH, and the brokers that were started.
+
+    `port` replaces 9092, and `control_port` 9099.
+    """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory / "work"
@@ -169,12 +172,13 @@ class Shell:
             path.write_text(f"#!{sys.executable}\n{_COMMAND}")
             path.chmod(0o755)
         self._brokers = directory / "brokers"
-        with socket.create_server(("127.0.0.1", 0)) as free:
+        with socket.create_server(("127.0.0.1", 0)) as free, socket.create_server(("127.0.0.1", 0)) as other:
             self.port = free.getsockname()[1]
+            self.control_port = other.getsockname()[1]
 
     def run(self, text: str) -> "subprocess.CompletedProcess[str]":
         """Run commands in order and stop at the first one that fails."""
-        script = text.replace("9092", str(self.port)) + "\nwait\n"
+        script = text.replace("9092", str(self.port)).replace("9099", str(self.control_port)) + "\nwait\n"
         environment = {
             "PATH": f"{self._commands}{os.pathsep}{os.environ['PATH']}",
             "SNIPPET_PORT": str(self.port),

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 routes = Routes("clock", "The clock of the brokers: real time plus an offset.")
 
 MAX = 1e15
+MAX_DAYS = 3650.0
+"""A longer advance would keep the event loop of the brokers busy for more than half a minute."""
 
 CLOCK = Object(
     "Clock",
@@ -53,6 +55,9 @@ def get_clock(call: Call) -> Json:
 def advance_clock(call: Call) -> Json:
     """Advance the clock, and run everything that becomes due before the response: retention, timeouts, expiration."""
     body = call.body
+    hours = body["hours"] + body["minutes"] / 60 + (body["seconds"] + body["ms"] / 1000) / 3600
+    if body["days"] + hours / 24 > MAX_DAYS:
+        raise ValueError(f"the API advances the clock by at most {MAX_DAYS:g} days at once")
     call.cluster.clock.advance(
         body["ms"],
         seconds=body["seconds"],

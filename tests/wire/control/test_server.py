@@ -242,6 +242,19 @@ def test_no_body_causes_an_internal_error(impatient: Asking, data: st.DataObject
     assert answer.status < 500, answer.json
 
 
+@given(data=st.data())
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_no_parameter_causes_an_internal_error(impatient: Asking, data: st.DataObject) -> None:
+    routes = [route for area in control_server.areas() for route in area if route.method in ("GET", "DELETE")]
+    route = data.draw(st.sampled_from([route for route in routes if route.produces == JSON]))
+    names = {name: data.draw(st.sampled_from(["t", "0", "1", "x"])) for name in route.path}
+    values = st.sampled_from(["", "0", "1", "5", "-1", "true", "Fetch", "Fetch,Produce", "t", "9" * 19, "x"])
+    chosen = data.draw(st.lists(st.sampled_from(sorted(route.query) or ["x"]), unique=True, max_size=3))
+    query = "&".join(f"{name}={data.draw(values)}" for name in chosen)
+    answer = impatient.ask(route.method, f"{route.template.format(**names)}?{query}")
+    assert answer.status < 500, answer.json
+
+
 @given(path=st.text(max_size=30), query=st.text(max_size=20))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_path_causes_an_internal_error(impatient: Asking, path: str, query: str) -> None:

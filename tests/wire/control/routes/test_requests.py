@@ -1,5 +1,6 @@
 """Tests of the routes of the journal and of connections; real clients send the requests."""
 
+import random
 import socket
 import threading
 from typing import Any
@@ -144,3 +145,19 @@ def test_connection_is_closed_in_part(api: Asking, operation: str, rest: bytes |
 
 def test_unknown_connection_is_not_found(api: Asking) -> None:
     assert api.ask("POST", "/v1/connections/127.0.0.1:1/reset").status == 404
+
+
+def test_malformed_requests_are_shown(api: Asking) -> None:
+    draw = random.Random(7)
+    address = ("127.0.0.1", api.get("/v1/brokers/1")["port"])
+    for _ in range(100):
+        with socket.create_connection(address) as client:
+            head = bytes([0, draw.choice((0, 1, 3, 8, 18, 22, 99)), 0, draw.randrange(16)])
+            body = head + draw.randbytes(4) + b"\0\3app" + draw.randbytes(draw.randrange(60))
+            client.sendall(len(body).to_bytes(4, "big") + body)
+            client.shutdown(socket.SHUT_WR)
+            while client.recv(1 << 16):
+                pass
+    found = api.get("/v1/requests?messages=true&limit=1000")["requests"]
+    assert len(found) > 20
+    assert any(request["closed"] for request in found)
