@@ -273,6 +273,7 @@ class Cluster(ClusterOperations):
         removed. The clock is not changed.
         """
         self.remove_faults()
+        self._turns.clear()
         self.server.call(self.server.reset)
 
     def snapshot(self) -> Snapshot:

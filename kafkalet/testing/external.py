@@ -8,6 +8,7 @@ through these classes are deleted when it ends.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -75,6 +76,7 @@ class ExternalCluster:
         self.admin = AdminClient(self.settings())
         self._producers: dict[str, Any] = {}
         self._created: list[Topic] = []
+        self._turns: dict[str, int] = {}
         self.brokers = len(self._metadata(CONNECT_S).brokers)
         """The number of brokers."""
 
@@ -249,6 +251,9 @@ class ExternalTopic(Topic):
         places = [(self.name, index) for index in range(self.partitions)]
         return Mark(self.name, {place[1]: offset for place, offset in _ends(self._cluster, places).items()})
 
+    def _visible(self, isolation: StorageIsolation) -> tuple[object, dict[int, int]]:
+        return self.name, dict.fromkeys(range(self.partitions), sys.maxsize)
+
     def _append(self, encoded_batches: Sequence[tuple[int, bytes]]) -> None:
         for index, data in encoded_batches:
             self._cluster.produce(self.name, index, data)
@@ -282,7 +287,7 @@ class _ExternalReader:
         self._consumer.assign([place])
         self._has_reached_end = False
 
-    def read(self) -> Iterator[Record]:
+    def read(self, end: int) -> Iterator[Record]:
         from confluent_kafka import KafkaError as ClientError
 
         while message := self._consumer.poll(POLL_S if self._has_reached_end else self._timeout_s):

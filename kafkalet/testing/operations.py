@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kafkalet.broker import arguments
@@ -30,6 +31,11 @@ class ClusterOperations(EmbeddedCluster):
     def now_ms(self) -> int:
         """Return the time of the brokers, in milliseconds since 1970."""
         return self.server.clock.now_ms()
+
+    @cached_property
+    def _turns(self) -> dict[str, int]:
+        """How often records without a key were sent to each topic, which determines their next partition."""
+        return {}
 
     # Topics and records
 

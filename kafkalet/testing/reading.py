@@ -62,20 +62,21 @@ class PartitionReader:
         self.offset = offset
         """The offset of the next record to read."""
 
-    def read(self) -> Iterator[Record]:
+    def read(self, end: int | None = None) -> Iterator[Record]:
         """Yield the visible records from `offset` on, and advance it.
 
-        If records have been deleted, reading continues at the log start offset. While the partition has no leader,
-        nothing is visible. Raises KafkaError if the partition does not exist.
+        With `end`, reading ends after the batch in front of this offset, so that it ends while producers continue. If
+        records have been deleted, reading continues at the log start offset. While the partition has no leader, or
+        after it was deleted, nothing is visible.
         """
-        while chunk := self._cluster.server.call(self._read_chunk):
+        while (end is None or self.offset < end) and (chunk := self._cluster.server.call(self._read_chunk)):
             yield from self._decode(chunk)
 
     def _read_chunk(self) -> _Chunk | None:
         try:
             log = self._cluster.server.leadership.leader_of(self._topic, self._partition).log
         except KafkaError as error:
-            if error.code is Code.LEADER_NOT_AVAILABLE:
+            if error.code in (Code.LEADER_NOT_AVAILABLE, Code.UNKNOWN_TOPIC_OR_PARTITION):
                 return None
             raise
         self.offset = max(self.offset, log.log_start_offset)

@@ -33,17 +33,21 @@ Where = Callable[[Record], object]
 MAX_BATCH_RECORDS = 1_000_000
 SHOWN_RECORDS = 10
 """The number of records that the message of a failed wait shows."""
+COMPARED_RECORDS = 200
+"""The number of records that are compared with the wanted one, in addition to those with the same key or value."""
 
 
 class Mark:
     """A position at the end of a topic, returned by `Topic.mark`. Pass it as `since` to skip what came before."""
 
-    __slots__ = ("offsets", "topic")
+    __slots__ = ("offsets", "topic", "topic_id")
 
-    def __init__(self, topic: str, offsets: Mapping[int, int]) -> None:
+    def __init__(self, topic: str, offsets: Mapping[int, int], topic_id: bytes | None = None) -> None:
         self.topic = topic
         self.offsets = dict(offsets)
         """The log end offset of each partition."""
+        self.topic_id = topic_id
+        """The id of the topic. All records of a topic that was created later are after the mark."""
 
     def __repr__(self) -> str:
         return f"<Mark in {self.topic} at {self.offsets}>"
@@ -62,7 +66,6 @@ class Topic:
     def __init__(self, cluster: ClusterOperations, name: str) -> None:
         self._cluster = cluster
         self.name = name
-        self._next_partition = 0
 
     def __repr__(self) -> str:
         if not self._cluster.is_running or not self.exists:
@@ -205,9 +208,10 @@ class Topic:
             if not 0 <= partition < count:
                 raise ValueError(f"partition {partition} does not exist; topic {self.name} has {count}")
             return [partition] * len(rows)
-        without_key = self._next_partition % count
+        turns = self._cluster._turns
+        without_key = turns.get(self.name, 0) % count
         if any(key is None for key, _ in rows):
-            self._next_partition += 1
+            turns[self.name] = turns.get(self.name, 0) + 1
         return [without_key if key is None else partition_of(key, count) for key, _ in rows]
 
     def _append(self, encoded_batches: Sequence[tuple[int, bytes]]) -> None:
@@ -237,16 +241,37 @@ class Topic:
     def _reader(self, partition: int, isolation: StorageIsolation, offset: int) -> PartitionReader:
         return PartitionReader(self._cluster, self.name, partition, isolation, offset)
 
+    def _visible(self, isolation: StorageIsolation) -> tuple[object, dict[int, int]]:
+        """Return the id of the topic, and the end of what is visible in each partition that has a leader."""
+        server = self._cluster.server
+
+        def look() -> tuple[object, dict[int, int]]:
+            state = server.metadata.topics.get(self.name)
+            if state is None:
+                return None, {}
+            ends = {}
+            for index, partition in enumerate(state.partitions):
+                if partition.leader in server.nodes:
+                    ends[index] = isolation.bound(server.leadership.leader_of(self.name, index).log)
+                else:
+                    ends[index] = 0
+            return state.topic_id, ends
+
+        return server.call(look)
+
     def mark(self) -> Mark:
         """Return the current end of the topic, to read or wait only for what comes later: `records(since=mark)`."""
         server = self._cluster.server
 
-        def ends() -> dict[int, int]:
+        def mark() -> Mark:
             state = server.metadata.topics.get(self.name)
-            partitions = () if state is None else range(len(state.partitions))
-            return {index: server.leadership.leader_of(self.name, index).log.log_end_offset for index in partitions}
+            if state is None:
+                return Mark(self.name, {})
+            leader_of = server.leadership.leader_of
+            ends = {index: leader_of(self.name, index).log.log_end_offset for index in range(len(state.partitions))}
+            return Mark(self.name, ends, state.topic_id)
 
-        return Mark(self.name, server.call(ends))
+        return server.call(mark)
 
     @property
     def visible(self) -> int:
@@ -450,8 +475,11 @@ class Topic:
 
         def look() -> list[Record] | None:
             new = reading.read()
+            if reading.has_restarted:
+                arrived.clear()
+                matching.clear()
             arrived.extend(new)
-            matching.extend(filter(wanted.matches, new))
+            matching.extend([record for record in new if wanted.matches(record)])
             return matching if len(matching) >= n else None
 
         def failure() -> str:
@@ -459,7 +487,7 @@ class Topic:
             got = (
                 f"{len(matching)} of the {len(arrived)} records in the topic match" if arrived else "no record arrived"
             )
-            return self._failure(f"waited for {what}", timeout, got, wanted.closest_first(arrived))
+            return self._failure(f"waited for {what}", timeout, got, wanted.closest_first(arrived), len(arrived))
 
         wait(self._cluster, look, timeout, failure)
         matching.sort(key=lambda record: (record.partition, record.offset))
@@ -486,25 +514,32 @@ class Topic:
         arrived: list[Record] = []
 
         def look() -> list[Record] | None:
-            arrived.extend(reading.read())
-            arrived.sort(key=lambda record: (record.partition, record.offset))
+            new = reading.read()
+            if reading.has_restarted:
+                arrived.clear()
+            if new:
+                arrived.extend(new)
+                arrived.sort(key=lambda record: (record.partition, record.offset))
             return arrived if predicate(arrived) else None
 
         def failure() -> str:
             name = getattr(predicate, "__name__", repr(predicate))
             got = f"it is false for the {len(arrived)} records in the topic" if arrived else "no record arrived"
-            return self._failure(f"waited until {name} was true", timeout, got, arrived[::-1])
+            return self._failure(
+                f"waited until {name} was true", timeout, got, arrived[-SHOWN_RECORDS:][::-1], len(arrived)
+            )
 
         return list(wait(self._cluster, look, timeout, failure))
 
-    def _failure(self, what: str, timeout: float | None, got: str, records: Sequence[Record]) -> str:
-        """Describe a wait that has timed out. `records` begins with the most interesting ones."""
+    def _failure(self, what: str, timeout: float | None, got: str, records: Sequence[Record], arrived: int) -> str:
+        """Describe a wait that has timed out. `records` begins with the most interesting ones of those that arrived."""
         lines = [f"topic {self.name}: {what} for {timeout_s(self._cluster, timeout):g} s; {got}"]
         lines += [f"  {record!r}" for record in records[:SHOWN_RECORDS]]
-        if len(records) > SHOWN_RECORDS:
-            lines.append(f"  and {len(records) - SHOWN_RECORDS} more")
+        if arrived > SHOWN_RECORDS:
+            lines.append(f"  and {arrived - SHOWN_RECORDS} more")
         if not self._cluster.is_running or not self.exists:
-            names = sorted(name for name in self._cluster.server.metadata.topics if not name.startswith("__"))
+            known = list(self._cluster.server.metadata.topics)  # a copy, because the event loop may change it
+            names = sorted(name for name in known if not name.startswith("__"))
             lines.append(f"  topic {self.name} does not exist; topics: {', '.join(names[:20]) or 'none'}")
         return "\n".join(lines)
 
@@ -519,21 +554,29 @@ class _Reading:
         self._from_ms = None if since is None or isinstance(since, Mark) else milliseconds("since", since)
         self._only = None if partition is None else arguments.number("partition", partition)
         self._readers: dict[int, PartitionReader] = {}
+        self._topic_id: object = since.topic_id if isinstance(since, Mark) else None
+        self.has_restarted = False
+        """Whether the last `read` began at the start of a topic that was deleted and created again."""
         if isinstance(since, Mark) and since.topic != topic.name:
             raise ValueError(f"since is a mark in topic {since.topic}; this is topic {topic.name}")
 
     def read(self) -> list[Record]:
-        count = self._topic.partitions
-        if self._only is not None and count and not 0 <= self._only < count:
-            raise ValueError(f"partition {self._only} does not exist; topic {self._topic.name} has {count}")
+        topic_id, ends = self._topic._visible(self._isolation)
+        if self._only is not None and ends and self._only not in ends:
+            raise ValueError(f"partition {self._only} does not exist; topic {self._topic.name} has {len(ends)}")
+        self.has_restarted = topic_id is not None and self._topic_id not in (None, topic_id)
+        if self.has_restarted:
+            self._readers.clear()
+            self._from = {}
+        self._topic_id = topic_id or self._topic_id
         found: list[Record] = []
-        for index in range(count) if self._only is None else [self._only] if count else []:
+        for index in ends if self._only is None else [self._only] if ends else []:
             reader = self._readers.get(index)
             if reader is None:
                 start = self._from.get(index, 0)
                 reader = self._topic._reader(index, self._isolation, start)
                 self._readers[index] = reader
-            found += reader.read()
+            found += reader.read(ends[index])
         if self._from_ms is not None:
             found = [record for record in found if record.timestamp >= self._from_ms]
         return found
@@ -557,8 +600,22 @@ class _Wanted:
         )
 
     def closest_first(self, records: Sequence[Record]) -> list[Record]:
-        """Sort records by similarity to the wanted one, and equally similar ones from newest to oldest."""
-        return sorted(records, key=lambda record: (self._similarity(record), record.timestamp), reverse=True)
+        """Sort records by similarity to the wanted one, and equally similar ones from newest to oldest.
+
+        Comparing takes long, so that of many records, only the last ones are compared, and the last ones with the same
+        key or value.
+        """
+        if len(records) > COMPARED_RECORDS:
+            older = [record for record in records[:-COMPARED_RECORDS] if self._resembles(record)]
+            records = [*older[-COMPARED_RECORDS:], *records[-COMPARED_RECORDS:]]
+        return sorted(
+            records, key=lambda record: (self._similarity(record), record.timestamp, record.offset), reverse=True
+        )
+
+    def _resembles(self, record: Record) -> bool:
+        return (self._key is not None and record.key == self._key) or (
+            self._value is not None and record.value == self._value
+        )
 
     def _similarity(self, record: Record) -> float:
         pairs = [(self._key, record.key), (self._value, record.value)]

@@ -6,6 +6,7 @@ A wait checks its condition in the caller's thread: first immediately, then afte
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -54,13 +55,26 @@ def wait(
     stop = cancelled.get()
     with cluster.server.watchers.watch(requests=requests) as changed:
         while (found := look()) is None:
-            if not changed.wait(max(0.0, deadline_s - elapsed_s())):
-                lines = [failure(), "  clients:", *(f"    {line}" for line in what_clients_do(cluster))]
-                raise AssertionError("\n".join(lines))
-            changed.clear()
             if stop is not None and stop.is_set():
                 raise WaitCancelled
+            left_s = deadline_s - elapsed_s()  # changes may be so frequent that the event is always set
+            if left_s <= 0 or not changed.wait(left_s):
+                lines = [failure(), "  clients:", *(f"    {line}" for line in what_clients_do(cluster)), *_hint()]
+                raise AssertionError("\n".join(lines))
+            changed.clear()
     return found
+
+
+def _hint() -> list[str]:
+    """Return a line that explains the failure of a wait that has blocked an event loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return []
+    return [
+        "  this wait has blocked the event loop of its thread, so that clients in this loop could not continue; "
+        "await it in another thread, as in `await asyncio.to_thread(topic.wait_for, 1)`, or use kafkalet.aio"
+    ]
 
 
 def timeout_s(cluster: ClusterOperations, timeout: float | None) -> float:

@@ -1,5 +1,6 @@
 """Tests of topics as tests use them: what clients receive of sent records, what is read, and waits."""
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition  # type: ignore[i
 
 from kafkalet import Broker, ManualClock
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.testing import topic as topic_module
 from kafkalet.testing.record import Record
 
 NOW_MS = 1_700_000_000_000
@@ -51,6 +53,19 @@ def test_records_without_a_key_are_distributed(broker: Broker) -> None:
     for _ in range(6):
         topic.send("v")
     assert [log.log_end_offset for log in topic.logs] == [2, 2, 2]
+
+
+def test_records_without_a_key_are_distributed_by_name_of_the_topic(broker: Broker) -> None:
+    broker.topic("t", partitions=3)
+    for _ in range(6):
+        broker.topic("t").send("v")
+    assert [log.log_end_offset for log in broker.topic("t").logs] == [2, 2, 2]
+
+
+def test_first_record_without_a_key_goes_to_the_first_partition_after_reset(broker: Broker) -> None:
+    broker.topic("t", partitions=3).send("v")
+    broker.reset()
+    assert broker.topic("t", partitions=3).send("v").records()[0].partition == 0
 
 
 def test_send_batch_writes_one_batch_per_partition(broker: Broker) -> None:
@@ -185,6 +200,13 @@ def test_since_a_mark_skips_what_came_before(broker: Broker) -> None:
     assert topic.send("new").values(since=mark) == [b"new"]
 
 
+def test_since_a_mark_includes_all_records_of_a_topic_created_later(broker: Broker) -> None:
+    topic = broker.topic("t").send("old").send("older")
+    mark = topic.mark()
+    topic.delete()
+    assert topic.send("new").values(since=mark) == [b"new"]
+
+
 def test_since_a_time_skips_older_timestamps(broker: Broker) -> None:
     topic = broker.topic("t").send("a", timestamp=NOW_MS).send("b", timestamp=NOW_MS + 1)
     assert topic.values(since=NOW_MS + 1) == [b"b"]
@@ -234,6 +256,54 @@ def test_predicate_runs_in_the_thread_of_the_test(broker: Broker) -> None:
 
     broker.topic("t").send("v").wait_for(1, where=where)
     assert threads == {threading.get_ident()}
+
+
+def test_exception_of_a_predicate_ends_the_wait(broker: Broker) -> None:
+    topic = broker.topic("t").send("a").send("b", headers={"h": "x"})
+    with pytest.raises(StopIteration):  # `extend(filter(...))` would take it for the end of the records
+        topic.wait_for(1, where=lambda record: next(iter(record.headers.values())) == b"x", timeout=0)
+
+
+def test_wait_for_a_topic_that_is_created_again_returns_its_new_records(broker: Broker) -> None:
+    topic = broker.topic("t").send("old")
+
+    def look(records: list[Record]) -> bool:
+        if [record.value for record in records] == [b"old"]:
+            topic.delete()
+            topic.send("new")
+        return [record.value for record in records] == [b"new"]
+
+    assert [record.value for record in topic.wait_until(look)] == [b"new"]
+
+
+def test_wait_reads_only_partitions_that_have_grown(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = broker.topic("t", partitions=1000).send("v", partition=999)
+    calls: list[object] = []
+    call = broker.server.call
+    monkeypatch.setattr(broker.server, "call", lambda function: (calls.append(function), call(function))[1])
+    assert [record.partition for record in topic.wait_for(1)] == [999]
+    assert len(calls) == 2
+
+
+def test_wait_compares_few_of_many_records_with_the_wanted_one(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = broker.topic("t").send("first", key="order-7")
+    topic.send_batch([(f"{number}", "other") for number in range(5000)])
+    compared: list[bytes] = []
+    ratio = topic_module._ratio
+    monkeypatch.setattr(topic_module, "_ratio", lambda wanted, found: compared.append(found) or ratio(wanted, found))
+    with pytest.raises(AssertionError) as caught:
+        topic.wait_for(1, key="order-7", value="paid", timeout=0)
+    lines = str(caught.value).splitlines()
+    assert (lines[1], lines[11]) == ("  <t-0@0 key=b'order-7' value=b'first'>", "  and 4991 more")
+    assert len(compared) < 1000
+
+
+def test_wait_that_blocks_the_event_loop_of_its_client_says_so(broker: Broker) -> None:
+    async def waiting() -> None:
+        broker.topic("t").wait_for(1, timeout=0)
+
+    with pytest.raises(AssertionError, match=r"blocked the event loop of its thread.*asyncio\.to_thread"):
+        asyncio.run(waiting())
 
 
 def test_wait_that_times_out_shows_the_closest_record_first(broker: Broker) -> None:

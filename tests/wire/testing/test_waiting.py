@@ -52,3 +52,8 @@ def test_failure_shows_what_clients_do() -> None:
     with Broker() as broker, pytest.raises(AssertionError) as caught:
         wait(broker, lambda: None, 0, lambda: "nothing came")
     assert str(caught.value) == "nothing came\n  clients:\n    no client is connected"
+
+
+def test_wait_ends_although_changes_never_pause() -> None:
+    with Broker() as broker, pytest.raises(AssertionError, match="nothing came"):
+        wait(broker, lambda: broker.server.watchers.touch(), 0.05, lambda: "nothing came")
