@@ -470,7 +470,7 @@ func (topic Topic) Records(t testing.TB, read Read) []Record {
 	return records
 }
 
-// Values returns the values of Records as strings.
+// Values returns the values of Records as strings; that of a tombstone is empty.
 func (topic Topic) Values(t testing.TB, read Read) []string {
 	t.Helper()
 	values := []string{}

@@ -1,15 +1,22 @@
-// Starts a kafkalet broker for Node tests, in a process of its own and on a free port.
+// Starts a kafkalet broker for Node tests, in a process of its own and on a free port, and controls it.
 //
 //     import { start } from 'kafkalet'
 //
 //     const broker = await start({ topics: ['orders:6'] })
 //     const kafka = new Kafka({ brokers: broker.bootstrapServers.split(',') })
+//     ...
+//     const [order] = await broker.topic('orders').waitFor(1, { key: '7' })
 //     await broker.stop()
+//
+// A wait that times out rejects with an AssertionError, whose message shows what did happen. The types are described in
+// kafkalet.d.mts.
 //
 // The broker is the command kafkalet, or `python3 -m kafkalet` if there is no such command. The environment variable
 // KAFKALET_COMMAND replaces both; its words are separated by spaces. The broker also stops if Node ends in any other
 // way, even if it is killed (except on Windows).
 
+import { AssertionError } from 'node:assert'
+import { Buffer } from 'node:buffer'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import process from 'node:process'
@@ -21,13 +28,14 @@ const READY = 'kafkalet ready bootstrap='
 export class Broker {
   #process
 
-  constructor (process, bootstrapServers) {
+  constructor (process, bootstrapServers, controlUrl) {
     this.#process = process
-    /** The address of every broker as host:port, separated by commas. */
     this.bootstrapServers = bootstrapServers
+    this.controlUrl = controlUrl
+    this.clock = new Clock(this)
+    this.requests = new Requests(this)
   }
 
-  /** Stops the broker and waits for its end. */
   async stop () {
     if (this.#process.exitCode === null && this.#process.signalCode === null) {
       this.#process.ref()
@@ -35,6 +43,299 @@ export class Broker {
       this.#process.kill('SIGTERM')
       await ended
     }
+  }
+
+  topic (name) {
+    return new Topic(this, name)
+  }
+
+  group (id) {
+    return new Group(this, id)
+  }
+
+  async settle ({ timeoutMs } = {}) {
+    await this.control('POST', '/v1/settle', { timeout_s: seconds(timeoutMs) })
+  }
+
+  async fault (api, options = {}) {
+    const { id } = await this.control('POST', '/v1/faults', { api, ...inSnakeCase(options) })
+    return new Fault(this, id)
+  }
+
+  async withFault (api, options, work) {
+    const fault = await this.fault(api, options)
+    let result
+    try {
+      result = await work(fault)
+    } catch (error) {
+      await this.control('DELETE', fault.path)
+      throw error
+    }
+    await fault.remove()
+    return result
+  }
+
+  async reset () {
+    await this.control('POST', '/v1/reset')
+  }
+
+  async snapshot () {
+    const response = await this.#send('GET', '/v1/snapshot')
+    return Buffer.from(await response.arrayBuffer())
+  }
+
+  async restore (snapshot) {
+    await this.#send('POST', '/v1/restore', 'application/octet-stream', snapshot)
+  }
+
+  async stopBroker (id) {
+    await this.control('POST', `/v1/brokers/${id}/stop`)
+  }
+
+  async startBroker (id) {
+    await this.control('POST', `/v1/brokers/${id}/start`)
+  }
+
+  async roll ({ timeoutMs } = {}) {
+    await this.control('POST', '/v1/roll', { timeout_s: seconds(timeoutMs) })
+  }
+
+  async control (method, path, body) {
+    const response = await this.#send(method, path, 'application/json', body && JSON.stringify(body))
+    const text = await response.text()
+    return text === '' ? undefined : JSON.parse(text)
+  }
+
+  async #send (method, path, type, body) {
+    const headers = type ? { 'content-type': type } : {}
+    const token = process.env.KAFKALET_CONTROL_TOKEN
+    if (token) headers.authorization = `Bearer ${token}`
+    const response = await fetch(this.controlUrl + path, { method, headers, body })
+    if (response.ok) return response
+    const { error } = await response.json()
+    if (response.status === 408) throw new AssertionError({ message: error.message })
+    throw new ControlError(response.status, error.code, error.message)
+  }
+}
+
+/** The broker refused a call. */
+export class ControlError extends Error {
+  constructor (status, code, message) {
+    super(message)
+    this.name = 'ControlError'
+    this.status = status
+    this.code = code
+  }
+}
+
+/** A topic, which need not exist. */
+export class Topic {
+  #broker
+  #path
+
+  constructor (broker, name) {
+    this.#broker = broker
+    this.#path = `/v1/topics/${encodeURIComponent(name)}`
+    this.name = name
+  }
+
+  async create ({ partitions, config } = {}) {
+    const texts = config && Object.fromEntries(Object.entries(config).map(([name, value]) => [name, String(value)]))
+    await this.#broker.control('POST', '/v1/topics', { name: this.name, partitions, config: texts })
+    return this
+  }
+
+  async send (...messages) {
+    const records = messages.map(message => {
+      const isValue = message === null || typeof message === 'string' || message instanceof Uint8Array
+      const { value, key, headers = [], timestamp, partition } = isValue ? { value: message } : message
+      const pairs = Array.isArray(headers) ? headers : Object.entries(headers)
+      return {
+        ...encoded('key', key),
+        ...encoded('value', value),
+        headers: pairs.map(([name, value]) => ({ name, ...encoded('value', value) })),
+        timestamp: timestamp && Number(timestamp),
+        partition
+      }
+    })
+    return (await this.#broker.control('POST', `${this.#path}/records`, { records })).records
+  }
+
+  async mark () {
+    return (await this.#broker.control('GET', `${this.#path}/mark`)).offsets
+  }
+
+  async records ({ isolation, since, offset, partition, limit = Infinity } = {}) {
+    const records = []
+    const left = index => limit - records.filter(record => record.partition === index).length
+    const wanted = offsets => Object.entries(offsets)
+      .map(([index, from]) => ({ partition: Number(index), offset: from }))
+      .filter(each => (partition ?? each.partition) === each.partition && left(each.partition) > 0)
+    const parts = since === undefined ? [{ partition, offset }] : wanted(since)
+    for (const part of parts) {
+      const query = new URLSearchParams({ encoding: 'base64', limit: Math.min(left(part.partition), 100_000) })
+      for (const [name, value] of Object.entries({ isolation, ...part })) {
+        if (value !== undefined) query.set(name, value)
+      }
+      const page = await this.#broker.control('GET', `${this.#path}/records?${query}`)
+      records.push(...page.records.map(record => new Record(record)))
+      if (page.has_more) parts.push(...wanted(page.next_offsets)) // large topics are read in several parts
+    }
+    return records.sort((a, b) => a.partition - b.partition || a.offset - b.offset)
+  }
+
+  async values (options) {
+    return (await this.records(options)).map(record => record.text())
+  }
+
+  async waitFor (n, { key, value, contains, isolation, since, partition, timeoutMs } = {}) {
+    const { records } = await this.#broker.control('POST', `${this.#path}/wait`, {
+      n,
+      ...encoded('key', key),
+      ...encoded('value', value),
+      value_contains: contains,
+      isolation,
+      since_offsets: since,
+      partition,
+      timeout_s: seconds(timeoutMs),
+      encoding: 'base64'
+    })
+    return records.map(record => new Record(record))
+  }
+}
+
+/** A record in the log of a topic. */
+export class Record {
+  constructor ({ topic, partition, offset, timestamp, key, value, headers }) {
+    Object.assign(this, { topic, partition, offset, timestamp, key: decoded(key), value: decoded(value) })
+    this.headers = headers.map(({ name, value }) => [name, decoded(value)])
+  }
+
+  text () {
+    return this.value === null ? null : this.value.toString()
+  }
+
+  json () {
+    return JSON.parse(this.text())
+  }
+}
+
+/** A consumer group, which need not exist. */
+export class Group {
+  #broker
+  #path
+
+  constructor (broker, id) {
+    this.#broker = broker
+    this.#path = `/v1/groups/${encodeURIComponent(id)}`
+    this.id = id
+  }
+
+  async state () {
+    return new GroupState(await this.#broker.control('GET', this.#path))
+  }
+
+  async waitForLag (lag = 0, { timeoutMs } = {}) {
+    return await this.#post('wait-for-lag', { lag, timeout_s: seconds(timeoutMs) })
+  }
+
+  async waitUntilStable ({ members, timeoutMs } = {}) {
+    return await this.#post('wait-until-stable', { members, timeout_s: seconds(timeoutMs) })
+  }
+
+  async evict (member) {
+    return await this.#post('evict', { member_id: member })
+  }
+
+  async seek ({ offset, timestamp, topic, partition }) {
+    return await this.#post('seek', { offset, timestamp: timestamp && Number(timestamp), topic, partition })
+  }
+
+  async #post (action, body) {
+    return new GroupState(await this.#broker.control('POST', `${this.#path}/${action}`, body))
+  }
+}
+
+/** The state of a group at one time. */
+export class GroupState {
+  constructor ({ state, protocol, members, offsets, total_lag: lag }) {
+    Object.assign(this, { state, protocol, offsets, lag })
+    this.members = members.map(({ member_id: memberId, client_id: clientId, instance_id: instanceId, assignment }) =>
+      ({ memberId, clientId, instanceId, assignment }))
+  }
+
+  committed (topic, partition) {
+    const found = this.offsets.find(each => each.topic === topic && each.partition === partition)
+    return found?.committed ?? null
+  }
+}
+
+/** A fault that is set. */
+export class Fault {
+  #broker
+
+  constructor (broker, id) {
+    this.#broker = broker
+    this.path = `/v1/faults/${id}`
+  }
+
+  async fired () {
+    return (await this.#broker.control('GET', this.path)).fired
+  }
+
+  async wait (n = 1, { timeoutMs } = {}) {
+    await this.#broker.control('POST', `${this.path}/wait`, { n, timeout_s: seconds(timeoutMs) })
+  }
+
+  async release () {
+    await this.#broker.control('POST', `${this.path}/release`)
+  }
+
+  async remove () {
+    const { unfired } = await this.#broker.control('DELETE', this.path)
+    if (unfired !== null) throw new AssertionError({ message: unfired })
+  }
+
+  async [Symbol.asyncDispose] () {
+    await this.remove()
+  }
+}
+
+/** The clock of the brokers: real time plus an offset. */
+export class Clock {
+  #broker
+
+  constructor (broker) {
+    this.#broker = broker
+  }
+
+  async now () {
+    return new Date((await this.#broker.control('GET', '/v1/clock')).now_ms)
+  }
+
+  async advance (time) {
+    await this.#broker.control('POST', '/v1/clock/advance', time)
+  }
+}
+
+/** The requests of clients. */
+export class Requests {
+  #broker
+
+  constructor (broker) {
+    this.#broker = broker
+  }
+
+  async count (...apis) {
+    return (await this.#broker.control('GET', `/v1/requests/count?apis=${apis.map(encodeURIComponent)}`)).count
+  }
+
+  async unsupported () {
+    return (await this.#broker.control('GET', '/v1/requests/unsupported')).counts
+  }
+
+  async clear () {
+    await this.#broker.control('DELETE', '/v1/requests')
   }
 }
 
@@ -53,7 +354,7 @@ export class Broker {
 export async function start ({
   topics = [], properties = {}, version, brokers, arguments: more = [], startTimeoutMs = 30_000
 } = {}) {
-  const words = ['serve', '--listen', '127.0.0.1:0', '--log-level', 'warning']
+  const words = ['serve', '--listen', '127.0.0.1:0', '--control', '127.0.0.1:0', '--log-level', 'warning']
   if (process.platform !== 'win32') words.push('--exit-with-parent')
   for (const topic of topics) words.push('--topic', topic)
   for (const [name, value] of Object.entries(properties)) words.push('--set', `${name}=${value}`)
@@ -68,8 +369,8 @@ export async function start ({
   })
   const timer = new AbortController()
   try {
-    const bootstrapServers = await Promise.race([
-      readyLine(child),
+    const [bootstrapServers, controlUrl] = await Promise.race([
+      addresses(child),
       once(child, 'close', timer).then(() => {
         throw new Error(`kafkalet ended before it was ready: ${errors.trimEnd().split('\n').at(-1)}`)
       }),
@@ -79,7 +380,7 @@ export async function start ({
     ])
     // A broker that is not stopped must not keep Node running.
     for (const handle of [child, child.stdout, child.stderr]) handle.unref()
-    return new Broker(child, bootstrapServers)
+    return new Broker(child, bootstrapServers, controlUrl)
   } catch (error) {
     child.kill('SIGTERM')
     throw error
@@ -103,11 +404,11 @@ async function run (words) {
   throw new Error('cannot run kafkalet; install it with `pip install kafkalet`, or set KAFKALET_COMMAND')
 }
 
-/** Resolves to the address in the ready line. Never settles if kafkalet prints no such line. */
-function readyLine (child) {
+/** Resolves to the addresses in the ready line. Never settles if kafkalet prints no such line. */
+function addresses (child) {
   return new Promise(resolve => {
     createInterface({ input: child.stdout }).on('line', line => {
-      if (line.startsWith(READY)) resolve(line.slice(READY.length))
+      if (line.startsWith(READY)) resolve(line.slice(READY.length).split(' control='))
     })
   })
 }
@@ -117,4 +418,26 @@ function after (ms, signal) {
     const timer = setTimeout(resolve, ms)
     signal.addEventListener('abort', () => clearTimeout(timer))
   })
+}
+
+/** The fields of a key or value: text as it is, bytes as base64. */
+function encoded (name, data) {
+  if (!(data instanceof Uint8Array)) return { [name]: data }
+  return { [name]: Buffer.from(data).toString('base64'), [`${name}_encoding`]: 'base64' }
+}
+
+function decoded (data) {
+  return data === null ? null : Buffer.from(data, 'base64')
+}
+
+/** A timeout in seconds, or undefined for that of the broker: 10 seconds. */
+function seconds (ms) {
+  return ms === undefined ? undefined : ms / 1000
+}
+
+/** The options of a fault as the control API names them. */
+function inSnakeCase ({ delayMs, ...options }) {
+  const renamed = name => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+  const fields = Object.entries(options).map(([name, value]) => [renamed(name), value])
+  return { delay: seconds(delayMs), ...Object.fromEntries(fields) }
 }

@@ -66,7 +66,8 @@ test('a missing command is named', async t => {
 })
 
 test('a broker that is not stopped does not keep Node running', () => {
-  const script = "import { start } from './kafkalet.mjs'; console.log((await start()).bootstrapServers)"
+  const script = "import { start } from './kafkalet.mjs'; const broker = await start(); " +
+    'await broker.settle(); console.log(broker.bootstrapServers)'
   const done = spawnSync(process.execPath, ['--input-type=module', '-e', script], { cwd: import.meta.dirname ?? '.' })
   assert.equal(done.status, 0)
   assert.match(done.stdout.toString(), /^127\.0\.0\.1:\d+\n$/)

@@ -87,14 +87,14 @@ def test_go_example_passes(copied: Path, environment: dict[str, str]) -> None:
 
 def test_node_client_passes(copied: Path, environment: dict[str, str]) -> None:
     node = tool("node", "https://nodejs.org, or apt-get install nodejs")
-    assert "# pass 6" in run(node, "--test", cwd=copied / "clients" / "node", env=environment)
+    assert "# pass 24" in run(node, "--test", cwd=copied / "clients" / "node", env=environment)
 
 
 def test_node_example_passes(copied: Path, environment: dict[str, str]) -> None:
     npm = tool("npm", "apt-get install npm")
     folder = copied / "examples" / "node"
     run(npm, "install", "--no-package-lock", "--no-audit", "--no-fund", cwd=folder)
-    assert "# pass 1" in run(npm, "test", cwd=folder, env=environment)
+    assert "# pass 16" in run(npm, "test", cwd=folder, env=environment)
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux waits for a process that is not a child")

@@ -1,0 +1,340 @@
+// The types of kafkalet.mjs.
+
+/** Bytes; a string means its UTF-8 encoding. */
+export type Data = string | Uint8Array
+
+/** The options of a broker, all of them optional. */
+export interface Options {
+  /** Topics to create, each as NAME[:PARTITIONS[:KEY=VALUE,...]], for example 'orders:6'. */
+  topics?: string[]
+  /** Broker properties, by their Kafka names. */
+  properties?: { [name: string]: unknown }
+  /** The release of Apache Kafka to emulate, for example '3.9'. By default, every version is accepted. */
+  version?: string
+  /** The number of brokers; 1 by default. */
+  brokers?: number
+  /** Further arguments of `kafkalet serve`. */
+  arguments?: string[]
+  /** How long to wait for the broker; 30000 by default. */
+  startTimeoutMs?: number
+}
+
+/** The longest time of a wait; 10000 by default, and at most 300000, the limit of `fetch`. */
+export interface Timeout {
+  timeoutMs?: number
+}
+
+/** Starts a broker and waits until it accepts connections. */
+export function start (options?: Options): Promise<Broker>
+
+/** A running broker, or several. */
+export class Broker {
+  private constructor ()
+
+  /** The address of every broker as host:port, separated by commas. */
+  readonly bootstrapServers: string
+  /** The URL of the control API, without a path. */
+  readonly controlUrl: string
+  /** The clock of the brokers. */
+  readonly clock: Clock
+  /** The requests of clients since the start, or since `clear`. */
+  readonly requests: Requests
+
+  /** Stops the broker and waits for its end. */
+  stop (): Promise<void>
+
+  /** Returns a topic, which need not exist. */
+  topic (name: string): Topic
+
+  /** Returns a consumer group, which need not exist. */
+  group (id: string): Group
+
+  /**
+   * Waits until no request is in progress, no group with members has a lag and no transaction is open. After that, the
+   * absence of a record is a fact.
+   */
+  settle (timeout?: Timeout): Promise<void>
+
+  /**
+   * Sets a fault for the requests of an API, such as 'Produce', or of several; undefined means all. Call `remove` at
+   * the end, or declare the fault with `await using`.
+   */
+  fault (api: string | string[] | undefined, options: FaultOptions): Promise<Fault>
+
+  /**
+   * Sets a fault, calls a function, removes the fault, and resolves to the result of the function. Rejects if the fault
+   * has not fired as often as it should.
+   */
+  withFault<Result> (
+    api: string | string[] | undefined, options: FaultOptions, work: (fault: Fault) => Promise<Result>
+  ): Promise<Result>
+
+  /**
+   * Removes all topics, groups, transactions, faults and changed configs, and closes the connections of clients. The
+   * topics of the options are created again, empty.
+   */
+  reset (): Promise<void>
+
+  /** Resolves to a copy of the contents, a tar archive: topics, records, groups, transactions and configs. */
+  snapshot (): Promise<Buffer>
+
+  /** Replaces the contents by those of a snapshot, and closes the connections of clients. */
+  restore (snapshot: Uint8Array): Promise<void>
+
+  /** Stops one of several brokers. Other replicas become leaders of its partitions. Ids begin with 1. */
+  stopBroker (id: number): Promise<void>
+
+  /** Starts a stopped broker again, on the same port. */
+  startBroker (id: number): Promise<void>
+
+  /** Restarts every running broker, one after the other, each on the same port, and waits for its replicas. */
+  roll (timeout?: Timeout): Promise<void>
+
+  /**
+   * Calls the control API, for everything that has no method here. The OpenAPI document at `/openapi.json` lists all
+   * routes. Resolves to the JSON of the response, or to undefined if it has none. Rejects with a ControlError if the
+   * broker refuses the call. If the environment variable KAFKALET_CONTROL_TOKEN is set, the broker requires it, and it
+   * is sent.
+   *
+   * @param path the path from /v1 on, with a query if there is one
+   * @param body what to send as JSON
+   */
+  control (method: string, path: string, body?: object): Promise<any>
+}
+
+/** The broker refused a call. */
+export class ControlError extends Error {
+  private constructor ()
+
+  /** The HTTP status. */
+  readonly status: number
+  /** The name of a Kafka error, such as 'TOPIC_ALREADY_EXISTS', or of an HTTP error, such as 'not_found'. */
+  readonly code: string
+}
+
+/** A record to send. */
+export interface Message {
+  /** The value; without one, the record is a tombstone. */
+  value?: Data | null
+  /** The key, which determines the partition unless that is given. */
+  key?: Data | null
+  /** Headers by name, or as pairs. */
+  headers?: { [name: string]: Data | null } | Array<[string, Data | null]>
+  /** The timestamp in milliseconds since 1970; by default the time of the broker. */
+  timestamp?: number | Date
+  /** The partition. */
+  partition?: number
+}
+
+/** The position of a record in a topic. */
+export interface Position {
+  partition: number
+  offset: number
+}
+
+/** A position in a topic: an offset for each partition. */
+export interface Mark {
+  [partition: number]: number
+}
+
+/** Which records to read. */
+export interface Selection {
+  /** Whether to leave out the records of transactions that have not been committed; 'read_uncommitted' by default. */
+  isolation?: 'read_uncommitted' | 'read_committed'
+  /** Records before this mark are skipped. */
+  since?: Mark
+  /** The only partition; all by default. */
+  partition?: number
+}
+
+/** A topic, which need not exist. */
+export class Topic {
+  private constructor ()
+
+  /** The name of the topic. */
+  readonly name: string
+
+  /** Creates the topic and resolves to it. What is left out has the defaults of the broker. */
+  create (options?: { partitions?: number, config?: { [name: string]: unknown } }): Promise<Topic>
+
+  /**
+   * Appends records as a producer with acks=all does, in one batch for each partition: values, or messages with keys
+   * and more. A topic that does not exist is created.
+   */
+  send (...messages: Array<Data | null | Message>): Promise<Position[]>
+
+  /** Resolves to the current end of the topic, for the option `since`. */
+  mark (): Promise<Mark>
+
+  /**
+   * Resolves to the records that a consumer can receive now, by partition and offset.
+   *
+   * @param options.offset the first offset to read in each partition, unless `since` is given
+   * @param options.limit the largest number of records of each partition
+   */
+  records (options?: Selection & { offset?: number, limit?: number }): Promise<Record[]>
+
+  /** Resolves to the values of `records` as strings. */
+  values (options?: Selection & { offset?: number, limit?: number }): Promise<Array<string | null>>
+
+  /**
+   * Waits until n records match, and resolves to the first n, by partition and offset. Records match if they have all
+   * that is given. Those that are in the topic already count. If they do not arrive in time, the promise rejects with
+   * an AssertionError that shows which records did.
+   *
+   * @param match.contains a text in the value
+   */
+  waitFor (n: number, match?: Selection & Timeout & { key?: Data, value?: Data, contains?: string }): Promise<Record[]>
+}
+
+/** A record in the log of a topic. */
+export class Record {
+  private constructor ()
+
+  readonly topic: string
+  readonly partition: number
+  readonly offset: number
+  /** Milliseconds since 1970, or -1 if the record has no timestamp. */
+  readonly timestamp: number
+  readonly key: Buffer | null
+  /** The value, or null for a tombstone. */
+  readonly value: Buffer | null
+  /** The headers as pairs of name and value. */
+  readonly headers: Array<[string, Buffer | null]>
+
+  /** The value as a string, or null for a tombstone. */
+  text (): string | null
+
+  /** The value, parsed as JSON. */
+  json (): any
+}
+
+/** A consumer group, which need not exist. */
+export class Group {
+  private constructor ()
+
+  /** The id of the group. */
+  readonly id: string
+
+  /** Resolves to the state, members, committed offsets and lag of the group. */
+  state (): Promise<GroupState>
+
+  /** Waits until the total lag is at most `lag`; 0 by default. */
+  waitForLag (lag?: number, timeout?: Timeout): Promise<GroupState>
+
+  /** Waits until the group has a number of members, by default at least one, all with their assignments. */
+  waitUntilStable (options?: Timeout & { members?: number }): Promise<GroupState>
+
+  /** Removes a member, given by its member id or group.instance.id, as if its session had timed out. */
+  evict (member: string): Promise<GroupState>
+
+  /**
+   * Commits other offsets for the group, which must have no members: an offset, or that of the first record with a
+   * timestamp or a later one. By default for all partitions with a committed offset, or all of the topic.
+   */
+  seek (options: {
+    offset?: number | 'earliest' | 'latest', timestamp?: number | Date, topic?: string, partition?: number
+  }): Promise<GroupState>
+}
+
+/** The state of a group at one time. */
+export class GroupState {
+  private constructor ()
+
+  /** The state as named by Kafka, such as 'Stable' or 'Empty'. */
+  readonly state: string
+  readonly protocol: 'classic' | 'consumer'
+  readonly members: Array<{
+    memberId: string
+    clientId: string
+    /** The group.instance.id of a static member, or null. */
+    instanceId: string | null
+    assignment: Array<{ topic: string, partition: number }>
+  }>
+
+  /** The position in each partition. `end` is the end of the records that the consumers can receive. */
+  readonly offsets: Array<{ topic: string, partition: number, committed: number | null, end: number, lag: number }>
+  /** The sum of the lags of all partitions. */
+  readonly lag: number
+
+  /** The committed offset of a partition, or null if there is none. */
+  committed (topic: string, partition: number): number | null
+}
+
+/** Which requests match, on which of them a fault fires, and what happens to them. */
+export interface FaultOptions {
+  /** The error of the response, such as 'NOT_LEADER_OR_FOLLOWER'. */
+  error?: string
+  /** The time before the request is handled. */
+  delayMs?: number
+  /** Hold the request until the fault is released or removed. */
+  hang?: boolean
+  /** Handle the request, but do not send its response. */
+  dropResponse?: boolean
+  /** Close the connection before or after the request is handled. */
+  disconnect?: 'before' | 'after'
+  /** Only requests that name this topic. */
+  topic?: string
+  /** Only requests that name this partition. */
+  partition?: number
+  /** Only requests of this client. */
+  clientId?: string
+  /** The number of requests on which the fault fires; by default all that match. */
+  times?: number
+  /** Other options of `POST /v1/faults`, such as `nth`. */
+  [option: string]: unknown
+}
+
+/** A fault that is set. */
+export class Fault {
+  private constructor ()
+
+  /** The path of the fault in the control API. */
+  readonly path: string
+
+  /** Resolves to how often the fault has fired. It must not have been removed. */
+  fired (): Promise<number>
+
+  /** Waits until the fault has fired n times; 1 by default. */
+  wait (n?: number, timeout?: Timeout): Promise<void>
+
+  /** Lets requests go that the fault holds. */
+  release (): Promise<void>
+
+  /** Removes the fault. Rejects with an AssertionError if it has not fired as often as it should. */
+  remove (): Promise<void>
+
+  /** Removes the fault at the end of the block, if it was declared with `await using`. */
+  [Symbol.asyncDispose] (): Promise<void>
+}
+
+/** The clock of the brokers: real time plus an offset. */
+export class Clock {
+  private constructor ()
+
+  /** Resolves to the time of the brokers. */
+  now (): Promise<Date>
+
+  /**
+   * Advances the clock by the sum of the times, and runs everything that becomes due: retention, timeouts, expiration.
+   *
+   * @param time.sessions whether sessions of members expire, too, and long polls end
+   */
+  advance (time: {
+    ms?: number, seconds?: number, minutes?: number, hours?: number, days?: number, sessions?: boolean
+  }): Promise<void>
+}
+
+/** The requests of clients. */
+export class Requests {
+  private constructor ()
+
+  /** Resolves to the number of requests for APIs, such as 'Produce', by all clients; without an API, that of all. */
+  count (...apis: string[]): Promise<number>
+
+  /** Resolves to the number of requests that the broker does not serve, by API. */
+  unsupported (): Promise<{ [api: string]: number }>
+
+  /** Forgets all requests so far. */
+  clear (): Promise<void>
+}
