@@ -42,8 +42,28 @@ class Snippet(NamedTuple):
     @property
     def included(self) -> str:
         """The path of the file that the snippet includes (`--8<-- "examples/..."`), or an empty string."""
-        found = re.fullmatch(r'--8<-- "(.+)"\n', self.text)
-        return found[1] if found else ""
+        return self._inclusion[0]
+
+    @property
+    def section(self) -> str:
+        """The section of the file that the snippet includes (`--8<-- "examples/...:section"`), or an empty string."""
+        return self._inclusion[1]
+
+    @property
+    def _inclusion(self) -> tuple[str, str]:
+        found = re.fullmatch(r'--8<-- "([^":]+):?([^"]*)"\n', self.text)
+        return (found[1], found[2]) if found else ("", "")
+
+    def included_text(self) -> str:
+        """Return what the snippet includes. Raises ValueError if the file has no such section."""
+        text = (ROOT / self.included).read_text()
+        if not self.section:
+            return text
+        mark = rf"^[^\n]*--8<-- \[{{}}:{self.section}\]\n"
+        found = re.search(mark.format("start") + "(.*?)" + mark.format("end"), text, re.MULTILINE | re.DOTALL)
+        if found is None:
+            raise ValueError(f"{self.included} has no section {self.section}")
+        return found[1]
 
     @property
     def needs_spark(self) -> bool:

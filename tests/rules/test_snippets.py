@@ -14,7 +14,6 @@ import pytest
 
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.properties import read_properties
-from tests.source import ROOT
 
 from .snippets import DOCUMENTS, Snippet, create_files, has_tests, run_pytest, run_scripts, shell, snippets
 
@@ -128,9 +127,12 @@ def not_run(*languages: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("snippet", chosen, ids=[snippet.name for snippet in chosen])
 
 
-@pytest.mark.parametrize("snippet", [each for each in ALL if each.included], ids=lambda snippet: snippet.included)
-def test_included_file_belongs_to_a_client_or_an_example_that_is_run(snippet: Snippet) -> None:
-    assert (ROOT / snippet.included).is_file()
+INCLUDED = [each for each in ALL if each.included]
+
+
+@pytest.mark.parametrize("snippet", INCLUDED, ids=[f"{each.included}:{each.section}" for each in INCLUDED])
+def test_included_text_belongs_to_a_client_or_an_example_that_is_run(snippet: Snippet) -> None:
+    assert snippet.included_text()
     top, language, *_ = snippet.included.split("/")
     assert top in ("clients", "examples")
     assert language in ("java", "go", "node")
@@ -259,3 +261,11 @@ def test_snippets_are_found_with_their_lines(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "a.md").write_text("one\n\n```sh\nls\n```\ntext\n```python\nx = 1\n\ny = 2\n```\n")
     found = snippets(tmp_path / "a.md")
     assert found == [Snippet("a.md", 3, "sh", "ls\n"), Snippet("a.md", 7, "python", "x = 1\n\ny = 2\n")]
+
+
+def test_section_of_a_file_is_included(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.rules.snippets.ROOT", tmp_path)
+    (tmp_path / "a.go").write_text("// --8<-- [start:one]\none\n// --8<-- [end:one]\n// --8<-- [start:two]\n")
+    assert Snippet("a.md", 1, "go", '--8<-- "a.go:one"\n').included_text() == "one\n"
+    with pytest.raises(ValueError, match=r"a\.go has no section two"):
+        Snippet("a.md", 1, "go", '--8<-- "a.go:two"\n').included_text()
