@@ -95,7 +95,8 @@ def test_in_sync_replicas_shrink_and_expand(three: Asking) -> None:
 
 
 def test_replicas_go_offline_and_come_back(three: Asking) -> None:
-    assert three.post(f"{PARTITION}/take-offline", {"node_id": 1})["leader"] == 2
+    partition = three.post(f"{PARTITION}/take-offline", {"node_id": 1})
+    assert (partition["leader"], partition["offline_replicas"]) == (2, [1])
     assert three.post(f"{PARTITION}/take-offline")["leader"] is None
     assert three.post(f"{PARTITION}/bring-online")["leader"] is not None
 
