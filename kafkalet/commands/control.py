@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from .command_line import Failure, Option, UsageError, parse_address
+from .command_line import Failure, UsageError, parse_address
 
 if TYPE_CHECKING:
     from kafkalet.control.server import ControlServer
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 URL_VARIABLE = "KAFKALET_CONTROL"
 """The environment variable from which `kafkalet ctl` reads the URL of the API. `kafkalet exec` sets it."""
 TOKEN_VARIABLE = "KAFKALET_CONTROL_TOKEN"  # noqa: S105 - the name of a variable
-CONTROL_OPTIONS = (
-    Option("--control", "HOST:PORT", "offer the control API over HTTP; port 0 picks a free port"),
-    Option("--control-token", "TOKEN", f"token that the control API requires (${TOKEN_VARIABLE})"),
-)
 
 
 class Control(NamedTuple):
@@ -28,12 +24,10 @@ class Control(NamedTuple):
     token: str | None
 
     @classmethod
-    def of(cls, last: Mapping[str, str]) -> Control | None:
-        """Return the control API that the options ask for, or None."""
+    def of(cls, last: Mapping[str, str]) -> Control:
+        """Return the control API that the options ask for."""
         if "control" not in last:
-            if "control-token" in last:
-                raise UsageError("--control-token: only applies to the control API; --control is missing")
-            return None
+            raise UsageError("--control-token: only applies to the control API; --control is missing")
         token = last.get("control-token", variable(TOKEN_VARIABLE))
         return cls(parse_address("--control", last["control"]), token)
 

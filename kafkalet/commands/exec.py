@@ -31,7 +31,6 @@ from queue import Empty, SimpleQueue
 from typing import NamedTuple, NoReturn
 
 from .command_line import Failure, Option, UsageError, keep_standard_descriptors, parse, print_error, reported
-from .control import TOKEN_VARIABLE, URL_VARIABLE
 from .parent import PERIOD_S, is_gone
 from .ready_file import remove_of
 from .serve import SERVE_OPTIONS, Serve, Starter, serve
@@ -217,6 +216,8 @@ class _Supervisor:
         environment = os.environ | dict.fromkeys(self._options.variables, self._broker.bootstrap_servers)
         control = self._options.serve.control
         if control is not None:
+            from .control import TOKEN_VARIABLE, URL_VARIABLE
+
             environment[URL_VARIABLE] = self._broker.control_url
             if control.token is not None:
                 environment[TOKEN_VARIABLE] = control.token

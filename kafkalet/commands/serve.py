@@ -46,12 +46,12 @@ from .command_line import (
     print_line,
     split,
 )
-from .control import CONTROL_OPTIONS, Control
 
 if TYPE_CHECKING:
     from kafkalet.broker.network.journal_file import JournalFile
     from kafkalet.control.server import ControlServer
 
+    from .control import Control
     from .ready_file import ReadyFile
 
 DEFAULT_ADDRESS = ("127.0.0.1", 9092)
@@ -78,7 +78,8 @@ SERVE_OPTIONS = (
         "CSV column that becomes the record timestamp (the time of loading)",
         aliases=("--timestamp-column",),
     ),
-    *CONTROL_OPTIONS,
+    Option("--control", "HOST:PORT", "offer the control API over HTTP; port 0 picks a free port"),
+    Option("--control-token", "TOKEN", "token that the control API requires ($KAFKALET_CONTROL_TOKEN)"),
     Option("--ready-file", "FILE", "file that holds the address and the process id while the broker is ready"),
     Option("--exit-with-parent", "", "stop when the process that started kafkalet is gone"),
 )
@@ -123,7 +124,7 @@ class Serve(NamedTuple):
     ready_file: str | None
     exit_with_parent: bool
     journal: str | None
-    control: Control | None
+    control: "Control | None"
 
     @classmethod
     def of(
@@ -167,8 +168,16 @@ class Serve(NamedTuple):
             last.get("ready-file"),
             "exit-with-parent" in last,
             last.get("journal"),
-            Control.of(last),
+            _control(last),
         )
+
+
+def _control(last: Mapping[str, str]) -> "Control | None":
+    if "control" not in last and "control-token" not in last:
+        return None
+    from .control import Control
+
+    return Control.of(last)
 
 
 def _topics(texts: Sequence[str]) -> list[NewTopic]:
