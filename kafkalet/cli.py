@@ -1,4 +1,6 @@
-"""The command line: `kafkalet serve`, `exec`, `ctl` and `pipeline` (see kafkalet.commands and kafkalet.pipeline).
+"""The command line: `kafkalet serve`, `exec`, `ctl`, `top` and `pipeline`.
+
+The commands are in kafkalet.commands and kafkalet.pipeline.
 
 Exit status: 0 after a normal stop, 1 if something outside kafkalet fails (for example, a port is taken or a file cannot
 be loaded), 2 if the command line or a property is invalid. Each failure prints one line on stderr. `kafkalet exec`
@@ -15,18 +17,20 @@ from kafkalet.version import VERSION
 HELP = """usage: kafkalet serve [OPTION]...
        kafkalet exec [OPTION]... -- COMMAND [ARGUMENT]...
        kafkalet ctl COMMAND [ARGUMENT]... [OPTION]...
+       kafkalet top [OPTION]...
        kafkalet pipeline load|dump|audit [OPTION]...
 
 A Kafka broker that fits inside a test. `kafkalet exec` runs a command with a broker, whose address
-is in KAFKA_BOOTSTRAP_SERVERS. `kafkalet ctl` controls a running broker; see kafkalet ctl --help.
-`kafkalet pipeline` writes, exports and checks its logs with Spark; see kafkalet pipeline --help.
+is in KAFKA_BOOTSTRAP_SERVERS. `kafkalet ctl` controls a running broker, `kafkalet top` shows it;
+see kafkalet ctl --help and kafkalet top --help. `kafkalet pipeline` writes, exports and checks its
+logs with Spark; see kafkalet pipeline --help.
 Options of serve and exec, with the defaults of serve in parentheses:
 
 {options}
   -h, --help         show this help and exit
   -V, --version      show the version and exit
 """
-COMMANDS = ("serve", "exec", "ctl", "pipeline", "help", "version")
+COMMANDS = ("serve", "exec", "ctl", "top", "pipeline", "help", "version")
 HELP_OPTIONS = ("-h", "--help")
 VERSION_OPTIONS = ("-V", "--version")
 
@@ -59,6 +63,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from kafkalet.commands.ctl import main as ctl
 
         return ctl(rest)
+    if command == "top":
+        from kafkalet.commands.top import main as top
+
+        return reported(lambda: top(rest))
     return reported(lambda: _run(command, rest, parent_id))
 
 

@@ -47,5 +47,5 @@ class Control(NamedTuple):
 
 
 def variable(name: str) -> str | None:
-    """Return the value of an environment variable of the control API, or None if it is missing or empty."""
+    """Return the value of an environment variable, or None if it is missing or empty."""
     return os.environ.get(name) or None

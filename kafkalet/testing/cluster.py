@@ -217,6 +217,7 @@ class Cluster(ClusterOperations):
 
         fault = set_fault(self, api, options, self._forget_fault)
         self._faults = (*self._faults, fault)
+        self.server.watchers.touch()
         return fault
 
     @property
@@ -236,9 +237,11 @@ class Cluster(ClusterOperations):
         for fault in self._faults:
             fault.remove()
         self._faults = ()
+        self.server.watchers.touch()
 
     def _forget_fault(self, fault: Fault) -> None:
         self._faults = tuple(other for other in self._faults if other is not fault)
+        self.server.watchers.touch()
 
     def settle(
         self,
