@@ -292,7 +292,7 @@ def test_other_archive_is_refused(tmp_path: Path, files: dict[str, bytes], reaso
 
 def test_other_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "s.tar").write_text("no archive" * 100)
-    with pytest.raises(ValueError, match="s.tar is not a snapshot: "):
+    with pytest.raises(ValueError, match=r"s\.tar is not a snapshot: "):
         Snapshot.load(tmp_path / "s.tar")
     with pytest.raises(FileNotFoundError):
         Snapshot.load(tmp_path / "missing.tar")
