@@ -85,12 +85,13 @@ class Fault:
     ) -> None:
         """`forget` is called when the `with` block of the fault has ended."""
         self._cluster = cluster
-        self._options = options
+        self.options = options
+        """The arguments of `Cluster.fault`."""
         self._rule = rule
         self._forget = forget
 
     def __repr__(self) -> str:
-        return f"<{self._options}, fired {self.fired} times>"
+        return f"<{self.options}, fired {self.fired} times>"
 
     @property
     def fired(self) -> int:
@@ -129,7 +130,7 @@ class Fault:
         rule = self._rule
         if rule.problem is not None:
             return self._text(f"asked when=, which raised {type(rule.problem).__name__}: {rule.problem}")
-        if not self._options.strict or rule.fired >= rule.expected:
+        if not self.options.strict or rule.fired >= rule.expected:
             return None
         if not rule.fired:
             return self._text("never fired")
@@ -149,7 +150,7 @@ class Fault:
             raise AssertionError(text) from self._rule.problem
 
     def _text(self, what: str) -> str:
-        return self._in_loop(lambda: f"{self._options} {what}\n{self._instead()}")
+        return self._in_loop(lambda: f"{self.options} {what}\n{self._instead()}")
 
     def _instead(self) -> str:
         rule = self._rule

@@ -101,11 +101,11 @@ _next_id = itertools.count(1)
 
 def read_faults(cluster: Cluster) -> list[Json]:
     """Return the faults of a cluster, in any thread."""
-    return [_json(fault) for fault in cluster._faults]
+    return [_json(fault) for fault in cluster.faults]
 
 
 def _json(fault: Fault) -> Json:
-    options = fault._options
+    options = fault.options
     default = GivenFault()
     given = {name: value for name, value in options._asdict().items() if value != getattr(default, name)}
     return {
@@ -126,7 +126,7 @@ def _id(fault: Fault) -> int:
 
 
 def _existing(call: Call) -> Fault:
-    for fault in call.cluster._faults:
+    for fault in call.cluster.faults:
         if _id(fault) == call.path["fault_id"]:
             return fault
     raise Refusal(404, f"there is no fault {call.path['fault_id']}; GET /v1/faults lists them")
@@ -163,7 +163,7 @@ def add_fault(call: Call) -> Json:
 @routes.delete("/v1/faults", response=FAULTS)
 def remove_faults(call: Call) -> Json:
     """Remove all faults, and return how often they have fired. Requests that they hold are handled."""
-    found = call.cluster._faults
+    found = call.cluster.faults
     for fault in found:
         fault.remove()
     removed = [_json(fault) for fault in found]
