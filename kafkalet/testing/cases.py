@@ -12,7 +12,8 @@ from __future__ import annotations
 import functools
 import inspect
 import unittest
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from .broker_options import check_names, new_cluster
@@ -21,13 +22,16 @@ from .lifetime import add_report, unfired
 
 __unittest = True  # unittest leaves the frames of this module out of tracebacks
 
+AROUND = ("setUp", "asyncSetUp", "tearDown", "asyncTearDown")
+"""The methods that run before and after the test."""
+
 
 class KafkaTestCase(unittest.TestCase):
     """A test case with a new broker for each test: `self.kafka`.
 
     The broker starts when the test, or its `setUp`, first uses it, and stops after `tearDown`. The error of a failed
-    test has a note with a report about the broker. For coroutines, derive from `unittest.IsolatedAsyncioTestCase`, too:
-    `class TestOrders(KafkaTestCase, IsolatedAsyncioTestCase)`.
+    test, subtest, `setUp` or `tearDown` has a note with a report about the broker. For coroutines, derive from
+    `unittest.IsolatedAsyncioTestCase`, too: `class TestOrders(KafkaTestCase, IsolatedAsyncioTestCase)`.
     """
 
     kafka_options: ClassVar[Mapping[str, Any]] = {}
@@ -35,6 +39,9 @@ class KafkaTestCase(unittest.TestCase):
 
     _kafka: Cluster | None = None
     _has_passed = False
+    """Whether the method of the test has returned."""
+    _has_failed = False
+    """Whether a part of the test has failed or was skipped."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -53,25 +60,38 @@ class KafkaTestCase(unittest.TestCase):
     def _stop_kafka(self) -> None:
         cluster, self._kafka = self._kafka, None
         if cluster is not None:
-            failure = unfired(cluster) if self._has_passed else ""
+            failure = unfired(cluster) if self._has_passed and not self._has_failed else ""
             cluster.__exit__(None, None, None)
             if failure:
                 self.fail(failure)
 
     def run(self, result: unittest.TestResult | None = None) -> unittest.TestResult | None:
         """Run the test as usual, but add the report about the broker to its error."""
-        name = self._testMethodName
+        names = [name for name in (*AROUND, self._testMethodName) if hasattr(self, name)]
         had = dict(self.__dict__)  # pytest sets the method in the instance, too, and deletes it later
-        setattr(self, name, self._reporting(getattr(self, name)))
+        self._has_passed = self._has_failed = False
+        for name in names:
+            setattr(self, name, self._reporting(getattr(self, name), is_test=name == self._testMethodName))
         try:
             return super().run(result)
         finally:
-            if name in had:
-                setattr(self, name, had[name])
-            else:
-                delattr(self, name)
+            for name in names:
+                if name in had:
+                    setattr(self, name, had[name])
+                else:
+                    delattr(self, name)
 
-    def _reporting(self, method: Callable[[], Any]) -> Callable[[], Any]:
+    @contextmanager
+    def subTest(self, *message: Any, **parameters: Any) -> Iterator[None]:
+        """Run a part of the test as usual, but add the report about the broker to its error."""
+        with super().subTest(*message, **parameters):
+            try:
+                yield
+            except Exception as error:
+                self._add_report(error)
+                raise
+
+    def _reporting(self, method: Callable[[], Any], *, is_test: bool) -> Callable[[], Any]:
         if inspect.iscoroutinefunction(method):
 
             @functools.wraps(method)
@@ -82,7 +102,7 @@ class KafkaTestCase(unittest.TestCase):
                 except Exception as error:
                     self._add_report(error)
                     raise
-                self._has_passed = True
+                self._has_passed |= is_test
                 return result
 
             return call_async
@@ -95,11 +115,12 @@ class KafkaTestCase(unittest.TestCase):
             except Exception as error:
                 self._add_report(error)
                 raise
-            self._has_passed = True
+            self._has_passed |= is_test
             return result
 
         return call
 
     def _add_report(self, error: Exception) -> None:
+        self._has_failed = True
         if self._kafka is not None:
             add_report(error, self._kafka)

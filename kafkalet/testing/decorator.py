@@ -15,22 +15,36 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from .broker_options import check_names
 from .lifetime import running
 
-Target = TypeVar("Target", bound=Callable[..., Any])
-"""A function or a class."""
+if TYPE_CHECKING:
+    from .cluster import Cluster
+
+Result = TypeVar("Result")
+Class = TypeVar("Class", bound=type)
 
 PARAMETER = "kafka"
 
 
+class Decorator(Protocol):
+    """Decorates a function or a class. The type of a decorated function has no parameters, because one is missing."""
+
+    @overload
+    def __call__(self, target: Class, /) -> Class: ...
+    @overload
+    def __call__(self, target: Callable[..., Result], /) -> Callable[..., Result]: ...
+
+
 @overload
-def with_broker(target: Target, /) -> Target: ...
+def with_broker(target: Class, /) -> Class: ...
 @overload
-def with_broker(**options: Any) -> Callable[[Target], Target]: ...
-def with_broker(target: Target | None = None, /, **options: Any) -> Target | Callable[[Target], Target]:
+def with_broker(target: Callable[..., Result], /) -> Callable[..., Result]: ...
+@overload
+def with_broker(**options: Any) -> Decorator: ...
+def with_broker(target: Any = None, /, **options: Any) -> Any:
     """Decorate a function, a coroutine function or a class: each call gets a new broker as the argument `kafka`.
 
     The options are those of `kafkalet.Cluster`, `version` (short for `kafka_version`), `timeout` (of waits, in
@@ -45,10 +59,9 @@ def with_broker(target: Target | None = None, /, **options: Any) -> Target | Cal
     return lambda given: _decorated(given, options)
 
 
-def _decorated(target: Target, options: dict[str, Any]) -> Target:
+def _decorated(target: Any, options: dict[str, Any]) -> Any:
     if not isinstance(target, type):
-        made: Target = _function(target, options)
-        return made
+        return _function(target, options)
     names = [
         name
         for name, member in vars(target).items()
@@ -73,13 +86,23 @@ def _function(function: Any, options: dict[str, Any]) -> Any:
             "`with kafkalet.Broker()` in it"
         )
 
+    index = list(signature.parameters).index(PARAMETER)
+    kind = signature.parameters[PARAMETER].kind
+
+    def call_with(broker: Cluster, given: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Call the function with the broker at its place among the positional arguments, or as a keyword."""
+        is_before = len(given) > index and kind is not inspect.Parameter.KEYWORD_ONLY
+        if is_before or kind is inspect.Parameter.POSITIONAL_ONLY:
+            return function(*given[:index], broker, *given[index:], **keywords)
+        return function(*given, **keywords, **{PARAMETER: broker})
+
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
         async def call_async(*arguments: Any, **keywords: Any) -> Any:
             __tracebackhide__ = True
             with running(options) as broker:
-                return await function(*arguments, **keywords, **{PARAMETER: broker})
+                return await call_with(broker, arguments, keywords)
 
         wrapper: Any = call_async
     else:
@@ -88,7 +111,7 @@ def _function(function: Any, options: dict[str, Any]) -> Any:
         def call(*arguments: Any, **keywords: Any) -> Any:
             __tracebackhide__ = True
             with running(options) as broker:
-                return function(*arguments, **keywords, **{PARAMETER: broker})
+                return call_with(broker, arguments, keywords)
 
         wrapper = call
     # Otherwise, pytest would take the parameter for its fixture.

@@ -68,6 +68,49 @@ def test_failure_describes_the_broker() -> None:
     assert "testing/cases.py" not in text
 
 
+@pytest.mark.parametrize("method", ["setUp", "tearDown"])
+def test_failure_before_or_after_the_test_describes_the_broker(method: str) -> None:
+    class Orders(KafkaTestCase):
+        def test_one(self) -> None:
+            self.kafka.topic("orders").send("one")
+
+    def fail(self: KafkaTestCase) -> None:
+        self.kafka.topic("orders").send("one")
+        raise KeyError("of the method")
+
+    setattr(Orders, method, fail)
+    [(_, text)] = run(Orders).errors
+    assert "Broker running at 127.0.0.1:" in text
+    assert "testing/cases.py" not in text
+
+
+def test_failed_subtest_describes_the_broker() -> None:
+    class Orders(KafkaTestCase):
+        def test_one(self) -> None:
+            self.kafka.fault("Produce", delay=1)
+            for number in range(3):
+                with self.subTest("of the loop", number=number):
+                    self.kafka.topic("orders").send("one")
+                    assert number != 1
+
+    [(subtest, text)] = run(Orders).failures
+    assert "number=1" in str(subtest)
+    assert "Broker running at 127.0.0.1:" in text
+    assert "testing/cases.py" not in text
+
+
+def test_failure_before_a_coroutine_describes_the_broker() -> None:
+    class Orders(KafkaTestCase, unittest.IsolatedAsyncioTestCase):
+        async def asyncSetUp(self) -> None:
+            self.kafka.topic("orders").send("one")
+            raise KeyError("of the method")
+
+        async def test_one(self) -> None: ...
+
+    [(_, text)] = run(Orders).errors
+    assert "Broker running at 127.0.0.1:" in text
+
+
 def test_fault_that_never_fired_fails_the_test() -> None:
     class Orders(KafkaTestCase):
         def test_one(self) -> None:

@@ -18,8 +18,24 @@ def test_function_gets_a_broker_that_stops_when_it_returns() -> None:
         assert kafka.is_running
         return kafka, kafka.topic("t").send(value).values()
 
-    broker, values = publish("one")  # type: ignore[call-arg]  # the decorator passes the broker
+    broker, values = publish("one")
     assert (values, broker.is_running) == ([b"one"], False)
+
+
+def test_positional_arguments_keep_their_places() -> None:
+    @kafkalet.with_broker
+    def between(first: str, kafka: kafkalet.Broker, last: str) -> list[bytes | None]:
+        return kafka.topic("t").send(first).send(last).values()
+
+    assert between("a", "b") == between("a", last="b") == between(first="a", last="b") == [b"a", b"b"]
+
+
+def test_broker_may_be_a_positional_only_argument() -> None:
+    @kafkalet.with_broker
+    def publish(kafka: kafkalet.Broker, /, value: str) -> list[bytes | None]:
+        return kafka.topic("t").send(value).values()
+
+    assert publish("a") == publish(value="a") == [b"a"]
 
 
 def test_each_call_gets_a_new_broker() -> None:
@@ -27,7 +43,7 @@ def test_each_call_gets_a_new_broker() -> None:
     def publish(kafka: kafkalet.Broker) -> list[bytes | None]:
         return kafka.topic("t").send("one").values()
 
-    assert [publish(), publish()] == [[b"one"], [b"one"]]  # type: ignore[call-arg]
+    assert [publish(), publish()] == [[b"one"], [b"one"]]
 
 
 def test_options_are_those_of_the_broker() -> None:
@@ -36,7 +52,7 @@ def test_options_are_those_of_the_broker() -> None:
         assert "Kafka 3.9" in repr(kafka)
         return type(kafka), kafka.topic("orders").partitions
 
-    assert check() == (kafkalet.Cluster, 6)  # type: ignore[call-arg]
+    assert check() == (kafkalet.Cluster, 6)
 
 
 def test_coroutine_gets_a_broker() -> None:
@@ -46,7 +62,7 @@ def test_coroutine_gets_a_broker() -> None:
         return kafka.is_running
 
     assert inspect.iscoroutinefunction(publish)
-    assert asyncio.run(publish())  # type: ignore[call-arg]
+    assert asyncio.run(publish())
 
 
 def test_methods_of_a_class_get_a_broker_each() -> None:
@@ -75,7 +91,7 @@ def test_exception_has_a_note_about_the_broker() -> None:
         raise KeyError("of the test")
 
     with pytest.raises(KeyError) as caught:
-        fail()  # type: ignore[call-arg]
+        fail()
     [note] = caught.value.__notes__
     assert "Broker running at 127.0.0.1:" in note
 
@@ -128,4 +144,4 @@ def test_fault_that_never_fired_fails_the_call() -> None:
         kafka.fault("Produce", delay=1)
 
     with pytest.raises(AssertionError, match="never fired"):
-        set_fault()  # type: ignore[call-arg]
+        set_fault()
