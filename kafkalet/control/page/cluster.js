@@ -87,7 +87,7 @@ function clockCard() {
     ),
     h("label", { class: "check" }, sessions, h("span", null, "sessions of clients, too: members expire and long polls end")),
     error,
-    h("p", { class: "summary" }, "Retention, compaction, transaction timeouts and log times follow this clock."),
+    h("p", { class: "summary" }, "Retention, transaction timeouts and log times follow this clock."),
   );
   return { element, tick };
 }

@@ -327,6 +327,11 @@ function partitionDetail() {
       ofSegment,
       (each) => `${each.segment} ${each.position} ${each.crc}`,
       (each) => createBatch(each, () => openBatch(each)),
+      (row, each) => {
+        const isDeleted = each.last_offset < (current()?.log_start_offset ?? 0);
+        row.classList.toggle("is-deleted", isDeleted);
+        row.title = isDeleted ? "Below the log start offset: consumers cannot read it." : "";
+      },
     );
     more.hidden = next === null || ofSegment.length < loaded.length;
   }
