@@ -185,14 +185,17 @@ class Cluster(ClusterOperations):
           the client disconnects in the meantime, the request is handled nevertheless, as in Kafka.
         * `hang`: the request is handled when `release` is called, or when the fault ends.
         * `barrier`: hold requests until this number of them have arrived, and then handle all, in that order.
-        * `drop_response`: the request is handled, but its response is not sent. The connection stays open.
+        * `drop_response`: the request is handled, but its response is lost, and so are all later ones on the
+          connection, because responses cannot overtake each other. The connection stays open; later requests are
+          handled. The client notices when its request times out.
         * `disconnect`: "before" closes the connection instead of handling the request, "after" instead of responding.
         * `corrupt`: this number of bytes in the response are wrong (True: 1). For Fetch these are bytes of the records
           of each partition, so that their CRC is wrong. A response without records does not count, but faults that
           were set later do not get its request.
         * `truncate`: the connection is closed after this number of bytes of the response, including its size field.
         * `throttle_ms`: the response has this throttle time, and the client is muted for as long.
-        * `bandwidth`: the response is sent at this number of bytes per second.
+        * `bandwidth`: the response is sent at this number of bytes per second. When the fault ends, the rest is sent
+          at once.
 
         One of `delay`, `hang` and `barrier` can be combined with any other. `throttle_ms` and `bandwidth` can be
         combined with other faults that send a whole response.

@@ -122,7 +122,10 @@ class Fault:
         self._in_loop(self._rule.release)
 
     def remove(self) -> None:
-        """Remove the fault. Requests that it holds are handled now. Has no effect if it has been removed before."""
+        """Remove the fault. Requests that it holds are handled now, and the rest of slow responses is sent.
+
+        Has no effect if it has been removed before.
+        """
         self._in_loop(lambda: self._cluster.server.faults.remove(self._rule))
 
     def unfired(self) -> str | None:

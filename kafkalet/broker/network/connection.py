@@ -60,8 +60,18 @@ class Connection:
 
     __slots__ = (
         *("_blocked", "_close_reason", "_context", "_delayed", "_end_reason", "_fd", "_mute", "_outbox", "_partial"),
-        *("_reading", "_rest", "_resuming", "_shared", "_socket", "_writing", "is_closed", "last_active_ms", "peer"),
-        "virtual_s",
+        *(
+            "_reading",
+            "_rest",
+            "_resuming",
+            "_shared",
+            "_socket",
+            "_writing",
+            "is_closed",
+            "is_sending_slowly",
+            "last_active_ms",
+        ),
+        *("peer", "virtual_s"),
     )
 
     def __init__(self, shared: ListenerContext, sock: socket.socket, peer: tuple[str, int]) -> None:
@@ -84,6 +94,7 @@ class Connection:
         self._end_reason: str | None = None  # why the client stopped sending; "" for an orderly close
         self._close_reason: str | None = None  # why the connection will be closed once all responses are sent
         self.is_closed = False
+        self.is_sending_slowly = False  # whether a fault sends the response in portions
         shared.loop.add_reader(self._fd, self._on_readable)
 
     def begin(self) -> None:
@@ -110,7 +121,7 @@ class Connection:
             return None
         if delayed is not None and context is not None and (context.api is not Api.FETCH or delayed.is_working):
             return f"{context.route} is not answered"
-        if self._outbox is not None:
+        if self._outbox is not None or self.is_sending_slowly:
             return f"the response to {context and context.route} is not received"
         if self._rest or self._partial is not None:
             return "a request is received but not served"

@@ -199,8 +199,39 @@ def test_slow_response_is_complete_and_blocks_the_next_request(kafka: Broker, co
         assert connection.receive(first, PATIENCE_S) == connection.receive(second, PATIENCE_S)
 
 
-def test_responses_continue_after_a_dropped_one(kafka: Broker, connection: Connection) -> None:
-    with kafka.fault("Metadata", drop_response=True, times=1):
-        dropped = connection.send("Metadata", 12, {"topics": []})
-        assert connection.receive(connection.send("Metadata", 12, {"topics": []}), PATIENCE_S)["brokers"]
-    assert dropped not in connection.answers
+def test_rest_of_a_slow_response_is_sent_when_the_fault_ends(kafka: Broker, connection: Connection) -> None:
+    with kafka.fault("Metadata", bandwidth=1) as fault:
+        slow = connection.send("Metadata", 12, {"topics": []})
+        fault.wait_until_fired()
+        with pytest.raises(AssertionError, match="the response to Metadata v12 is not received"):
+            kafka.settle(timeout=0)
+    assert connection.receive(slow, PATIENCE_S)["brokers"]
+    kafka.settle()
+
+
+def test_no_response_overtakes_a_dropped_one(kafka: Broker, connection: Connection) -> None:
+    """Correlation ids would not match. The Java client fails with an exception then."""
+    topic = {"name": "new", "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": []}
+    with kafka.fault("Metadata", drop_response=True, nth=2):
+        first = connection.send("Metadata", 12, {"topics": []})
+        connection.send("Metadata", 12, {"topics": []})
+        later = connection.send("CreateTopics", 4, {"topics": [topic], "timeout_ms": 1000, "validate_only": False})
+        assert connection.receive(first, PATIENCE_S)["brokers"]
+        kafka.requests.wait_for("CreateTopics")
+        assert not connection.has_answer(later, 0.1)
+    assert kafka.topic("new").exists
+    other = Connection("127.0.0.1", kafka.port)
+    assert other.ask("Metadata", 12, {"topics": []})["brokers"]
+    other.close()
+
+
+def test_idempotent_producer_with_many_batches_survives_a_lost_response(kafka: Broker) -> None:
+    """If later batches were acknowledged first, the broker would no longer remember the batch that is sent again."""
+    config = {"enable.idempotence": True, "request.timeout.ms": 1000, "socket.timeout.ms": 1000, "linger.ms": 0}
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "batch.num.messages": 1, **config})
+    with kafka.fault("Produce", drop_response=True, nth=3):
+        for number in range(100):
+            producer.produce("t", b"%d" % number)
+            producer.poll(0)
+        assert producer.flush(PATIENCE_S) == 0
+    assert values(kafka) == [b"%d" % number for number in range(100)]

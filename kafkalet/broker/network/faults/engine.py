@@ -52,6 +52,7 @@ class Faults:
     def brokers_closed(self) -> None:
         """Forget the brokers, and the requests that are held: their connections have been closed."""
         self._brokers.clear()
+        self._shaping.clear()
         for rule in self.rules:
             rule.held.clear()
 
@@ -61,10 +62,14 @@ class Faults:
         self._hook()
 
     def remove(self, rule: FaultRule) -> None:
-        """Remove a fault. Requests that it holds are handled. Has no effect if it has been removed before."""
+        """Remove a fault. Requests that it holds are handled, and the rest of slow responses is sent.
+
+        Has no effect if it has been removed before.
+        """
         if rule in self.rules:
             self.rules.remove(rule)
             rule.release()
+            self._shaping.finish_slow(rule)
             self._hook()
 
     def _hook(self) -> None:
@@ -112,7 +117,10 @@ class Faults:
         if actions.disconnect == "after":
             context.client.close(f"a fault closed the connection after {context.route} was handled")
             return None
-        if actions.drop_response or answer is None:
+        if actions.drop_response:
+            self._shaping.lose(context)
+            return None
+        if answer is None:
             return None
         is_shaped = actions.truncate is not None or actions.bandwidth
         if actions.corrupt and context.api is Api.FETCH:

@@ -1,4 +1,4 @@
-"""The bytes of responses: corrupt them, cut them off, or send them slowly.
+"""The bytes of responses: corrupt them, cut them off, send them slowly, or lose them.
 
 The engine registers a request here once its response is known. When the router has encoded the response, its bytes are
 changed on their way to the connection.
@@ -15,7 +15,7 @@ from kafkalet.broker.network.connection import Connection
 from kafkalet.broker.network.router import Finish, Route, Serve
 from kafkalet.broker.network.sending import join
 from kafkalet.broker.scheduling.purgatory import Delayed
-from kafkalet.clock import Clock, client_time
+from kafkalet.clock import Timer, client_time
 from kafkalet.protocol.records.batch import LOG_OVERHEAD
 from kafkalet.protocol.wire import Chunk
 from kafkalet.storage.files import FileRange
@@ -35,6 +35,9 @@ class Shaping:
         """`changed` is called when `is_needed` has changed."""
         self._changed = changed
         self._due: dict[Context, FaultRule] = {}
+        self._lost: set[Context] = set()
+        """The connections that have lost a response."""
+        self._slow: set[_SlowResponse] = set()
 
     def add(self, context: Context, rule: FaultRule) -> None:
         """Change the response to the current request of a connection."""
@@ -43,10 +46,30 @@ class Shaping:
         self._due[context] = rule
         self._changed()
 
+    def lose(self, context: Context) -> None:
+        """Send no further response on a connection, because the response to its current request is lost.
+
+        Responses arrive in the order of their requests. A client fails if one is missing in between: librdkafka's
+        idempotent producer, for example, takes it for a loss of records, and the Java client raises an exception.
+        """
+        self._lost.add(context)
+        self._changed()
+
+    def finish_slow(self, rule: FaultRule) -> None:
+        """Send the rest of the responses that a fault has slowed down."""
+        for slow in [slow for slow in self._slow if slow.rule is rule]:
+            slow.finish()
+
+    def clear(self) -> None:
+        """Forget all connections: they have been closed."""
+        self._due.clear()
+        self._lost.clear()
+        self._slow.clear()
+
     @property
     def is_needed(self) -> bool:
         """Whether there is a response to change."""
-        return bool(self._due)
+        return bool(self._due or self._lost)
 
     def wrap(self, route: Serve, finish: Finish) -> tuple[Serve, Finish]:
         """Return variants of `Router.route` and `Router.finish` that change responses."""
@@ -54,16 +77,23 @@ class Shaping:
         def shaping_route(frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | Delayed[Any]:
             before = len(out)
             size = route(frame, context, out)
-            return self._shape(out, before, size, context) if isinstance(size, int) and self._due else size
+            return self._shape(out, before, size, context) if isinstance(size, int) and self.is_needed else size
 
         def shaping_finish(answer: Any, context: Context, out: list[Chunk]) -> int:
             before = len(out)
             size = finish(answer, context, out)
-            return self._shape(out, before, size, context) if self._due else size
+            return self._shape(out, before, size, context) if self.is_needed else size
 
         return shaping_route, shaping_finish
 
     def _shape(self, out: list[Chunk], before: int, size: int, context: Context) -> int:
+        if self._lost:
+            if context in self._lost:
+                del out[before:]
+                return 0
+            if closed := {other for other in self._lost if other.client.is_closed}:
+                self._lost -= closed
+                self._changed()
         rule = self._due.pop(context, None)
         if rule is None:
             return size
@@ -80,7 +110,9 @@ class Shaping:
             del data[min(actions.truncate, size - 1) :]
             context.client.close(f"a fault cut off the response to {context.route} after {len(data)} bytes")
         if actions.bandwidth:
-            _trickle(bytes(data), actions.bandwidth, actions.throttle_ms, context)
+            slow = _SlowResponse(bytes(data), rule, context, self._slow.discard)
+            self._slow.add(slow)
+            slow.wait()
             return 0
         if data:
             out.append(bytes(data))
@@ -103,24 +135,43 @@ def corrupted_records(records: Any, count: int) -> bytes:
     return bytes(data)
 
 
-def _trickle(data: bytes, bandwidth: float, mute_ms: int, context: Context) -> None:
-    """Send data in portions. Until all of it has been sent, the connection serves no other request."""
-    connection = cast(Connection, context.client)
-    portion = max(1, int(bandwidth * TICK_MS / 1000))
-    _send_portion(connection, data, portion, portion / bandwidth * 1000, mute_ms, client_time(context.clock))
+class _SlowResponse:
+    """A response that is sent in portions. Until all of it has been sent, the connection serves no other request."""
 
+    def __init__(self, data: bytes, rule: FaultRule, context: Context, ended: Callable[[_SlowResponse], None]) -> None:
+        """`ended` is called when the response has been sent, or when the connection has been closed."""
+        self.rule = rule
+        self._rest = data
+        self._connection = cast(Connection, context.client)
+        self._ended = ended
+        self._clock = client_time(context.clock)
+        self._timer: Timer | None = None
+        self._portion = max(1, int(rule.actions.bandwidth * TICK_MS / 1000))
+        self._tick_ms = self._portion / rule.actions.bandwidth * 1000
+        self._connection.is_sending_slowly = True
 
-def _send_portion(
-    connection: Connection, data: bytes, portion: int, tick_ms: float, mute_ms: int, clock: Clock
-) -> None:
-    def send() -> None:
-        if connection.is_closed:
-            return
-        connection.send(data[:portion])
-        if len(data) > portion:
-            _send_portion(connection, data[portion:], portion, tick_ms, mute_ms, clock)
-        else:
-            connection.mute(mute_ms)
+    def wait(self) -> None:
+        """Send the next portion later."""
+        self._connection.mute(self._tick_ms + MUTED_MS)
+        self._timer = self._clock.call_later(self._tick_ms, self._send_next)
 
-    connection.mute(tick_ms + MUTED_MS)
-    clock.call_later(tick_ms, send)
+    def finish(self) -> None:
+        """Send the rest at once."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._send(len(self._rest))
+
+    def _send_next(self) -> None:
+        self._send(self._portion)
+
+    def _send(self, size: int) -> None:
+        connection = self._connection
+        if not connection.is_closed:
+            portion, self._rest = self._rest[:size], self._rest[size:]
+            connection.send(portion)
+            if self._rest:
+                self.wait()
+                return
+            connection.is_sending_slowly = False
+            connection.mute(self.rule.actions.throttle_ms)
+        self._ended(self)
