@@ -119,7 +119,8 @@ func TestWaitReturnsMatchingRecords(t *testing.T) {
 func TestWaitThatTimesOutShowsWhatArrived(t *testing.T) {
 	topic := shared.Topic("arrived")
 	topic.Send(t, Values("one")...)
-	message := failureOf(t, func(t testing.TB) { topic.WaitFor(t, 1, Match{Value: []byte("two"), Timeout: time.Millisecond}) })
+	match := Match{Value: []byte("two"), Timeout: time.Millisecond}
+	message := failureOf(t, func(t testing.TB) { topic.WaitFor(t, 1, match) })
 	contains(t, message, "arrived", "two", "one")
 }
 
@@ -172,7 +173,8 @@ func TestGroupSeeksWithoutMembers(t *testing.T) {
 }
 
 func TestFaultThatNeverFiredFailsTheTest(t *testing.T) {
-	message := failureOf(t, func(t testing.TB) { shared.Fault(t, "Produce", FaultOptions{Error: "NOT_LEADER_OR_FOLLOWER"}) })
+	options := FaultOptions{Error: "NOT_LEADER_OR_FOLLOWER"}
+	message := failureOf(t, func(t testing.TB) { shared.Fault(t, "Produce", options) })
 	contains(t, message, "Produce", "NOT_LEADER_OR_FOLLOWER")
 }
 

@@ -11,8 +11,8 @@
 //		...
 //		orders := broker.Topic("orders").WaitFor(t, 1, kafkalet.Match{Key: []byte("7")})
 //
-// Methods that take a testing.TB end the test with t.Fatal if they fail. A wait that times out fails with a message that
-// shows what did happen. These methods must be called in the goroutine of the test, like t.Fatal.
+// Methods that take a testing.TB end the test with t.Fatal if they fail. A wait that times out fails with a message
+// that shows what did happen. These methods must be called in the goroutine of the test, like t.Fatal.
 //
 // The broker is the command kafkalet, or `python3 -m kafkalet` if there is no such command. The environment variable
 // KAFKALET_COMMAND replaces both; its words are separated by spaces. The broker also stops if the test process ends in
@@ -147,8 +147,8 @@ func (broker *Broker) Stop() {
 }
 
 // Control calls the control API of kafkalet, for everything that has no method here. The path begins with /v1 and may
-// have a query; the OpenAPI document at /openapi.json lists all routes. The body, unless it is nil, is sent as JSON. The
-// response is decoded into result, unless that is nil. A call that the broker refuses returns an *Error.
+// have a query; the OpenAPI document at /openapi.json lists all routes. The body, unless it is nil, is sent as JSON.
+// The response is decoded into result, unless that is nil. A call that the broker refuses returns an *Error.
 //
 // If the environment variable KAFKALET_CONTROL_TOKEN is set, the broker requires it, and Control sends it.
 func (broker *Broker) Control(method, path string, body, result any) error {
@@ -230,8 +230,8 @@ func (broker *Broker) Settle(t testing.TB, timeout time.Duration) {
 	broker.control(t, "POST", "/v1/settle", withTimeout(map[string]any{}, timeout), nil)
 }
 
-// Reset removes all topics, groups, transactions, faults and changed configs, and closes the connections of clients. The
-// topics of the options are created again, empty.
+// Reset removes all topics, groups, transactions, faults and changed configs, and closes the connections of clients.
+// The topics of the options are created again, empty.
 func (broker *Broker) Reset(t testing.TB) {
 	t.Helper()
 	broker.control(t, "POST", "/v1/reset", nil, nil)
@@ -690,8 +690,8 @@ func (fault *Fault) Release(t testing.TB) {
 	fault.broker.control(t, "POST", fault.path+"/release", nil, nil)
 }
 
-// Remove removes the fault, and does nothing if that was done before. The test fails if the fault has not fired as often
-// as it should, unless the test has failed already or was skipped.
+// Remove removes the fault, and does nothing if that was done before. The test fails if the fault has not fired as
+// often as it should, unless the test has failed already or was skipped.
 func (fault *Fault) Remove(t testing.TB) {
 	t.Helper()
 	if fault.removed {
@@ -726,8 +726,8 @@ func (clock Clock) Now(t testing.TB) time.Time {
 	return time.UnixMilli(state.NowMs)
 }
 
-// Advance advances the clock, and runs everything that becomes due: retention, timeouts, expiration. Sessions of clients
-// do not expire.
+// Advance advances the clock, and runs everything that becomes due: retention, timeouts, expiration. Sessions of
+// clients do not expire.
 func (clock Clock) Advance(t testing.TB, duration time.Duration) {
 	t.Helper()
 	clock.broker.control(t, "POST", "/v1/clock/advance", map[string]any{"seconds": duration.Seconds()}, nil)

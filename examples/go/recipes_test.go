@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// application returns a Kafka client, which stands for the application under test, and closes it at the end of the test.
+// application returns a Kafka client, which stands for the application under test. It is closed at the end of the test.
 func application(t *testing.T, broker *kafkalet.Broker, options ...kgo.Opt) *kgo.Client {
 	t.Helper()
 	options = append(options,

@@ -65,7 +65,7 @@ def test_java_client_and_example_pass(copied: Path, environment: dict[str, str])
     run(maven, "-q", "-B", "test", cwd=copied, env=environment)
     reports = [path.read_text() for path in copied.glob("*/java/target/surefire-reports/TEST-*.xml")]
     passed = [re.findall(r'tests="(\d+)" errors="0" skipped="0" failures="0"', report) for report in reports]
-    assert sum(int(count) for counts in passed for count in counts) == 4 + 7 + 1
+    assert sum(int(count) for counts in passed for count in counts) == (4 + 7 + 11 + 19) + (1 + 15)
 
 
 def test_go_client_passes(copied: Path, environment: dict[str, str]) -> None:

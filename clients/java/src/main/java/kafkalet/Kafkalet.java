@@ -19,6 +19,8 @@ import java.util.concurrent.TimeoutException;
  * <pre>{@code
  * try (Kafkalet broker = Kafkalet.options().topics("orders:6").start()) {
  *     Map<String, Object> config = Map.of("bootstrap.servers", broker.bootstrapServers());
+ *     ...
+ *     broker.topic("orders").waitFor(1, Match.any().key("7"));
  * }
  * }</pre>
  *
@@ -26,15 +28,17 @@ import java.util.concurrent.TimeoutException;
  * variable KAFKALET_COMMAND replaces both; its words are separated by spaces. The broker also stops if this JVM ends in
  * any other way, even if it is killed (except on Windows).
  */
-public final class Kafkalet implements AutoCloseable {
+public final class Kafkalet extends Control implements AutoCloseable {
     private static final String READY = "kafkalet ready bootstrap=";
 
     private final Process process;
     private final String bootstrapServers;
+    private final String controlUrl;
 
-    private Kafkalet(Process process, String bootstrapServers) {
+    private Kafkalet(Process process, String[] addresses) {
         this.process = process;
-        this.bootstrapServers = bootstrapServers;
+        this.bootstrapServers = addresses[0];
+        this.controlUrl = addresses[1];
     }
 
     /** Options of a broker, all of them optional. */
@@ -42,9 +46,14 @@ public final class Kafkalet implements AutoCloseable {
         return new Options();
     }
 
-    /** The address of every broker as {@code host:port}, separated by commas. */
+    @Override
     public String bootstrapServers() {
         return bootstrapServers;
+    }
+
+    @Override
+    public String controlUrl() {
+        return controlUrl;
     }
 
     /** Stops the broker and waits for its end. */
@@ -109,7 +118,7 @@ public final class Kafkalet implements AutoCloseable {
                 String line = CompletableFuture.supplyAsync(() -> readyLine(process))
                         .get(startTimeout.toMillis(), TimeUnit.MILLISECONDS);
                 if (line != null && line.startsWith(READY)) {
-                    return new Kafkalet(process, line.substring(READY.length()));
+                    return new Kafkalet(process, line.substring(READY.length()).split(" control="));
                 }
                 errors.join();
                 throw new IllegalStateException("kafkalet ended before it was ready: " + errors.text);
@@ -133,7 +142,8 @@ public final class Kafkalet implements AutoCloseable {
             IOException failed = null;
             for (String command : commands) {
                 List<String> words = new ArrayList<>(List.of(command.trim().split("\\s+")));
-                words.addAll(List.of("serve", "--listen", "127.0.0.1:0", "--log-level", "warning"));
+                words.addAll(List.of("serve", "--listen", "127.0.0.1:0", "--control", "127.0.0.1:0"));
+                words.addAll(List.of("--log-level", "warning"));
                 if (!System.getProperty("os.name").startsWith("Windows")) {
                     words.add("--exit-with-parent");
                 }

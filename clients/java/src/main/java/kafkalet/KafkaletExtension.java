@@ -16,6 +16,8 @@ import org.junit.jupiter.api.extension.ParameterResolver;
  * @Test
  * void orderIsPublished() {
  *     Map<String, Object> config = Map.of("bootstrap.servers", kafka.bootstrapServers());
+ *     ...
+ *     kafka.topic("orders").waitFor(1, Match.any().key("7"));
  * }
  * }</pre>
  *
@@ -23,7 +25,8 @@ import org.junit.jupiter.api.extension.ParameterResolver;
  * {@code @ExtendWith(KafkaletExtension.class)} the class has one broker with default options; tests take it as a parameter
  * of type {@link Kafkalet}.
  */
-public final class KafkaletExtension implements BeforeAllCallback, BeforeEachCallback, ParameterResolver {
+public final class KafkaletExtension extends Control
+        implements BeforeAllCallback, BeforeEachCallback, ParameterResolver {
     private final ExtensionContext.Namespace namespace = ExtensionContext.Namespace.create(this);
     private final Kafkalet.Options options;
     private volatile Kafkalet broker;
@@ -38,9 +41,14 @@ public final class KafkaletExtension implements BeforeAllCallback, BeforeEachCal
         this.options = options;
     }
 
-    /** The address of every broker as {@code host:port}, separated by commas. */
+    @Override
     public String bootstrapServers() {
         return broker().bootstrapServers();
+    }
+
+    @Override
+    public String controlUrl() {
+        return broker().controlUrl();
     }
 
     /**

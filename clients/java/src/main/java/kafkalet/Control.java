@@ -1,0 +1,886 @@
+package kafkalet;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * What tests do with a running broker: send, read and wait for records, and use its groups, faults and clock.
+ *
+ * <p>A wait lasts 10 seconds unless a timeout is given. A wait that times out throws an AssertionError, whose message
+ * shows what did happen. A call that the broker refuses throws a {@link ControlException}.
+ */
+public abstract class Control {
+    private static final HttpClient CLIENT = HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .proxy(HttpClient.Builder.NO_PROXY)
+            .build();
+
+    Control() {}
+
+    /** The address of every broker as {@code host:port}, separated by commas. */
+    public abstract String bootstrapServers();
+
+    /** The URL of the control API, without a path. */
+    public abstract String controlUrl();
+
+    /** A topic, which need not exist. */
+    public Topic topic(String name) {
+        return new Topic(this, name);
+    }
+
+    /** A consumer group, which need not exist. */
+    public Group group(String id) {
+        return new Group(this, id);
+    }
+
+    /**
+     * The description of a fault for the requests of an API, such as {@code Produce}, or of several; by default of all.
+     * {@link NewFault#start} sets the fault.
+     */
+    public NewFault fault(String... apis) {
+        return new NewFault(this, apis);
+    }
+
+    /** The clock of the brokers: real time plus an offset. */
+    public Clock clock() {
+        return new Clock(this);
+    }
+
+    /** The requests of clients since the start, or since {@link Requests#clear}. */
+    public Requests requests() {
+        return new Requests(this);
+    }
+
+    /**
+     * Waits until no request is in progress, no group with members has a lag and no transaction is open. After that,
+     * the absence of a record is a fact.
+     */
+    public void settle() {
+        control("POST", "/v1/settle", Map.of());
+    }
+
+    /** Like {@link #settle()}, with a timeout. */
+    public void settle(Duration timeout) {
+        control("POST", "/v1/settle", Map.of("timeout_s", seconds(timeout)));
+    }
+
+    /**
+     * Removes all topics, groups, transactions, faults and changed configs, and closes the connections of clients. The
+     * topics of the options are created again, empty.
+     */
+    public void reset() {
+        control("POST", "/v1/reset", null);
+    }
+
+    /** Returns a copy of the contents, a tar archive: topics, records, groups, transactions and configs. */
+    public byte[] snapshot() {
+        return send("GET", "/v1/snapshot", "application/json", new byte[0]);
+    }
+
+    /** Replaces the contents by those of a snapshot, and closes the connections of clients. */
+    public void restore(byte[] snapshot) {
+        send("POST", "/v1/restore", "application/octet-stream", snapshot);
+    }
+
+    /** Stops one of several brokers. Other replicas become leaders of its partitions. Ids begin with 1. */
+    public void stopBroker(int id) {
+        control("POST", "/v1/brokers/" + id + "/stop", null);
+    }
+
+    /** Starts a stopped broker again, on the same port. */
+    public void startBroker(int id) {
+        control("POST", "/v1/brokers/" + id + "/start", null);
+    }
+
+    /** Restarts every running broker, one after the other, each on the same port, and waits for its replicas. */
+    public void roll() {
+        control("POST", "/v1/roll", Map.of());
+    }
+
+    /**
+     * Calls the control API, for everything that has no method here. The OpenAPI document at {@code /openapi.json}
+     * lists all routes. If the environment variable KAFKALET_CONTROL_TOKEN is set, the broker requires it, and it is
+     * sent.
+     *
+     * @param path the path from {@code /v1} on, with a query if there is one
+     * @param body what to send as JSON: maps, lists, strings, numbers and booleans; or null
+     * @return the JSON of the response, with integers as Long and other numbers as Double; empty if there is none
+     * @throws ControlException if the broker refuses the call
+     */
+    public Map<String, Object> control(String method, String path, Object body) {
+        byte[] content = body == null ? new byte[0] : Json.write(body).getBytes(StandardCharsets.UTF_8);
+        byte[] response = send(method, path, "application/json", content);
+        return response.length == 0 ? Map.of() : asMap(Json.read(new String(response, StandardCharsets.UTF_8)));
+    }
+
+    private byte[] send(String method, String path, String contentType, byte[] body) {
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(controlUrl() + path))
+                .method(method, BodyPublishers.ofByteArray(body))
+                .header("Content-Type", contentType);
+        String token = System.getenv("KAFKALET_CONTROL_TOKEN");
+        if (token != null && !token.isEmpty()) {
+            request.header("Authorization", "Bearer " + token);
+        }
+        HttpResponse<byte[]> response;
+        try {
+            response = CLIENT.send(request.build(), BodyHandlers.ofByteArray());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted during " + method + " " + path, e);
+        }
+        if (response.statusCode() < 300) {
+            return response.body();
+        }
+        Map<String, Object> failure = asMap(Json.read(new String(response.body(), StandardCharsets.UTF_8)));
+        Map<String, Object> error = asMap(failure.get("error"));
+        if (response.statusCode() == 408) {
+            throw new AssertionError(error.get("message"));
+        }
+        throw new ControlException(response.statusCode(), (String) error.get("code"), (String) error.get("message"));
+    }
+
+    /** The broker refused a call. */
+    public static final class ControlException extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        private final int status;
+        private final String code;
+
+        ControlException(int status, String code, String message) {
+            super(message);
+            this.status = status;
+            this.code = code;
+        }
+
+        /** The HTTP status. */
+        public int status() {
+            return status;
+        }
+
+        /** The name of a Kafka error, such as TOPIC_ALREADY_EXISTS, or of an HTTP error, such as {@code not_found}. */
+        public String code() {
+            return code;
+        }
+    }
+
+    /** A topic, which need not exist. */
+    public static final class Topic {
+        private static final int MAX_LIMIT = 100_000;
+
+        private final Control control;
+        private final String name;
+        private final String path;
+
+        private Topic(Control control, String name) {
+            this.control = control;
+            this.name = name;
+            this.path = "/v1/topics/" + encoded(name);
+        }
+
+        /** Creates the topic and returns it. */
+        public Topic create(int partitions) {
+            return create(partitions, Map.of());
+        }
+
+        /** Creates the topic with properties, such as {@code retention.ms}, and returns it. */
+        public Topic create(int partitions, Map<String, ?> config) {
+            Map<String, String> texts = new LinkedHashMap<>();
+            config.forEach((property, value) -> texts.put(property, String.valueOf(value)));
+            control.control("POST", "/v1/topics", Map.of("name", name, "partitions", partitions, "config", texts));
+            return this;
+        }
+
+        /** Sends values without keys. A topic that does not exist is created. */
+        public List<Position> send(String... values) {
+            return send(Arrays.stream(values).map(Message::of).toArray(Message[]::new));
+        }
+
+        /**
+         * Appends records as a producer with acks=all does, in one batch for each partition. A topic that does not
+         * exist is created.
+         */
+        public List<Position> send(Message... messages) {
+            List<Map<String, Object>> records = Arrays.stream(messages).map(message -> message.fields).toList();
+            return asMaps(control.control("POST", path + "/records", Map.of("records", records)).get("records"))
+                    .map(sent -> new Position(asInt(sent.get("partition")), asLong(sent.get("offset"))))
+                    .toList();
+        }
+
+        /** Returns the current end of the topic, an offset for each partition, for {@code since}. */
+        public Map<Integer, Long> mark() {
+            return asOffsets(control.control("GET", path + "/mark", null).get("offsets"));
+        }
+
+        /** Returns the records that a consumer with read_uncommitted can receive now, by partition and offset. */
+        public List<TopicRecord> records() {
+            return records(Read.uncommitted());
+        }
+
+        /** Returns the records that a consumer can receive now, by partition and offset. */
+        public List<TopicRecord> records(Read read) {
+            List<TopicRecord> records = new ArrayList<>();
+            ArrayDeque<Read> parts = new ArrayDeque<>();
+            if (read.since == null) {
+                parts.add(read);
+            } else {
+                addParts(parts, read, read.since, records);
+            }
+            while (!parts.isEmpty()) { // large topics are read in several parts
+                Read part = parts.remove();
+                String query = "encoding=base64&isolation=" + part.isolation + "&offset=" + part.offset + "&limit="
+                        + Math.min(part.limit, MAX_LIMIT) + (part.partition < 0 ? "" : "&partition=" + part.partition);
+                Map<String, Object> page = control.control("GET", path + "/records?" + query, null);
+                asMaps(page.get("records")).map(TopicRecord::new).forEach(records::add);
+                if ((boolean) page.get("has_more")) {
+                    addParts(parts, read.partition(part.partition), asOffsets(page.get("next_offsets")), records);
+                }
+            }
+            records.sort(Comparator.comparingInt(TopicRecord::partition).thenComparingLong(TopicRecord::offset));
+            return records;
+        }
+
+        private static void addParts(
+                ArrayDeque<Read> parts, Read read, Map<Integer, Long> offsets, List<TopicRecord> records) {
+            offsets.forEach((partition, offset) -> {
+                long known = records.stream().filter(record -> record.partition == partition).count();
+                if ((read.partition < 0 || read.partition == partition) && known < read.limit) {
+                    parts.add(read.partition(partition).offset(offset).limit(read.limit - (int) known));
+                }
+            });
+        }
+
+        /** Returns the values of {@link #records()}; that of a tombstone is null. */
+        public List<String> values() {
+            return values(Read.uncommitted());
+        }
+
+        /** Returns the values of {@link #records(Read)}; that of a tombstone is null. */
+        public List<String> values(Read read) {
+            return records(read).stream().map(TopicRecord::text).collect(Collectors.toList());
+        }
+
+        /** Waits until the topic has n records, and returns the first n, by partition and offset. */
+        public List<TopicRecord> waitFor(int n) {
+            return waitFor(n, Match.any());
+        }
+
+        /**
+         * Waits until n records match, and returns the first n, by partition and offset. Records that are in the topic
+         * already count.
+         *
+         * @throws AssertionError if they do not arrive in time; its message shows which records did
+         */
+        public List<TopicRecord> waitFor(int n, Match match) {
+            Map<String, Object> body = new LinkedHashMap<>(match.fields);
+            body.put("n", n);
+            body.put("encoding", "base64");
+            return asMaps(control.control("POST", path + "/wait", body).get("records")).map(TopicRecord::new).toList();
+        }
+    }
+
+    /** A record to send. */
+    public static final class Message {
+        private final Map<String, Object> fields = new LinkedHashMap<>();
+        private final List<Map<String, Object>> headers = new ArrayList<>();
+
+        private Message() {}
+
+        /** A record with this value. */
+        public static Message of(String value) {
+            return of(bytes(value));
+        }
+
+        /** A record with this value. */
+        public static Message of(byte[] value) {
+            Message message = new Message();
+            putBytes(message.fields, "value", value);
+            message.fields.put("headers", message.headers);
+            return message;
+        }
+
+        /** A record without a value. */
+        public static Message tombstone(String key) {
+            return of((byte[]) null).key(key);
+        }
+
+        /** The key, which determines the partition unless that is given. */
+        public Message key(String key) {
+            return key(bytes(key));
+        }
+
+        /** The key, which determines the partition unless that is given. */
+        public Message key(byte[] key) {
+            putBytes(fields, "key", key);
+            return this;
+        }
+
+        /** A further header. */
+        public Message header(String name, String value) {
+            return header(name, bytes(value));
+        }
+
+        /** A further header. */
+        public Message header(String name, byte[] value) {
+            Map<String, Object> header = new LinkedHashMap<>(Map.of("name", name));
+            putBytes(header, "value", value);
+            headers.add(header);
+            return this;
+        }
+
+        /** The timestamp; by default the time of the broker. */
+        public Message timestamp(Instant timestamp) {
+            fields.put("timestamp", timestamp.toEpochMilli());
+            return this;
+        }
+
+        /** The partition. */
+        public Message partition(int partition) {
+            fields.put("partition", partition);
+            return this;
+        }
+    }
+
+    /** The position of a record in a topic. */
+    public record Position(int partition, long offset) {}
+
+    /** A header of a record; the value may be null. */
+    public record Header(String name, byte[] value) {}
+
+    /**
+     * A record in the log of a topic.
+     *
+     * @param timestamp milliseconds since 1970, or -1 if the record has none
+     * @param key the key, or null
+     * @param value the value, or null for a tombstone
+     */
+    public record TopicRecord(
+            String topic, int partition, long offset, long timestamp, byte[] key, byte[] value, List<Header> headers) {
+        private TopicRecord(Map<String, Object> json) {
+            this(
+                    (String) json.get("topic"),
+                    asInt(json.get("partition")),
+                    asLong(json.get("offset")),
+                    asLong(json.get("timestamp")),
+                    asBytes(json.get("key")),
+                    asBytes(json.get("value")),
+                    asMaps(json.get("headers"))
+                            .map(header -> new Header((String) header.get("name"), asBytes(header.get("value"))))
+                            .toList());
+        }
+
+        /** The key as UTF-8, or null. */
+        public String keyText() {
+            return key == null ? null : new String(key, StandardCharsets.UTF_8);
+        }
+
+        /** The value as UTF-8, or null for a tombstone. */
+        public String text() {
+            return value == null ? null : new String(value, StandardCharsets.UTF_8);
+        }
+
+        /** The value, parsed as JSON: a Map, List, String, Long, Double, Boolean or null. */
+        public Object json() {
+            return Json.read(text());
+        }
+
+        /** The topic, partition, offset, key and value, for messages of assertions. */
+        @Override
+        public String toString() {
+            return topic + "-" + partition + "@" + offset + " " + keyText() + "=" + text();
+        }
+    }
+
+    /** Which records to read. */
+    public static final class Read {
+        private final String isolation;
+        private Map<Integer, Long> since;
+        private int partition = -1;
+        private long offset;
+        private int limit = Integer.MAX_VALUE;
+
+        private Read(String isolation) {
+            this.isolation = isolation;
+        }
+
+        /** All records, including those of transactions that have not been committed. */
+        public static Read uncommitted() {
+            return new Read("read_uncommitted");
+        }
+
+        /** All records but those of transactions that have not been committed. */
+        public static Read committed() {
+            return new Read("read_committed");
+        }
+
+        /** Skips the records before a mark. */
+        public Read since(Map<Integer, Long> mark) {
+            Read read = copy();
+            read.since = mark;
+            return read;
+        }
+
+        /** Only this partition. */
+        public Read partition(int partition) {
+            Read read = copy();
+            read.partition = partition;
+            return read;
+        }
+
+        /** The first offset in each partition, unless a mark is given. */
+        public Read offset(long offset) {
+            Read read = copy();
+            read.offset = offset;
+            return read;
+        }
+
+        /** The largest number of records of each partition. */
+        public Read limit(int limit) {
+            Read read = copy();
+            read.limit = limit;
+            return read;
+        }
+
+        private Read copy() {
+            Read read = new Read(isolation);
+            read.since = since;
+            read.partition = partition;
+            read.offset = offset;
+            read.limit = limit;
+            return read;
+        }
+    }
+
+    /** For which records to wait: those that have all that is given. */
+    public static final class Match {
+        private final Map<String, Object> fields = new LinkedHashMap<>();
+
+        private Match() {}
+
+        /** Any record. */
+        public static Match any() {
+            return new Match();
+        }
+
+        /** Only records with this key. */
+        public Match key(String key) {
+            return key(bytes(key));
+        }
+
+        /** Only records with this key. */
+        public Match key(byte[] key) {
+            putBytes(fields, "key", key);
+            return this;
+        }
+
+        /** Only records with this value. */
+        public Match value(String value) {
+            return value(bytes(value));
+        }
+
+        /** Only records with this value. */
+        public Match value(byte[] value) {
+            putBytes(fields, "value", value);
+            return this;
+        }
+
+        /** Only records whose value contains a text. */
+        public Match contains(String text) {
+            return put("value_contains", text);
+        }
+
+        /** No records of transactions that have not been committed. */
+        public Match committed() {
+            return put("isolation", "read_committed");
+        }
+
+        /** Only records after a mark. */
+        public Match since(Map<Integer, Long> mark) {
+            return put("since_offsets", mark);
+        }
+
+        /** Only records of this partition. */
+        public Match partition(int partition) {
+            return put("partition", partition);
+        }
+
+        /** The longest time to wait; 10 seconds by default. */
+        public Match timeout(Duration timeout) {
+            return put("timeout_s", seconds(timeout));
+        }
+
+        private Match put(String name, Object value) {
+            fields.put(name, value);
+            return this;
+        }
+    }
+
+    /** A consumer group, which need not exist. */
+    public static final class Group {
+        private final Control control;
+        private final String path;
+
+        private Group(Control control, String id) {
+            this.control = control;
+            this.path = "/v1/groups/" + encoded(id);
+        }
+
+        /** Returns the state, members, committed offsets and lag of the group. */
+        public GroupState state() {
+            return new GroupState(control.control("GET", path, null));
+        }
+
+        /** Waits until the total lag is at most {@code lag}. */
+        public GroupState waitForLag(long lag) {
+            return post("wait-for-lag", Map.of("lag", lag));
+        }
+
+        /** Waits until the total lag is at most {@code lag}. */
+        public GroupState waitForLag(long lag, Duration timeout) {
+            return post("wait-for-lag", Map.of("lag", lag, "timeout_s", seconds(timeout)));
+        }
+
+        /** Waits until the group has this number of members, all with their assignments. */
+        public GroupState waitUntilStable(int members) {
+            return post("wait-until-stable", Map.of("members", members));
+        }
+
+        /** Waits until the group has this number of members, all with their assignments. */
+        public GroupState waitUntilStable(int members, Duration timeout) {
+            return post("wait-until-stable", Map.of("members", members, "timeout_s", seconds(timeout)));
+        }
+
+        /** Removes a member, given by its member id or group.instance.id, as if its session had timed out. */
+        public GroupState evict(String member) {
+            return post("evict", Map.of("member_id", member));
+        }
+
+        /** Commits an offset for all partitions of a topic. The group must have no members. */
+        public GroupState seek(String topic, long offset) {
+            return post("seek", Map.of("topic", topic, "offset", offset));
+        }
+
+        /**
+         * Commits, for all partitions of a topic, the offset of the first record with this timestamp or a later one.
+         * The group must have no members.
+         */
+        public GroupState seek(String topic, Instant timestamp) {
+            return post("seek", Map.of("topic", topic, "timestamp", timestamp.toEpochMilli()));
+        }
+
+        private GroupState post(String action, Map<String, Object> body) {
+            return new GroupState(control.control("POST", path + "/" + action, body));
+        }
+    }
+
+    /**
+     * The state of a group at one time.
+     *
+     * @param state the state as named by Kafka, such as {@code Stable} or {@code Empty}
+     * @param protocol {@code classic} or {@code consumer}
+     * @param lag the sum of the lags of all partitions
+     */
+    public record GroupState(String state, String protocol, List<Member> members, List<GroupOffset> offsets, long lag) {
+        private GroupState(Map<String, Object> json) {
+            this(
+                    (String) json.get("state"),
+                    (String) json.get("protocol"),
+                    asMaps(json.get("members")).map(Member::new).toList(),
+                    asMaps(json.get("offsets")).map(GroupOffset::new).toList(),
+                    asLong(json.get("total_lag")));
+        }
+
+        /** The committed offset of a partition, or -1 if there is none. */
+        public long committed(String topic, int partition) {
+            return offsets.stream()
+                    .filter(each -> each.topic.equals(topic) && each.partition == partition)
+                    .mapToLong(GroupOffset::committed)
+                    .findFirst()
+                    .orElse(-1);
+        }
+    }
+
+    /**
+     * A member of a group.
+     *
+     * @param instanceId the group.instance.id of a static member, or null
+     * @param assignment the partitions of each topic that the member may read
+     */
+    public record Member(
+            String memberId, String clientId, String instanceId, Map<String, List<Integer>> assignment) {
+        private Member(Map<String, Object> json) {
+            this(
+                    (String) json.get("member_id"),
+                    (String) json.get("client_id"),
+                    (String) json.get("instance_id"),
+                    asMaps(json.get("assignment"))
+                            .collect(Collectors.groupingBy(
+                                    place -> (String) place.get("topic"),
+                                    Collectors.mapping(place -> asInt(place.get("partition")), Collectors.toList()))));
+        }
+    }
+
+    /**
+     * The position of a group in a partition.
+     *
+     * @param committed the committed offset, or -1 if there is none
+     * @param end the end of the records that the consumers can receive
+     */
+    public record GroupOffset(String topic, int partition, long committed, long end, long lag) {
+        private GroupOffset(Map<String, Object> json) {
+            this(
+                    (String) json.get("topic"),
+                    asInt(json.get("partition")),
+                    json.get("committed") == null ? -1 : asLong(json.get("committed")),
+                    asLong(json.get("end")),
+                    asLong(json.get("lag")));
+        }
+    }
+
+    /** A fault that is not set yet: which requests match, on which of them it fires, and what happens to them. */
+    public static final class NewFault {
+        private final Control control;
+        private final Map<String, Object> fields = new LinkedHashMap<>();
+
+        private NewFault(Control control, String... apis) {
+            this.control = control;
+            fields.put("api", apis.length == 0 ? null : List.of(apis));
+        }
+
+        /** The error of the response, such as NOT_LEADER_OR_FOLLOWER. */
+        public NewFault error(String name) {
+            return option("error", name);
+        }
+
+        /** The time before the request is handled. */
+        public NewFault delay(Duration delay) {
+            return option("delay", seconds(delay));
+        }
+
+        /** Holds the request until the fault is released or closed. */
+        public NewFault hang() {
+            return option("hang", true);
+        }
+
+        /** Handles the request, but does not send its response. */
+        public NewFault dropResponse() {
+            return option("drop_response", true);
+        }
+
+        /** Closes the connection before the request is handled. */
+        public NewFault disconnectBefore() {
+            return option("disconnect", "before");
+        }
+
+        /** Closes the connection after the request is handled, instead of sending the response. */
+        public NewFault disconnectAfter() {
+            return option("disconnect", "after");
+        }
+
+        /** Only requests that name this topic. */
+        public NewFault topic(String topic) {
+            return option("topic", topic);
+        }
+
+        /** Only requests that name this partition. */
+        public NewFault partition(int partition) {
+            return option("partition", partition);
+        }
+
+        /** Only requests of this client. */
+        public NewFault clientId(String clientId) {
+            return option("client_id", clientId);
+        }
+
+        /** The number of requests on which the fault fires; by default all that match. */
+        public NewFault times(int times) {
+            return option("times", times);
+        }
+
+        /** Any other option of {@code POST /v1/faults}, such as {@code nth}. */
+        public NewFault option(String name, Object value) {
+            fields.put(name, value);
+            return this;
+        }
+
+        /** Sets the fault. It stays until it is closed. */
+        public Fault start() {
+            return new Fault(control, control.control("POST", "/v1/faults", fields));
+        }
+    }
+
+    /**
+     * A fault that is set.
+     *
+     * <pre>{@code
+     * try (Fault fault = kafka.fault("Produce").error("NOT_LEADER_OR_FOLLOWER").times(2).start()) {
+     * }</pre>
+     */
+    public static final class Fault implements AutoCloseable {
+        private final Control control;
+        private final String path;
+        private boolean isClosed;
+
+        private Fault(Control control, Map<String, Object> json) {
+            this.control = control;
+            this.path = "/v1/faults/" + json.get("id");
+        }
+
+        /** How often the fault has fired. It must not have been closed. */
+        public int fired() {
+            return asInt(control.control("GET", path, null).get("fired"));
+        }
+
+        /** Waits until the fault has fired n times. */
+        public void waitUntilFired(int n) {
+            control.control("POST", path + "/wait", Map.of("n", n));
+        }
+
+        /** Waits until the fault has fired n times. */
+        public void waitUntilFired(int n, Duration timeout) {
+            control.control("POST", path + "/wait", Map.of("n", n, "timeout_s", seconds(timeout)));
+        }
+
+        /** Lets requests go that the fault holds. */
+        public void release() {
+            control.control("POST", path + "/release", null);
+        }
+
+        /**
+         * Removes the fault. A second call has no effect.
+         *
+         * @throws AssertionError if it has not fired as often as it should
+         */
+        @Override
+        public void close() {
+            if (isClosed) {
+                return;
+            }
+            isClosed = true;
+            Object unfired = control.control("DELETE", path, null).get("unfired");
+            if (unfired != null) {
+                throw new AssertionError(unfired);
+            }
+        }
+    }
+
+    /** The clock of the brokers: real time plus an offset. */
+    public static final class Clock {
+        private final Control control;
+
+        private Clock(Control control) {
+            this.control = control;
+        }
+
+        /** The time of the brokers. */
+        public Instant now() {
+            return Instant.ofEpochMilli(asLong(control.control("GET", "/v1/clock", null).get("now_ms")));
+        }
+
+        /**
+         * Advances the clock, and runs everything that becomes due: retention, timeouts, expiration. Sessions of clients
+         * do not expire.
+         */
+        public void advance(Duration duration) {
+            control.control("POST", "/v1/clock/advance", Map.of("seconds", seconds(duration)));
+        }
+
+        /** Like {@link #advance}, but sessions of members expire, too, and long polls end. */
+        public void advanceWithSessions(Duration duration) {
+            control.control("POST", "/v1/clock/advance", Map.of("seconds", seconds(duration), "sessions", true));
+        }
+    }
+
+    /** The requests of clients. */
+    public static final class Requests {
+        private final Control control;
+
+        private Requests(Control control) {
+            this.control = control;
+        }
+
+        /** The number of requests for APIs, such as {@code Produce}, by all clients; without an API, that of all. */
+        public long count(String... apis) {
+            String path = "/v1/requests/count?apis=" + encoded(String.join(",", apis));
+            return asLong(control.control("GET", path, null).get("count"));
+        }
+
+        /** The number of requests that the broker does not serve, by API. */
+        public Map<String, Long> unsupported() {
+            Map<String, Object> counts =
+                    asMap(control.control("GET", "/v1/requests/unsupported", null).get("counts"));
+            return counts.entrySet().stream()
+                    .collect(Collectors.toMap(Map.Entry::getKey, entry -> asLong(entry.getValue())));
+        }
+
+        /** Forgets all requests so far. */
+        public void clear() {
+            control.control("DELETE", "/v1/requests", null);
+        }
+    }
+
+    private static byte[] bytes(String text) {
+        return text == null ? null : text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static void putBytes(Map<String, Object> fields, String name, byte[] data) {
+        fields.put(name, data == null ? null : Base64.getEncoder().encodeToString(data));
+        fields.put(name + "_encoding", "base64");
+    }
+
+    private static double seconds(Duration duration) {
+        return duration.toNanos() / 1e9;
+    }
+
+    private static String encoded(String name) {
+        return URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20");
+    }
+
+    @SuppressWarnings("unchecked")
+    private static Map<String, Object> asMap(Object json) {
+        return (Map<String, Object>) json;
+    }
+
+    private static Stream<Map<String, Object>> asMaps(Object json) {
+        return ((List<?>) json).stream().map(Control::asMap);
+    }
+
+    private static Map<Integer, Long> asOffsets(Object json) {
+        Map<Integer, Long> offsets = new LinkedHashMap<>();
+        asMap(json).forEach((partition, offset) -> offsets.put(Integer.valueOf(partition), asLong(offset)));
+        return offsets;
+    }
+
+    private static long asLong(Object json) {
+        return ((Number) json).longValue();
+    }
+
+    private static int asInt(Object json) {
+        return Math.toIntExact(asLong(json));
+    }
+
+    private static byte[] asBytes(Object json) {
+        return json == null ? null : Base64.getDecoder().decode((String) json);
+    }
+}
