@@ -115,11 +115,14 @@ def test_forked_child_keeps_no_connection_open() -> None:
     client.sendall(b"\\0\\0\\0\\x0a" + b"\\0\\x12\\0\\0" + b"\\0\\0\\0\\x07" + b"\\xff\\xff")
     assert client.recv(4)
     ready, release = os.pipe()
+    forked, has_forked = os.pipe()
     pid = os.fork()
     if not pid:
         os.close(release)
+        os.write(has_forked, b"x")
         os.read(ready, 1)  # until the parent has finished
         os._exit(0)
+    os.read(forked, 1)  # the child closes the sockets before fork() returns there
     broker.__exit__(None, None, None)
     while client.recv(4096):
         pass
