@@ -29,7 +29,8 @@ export function create(section) {
   const summary = h("p", { class: "summary", "aria-live": "polite" });
   const more = h("button", { type: "button", hidden: true, onclick: () => readMore() }, "More records");
   const detail = recordDetail(() => select_(null));
-  const sending = sendForm(() => topic.value);
+  const opener = h("button", { type: "button", class: "push", onclick: () => sending.toggle() }, "Send a record");
+  const sending = sendForm(() => topic.value, opener);
   const form = h(
     "form",
     { class: "bar-of-tools", "aria-label": "Read records", onsubmit: submit },
@@ -43,7 +44,7 @@ export function create(section) {
     labelled("Limit", limit, { class: "field short" }),
     h("button", { class: "primary" }, "Read"),
     checkboxOf(following, "follow"),
-    h("button", { type: "button", class: "push", onclick: () => sending.toggle() }, "Send a record"),
+    opener,
   );
   section.append(
     h("h2", { class: "hidden" }, "Records"),
@@ -318,11 +319,11 @@ function recordDetail(close) {
 
 // Send
 
-function sendForm(topicOf) {
+function sendForm(topicOf, opener) {
   const error = problem();
   const key = h("textarea", { rows: 1, name: "key", spellcheck: "false" });
   const value = h("textarea", { rows: 4, name: "value", spellcheck: "false" });
-  const headers = h("textarea", { rows: 1, name: "headers", placeholder: "name=value, one per line", spellcheck: "false" });
+  const headers = h("textarea", { rows: 1, name: "headers", placeholder: "name=value", spellcheck: "false" });
   const partition = h("input", { name: "to-partition", type: "number", min: 0, placeholder: "by key" });
   const noKey = h("input", { type: "checkbox", checked: true });
   const noValue = h("input", { type: "checkbox" });
@@ -350,7 +351,7 @@ function sendForm(topicOf) {
 
   function toggle() {
     form.hidden = !form.hidden;
-    if (!form.hidden) value.focus();
+    (form.hidden ? opener : value).focus();
   }
 
   async function submit(event) {

@@ -7,13 +7,18 @@ import { bytes, capital, fill, h, keyed, labelled, number, plural, time, write }
 import { attempt, confirmed, notify, problem } from "./notices.js";
 import { address, go } from "./routes.js";
 
+const MOST_SHOWN = 200; // more topics are shown on demand
+
 export function create(section, { setCount }) {
   const filter = h("input", { type: "search", placeholder: "Filter topics", "data-search": true, "aria-label": "Filter topics", "aria-keyshortcuts": "/" });
   const internal = h("input", { type: "checkbox" });
   const list = h("div", { class: "topics" });
   const empty = h("p", { class: "empty" });
+  let most = MOST_SHOWN;
+  const all = h("button", { type: "button" });
   const detail = partitionDetail();
-  const newTopic = creation();
+  const opener = h("button", { type: "button", class: "push", onclick: () => newTopic.toggle() }, "New topic");
+  const newTopic = creation(opener);
   section.append(
     h(
       "div",
@@ -22,31 +27,35 @@ export function create(section, { setCount }) {
       filter,
       h("label", { class: "check" }, internal, h("span", null, "internal topics")),
       legend(),
-      h("button", { type: "button", class: "push", onclick: () => newTopic.toggle() }, "New topic"),
+      opener,
     ),
     newTopic.element,
-    h("div", { class: "split" }, h("div", { class: "list" }, list, empty), detail.element),
+    h("div", { class: "split" }, h("div", { class: "list" }, list, all, empty), detail.element),
   );
 
   let shown = [];
 
   function draw() {
-    const all = live.items("topics");
-    setCount(all.filter((topic) => !topic.is_internal).length);
+    const known = live.items("topics");
+    setCount(known.filter((topic) => !topic.is_internal).length);
     const text = filter.value.toLowerCase();
-    const topics = all.filter(
+    const topics = known.filter(
       (topic) => (internal.checked || !topic.is_internal || topic.name === shown[0]) && topic.name.toLowerCase().includes(text),
     );
-    keyed(list, topics, (topic) => topic.name, createTopic, updateTopic);
+    keyed(list, topics.slice(0, most), (topic) => topic.name, createTopic, updateTopic);
+    all.hidden = topics.length <= most;
+    write(all, `Show all ${number(topics.length)} topics`);
     empty.hidden = topics.length > 0;
     write(empty, text ? `No topic contains “${filter.value}”.` : "No topics yet. A producer creates them, or you do: New topic.");
-    for (const row of list.querySelectorAll("tr[data-place]")) {
-      const isCurrent = row.dataset.place === JSON.stringify(shown.slice(0, 2));
-      row.classList.toggle("current", isCurrent);
-    }
+    const place = JSON.stringify(shown);
+    for (const row of list.querySelectorAll("tr[data-place]")) row.classList.toggle("current", row.dataset.place === place);
     detail.changed();
   }
 
+  all.addEventListener("click", () => {
+    most = Infinity;
+    draw();
+  });
   filter.addEventListener("input", draw);
   internal.addEventListener("change", draw);
   live.on(["topics"], draw);
@@ -439,7 +448,7 @@ function createBatch(batch, open) {
 
 // A new topic
 
-function creation() {
+function creation(opener) {
   const error = problem();
   const name = h("input", { name: "name", required: true, autocomplete: "off", spellcheck: "false" });
   const partitions = h("input", { name: "partitions", type: "number", min: 1, max: 100000, value: 1 });
@@ -464,7 +473,7 @@ function creation() {
 
   function toggle() {
     form.hidden = !form.hidden;
-    if (!form.hidden) name.focus();
+    (form.hidden ? opener : name).focus();
   }
 
   async function submit(event) {

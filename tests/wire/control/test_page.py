@@ -167,6 +167,16 @@ def test_leader_is_elected(page: "Page", three: Asking) -> None:
     assert three.get("/v1/topics/led/partitions/0")["leader"] == 2
 
 
+def test_many_topics_are_shown_on_demand(browser: "Browser") -> None:
+    with asking() as api:
+        for index in range(205):
+            api.cluster.create_topic(f"many-{index:03}", 1)
+        with opened(browser, api.control.url) as page:
+            page.get_by_role("button", name="Show all 205 topics").click()
+            page.get_by_role("article", name="Topic many-204").wait_for()
+            assert page.locator("article").count() == 205
+
+
 # Records
 
 
