@@ -91,7 +91,7 @@ function createTopic(topic) {
       null,
       h("h3", { class: "mono" }, topic.name),
       facts,
-      h("a", { class: "push", href: address(["records", topic.name]) }, "Records"),
+      h("a", { class: "push", href: address(["records", topic.name]), "aria-label": `Records of ${topic.name}` }, "Records"),
       h(
         "button",
         {
