@@ -202,6 +202,33 @@ func TestUnknownErrorNameIsRefused(t *testing.T) {
 	contains(t, message, "NOT_LEADR")
 }
 
+func TestTransactionIsCommittedOrAborted(t *testing.T) {
+	topic := shared.Topic("transactions").Create(t, 2, nil)
+	committed := Read{Isolation: ReadCommitted}
+	transaction := shared.OpenTransaction(t, "payments")
+	transaction.Send(t, topic.Partition(1), Values("a", "b")...)
+	wants(t, topic.Values(t, committed), []string{})
+	wants(t, topic.Values(t, Read{}), []string{"a", "b"})
+	transaction.Commit(t)
+	wants(t, topic.Values(t, committed), []string{"a", "b"})
+	transaction = shared.OpenTransaction(t, "payments")
+	transaction.Send(t, topic, Values("c")...)
+	transaction.Abort(t)
+	shared.Settle(t, 0)
+	wants(t, topic.Values(t, committed), []string{"a", "b"})
+	message := failureOf(t, func(t testing.TB) { transaction.Commit(t) })
+	contains(t, message, "payments", "ended")
+}
+
+func TestTransactionIsAbortedAtTheEndOfTheTest(t *testing.T) {
+	topic := shared.Topic("unfinished").Create(t, 1, nil)
+	t.Run("inner", func(t *testing.T) {
+		shared.OpenTransaction(t, "unfinished").Send(t, topic, Values("one")...)
+	})
+	shared.Settle(t, 0)
+	wants(t, topic.Values(t, Read{Isolation: ReadCommitted}), []string{})
+}
+
 func TestClockAdvances(t *testing.T) {
 	broker := ForTest(t, Options{})
 	before := broker.Clock().Now(t)

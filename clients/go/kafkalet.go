@@ -390,22 +390,27 @@ func (topic Topic) Send(t testing.TB, messages ...Message) []Position {
 	t.Helper()
 	records := make([]map[string]any, len(messages))
 	for index, message := range messages {
-		headers := make([]map[string]any, len(message.Headers))
-		for number, header := range message.Headers {
-			headers[number] = map[string]any{"name": header.Name, "value": header.Value, "value_encoding": "base64"}
-		}
-		records[index] = map[string]any{
-			"key": message.Key, "key_encoding": "base64",
-			"value": message.Value, "value_encoding": "base64",
-			"headers": headers, "partition": topic.partition,
-		}
-		if !message.Timestamp.IsZero() {
-			records[index]["timestamp"] = message.Timestamp.UnixMilli()
-		}
+		records[index] = topic.fields(message)
 	}
 	var sent struct{ Records []Position }
 	topic.broker.control(t, "POST", topic.path("/records"), map[string]any{"records": records}, &sent)
 	return sent.Records
+}
+
+func (topic Topic) fields(message Message) map[string]any {
+	headers := make([]map[string]any, len(message.Headers))
+	for index, header := range message.Headers {
+		headers[index] = map[string]any{"name": header.Name, "value": header.Value, "value_encoding": "base64"}
+	}
+	fields := map[string]any{
+		"key": message.Key, "key_encoding": "base64",
+		"value": message.Value, "value_encoding": "base64",
+		"headers": headers, "partition": topic.partition,
+	}
+	if !message.Timestamp.IsZero() {
+		fields["timestamp"] = message.Timestamp.UnixMilli()
+	}
+	return fields
 }
 
 // Mark returns the current end of the topic, for Read.Since and Match.Since.
@@ -604,6 +609,53 @@ func (group Group) Seek(t testing.TB, topic string, offset int64) GroupState {
 func (group Group) SeekToTime(t testing.TB, topic string, timestamp time.Time) GroupState {
 	t.Helper()
 	return group.call(t, "POST", "/seek", map[string]any{"topic": topic, "timestamp": timestamp.UnixMilli()})
+}
+
+// Transaction is a transaction without a client.
+type Transaction struct {
+	broker *Broker
+	path   string
+	ended  bool
+}
+
+// OpenTransaction begins a transaction without a client. It fences an older producer with the transactional id. It is
+// aborted at the end of the test, unless Commit or Abort was called.
+func (broker *Broker) OpenTransaction(t testing.TB, transactionalID string) *Transaction {
+	t.Helper()
+	transaction := &Transaction{broker: broker, path: "/v1/transactions/" + url.PathEscape(transactionalID)}
+	broker.control(t, "POST", transaction.path+"/begin", map[string]any{}, nil)
+	t.Cleanup(func() {
+		if !transaction.ended {
+			if err := broker.Control("POST", transaction.path+"/abort", map[string]any{}, nil); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return transaction
+}
+
+// Send appends records to a topic in the transaction.
+func (transaction *Transaction) Send(t testing.TB, topic Topic, messages ...Message) {
+	t.Helper()
+	for _, message := range messages {
+		fields := topic.fields(message)
+		fields["topic"] = topic.name
+		transaction.broker.control(t, "POST", transaction.path+"/records", fields, nil)
+	}
+}
+
+// Commit commits the transaction, and waits until all markers are written.
+func (transaction *Transaction) Commit(t testing.TB) {
+	t.Helper()
+	transaction.ended = true
+	transaction.broker.control(t, "POST", transaction.path+"/commit", nil, nil)
+}
+
+// Abort aborts the transaction, and waits until all markers are written.
+func (transaction *Transaction) Abort(t testing.TB) {
+	t.Helper()
+	transaction.ended = true
+	transaction.broker.control(t, "POST", transaction.path+"/abort", map[string]any{}, nil)
 }
 
 // FaultOptions say which requests match, on which of them the fault fires, and what happens to them.

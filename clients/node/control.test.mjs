@@ -146,6 +146,32 @@ test('an unknown error name is refused', async () => {
   await assert.rejects(broker.fault('Produce', { error: 'NOT_LEADR' }), { status: 422, message: /NOT_LEADR/ })
 })
 
+test('a transaction is committed or aborted', async () => {
+  const topic = await broker.topic('transactions').create({ partitions: 2 })
+  const committed = { isolation: 'read_committed' }
+  const transaction = await broker.openTransaction('payments')
+  await transaction.send('transactions', 'a', { value: 'b', partition: 1 })
+  assert.deepEqual(await topic.values(committed), [])
+  assert.deepEqual(await topic.values(), ['a', 'b'])
+  await transaction.commit()
+  assert.deepEqual(await topic.values(committed), ['a', 'b'])
+  await assert.rejects(
+    broker.withTransaction('payments', async transaction => {
+      await transaction.send('transactions', 'c')
+      throw new Error('earlier')
+    }),
+    { message: 'earlier' }
+  )
+  await broker.withTransaction('payments', transaction => transaction.send('transactions', 'd'))
+  const unfinished = await broker.openTransaction('payments')
+  await unfinished.send('transactions', 'e')
+  await unfinished[Symbol.asyncDispose]()
+  await unfinished[Symbol.asyncDispose]() // has no effect
+  await broker.settle()
+  assert.deepEqual((await topic.values(committed)).sort(), ['a', 'b', 'd'])
+  await assert.rejects(unfinished.commit(), { status: 409, message: /payments .*ended/ })
+})
+
 test('the clock advances', async t => {
   const clock = (await started(t)).clock
   const earlier = await clock.now()

@@ -56,6 +56,17 @@ export class Broker {
   settle (timeout?: Timeout): Promise<void>
 
   /**
+   * Begins a transaction without a client. It fences an older producer with the transactional id. Call `commit` or
+   * `abort` at the end; a transaction that was declared with `await using` is aborted if neither was called.
+   */
+  openTransaction (transactionalId: string): Promise<Transaction>
+
+  /** Begins a transaction and calls a function; then commits the transaction, or aborts it if the function fails. */
+  withTransaction<Result> (
+    transactionalId: string, work: (transaction: Transaction) => Promise<Result>
+  ): Promise<Result>
+
+  /**
    * Sets a fault for the requests of an API, such as 'Produce', or of several; undefined means all. Call `remove` at
    * the end, or declare the fault with `await using`.
    */
@@ -259,6 +270,26 @@ export class GroupState {
 
   /** The committed offset of a partition, or null if there is none. */
   committed (topic: string, partition: number): number | null
+}
+
+/** A transaction without a client. */
+export class Transaction {
+  private constructor ()
+
+  /** The path of the transactional id in the control API. */
+  readonly path: string
+
+  /** Appends records to a topic in the transaction: values, or messages with keys and more. */
+  send (topic: string, ...messages: Array<Data | null | Message>): Promise<void>
+
+  /** Commits the transaction, and waits until all markers are written. */
+  commit (): Promise<void>
+
+  /** Aborts the transaction, and waits until all markers are written. */
+  abort (): Promise<void>
+
+  /** Aborts the transaction at the end of the block, if it was declared with `await using` and has not ended. */
+  [Symbol.asyncDispose] (): Promise<void>
 }
 
 /** Which requests match, on which of them a fault fires, and what happens to them. */

@@ -57,6 +57,25 @@ export class Broker {
     await this.control('POST', '/v1/settle', { timeout_s: seconds(timeoutMs) })
   }
 
+  async openTransaction (transactionalId) {
+    const path = `/v1/transactions/${encodeURIComponent(transactionalId)}`
+    await this.control('POST', `${path}/begin`, {})
+    return new Transaction(this, path)
+  }
+
+  async withTransaction (transactionalId, work) {
+    const transaction = await this.openTransaction(transactionalId)
+    let result
+    try {
+      result = await work(transaction)
+    } catch (error) {
+      await this.control('POST', `${transaction.path}/abort`, {})
+      throw error
+    }
+    await transaction.commit()
+    return result
+  }
+
   async fault (api, options = {}) {
     const { id } = await this.control('POST', '/v1/faults', { api, ...inSnakeCase(options) })
     return new Fault(this, id)
@@ -146,18 +165,7 @@ export class Topic {
   }
 
   async send (...messages) {
-    const records = messages.map(message => {
-      const isValue = message === null || typeof message === 'string' || message instanceof Uint8Array
-      const { value, key, headers = [], timestamp, partition } = isValue ? { value: message } : message
-      const pairs = Array.isArray(headers) ? headers : Object.entries(headers)
-      return {
-        ...encoded('key', key),
-        ...encoded('value', value),
-        headers: pairs.map(([name, value]) => ({ name, ...encoded('value', value) })),
-        timestamp: timestamp && Number(timestamp),
-        partition
-      }
-    })
+    const records = messages.map(fieldsOf)
     return (await this.#broker.control('POST', `${this.#path}/records`, { records })).records
   }
 
@@ -267,6 +275,37 @@ export class GroupState {
   committed (topic, partition) {
     const found = this.offsets.find(each => each.topic === topic && each.partition === partition)
     return found?.committed ?? null
+  }
+}
+
+/** A transaction without a client. */
+export class Transaction {
+  #broker
+  #hasEnded = false
+
+  constructor (broker, path) {
+    this.#broker = broker
+    this.path = path
+  }
+
+  async send (topic, ...messages) {
+    for (const message of messages) {
+      await this.#broker.control('POST', `${this.path}/records`, { topic, ...fieldsOf(message) })
+    }
+  }
+
+  async commit () {
+    this.#hasEnded = true
+    await this.#broker.control('POST', `${this.path}/commit`)
+  }
+
+  async abort () {
+    this.#hasEnded = true
+    await this.#broker.control('POST', `${this.path}/abort`, {})
+  }
+
+  async [Symbol.asyncDispose] () {
+    if (!this.#hasEnded) await this.abort()
   }
 }
 
@@ -418,6 +457,20 @@ function after (ms, signal) {
     const timer = setTimeout(resolve, ms)
     signal.addEventListener('abort', () => clearTimeout(timer))
   })
+}
+
+/** The fields of a record to send. */
+function fieldsOf (message) {
+  const isValue = message === null || typeof message === 'string' || message instanceof Uint8Array
+  const { value, key, headers = [], timestamp, partition } = isValue ? { value: message } : message
+  const pairs = Array.isArray(headers) ? headers : Object.entries(headers)
+  return {
+    ...encoded('key', key),
+    ...encoded('value', value),
+    headers: pairs.map(([name, value]) => ({ name, ...encoded('value', value) })),
+    timestamp: timestamp && Number(timestamp),
+    partition
+  }
 }
 
 /** The fields of a key or value: text as it is, bytes as base64. */

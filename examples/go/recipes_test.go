@@ -67,6 +67,11 @@ func member() []kgo.Opt {
 	}
 }
 
+// committed returns the options of a consumer that does not receive records of open and aborted transactions.
+func committed() []kgo.Opt {
+	return append(member(), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
+}
+
 // --8<-- [start:publish]
 func TestPublish(t *testing.T) {
 	kafka := kafkalet.ForTest(t, kafkalet.Options{})
@@ -149,6 +154,19 @@ func TestMemberIsEvicted(t *testing.T) {
 }
 
 // --8<-- [end:evict]
+
+// --8<-- [start:transaction]
+func TestOpenTransaction(t *testing.T) {
+	kafka := kafkalet.ForTest(t, kafkalet.Options{Topics: []string{"orders:1"}})
+	topic := kafka.Topic("orders")
+	transaction := kafka.OpenTransaction(t, "payments") // aborted at the end of the test unless it is committed
+	transaction.Send(t, topic, kafkalet.Values("one")...)
+	equal(t, topic.Values(t, kafkalet.Read{Isolation: kafkalet.ReadCommitted}), []string{})
+	transaction.Commit(t)
+	equal(t, consume(t, application(t, kafka, committed()...), 1), []string{"one"})
+}
+
+// --8<-- [end:transaction]
 
 // --8<-- [start:release]
 func TestRelease(t *testing.T) {

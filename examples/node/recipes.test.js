@@ -107,6 +107,17 @@ test('a member is evicted', async () => {
 })
 // --8<-- [end:evict]
 
+// --8<-- [start:transaction]
+test('an open transaction', async () => {
+  const topic = await kafka.topic('orders').create({ partitions: 1 })
+  await kafka.withTransaction('payments', async transaction => { // commits at the end, or aborts on an error
+    await transaction.send('orders', 'one')
+    assert.deepEqual(await topic.values({ isolation: 'read_committed' }), [])
+  })
+  assert.equal((await consume(1))[0].value.toString(), 'one') // read_committed is the default of kafkajs
+})
+// --8<-- [end:transaction]
+
 // --8<-- [start:release]
 test('a release, topics and properties', async t => {
   const broker = await start({ version: '3.9', topics: ['orders:6'], properties: { 'message.max.bytes': 1000 } })

@@ -61,6 +61,11 @@ public abstract class Control {
         return new NewFault(this, apis);
     }
 
+    /** Begins a transaction without a client. It fences an older producer with the transactional id. */
+    public Transaction openTransaction(String transactionalId) {
+        return new Transaction(this, transactionalId);
+    }
+
     /** The clock of the brokers: real time plus an offset. */
     public Clock clock() {
         return new Clock(this);
@@ -655,6 +660,62 @@ public abstract class Control {
                     json.get("committed") == null ? -1 : asLong(json.get("committed")),
                     asLong(json.get("end")),
                     asLong(json.get("lag")));
+        }
+    }
+
+    /**
+     * A transaction without a client.
+     *
+     * <pre>{@code
+     * try (Transaction transaction = kafka.openTransaction("payments")) {
+     *     transaction.send("orders", "one");
+     *     transaction.commit();
+     * }
+     * }</pre>
+     */
+    public static final class Transaction implements AutoCloseable {
+        private final Control control;
+        private final String path;
+        private boolean hasEnded;
+
+        private Transaction(Control control, String transactionalId) {
+            this.control = control;
+            this.path = "/v1/transactions/" + encoded(transactionalId);
+            control.control("POST", path + "/begin", Map.of());
+        }
+
+        /** Appends values without keys to a topic in the transaction. */
+        public void send(String topic, String... values) {
+            send(topic, Arrays.stream(values).map(Message::of).toArray(Message[]::new));
+        }
+
+        /** Appends records to a topic in the transaction. */
+        public void send(String topic, Message... messages) {
+            for (Message message : messages) {
+                Map<String, Object> body = new LinkedHashMap<>(message.fields);
+                body.put("topic", topic);
+                control.control("POST", path + "/records", body);
+            }
+        }
+
+        /** Commits the transaction, and waits until all markers are written. */
+        public void commit() {
+            hasEnded = true;
+            control.control("POST", path + "/commit", null);
+        }
+
+        /** Aborts the transaction, and waits until all markers are written. */
+        public void abort() {
+            hasEnded = true;
+            control.control("POST", path + "/abort", Map.of());
+        }
+
+        /** Aborts the transaction unless it was committed or aborted before. */
+        @Override
+        public void close() {
+            if (!hasEnded) {
+                abort();
+            }
         }
     }
 

@@ -21,6 +21,7 @@ import kafkalet.Control.Position;
 import kafkalet.Control.Read;
 import kafkalet.Control.Topic;
 import kafkalet.Control.TopicRecord;
+import kafkalet.Control.Transaction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.function.Executable;
@@ -206,6 +207,28 @@ class ControlTest {
         assertMessage(
                 assertThrows(ControlException.class, () -> kafka.fault("Produce").error("NOT_LEADR").start()),
                 "NOT_LEADR");
+    }
+
+    @Test
+    void transactionIsCommittedOrAborted() {
+        Topic topic = kafka.topic("transactions").create(2);
+        try (Transaction transaction = kafka.openTransaction("payments")) {
+            transaction.send("transactions", Message.of("a").partition(0), Message.of("b").partition(1));
+            assertEquals(List.of(), topic.values(Read.committed()));
+            assertEquals(List.of("a", "b"), topic.values());
+            transaction.commit();
+        }
+        assertEquals(List.of("a", "b"), topic.values(Read.committed()));
+        try (Transaction transaction = kafka.openTransaction("payments")) {
+            transaction.send("transactions", "c");
+        }
+        Transaction aborted = kafka.openTransaction("payments");
+        aborted.send("transactions", "d");
+        aborted.abort();
+        aborted.close(); // has no effect
+        kafka.settle();
+        assertEquals(List.of("a", "b"), topic.values(Read.committed()));
+        assertMessage(assertThrows(ControlException.class, aborted::commit), "payments", "ended");
     }
 
     @Test

@@ -141,6 +141,19 @@ class RecipesTest {
     }
     // --8<-- [end:evict]
 
+    // --8<-- [start:transaction]
+    @Test
+    void openTransaction() {
+        Topic topic = kafka.topic("orders").create(1);
+        try (var transaction = kafka.openTransaction("payments")) { // aborts unless it was committed
+            transaction.send("orders", "one");
+            assertEquals(List.of(), topic.values(Read.committed()));
+            transaction.commit();
+        }
+        assertEquals(List.of("one"), topic.values(Read.committed()));
+    }
+    // --8<-- [end:transaction]
+
     // --8<-- [start:release]
     @Test
     void release() {
