@@ -105,6 +105,11 @@ def client_time(clock: Clock) -> Clock:
     return clock.for_clients if isinstance(clock, TwoTimes) else clock
 
 
+def coming_ms(clock: Clock) -> float:
+    """Return by how many milliseconds the clock is still to be advanced by the current `advance`; 0 if it is not."""
+    return clock.coming_ms() if isinstance(clock, TimerQueue) else 0
+
+
 class SystemClock:
     """The wall clock. Its timers run in an event loop and are not affected when the wall clock is changed."""
 
@@ -239,6 +244,8 @@ class TimeLine:
     def __init__(self, ahead_ms: int = 0) -> None:
         self.ahead_ms = ahead_ms
         """By how much this time has been advanced, including the time at which it started."""
+        self.target_ms = ahead_ms
+        """The value of `ahead_ms` at which the current call of `advance` stops."""
         self.advances = 0
         """The number of calls of `advance` that are moving this time: more than one if they are nested."""
         self._queues: weakref.WeakSet[TimerQueue] = weakref.WeakSet()
@@ -322,6 +329,10 @@ class TimerQueue:
                 heapq.heapify(self._due)
                 self._prune_at = max(_PRUNE_AT, 2 * len(self._due))
         return timer
+
+    def coming_ms(self) -> float:
+        """Return by how much the time is still to be advanced by the current call of `advance`; 0 if there is none."""
+        return max(self.line.target_ms - self.line.ahead_ms, 0)
 
     def first(self) -> tuple[float, int] | None:
         """Return the due time and number of the next timer, or None if there is none."""
@@ -484,16 +495,19 @@ class _Advance:
         self._run = run
 
     def run(self) -> None:
-        for line, _, _ in self._lines:
+        outer = [line.target_ms for line, _, _ in self._lines]  # of the call that runs the timer that called `advance`
+        for line, _, ahead_ms in self._lines:
             line.advances += 1
+            line.target_ms = max(line.target_ms, ahead_ms)
         try:
             while (due := self._next()) is not None:
                 due.queue.run_due(self._run_one)
             for line, _, ahead_ms in self._lines:
                 line.ahead_ms = max(line.ahead_ms, ahead_ms)  # a timer may have advanced the clock further
         finally:
-            for line, _, _ in self._lines:
+            for (line, _, _), target_ms in zip(self._lines, outer, strict=True):
                 line.advances -= 1
+                line.target_ms = target_ms
                 if not line.advances:
                     for queue in line.queues():
                         queue.moved()

@@ -278,6 +278,12 @@ class ProducerStates:
                 del self._by_id[entry.producer_id]
         self.verifications.expire(now_ms - self.expiration_ms)
 
+    def quiet_ms(self, now_ms: int) -> int:
+        """Return the time until a producer or a verification may expire, including those that will begin later."""
+        inactive = [entry.last_timestamp for entry in self._by_id.values() if entry.open_since is None]
+        oldest_ms = min([*inactive, *self.verifications.started_ms(), now_ms])
+        return oldest_ms + self.expiration_ms - now_ms
+
     def _is_expired(self, entry: ProducerEntry, now_ms: int) -> bool:
         return entry.open_since is None and wrapped(now_ms - entry.last_timestamp) >= self.expiration_ms
 

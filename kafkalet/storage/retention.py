@@ -12,6 +12,7 @@ too. This module only selects segments; the log deletes them. The reasons are ch
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from enum import Enum
 
@@ -58,6 +59,16 @@ def deletable(
             break
         found.append(segment)
     return found
+
+
+def quiet_ms(segments: Segments, config: LogConfig, now_ms: int) -> float:
+    """Return the time until a segment may expire, including those whose records are appended later."""
+    if not config.deletes_old_segments or config.retention_ms < 0:
+        return math.inf
+    first = segments.first
+    if first is segments.active and not first.size_bytes:
+        return config.retention_ms
+    return config.retention_ms - max(now_ms - first.largest_timestamp, 0)
 
 
 def _expired(

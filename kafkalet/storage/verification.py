@@ -68,6 +68,10 @@ class Verifications:
         """End the verification, because a batch or a marker of the producer is in the log."""
         self._by_producer.pop(producer_id, None)
 
+    def started_ms(self) -> list[int]:
+        """Return when each verification was started."""
+        return [verification.started_ms for verification in self._by_producer.values()]
+
     def expire(self, started_by_ms: int) -> None:
         """Remove the verifications started at or before `started_by_ms`."""
         for producer_id, verification in list(self._by_producer.items()):

@@ -310,6 +310,19 @@ class Leadership:
                 leader.advance_high_watermark()
                 self._wake(topic.name, state.index)
 
+    @property
+    def may_drop_laggards(self) -> bool:
+        """Whether a follower in the ISR lags, or is held back and will lag after the next append."""
+        for topic, state in self.metadata.all_partitions():
+            leader = self._replica(state.leader, topic.name, state.index)
+            if leader is None:
+                continue
+            end = leader.log.log_end_offset
+            for follower in self._followers(leader):
+                if follower.node_id in state.isr and (self._is_held(follower) or follower.log.log_end_offset < end):
+                    return True
+        return False
+
     def preferred_replica(self, leader: Partition, rack: str, fetch_offset: int) -> int | None:
         """Return an in-sync follower that is in the consumer's rack and has the offset, or None for the leader.
 

@@ -9,6 +9,7 @@ Source: kafka.log.LogManager.startup, kafka.server.ReplicaManager.startup.
 """
 
 import logging
+import math
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -38,17 +39,26 @@ class PeriodicTasks:
     ) -> None:
         """Start all tasks. `write_again` saves the metadata if the last attempt failed."""
         every = self._runner.every
-        every(config.log_retention_check_interval_ms, self._retain, first_ms=config.log_initial_task_delay_ms)
+        every(
+            config.log_retention_check_interval_ms,
+            self._retain,
+            first_ms=config.log_initial_task_delay_ms,
+            quiet_ms=self._retention_quiet_ms,
+        )
         if durable:
             period_ms: float = config.replica_high_watermark_checkpoint_interval_ms
-            self._saving.every(period_ms, self._checkpoint)
-            self._saving.every(period_ms, write_again)
+            self._saving.every(period_ms, self._checkpoint, quiet_ms=lambda: math.inf)
+            self._saving.every(period_ms, write_again, quiet_ms=lambda: math.inf)
             flush_ms = config.given().get("log.flush.scheduler.interval.ms")
             if flush_ms is not None:
-                every(float(flush_ms), self._flush)
+                every(float(flush_ms), self._flush, quiet_ms=lambda: math.inf)
         if has_followers:
             lag_ms = config.replica_lag_time_max_ms
-            every(lag_ms / 2, lambda: self._leadership.drop_laggards(lag_ms))
+            every(
+                lag_ms / 2,
+                lambda: self._leadership.drop_laggards(lag_ms),
+                quiet_ms=lambda: 0 if self._leadership.may_drop_laggards else math.inf,
+            )
 
     def stop(self) -> None:
         self._runner.stop()
@@ -62,6 +72,11 @@ class PeriodicTasks:
                 with suppress(StorageFailed):  # already logged
                     if partition.log.apply_retention():
                         self._leadership.changed(partition)
+
+    def _retention_quiet_ms(self) -> float:
+        """Return for how long no record and no producer that is known now expires."""
+        logs = [partition.log for node in self._nodes.values() for partition in node.partitions.values()]
+        return min((log.quiet_ms() for log in logs), default=math.inf)
 
     def _flush(self) -> None:
         """Flush the logs whose last flush was at least flush.ms ago."""

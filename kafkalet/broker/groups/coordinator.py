@@ -5,6 +5,7 @@ A request handler looks up the shard of a group with `groups.shard_of(group_id)`
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.
 """
 
+import math
 from collections.abc import Callable, Collection, Iterator
 
 from kafkalet.broker.cluster.node import Node
@@ -19,7 +20,7 @@ from .consumer.checked_regexes import CheckedRegexes
 from .consumer.group import ConsumerGroup
 from .consumer.leaving import fence
 from .loading import load
-from .offsets_expiration import remove_expired, remove_partitions
+from .offsets_expiration import quiet_ms, remove_expired, remove_partitions
 from .shard import Shard
 
 FOUND_GROUPS = 10_000
@@ -49,7 +50,9 @@ class GroupCoordinator:
     def load(self, log: StateLog) -> None:
         self._shards[log.index] = load(Shard(self._node, log, self.lookups, self.regexes))
         if not self._expiration.is_running:
-            self._expiration.every(self._node.config.offsets_retention_check_interval_ms, self._expire)
+            self._expiration.every(
+                self._node.config.offsets_retention_check_interval_ms, self._expire, quiet_ms=self._quiet_ms
+            )
 
     def unload(self, index: int) -> None:
         self._found.clear()
@@ -110,6 +113,9 @@ class GroupCoordinator:
                             for member in group.members
                         ]
                     )
+
+    def _quiet_ms(self) -> float:
+        return min(map(quiet_ms, self._shards.values()), default=math.inf)
 
     def _expire(self) -> None:
         for shard in self._shards.values():

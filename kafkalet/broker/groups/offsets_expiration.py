@@ -70,7 +70,20 @@ def remove(shard: Shard, group: Group, partitions: list[Key], *, with_group: boo
     return last_offset
 
 
+def quiet_ms(shard: Shard) -> int:
+    """Return the time until an offset may expire, including those of groups that become empty later."""
+    quiet = shard.node.config.offsets_retention_minutes * MINUTE_MS
+    return min([quiet, *(left_ms for group in shard.groups.values() for _, left_ms in _left(shard, group))])
+
+
 def _expired(shard: Shard, group: Group) -> Iterator[Key]:
+    for key, left_ms in _left(shard, group):
+        if left_ms <= 0 and not shard.offsets.is_pending(group.group_id, *key):
+            yield key
+
+
+def _left(shard: Shard, group: Group) -> Iterator[tuple[Key, int]]:
+    """Return the offsets of a group that can expire, with the time until then."""
     now_ms = shard.clock.now_ms()
     retention_ms = shard.node.config.offsets_retention_minutes * MINUTE_MS
     group_id = group.group_id
@@ -83,8 +96,7 @@ def _expired(shard: Shard, group: Group) -> Iterator[Key]:
                 return
             # OffsetCommit v1 lets clients choose the timestamp; on overflow, the subtraction wraps around as in Java
             if committed.expire_timestamp_ms == NEVER:
-                is_due = wrapped(now_ms - since_ms) >= retention_ms
+                left_ms = retention_ms - wrapped(now_ms - since_ms)
             else:
-                is_due = now_ms >= committed.expire_timestamp_ms
-            if is_due and not shard.offsets.is_pending(group_id, topic, partition):
-                yield topic, partition
+                left_ms = committed.expire_timestamp_ms - now_ms
+            yield (topic, partition), left_ms

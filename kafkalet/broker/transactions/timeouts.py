@@ -12,6 +12,7 @@ Source: kafka.coordinator.transaction.TransactionCoordinator.abortTimedOutTransa
 removeExpiredTransactionalIds.
 """
 
+import math
 from collections.abc import Callable, Iterable
 
 from kafkalet.broker.cluster.state_log import StateRecord
@@ -49,8 +50,16 @@ class Timeouts:
     def start(self) -> None:
         if not self._runner.is_running:
             config = self._config
-            self._runner.every(config.transaction_abort_timed_out_transaction_cleanup_interval_ms, self._abort_late)
-            self._runner.every(config.transaction_remove_expired_transaction_cleanup_interval_ms, self._expire)
+            self._runner.every(
+                config.transaction_abort_timed_out_transaction_cleanup_interval_ms,
+                self._abort_late,
+                quiet_ms=self._abort_quiet_ms,
+            )
+            self._runner.every(
+                config.transaction_remove_expired_transaction_cleanup_interval_ms,
+                self._expire,
+                quiet_ms=self._expire_quiet_ms,
+            )
 
     def stop(self) -> None:
         self._runner.stop()
@@ -61,6 +70,21 @@ class Timeouts:
             for transaction in shard.idle_in(_OPEN):
                 if transaction.metadata.start_ms + transaction.metadata.timeout_ms < now_ms:
                     self._abort(transaction)
+
+    def _abort_quiet_ms(self) -> float:
+        """Return the time until an open transaction times out."""
+        now_ms = self._clock.now_ms()
+        every = [each.metadata for shard in self._shards() for each in shard.transactions.values()]
+        return min(
+            (each.start_ms + each.timeout_ms - now_ms for each in every if each.state in _OPEN), default=math.inf
+        )
+
+    def _expire_quiet_ms(self) -> float:
+        """Return the time until a transactional id may expire, including those whose transaction is still open."""
+        now_ms = self._clock.now_ms()
+        every = [each.metadata for shard in self._shards() for each in shard.transactions.values()]
+        oldest_ms = min((each.update_ms for each in every if each.state in IDLE_STATES), default=now_ms)
+        return oldest_ms + self._config.transactional_id_expiration_ms - now_ms
 
     def _expire(self) -> None:
         oldest_ms = self._clock.now_ms() - self._config.transactional_id_expiration_ms

@@ -2,9 +2,18 @@
 
 from pathlib import Path
 
+import pytest
+
 import kafkalet
+from kafkalet.broker.cluster.leadership import Leadership
 from kafkalet.protocol.records.batch import Record
 from kafkalet.protocol.records.build import build_batch
+from kafkalet.storage.log import Log
+from kafkalet.storage.retention import Reason
+from kafkalet.storage.segment import Segment
+
+BEGIN_MS = 1_700_000_000_000
+HOUR_MS = 3_600_000
 
 
 def batch(timestamp: int, value: bytes = b"value") -> bytearray:
@@ -75,3 +84,44 @@ def test_logs_are_flushed_after_flush_ms(tmp_path: Path) -> None:
         assert local.recovery_point == 0
         broker.server.call(lambda: clock.advance(2_000))
         assert local.recovery_point == 1
+
+
+def test_year_needs_few_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every log is checked each five minutes, and every follower each 15 seconds: two million times a year."""
+    checks: list[int] = []
+    drop_laggards = Leadership.drop_laggards
+
+    def counted(leadership: Leadership, lag_time_max_ms: int) -> None:
+        checks.append(leadership.clock.now_ms())
+        drop_laggards(leadership, lag_time_max_ms)
+
+    monkeypatch.setattr(Leadership, "drop_laggards", counted)
+    with kafkalet.Cluster(brokers=3) as cluster:
+        topic = cluster.topic("t", partitions=1, replication_factor=3).send("one")
+        cluster.clock.advance(days=365)
+        assert topic.log().log_start_offset == 1
+        assert len(checks) < 100
+
+
+@pytest.mark.parametrize("step_hours", [1, 24 * 10])
+def test_records_expire_at_the_same_time_in_long_and_in_short_advances(
+    monkeypatch: pytest.MonkeyPatch, step_hours: int
+) -> None:
+    clock = kafkalet.Clock.frozen(at=BEGIN_MS)
+    expired: list[int] = []
+    delete_oldest = Log._delete_oldest
+
+    def noted(log: Log, segments: list[Segment], reason: Reason) -> None:
+        expired.append(clock.now_ms() - BEGIN_MS)
+        delete_oldest(log, segments, reason)
+
+    monkeypatch.setattr(Log, "_delete_oldest", noted)
+    with kafkalet.Broker(topics=["t"], clock=clock, config={"log.retention.ms": "100000000"}) as broker:
+        log = broker.server.leadership.leader_of("t", 0).log
+        for hours in (-20, -10, 0):
+            broker.produce("t", 0, batch(BEGIN_MS + hours * HOUR_MS))
+            broker.server.call(log.roll)
+        for _ in range(24 * 10 // step_hours):
+            clock.advance(hours=step_hours)
+    # The first check is after 30 s, and the next ones are at intervals of five minutes.
+    assert expired == [28_230_000, 64_230_000, 100_230_000]

@@ -1,9 +1,12 @@
 """Tests of periodic tasks: when they run, errors, and stopping."""
 
+import asyncio
+from collections.abc import Iterator
+
 import pytest
 
 from kafkalet.broker.scheduling.periodic import PeriodicRunner
-from kafkalet.clock import ManualClock
+from kafkalet.clock import Clock, ManualClock
 
 
 @pytest.fixture
@@ -60,4 +63,51 @@ def test_task_may_stop_its_runner(clock: ManualClock) -> None:
 
     runner.every(100, last)
     clock.advance(1000)
+    assert runs == [100]
+
+
+@pytest.fixture
+def bound(clock: ManualClock) -> Iterator[Clock]:
+    """The clock as the brokers use it, but with timers that run in this thread."""
+    loop = asyncio.new_event_loop()
+    yield clock.bound_to(loop, lambda function: function())
+    loop.close()
+
+
+def test_runs_in_a_quiet_time_are_skipped_until_the_last_one(clock: ManualClock, bound: Clock) -> None:
+    runs: list[int] = []
+    PeriodicRunner(bound).every(100, lambda: runs.append(bound.now_ms()), quiet_ms=lambda: float("inf"))
+    clock.advance(100_050)
+    assert runs == [100, 100_000]
+    clock.advance(50)
+    assert runs == [100, 100_000, 100_100]
+
+
+def test_run_that_has_something_to_do_comes_at_its_time(clock: ManualClock, bound: Clock) -> None:
+    done: list[int] = []
+    runs: list[int] = []
+    due = [1234, 1250, 70_001]
+
+    def task() -> None:
+        runs.append(bound.now_ms())
+        while due and due[0] <= bound.now_ms():
+            due.pop(0)
+            done.append(bound.now_ms())
+
+    PeriodicRunner(bound).every(100, task, quiet_ms=lambda: due[0] - bound.now_ms() if due else float("inf"))
+    clock.advance(1_000_000)
+    assert done == [1300, 1300, 70_100]
+    assert len(runs) < 10
+
+
+def test_task_with_a_quiet_time_may_stop_its_runner(clock: ManualClock, bound: Clock) -> None:
+    runs: list[int] = []
+    runner = PeriodicRunner(bound)
+
+    def last() -> None:
+        runs.append(bound.now_ms())
+        runner.stop()
+
+    runner.every(100, last, quiet_ms=lambda: float("inf"))
+    clock.advance(100_000)
     assert runs == [100]
