@@ -246,7 +246,7 @@ document.addEventListener("keydown", (event) => {
     j: () => move(1),
     k: () => move(-1),
     d: toggleTheme,
-    p: () => journal.togglePause(),
+    p: () => current.module === journal && journal.togglePause(),
   };
   if (event.target.matches("[data-row]")) {
     actions.ArrowDown = actions.j;
@@ -256,6 +256,11 @@ document.addEventListener("keydown", (event) => {
   if (action === undefined) return;
   event.preventDefault();
   action();
+});
+
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the fragment of the URL is the place that is shown
+  main.focus();
 });
 
 onRoute(show);

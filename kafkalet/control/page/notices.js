@@ -11,6 +11,11 @@ export function notify(text) {
   setTimeout(() => notice.remove(), 5000);
 }
 
+/** What the user has given cannot be sent. */
+export class Mistake extends Error {
+  code = "";
+}
+
 /** Return an element for the error of an action. */
 export function problem() {
   return h("p", { class: "problem", role: "alert", hidden: true });

@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 import * as live from "./live.js";
 import { fill, h, keyed, labelled, number, plural, select, setOptions, time, write } from "./dom.js";
-import { attempt, notify, problem } from "./notices.js";
+import { Mistake, attempt, notify, problem } from "./notices.js";
 import { go } from "./routes.js";
 import { oneLine, shown } from "./values.js";
 
@@ -357,7 +357,7 @@ function sendForm(topicOf, opener) {
   async function submit(event) {
     event.preventDefault();
     const sent = await attempt(error, () => {
-      if (!topicOf()) throw new Error("Choose a topic first.");
+      if (!topicOf()) throw new Mistake("Choose a topic first.");
       return api.post(api.path("v1", "topics", topicOf(), "records"), {
         key: noKey.checked ? null : key.value,
         key_encoding: encoding.value,

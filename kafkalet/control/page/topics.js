@@ -4,7 +4,7 @@ import * as api from "./api.js";
 import * as live from "./live.js";
 import { OFFSETS, bar, drawBar, legend, partsOf, scaleOf, swatches } from "./bars.js";
 import { bytes, capital, fill, h, keyed, labelled, number, plural, time, write } from "./dom.js";
-import { attempt, confirmed, notify, problem } from "./notices.js";
+import { Mistake, attempt, confirmed, notify, problem } from "./notices.js";
 import { address, go } from "./routes.js";
 
 const MOST_SHOWN = 200; // more topics are shown on demand
@@ -503,7 +503,7 @@ function properties(text) {
     const at = part.indexOf("=");
     if (at > 0) found[(last = part.slice(0, at).trim())] = part.slice(at + 1).trim();
     else if (last !== null) found[last] += `,${part.trim()}`;
-    else throw new Error(`${part.trim()} is not KEY=VALUE`);
+    else throw new Mistake(`${part.trim()} is not KEY=VALUE`);
   }
   return Object.keys(found).length > 0 ? found : null;
 }

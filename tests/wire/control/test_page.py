@@ -114,6 +114,15 @@ def test_error_of_the_api_is_shown_in_its_form(page: "Page") -> None:
     assert "INVALID_TOPIC_EXCEPTION" in form.get_by_role("alert").inner_text()
 
 
+def test_properties_that_cannot_be_read_are_explained(page: "Page") -> None:
+    page.get_by_role("button", name="New topic").click()
+    form = page.get_by_role("form", name="New topic")
+    form.get_by_label("Name").fill("x")
+    form.get_by_label("Properties").fill("retention.ms")
+    form.get_by_role("button", name="Create").click()
+    assert form.get_by_role("alert").inner_text().strip() == "retention.ms is not KEY=VALUE"
+
+
 def test_filter_hides_other_topics(page: "Page", three: Asking) -> None:
     three.cluster.create_topic("filtered-a")
     three.cluster.create_topic("filtered-b")
@@ -504,6 +513,21 @@ def test_broker_is_stopped_and_started(browser: "Browser") -> None:
         assert api.get("/v1/brokers/2")["is_running"]
 
 
+def test_cluster_is_reset_after_a_question(browser: "Browser") -> None:
+    with asking() as api, opened(browser, api.control.url) as page:
+        api.cluster.create_topic("old")
+        visit(page, "#/cluster")
+        page.get_by_role("button", name="Reset the cluster").click()
+        page.get_by_role("button", name="Cancel").click()
+        page.get_by_role("button", name="Reset the cluster").click()
+        page.get_by_role("button", name="Reset", exact=True).click()
+        page.get_by_text("The cluster is empty.").wait_for()
+        api.cluster.create_topic("new")
+        visit(page, "#/topics")
+        page.get_by_role("article", name="Topic new").wait_for()
+        assert page.get_by_role("article").count() == 1
+
+
 def test_connections_and_counts_are_listed(page: "Page", three: Asking) -> None:
     producer = Producer({"bootstrap.servers": three.cluster.bootstrap_servers, "client.id": "connected-1"})
     producer.list_topics(timeout=20)
@@ -543,6 +567,14 @@ def test_page_is_used_with_the_keyboard_only(page: "Page", three: Asking) -> Non
     page.get_by_role("dialog", name="Keyboard shortcuts").wait_for()
     page.keyboard.press("Escape")
     page.get_by_role("dialog").wait_for(state="detached")
+
+
+def test_skip_link_leads_to_the_content(page: "Page") -> None:
+    visit(page, "#/faults")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    assert page.get_by_role("tab", name="Faults").get_attribute("aria-selected") == "true"
 
 
 def test_roles_and_names_describe_the_page(page: "Page") -> None:
@@ -611,7 +643,7 @@ CONTRAST = """() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const element = walker.currentNode.parentElement;
-    const isShown = element.checkVisibility() && !element.closest("noscript, option, :disabled, .part");
+    const isShown = element.checkVisibility() && !element.closest("noscript, option, :disabled, .deleted, .unreplicated");
     if (!isShown || !walker.currentNode.data.trim()) continue;
     const [a, b] = [luminance(rgb(getComputedStyle(element).color)), luminance(ground(element))];
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
