@@ -102,6 +102,10 @@ async def in_thread(cluster: ClusterOperations, function: Callable[[], T]) -> T:
             return
         if error is None:
             future.set_result(value)
+        elif isinstance(error, StopIteration):  # a future refuses it, as a generator does
+            wrapped = RuntimeError("a function that was called in a worker thread raised StopIteration")
+            wrapped.__cause__ = error
+            future.set_exception(wrapped)
         else:
             future.set_exception(error)
 

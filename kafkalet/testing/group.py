@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, overload
 from kafkalet.broker import arguments
 from kafkalet.protocol.errors import Code, KafkaError
 
+from .clients import MOST_LINES, limited
 from .lag import PartitionLag, group_lag
 from .record import Time, milliseconds
 from .waiting import timeout_s, wait
@@ -428,12 +429,17 @@ def _subscribed(metadata: MetadataImage, group: BrokerGroup | None) -> set[Place
 
 
 def described(seen: Seen) -> list[str]:
-    """Return lines that describe the members and the lag of a group, for the text of a failed wait."""
+    """Return lines that describe the members and the lag of a group, for the text of a failed wait.
+
+    Of many members or partitions, only some are described: the partitions with the largest lag.
+    """
     lines = []
     for member in seen.members:
         places = ", ".join(f"{topic}-{index}" for topic, index in sorted(member.assignment)) or "nothing"
         lines.append(f"  member {member.member_id} (client {member.client_id!r} at {member.host}): {places}")
-    return lines + [f"  {each}" for each in seen.lags]
+    lines = list(limited(lines, MOST_LINES))
+    lags = seen.lags if len(seen.lags) <= MOST_LINES else sorted(seen.lags, key=lambda each: -each.lag)
+    return lines + list(limited([f"  {each}" for each in lags], MOST_LINES))
 
 
 def _target(offset: int | str | datetime | None, timestamp: Time | None) -> Callable[[ClusterOperations, Place], int]:

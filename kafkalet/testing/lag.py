@@ -86,7 +86,7 @@ def _partition_lag(
     start = _start(place, contexts, log.log_end_offset) if committed is None else committed
     start = max(start, log.log_start_offset)
     lag = max(0, end - start)
-    if lag and next(PartitionReader(cluster, *place, isolation, start).read(), None) is None:
+    if lag and PartitionReader(cluster, *place, isolation, start).is_at_end():
         lag = 0
     return PartitionLag(*place, committed, start, end, lag, is_current)
 

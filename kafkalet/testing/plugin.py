@@ -219,12 +219,14 @@ _MADE = pytest.StashKey[list[Any]]()
 
 def _provided(request: pytest.FixtureRequest, fixtures: tuple[str, ...], brokers: int) -> Iterator[Cluster]:
     """Run a broker with the options of the test's markers and parameters."""
+    from kafkalet.protocol.errors import KafkaError
+
     item = request.node
     refusal = None
     try:
         context = _started(request, _options(item, fixtures), brokers)
         cluster = context.__enter__()
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, KafkaError) as error:
         refusal = f"{item.nodeid}: {error}"
     if refusal:
         pytest.fail(refusal, pytrace=False)  # outside `except`, to show only this line

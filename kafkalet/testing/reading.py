@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from kafkalet.protocol.errors import Code, KafkaError
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 Isolation = Literal["read_uncommitted", "read_committed"]
 
 READ_BYTES = 1 << 20
+FIRST_READ_BYTES = 1 << 14
+"""Enough to find out whether a record is left."""
 _BOUNDS = {
     "read_uncommitted": StorageIsolation.HIGH_WATERMARK,
     "read_committed": StorageIsolation.LAST_STABLE,
@@ -72,7 +75,19 @@ class PartitionReader:
         while (end is None or self.offset < end) and (chunk := self._cluster.server.call(self._read_chunk)):
             yield from self._decode(chunk)
 
-    def _read_chunk(self) -> _Chunk | None:
+    def is_at_end(self) -> bool:
+        """Return whether no record is visible from `offset` on. Advances `offset`, but not beyond a visible record."""
+        most_bytes = FIRST_READ_BYTES
+        while chunk := self._cluster.server.call(partial(self._read_chunk, most_bytes)):
+            start, most_bytes = self.offset, READ_BYTES
+            for batch in self._visible(chunk):
+                is_known = batch.magic > 1 and batch.count > 0 and batch.base_offset >= start
+                if is_known or any(record.offset >= start for record in batch.records()):
+                    self.offset = start
+                    return False
+        return True
+
+    def _read_chunk(self, most_bytes: int = READ_BYTES) -> _Chunk | None:
         try:
             log = self._cluster.server.leadership.leader_of(self._topic, self._partition).log
         except KafkaError as error:
@@ -82,21 +97,25 @@ class PartitionReader:
         self.offset = max(self.offset, log.log_start_offset)
         if self.offset >= self._isolation.bound(log):
             return None
-        read = log.read(self.offset, READ_BYTES, self._isolation, at_least_one=True)
+        read = log.read(self.offset, most_bytes, self._isolation, at_least_one=True)
         data = read.records if isinstance(read.records, bytes) else read.records.read()
         return _Chunk(data, read.aborted or ()) if data else None
 
     def _decode(self, chunk: _Chunk) -> Iterator[Record]:
         start = self.offset
-        aborted = _AbortedProducers(chunk.aborted)
-        for batch in batches(chunk.data):
-            self.offset = batch.next_offset
-            if aborted.skips(batch) or batch.is_control:
-                continue
+        for batch in self._visible(chunk):
             for record in batch.records():
                 self.offset = max(self.offset, record.offset + 1)  # a wrapper of format 0 or 1 has several records
                 if record.offset >= start:
                     yield self._record(record)
+
+    def _visible(self, chunk: _Chunk) -> Iterator[Batch]:
+        """Yield the batches that a consumer does not skip, and advance `offset` to the end of each batch."""
+        aborted = _AbortedProducers(chunk.aborted)
+        for batch in batches(chunk.data):
+            self.offset = batch.next_offset
+            if not aborted.skips(batch) and not batch.is_control:
+                yield batch
 
     def _record(self, stored: StoredRecord) -> Record:
         offset, timestamp, key, value, headers = stored

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from .operations import ClusterOperations
 
 MOST_REQUESTS = 20
+MOST_LAGS = 10
+"""Most partitions of a group."""
 
 
 def report(cluster: ClusterOperations, faults: Iterable[object] = ()) -> str:
@@ -65,13 +67,18 @@ def _logs(cluster: ClusterOperations) -> list[str]:
 def _groups(cluster: ClusterOperations) -> list[str]:
     from .group import all_shards, see
 
-    lines = []
-    for shard in all_shards(cluster):
-        for group_id in sorted(shard.groups):
-            seen = see(cluster, shard, group_id)
-            members = ", ".join(member.client_id for member in seen.members) or "none"
-            lines.append(f"{group_id}: {seen.state}, members: {members}")
-            lines += [f"  {lag}" for lag in seen.lags]
+    groups = [
+        (group.is_empty, group_id, shard) for shard in all_shards(cluster) for group_id, group in shard.groups.items()
+    ]
+    groups.sort(key=lambda each: each[:2])  # those with members first
+    lines: list[str] = []
+    for at, (_, group_id, shard) in enumerate(groups):
+        if len(lines) >= MOST_LINES:  # the lag of many groups takes long
+            return [*lines[: MOST_LINES - 1], f"... {len(groups) - at} more groups"]
+        seen = see(cluster, shard, group_id)
+        members = ", ".join(member.client_id for member in seen.members) or "none"
+        lines.append(f"{group_id}: {seen.state}, members: {members}")
+        lines += [f"  {lag}" for lag in limited([str(each) for each in seen.lags], MOST_LAGS)]
     return lines
 
 

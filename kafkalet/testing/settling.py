@@ -16,10 +16,12 @@ start (`Group.wait_until_stable`) before `settle`.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from kafkalet.broker import arguments
 
+from .clients import MOST_LINES
 from .group import Seen, all_shards, described, find_shard, see
 from .waiting import timeout_s, wait
 
@@ -47,7 +49,9 @@ def settle(
         return cluster.server.call(lambda: next(reasons(), None) is None) or None
 
     def failure() -> str:
-        found = cluster.server.call(lambda: list(reasons()))
+        found = cluster.server.call(lambda: list(islice(reasons(), MOST_LINES + 1)))
+        if len(found) > MOST_LINES:
+            found[MOST_LINES:] = ["and more"]
         seconds = timeout_s(cluster, timeout)
         return "\n".join([f"waited for {seconds:g} s until the brokers were quiet", *(f"  {each}" for each in found)])
 

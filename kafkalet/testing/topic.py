@@ -636,6 +636,10 @@ def _ratio(wanted: bytes, found: bytes | None) -> float:
 
 
 def _listed(values: Iterable[Any]) -> list[Any]:
+    if isinstance(values, Mapping):
+        raise TypeError(
+            f"send_batch takes a list of values or of pairs, not {arguments.shown(values)}; pass the items() of a dict"
+        )
     if isinstance(values, (str, bytes, bytearray)) or not isinstance(values, Iterable):
         raise TypeError(f"send_batch takes a list of values, not {arguments.shown(values)}; send() takes one value")
     found = list(islice(values, MAX_BATCH_RECORDS + 1))

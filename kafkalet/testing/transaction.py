@@ -386,12 +386,17 @@ class _Coordination:
         return f"waited for the coordinator of transaction {self._transactional_id} for {seconds:g} s: {shown}"
 
 
+REASONS = {
+    Code.PRODUCER_FENCED: "; another producer with this id has fenced it",
+    Code.INVALID_TRANSACTION_TIMEOUT: "; timeout_ms must be from 1 to the broker's transaction.max.timeout.ms",
+}
+
+
 def _check(code: Code, what: str) -> None:
     """Raise KafkaError unless the code is NONE."""
     if code is Code.NONE:
         return
-    reason = "; another producer with this id has fenced it" if code is Code.PRODUCER_FENCED else ""
-    raise KafkaError(code, f"{what}{reason}")
+    raise KafkaError(code, f"{what}{REASONS.get(code, '')}")
 
 
 def _checked_offsets(group_id: str, offsets: Mapping[Place, int]) -> dict[Place, int]:

@@ -118,6 +118,15 @@ def test_timeout_raises_assertion_error_in_the_task() -> None:
     in_broker(run)()
 
 
+def test_stop_iteration_of_a_predicate_is_raised_in_the_task() -> None:
+    async def run(kafka: aio.Broker) -> None:
+        topic = await kafka.topic("t").send("v")
+        with pytest.raises(RuntimeError, match="StopIteration"):
+            await topic.wait_for(1, where=lambda record: next(iter(record.headers)) == "h")
+
+    in_broker(run)()
+
+
 def test_group_is_awaited() -> None:
     async def using() -> None:
         async with aio.Broker() as kafka:

@@ -15,6 +15,7 @@ from kafkalet import Broker, Cluster
 from kafkalet.broker.groups.classic.group import ClassicGroup
 from kafkalet.broker.groups.consumer.group import ConsumerGroup
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.batch import Batch
 from kafkalet.testing.group import Group, find_shard
 from kafkalet.testing.waiting import wait
 
@@ -115,6 +116,34 @@ def test_lag_counts_records_after_the_committed_offset(kafka: Broker) -> None:
     kafka.topic("t", partitions=2).send_batch(["a", "b", "c"], partition=1)
     group = kafka.group("g").seek(1, "t", 1)
     assert (group.lag(), group.total_lag) == ({("t", 1): 2}, 2)
+
+
+def test_lag_of_many_records_is_known_without_decoding_them(kafka: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = kafka.topic("t", partitions=2)
+    for _ in range(10):
+        topic.send_batch(["v"] * 5000, partition=1)
+    group = kafka.group("g").seek(5000, "t", 1)
+    monkeypatch.setattr(Batch, "records", None)
+    assert group.lag() == {("t", 1): 45000}
+
+
+def test_lag_is_zero_if_only_batches_without_records_and_markers_are_left(kafka: Broker) -> None:
+    topic = kafka.topic("t", partitions=1).send("v").shape("empty_batch", first=1, size=3, after=0)
+    topic.shape("only_markers", size=5000)
+    assert (kafka.group("g").seek(2, "t").lag(), topic.log().high_watermark) == ({("t", 0): 0}, 5005)
+
+
+def test_failed_wait_describes_only_the_largest_of_many_lags(kafka: Broker) -> None:
+    topic = kafka.topic("t", partitions=100)
+    for partition in range(100):
+        topic.send("v", partition=partition)
+    topic.send("v", partition=70)
+    group = kafka.group("g").seek("earliest", "t")
+    with pytest.raises(AssertionError) as caught:
+        group.wait_for_lag(0, timeout=0)
+    lines = str(caught.value).splitlines()
+    assert lines[1] == "  t-70: committed 0, end 2, lag 2"
+    assert "... 80 more" in lines[21]
 
 
 def test_lag_of_topic_that_is_subscribed_but_not_assigned_counts(kafka: Broker) -> None:

@@ -52,6 +52,17 @@ def test_report_has_groups(kafka: Broker) -> None:
     assert any("orders-0" in line and "lag 1" in line for line in lines)
 
 
+def test_report_looks_at_only_some_of_many_groups(kafka: Broker) -> None:
+    kafka.topic("orders", partitions=20).send("one")
+    for number in range(50):
+        kafka.group(f"g{number:02}").seek("earliest", "orders")
+    lines = report(kafka).splitlines()
+    at = lines.index("Groups:")
+    assert lines[at + 1] == "  g00: Empty, members: none"
+    assert lines[at + 12 : at + 14] == ["    ... 10 more", "  g01: Empty, members: none"]
+    assert lines[-1] == "  ... 48 more groups"
+
+
 def test_report_has_open_transactions(kafka: Broker) -> None:
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "transactional.id": "tx"})
     producer.init_transactions(10)

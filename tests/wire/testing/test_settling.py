@@ -102,6 +102,14 @@ def test_group_without_members_counts_only_if_it_is_named(kafka: Broker) -> None
         kafka.settle(timeout=0, groups=["g"])
 
 
+def test_failure_names_only_some_of_many_groups(kafka: Broker) -> None:
+    names = [f"g{number}" for number in range(100)]
+    with pytest.raises(AssertionError) as caught:
+        kafka.settle(timeout=0, groups=names)
+    lines = str(caught.value).splitlines()
+    assert (lines[20], lines[21]) == ("  group g19: does not exist", "  and more")
+
+
 def test_named_group_that_does_not_exist_is_not_quiet(kafka: Broker) -> None:
     with pytest.raises(AssertionError, match="group g: does not exist"):
         kafka.settle(timeout=0, groups=["g"])

@@ -101,6 +101,11 @@ def test_send_batch_of_a_str_raises_type_error(broker: Broker) -> None:
         broker.topic("t").send_batch("abc")
 
 
+def test_send_batch_of_a_dict_is_refused(broker: Broker) -> None:
+    with pytest.raises(TypeError, match=r"pass the items\(\) of a dict"):
+        broker.topic("t").send_batch({"key": "value"})
+
+
 def test_unknown_compression_lists_the_known_ones(broker: Broker) -> None:
     with pytest.raises(ValueError, match="none, gzip, snappy, lz4, zstd"):
         broker.topic("t").send_batch(["a"], compression="brotli")

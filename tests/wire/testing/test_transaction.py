@@ -238,3 +238,8 @@ def test_transaction_continues_after_the_coordinator_has_moved() -> None:
             kafka.broker(kafka.transaction("tx").coordinator).stop()
             transaction.send("t", "after")
         assert committed(kafka) == [b"before", b"after"]
+
+
+def test_timeout_of_transaction_that_is_too_long_names_the_limit(kafka: Broker) -> None:
+    with pytest.raises(KafkaError, match=r"transaction\.max\.timeout\.ms"), kafka.open_transaction("tx", 10**9):
+        pass
