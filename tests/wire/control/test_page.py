@@ -643,8 +643,8 @@ CONTRAST = """() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const element = walker.currentNode.parentElement;
-    const isShown = element.checkVisibility() && !element.closest("noscript, option, :disabled, .deleted, .unreplicated");
-    if (!isShown || !walker.currentNode.data.trim()) continue;
+    const isLeftOut = element.closest("noscript, option, :disabled, .deleted, .unreplicated");
+    if (isLeftOut || !element.checkVisibility() || !walker.currentNode.data.trim()) continue;
     const [a, b] = [luminance(rgb(getComputedStyle(element).color)), luminance(ground(element))];
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
     if (ratio < 4.5) poor.push(`${walker.currentNode.data.trim()}: ${ratio.toFixed(2)}`);
