@@ -143,6 +143,16 @@ func TestCommit(t *testing.T) {
 
 // --8<-- [end:commit]
 
+// --8<-- [start:seek]
+func TestGroupIsMoved(t *testing.T) {
+	kafka := kafkalet.ForTest(t, kafkalet.Options{})
+	kafka.Topic("orders").Create(t, 1, nil).Send(t, kafkalet.Values("one", "two", "three")...)
+	kafka.Group("billing").Seek(t, "orders", 1) // see also SeekToTime
+	equal(t, consume(t, application(t, kafka, member()...), 2), []string{"two", "three"})
+}
+
+// --8<-- [end:seek]
+
 // --8<-- [start:evict]
 func TestMemberIsEvicted(t *testing.T) {
 	kafka := kafkalet.ForTest(t, kafkalet.Options{Topics: []string{"orders:2"}})
@@ -226,6 +236,20 @@ func TestResponseIsLost(t *testing.T) {
 }
 
 // --8<-- [end:lost_response]
+
+// --8<-- [start:hold]
+func TestRequestIsHeld(t *testing.T) {
+	kafka := kafkalet.ForTest(t, kafkalet.Options{})
+	topic := kafka.Topic("orders").Create(t, 1, nil)
+	fault := kafka.Fault(t, "Produce", kafkalet.FaultOptions{Hang: true})
+	application(t, kafka).Produce(t.Context(), &kgo.Record{Topic: "orders", Value: []byte("one")}, nil)
+	fault.Wait(t, 1, 10*time.Second)
+	equal(t, topic.Values(t, kafkalet.Read{}), []string{})
+	fault.Release(t)
+	topic.WaitFor(t, 1, kafkalet.Match{})
+}
+
+// --8<-- [end:hold]
 
 // --8<-- [start:gap]
 func TestReaderSkipsGaps(t *testing.T) {

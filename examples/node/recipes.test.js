@@ -97,6 +97,15 @@ test('a consumer commits', async () => {
 })
 // --8<-- [end:commit]
 
+// --8<-- [start:seek]
+test('a group is moved', async () => {
+  await kafka.topic('orders').send('one', 'two', 'three')
+  await kafka.group('billing').seek({ topic: 'orders', offset: 1 }) // or { timestamp: new Date(...) }
+  const messages = await consume(2)
+  assert.deepEqual(messages.map(message => message.value.toString()), ['two', 'three'])
+})
+// --8<-- [end:seek]
+
 // --8<-- [start:evict]
 test('a member is evicted', async () => {
   await kafka.topic('orders').create({ partitions: 2 })
@@ -165,6 +174,19 @@ test('a response is lost', async () => {
   assert.deepEqual(await kafka.topic('orders').values(), ['one']) // sent twice, and not duplicated
 })
 // --8<-- [end:lost_response]
+
+// --8<-- [start:hold]
+test('a request is held', async () => {
+  let sent
+  await kafka.withFault('Produce', { hang: true }, async fault => { // until the end, or fault.release()
+    sent = produce('7', 'one')
+    await fault.wait()
+    assert.equal(await fault.fired(), 1)
+    assert.deepEqual(await kafka.topic('orders').values(), [])
+  })
+  await sent
+})
+// --8<-- [end:hold]
 
 // --8<-- [start:gap]
 test('a reader skips gaps', async () => {

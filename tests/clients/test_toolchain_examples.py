@@ -65,7 +65,7 @@ def test_java_client_and_example_pass(copied: Path, environment: dict[str, str])
     run(maven, "-q", "-B", "test", cwd=copied, env=environment)
     reports = [path.read_text() for path in copied.glob("*/java/target/surefire-reports/TEST-*.xml")]
     passed = [re.findall(r'tests="(\d+)" errors="0" skipped="0" failures="0"', report) for report in reports]
-    assert sum(int(count) for counts in passed for count in counts) == (4 + 7 + 11 + 20) + (1 + 16)
+    assert sum(int(count) for counts in passed for count in counts) == (4 + 7 + 11 + 20) + (1 + 18)
 
 
 def test_go_client_passes(copied: Path, environment: dict[str, str]) -> None:
@@ -82,7 +82,7 @@ def test_go_example_passes(copied: Path, environment: dict[str, str]) -> None:
     run(go, "mod", "tidy", cwd=folder)
     run(go, "vet", "./...", cwd=folder, env=environment)
     assert run("gofmt", "-l", ".", cwd=folder) == ""
-    assert run(go, "test", "-v", "./...", cwd=folder, env=environment).count("--- PASS: ") == 17
+    assert run(go, "test", "-v", "./...", cwd=folder, env=environment).count("--- PASS: ") == 19
 
 
 def test_node_client_passes(copied: Path, environment: dict[str, str]) -> None:
@@ -94,7 +94,7 @@ def test_node_example_passes(copied: Path, environment: dict[str, str]) -> None:
     npm = tool("npm", "apt-get install npm")
     folder = copied / "examples" / "node"
     run(npm, "install", "--no-package-lock", "--no-audit", "--no-fund", cwd=folder)
-    assert "# pass 17" in run(npm, "test", cwd=folder, env=environment)
+    assert "# pass 19" in run(npm, "test", cwd=folder, env=environment)
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux waits for a process that is not a child")

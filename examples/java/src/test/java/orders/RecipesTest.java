@@ -1,5 +1,6 @@
 package orders;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.nio.charset.StandardCharsets;
@@ -9,6 +10,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import kafkalet.Control.Group;
 import kafkalet.Control.Match;
@@ -26,6 +29,7 @@ import org.apache.kafka.common.serialization.StringSerializer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.function.Executable;
 
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class RecipesTest {
@@ -61,6 +65,13 @@ class RecipesTest {
             consumer.poll(Duration.ofSeconds(1)).forEach(records::add);
         }
         return records;
+    }
+
+    /** Starts a method of the application in a thread. */
+    static Future<?> inBackground(Executable method) {
+        var task = new FutureTask<>(() -> assertDoesNotThrow(method), null);
+        new Thread(task).start();
+        return task;
     }
 
     // --8<-- [start:publish]
@@ -127,6 +138,17 @@ class RecipesTest {
         }
     }
     // --8<-- [end:commit]
+
+    // --8<-- [start:seek]
+    @Test
+    void groupIsMoved() {
+        kafka.topic("orders").send("one", "two", "three");
+        kafka.group("billing").seek("orders", 1); // or an Instant
+        try (var consumer = consumer()) {
+            assertEquals("two", poll(consumer, 1).get(0).value());
+        }
+    }
+    // --8<-- [end:seek]
 
     // --8<-- [start:evict]
     @Test
@@ -208,6 +230,20 @@ class RecipesTest {
         assertEquals(List.of("one"), kafka.topic("orders").values()); // sent twice, and not duplicated
     }
     // --8<-- [end:lost_response]
+
+    // --8<-- [start:hold]
+    @Test
+    void requestIsHeld() throws Exception {
+        Future<?> sent;
+        try (var fault = kafka.fault("Produce").hang().start()) { // until the end, or fault.release()
+            sent = inBackground(() -> produce("7", "one"));
+            fault.waitUntilFired(1);
+            assertEquals(1, fault.fired());
+            assertEquals(List.of(), kafka.topic("orders").values());
+        }
+        sent.get();
+    }
+    // --8<-- [end:hold]
 
     // --8<-- [start:gap]
     @Test
