@@ -464,6 +464,9 @@ class RealTimeTimers(LoopTimers):
         first = self.first()
         if first is not None:
             self._wake_at(first[0])
+        elif self._waking is not None:
+            self._waking.cancel()
+            self._wake_ms, self._waking = math.inf, None  # a point that has passed would keep new timers from waking it
 
     def wake(self) -> None:
         """Run the timers that are due."""

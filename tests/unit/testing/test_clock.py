@@ -184,6 +184,18 @@ def test_timer_runs_in_real_time_without_an_advance(loop: Loop, client: bool) ->
     assert seen == ["first", "second"]
 
 
+@pytest.mark.parametrize("client", [False, True])
+def test_new_timer_runs_in_real_time_after_an_advance_that_ran_all_others(
+    clock: kafkalet.Clock, loop: Loop, client: bool
+) -> None:
+    loop.later(HOUR_MS, lambda: None, client=client)
+    clock.advance(hours=2, sessions=True)
+    loop.host.call(lambda: None)  # the loop knows of the advance
+    ran = threading.Event()
+    loop.later(1, ran.set, client=client)
+    assert ran.wait(10)
+
+
 def test_cancelled_timer_does_not_run(clock: kafkalet.Clock, loop: Loop) -> None:
     seen, done = [], threading.Event()
     loop.later(1, lambda: seen.append(1)).cancel()

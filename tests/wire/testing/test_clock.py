@@ -210,6 +210,13 @@ def test_long_poll_ends_if_sessions_advance(wire: Wire) -> None:
         assert not fetched(receive())["records"]
 
 
+def test_long_poll_after_sessions_have_advanced_ends_in_real_time(wire: Wire) -> None:
+    wire.fetch()
+    wire.cluster.clock.advance(hours=2, sessions=True)
+    with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=100)) as receive:
+        assert not fetched(receive())["records"]
+
+
 def test_idle_connection_stays_open(wire: Wire) -> None:
     wire.fetch()
     connections = list(wire.cluster.server.brokers[1].listener.connections)
