@@ -7,6 +7,10 @@ shapes      the shapes of JSON values: checks of requests, and JSON Schema
 openapi     the OpenAPI document, generated from the routes
 failures    exceptions as HTTP responses
 events      server-sent events
+page/       the web page: HTML, CSS and JavaScript modules, without a build step
+client      a client of the API, for `kafkalet ctl` and `kafkalet top`
+overview    what `kafkalet top` shows
+top         `kafkalet top` on a terminal
 
 Handlers run in the threads of the HTTP server. They use the brokers only through the methods of the test kit, which
 are thread-safe, so that the control API never blocks the event loop of the brokers.

@@ -45,6 +45,7 @@ ELSEWHERE: dict[str, str] = {
     "control.encoding": "control/test_server.py",
     "control.fields": "control/test_openapi.py",
     "control.state": "control/routes/test_topics.py",
+    "control.top": "commands/test_top.py",
     "control.routes.events": "control/test_events.py",
     "embedded": "broker/test_server.py",
     "broker.views": "broker/test_server.py",

@@ -158,6 +158,7 @@ export function create(section) {
       ),
     );
     isReading = false;
+    if (asked !== read) readFirst();
     if (asked !== read || parts === undefined) return;
     const added = parts.flatMap((part) => part.records);
     found = [...found, ...added].slice(-MOST_FOLLOWED);

@@ -99,7 +99,7 @@ class Terminal:
             stdin=self._theirs,
             stdout=self._theirs,
             stderr=self._theirs,
-            env=os.environ | {"TERM": "xterm", "PYTHONIOENCODING": "utf-8"},
+            env=os.environ | {"TERM": "xterm", "PYTHONIOENCODING": "utf-8", "COLUMNS": "80", "LINES": "24"},
             start_new_session=True,
         )
         self.shown = b""

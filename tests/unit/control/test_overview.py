@@ -1,10 +1,24 @@
-"""Tests of the state and the view of `kafkalet top`."""
+"""Tests of the overview that `kafkalet top` shows: its state and its text."""
 
 from typing import Any
 
 import pytest
 
-from kafkalet.control.top import BOLD, RED, Line, Span, State, View, clipped, duration, fit, painted, plain, size, wide
+from kafkalet.control.overview import (
+    BOLD,
+    RED,
+    Line,
+    Span,
+    State,
+    View,
+    clipped,
+    duration,
+    fit,
+    painted,
+    plain,
+    size,
+    wide,
+)
 
 
 def partition(index: int = 0, offsets: tuple[Any, ...] = (0, 10, 10, 10), **fields: Any) -> dict[str, Any]:
