@@ -54,6 +54,7 @@ class Context:
         "number",
         "peer",
         "principal",
+        "reads_committed",
         "release",
         "request",
         "request_bytes",
@@ -90,6 +91,8 @@ class Context:
 
         A consumer without a committed offset starts there.
         """
+        self.reads_committed = False
+        """Whether the last Fetch request had the isolation level read_committed."""
         self.principal = "User:ANONYMOUS"
         self.session: object = None  # used by the authentication gate
         # Measured for quotas (quotas/throttling.py); `request_bytes` is 0 if there are no quotas.

@@ -121,8 +121,8 @@ class Group:
         It is the high watermark minus the committed offset, or 0 if no record is left between them, only transaction
         markers. Without a committed offset, a consumer that started at the end of the log (`auto.offset.reset=latest`)
         has a lag since then, provided that no other consumer of the topic has its `client.id`; otherwise all records of
-        the partition count. If a consumer currently reads with
-        read_committed, open and aborted transactions do not count.
+        the partition count. If a connected member reads with read_committed, open and aborted transactions do not
+        count. After it has left, they count, because nothing shows how the group will read them.
         """
         return {(each.topic, each.partition): each.lag for each in self._see().lags}
 

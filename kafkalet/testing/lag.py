@@ -17,7 +17,6 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.protocol.errors import KafkaError
-from kafkalet.protocol.messages.fetch import FetchRequest
 from kafkalet.storage.values import Isolation
 
 from .reading import PartitionReader
@@ -81,7 +80,8 @@ def _partition_lag(
         log = cluster.server.leadership.leader_of(*place).log
     except KafkaError:
         return None
-    isolation = Isolation.LAST_STABLE if any(map(_reads_committed, contexts)) else Isolation.HIGH_WATERMARK
+    reads_committed = any(context.reads_committed for context in contexts)
+    isolation = Isolation.LAST_STABLE if reads_committed else Isolation.HIGH_WATERMARK
     end = isolation.bound(log)
     start = _start(place, contexts, log.log_end_offset) if committed is None else committed
     start = max(start, log.log_start_offset)
@@ -98,12 +98,6 @@ def _start(place: Place, contexts: list[Context], log_end_offset: int) -> int:
     """
     found = [known[place] for context in contexts if (known := context.looked_up_offsets) and place in known]
     return min((offset for offset in found if offset <= log_end_offset), default=0)
-
-
-def _reads_committed(context: Context) -> bool:
-    """Whether the client is waiting for records with read_committed."""
-    request = context.request
-    return isinstance(request, FetchRequest) and request.isolation_level == 1
 
 
 def _contexts_by_client_id(cluster: ClusterOperations) -> dict[str, list[Context]]:

@@ -131,6 +131,7 @@ class _Fetch:
         level = ISOLATION_LEVELS.get(self.request.isolation_level)
         if level is None:
             return self._refuse_all(Code.UNKNOWN_SERVER_ERROR)
+        self.context.reads_committed = level is Isolation.LAST_STABLE
         limits = self._limits(level)
         if len(self.readable) > PARTITIONS_WITHOUT_PAUSE or self.context.version < UNCONVERTED_SINCE:
             return self._serve_in_turns(limits)

@@ -103,6 +103,30 @@ def test_aborted_records_and_markers_are_no_lag_for_read_committed(kafka: Broker
     assert app.seen == [b"committed"]
 
 
+def test_lag_of_read_committed_consumer_does_not_change_between_its_requests(kafka: Broker) -> None:
+    kafka.topic("t", partitions=1).send("v").shape("aborted", first=0, after=0)
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": kafka.bootstrap_servers,
+            "group.id": "g",
+            "auto.offset.reset": "earliest",
+            "isolation.level": "read_committed",
+            "enable.auto.commit": False,
+        }
+    )
+    consumer.subscribe(["t"])
+    message = consumer.poll(10)
+    assert message is not None
+    consumer.commit(message, asynchronous=False)
+    lags = []
+    for number in range(50):
+        with kafka.open_transaction(f"tx{number}") as transaction:
+            transaction.send("t", "aborted").abort()  # answers the Fetch request
+        lags.append(kafka.group("g").total_lag)
+    consumer.close()
+    assert set(lags) == {0}
+
+
 def test_start_of_consumer_does_not_outlive_its_topic(kafka: Broker) -> None:
     topic = kafka.topic("t", partitions=1).send_batch(["a", "b", "c"])
     with running("confluent-kafka", kafka.bootstrap_servers, reset="latest") as app:
