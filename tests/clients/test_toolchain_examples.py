@@ -90,6 +90,14 @@ def test_node_client_passes(copied: Path, environment: dict[str, str]) -> None:
     assert "# pass 25" in run(node, "--test", cwd=copied / "clients" / "node", env=environment)
 
 
+def test_node_types_match(copied: Path, environment: dict[str, str]) -> None:
+    npm = tool("npm", "apt-get install npm")
+    folder = copied / "clients" / "node"
+    packages = ("typescript@5", "@types/node@20")
+    run(npm, "install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", *packages, cwd=folder)
+    run("node_modules/.bin/tsc", "--project", ".", cwd=folder, env=environment)
+
+
 def test_node_example_passes(copied: Path, environment: dict[str, str]) -> None:
     npm = tool("npm", "apt-get install npm")
     folder = copied / "examples" / "node"
