@@ -232,7 +232,7 @@ func TestResponseIsLost(t *testing.T) {
 	kafka.Fault(t, "Produce", kafkalet.FaultOptions{Disconnect: "after", Times: 1})
 	kafka.Fault(t, "Metadata", kafkalet.FaultOptions{Delay: 100 * time.Millisecond})
 	produce(t, application(t, kafka), "7", "one")
-	equal(t, kafka.Topic("orders").Values(t, kafkalet.Read{}), []string{"one"}) // sent twice, and not duplicated
+	equal(t, kafka.Topic("orders").Values(t, kafkalet.Read{}), []string{"one"}) // sent twice, not duplicated
 }
 
 // --8<-- [end:lost_response]

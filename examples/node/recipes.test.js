@@ -171,7 +171,7 @@ test('a response is lost', async () => {
   const slow = await kafka.fault('Metadata', { delayMs: 100 })
   await produce('7', 'one')
   await Promise.all([lost.remove(), slow.remove()]) // rejects unless both have fired
-  assert.deepEqual(await kafka.topic('orders').values(), ['one']) // sent twice, and not duplicated
+  assert.deepEqual(await kafka.topic('orders').values(), ['one']) // sent twice, not duplicated
 })
 // --8<-- [end:lost_response]
 

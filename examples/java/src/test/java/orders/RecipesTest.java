@@ -227,7 +227,7 @@ class RecipesTest {
                 var slow = kafka.fault("Metadata").delay(Duration.ofMillis(100)).start()) {
             produce("7", "one");
         }
-        assertEquals(List.of("one"), kafka.topic("orders").values()); // sent twice, and not duplicated
+        assertEquals(List.of("one"), kafka.topic("orders").values()); // sent twice, not duplicated
     }
     // --8<-- [end:lost_response]
 
