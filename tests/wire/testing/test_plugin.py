@@ -1,21 +1,15 @@
 """Tests of the pytest fixtures: their brokers work, live as long as their scope, and leave nothing behind."""
 
-from importlib.metadata import entry_points
-
 import pytest
 
 pytest_plugins = ["pytester"]
 
-# An installed plugin is found by its entry point; naming it explicitly would load it twice.
-INSTALLED = any(point.value == "kafkalet.testing.plugin" for point in entry_points(group="pytest11"))
-PLUGIN = () if INSTALLED else ("-p", "kafkalet.testing.plugin")
-
 STRICT = """
     [pytest]
     filterwarnings = error
-    asyncio_mode = strict
-    asyncio_default_fixture_loop_scope = function
 """
+ASYNCIO = ("-p", "pytest_asyncio.plugin", "-o", "asyncio_default_fixture_loop_scope=function")
+XDIST = ("-p", "xdist.plugin")
 
 PRODUCE_AND_CONSUME = """
     from confluent_kafka import Consumer, Producer
@@ -36,8 +30,11 @@ PRODUCE_AND_CONSUME = """
 
 
 def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    """Run pytest with the plugin of kafkalet and those in `arguments`. Loading all of them would take longer."""
     pytester.makeini(STRICT)
-    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *PLUGIN, *arguments)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        return pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "kafkalet.testing.plugin", *arguments)
 
 
 def test_each_test_gets_a_separate_broker(pytester: pytest.Pytester) -> None:
@@ -158,7 +155,7 @@ def test_fixture_works_in_tests_with_an_event_loop(pytester: pytest.Pytester) ->
             await writer.wait_closed()
         """
     )
-    run(pytester).assert_outcomes(passed=1)
+    run(pytester, *ASYNCIO).assert_outcomes(passed=1)
 
 
 def test_xdist_workers_have_separate_brokers(pytester: pytest.Pytester) -> None:
@@ -175,7 +172,7 @@ def test_xdist_workers_have_separate_brokers(pytester: pytest.Pytester) -> None:
                 file.write(f"{worker_id} {kafka_session.bootstrap_servers}\\n")
         """
     )
-    run(pytester, "-n", "2").assert_outcomes(passed=6)
+    run(pytester, *XDIST, "-n", "2").assert_outcomes(passed=6)
     seen = set((pytester.path / "seen").read_text().splitlines())
     assert len(seen) == len({line.split()[0] for line in seen}) == len({line.split()[1] for line in seen})
 
@@ -411,7 +408,7 @@ def test_wrong_marker_fails_its_test_in_a_worker(pytester: pytest.Pytester) -> N
         def test_wrong(kafka): pass
         """
     )
-    result = run(pytester, "-n", "1")
+    result = run(pytester, *XDIST, "-n", "1")
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(["*test_wrong: the marker kafka has no option 'verson'; did you mean 'version'*"])
 
@@ -578,7 +575,7 @@ def test_workers_share_no_session_broker(pytester: pytest.Pytester, distribution
         class TestTwo(TestOne): pass
         """
     )
-    run(pytester, "-n", "2", "--dist", distribution).assert_outcomes(passed=8)
+    run(pytester, *XDIST, "-n", "2", "--dist", distribution).assert_outcomes(passed=8)
     seen = set((pytester.path / "seen").read_text().splitlines())
     assert len(seen) == len({line.split()[0] for line in seen}) == len({line.split()[1] for line in seen})
 
@@ -596,7 +593,7 @@ def test_every_fixture_works_in_a_test_with_an_event_loop(pytester: pytest.Pytes
             assert record.value == b"one"
         """
     )
-    run(pytester, "-o", f"asyncio_mode={mode}").assert_outcomes(passed=1)
+    run(pytester, *ASYNCIO, "-o", f"asyncio_mode={mode}").assert_outcomes(passed=1)
 
 
 # Faults
