@@ -104,6 +104,8 @@ class Server:
         """Removes the directory that the cluster had before its contents were replaced."""
         self._is_interrupted = False
         self._faults: Faults | None = None
+        self.refusing: set[int] = set()
+        """The ids of the brokers that refuse new connections, whether they are running or stopped."""
 
     def call(self, function: Callable[[], T]) -> T:
         """Run `function` in the event loop of the server; see LoopHost.call."""
@@ -195,14 +197,19 @@ class Server:
             raise ValueError(f"broker {node_id} does not exist; the brokers of this cluster are {_listed(known)}")
 
     def refuse_connections(self, node_id: int) -> None:
-        """Refuse new connections to a broker, as if it did not run. Has no effect if it is stopped."""
+        """Refuse new connections to a broker, as if it did not run, even after it has been restarted."""
+        self.refusing.add(node_id)
         broker = self.brokers.get(node_id)
         if broker is not None and broker.listener.is_listening:
-            broker.listener.stop_listening()
-            self._addresses.reserve(node_id)
+            self._stop_listening(broker)
+
+    def _stop_listening(self, broker: BrokerServer) -> None:
+        broker.listener.stop_listening()
+        self._addresses.reserve(broker.node.node_id)
 
     def accept_connections(self, node_id: int) -> None:
-        """Undo `refuse_connections`. Has no effect if the broker accepts connections or is stopped."""
+        """Undo `refuse_connections`. Has no effect if the broker accepts connections."""
+        self.refusing.discard(node_id)
         broker = self.brokers.get(node_id)
         if broker is not None and not broker.listener.is_listening:
             self._addresses.take(node_id, broker.listener, broker.node.config.broker_rack)
@@ -255,6 +262,7 @@ class Server:
 
     def reset(self) -> None:
         """Remove all contents of the cluster, and create its first topics again. All connections are closed."""
+        self.refusing.clear()
         self._reopen(None)
         self.unimplemented_calls.clear()
         if self.journal is not None:
@@ -333,7 +341,7 @@ class Server:
         with suppress(StorageFailed) if saved is not None else nullcontext():  # start even if the disk is full
             self.controller.save()
         for broker in self.brokers.values():
-            broker.listener.start(loop)
+            self._start_listening(broker, loop)
         self._periodic_tasks = PeriodicTasks(self.nodes, self.leadership, self.loop_clock)
         self._periodic_tasks.start(
             self.config,
@@ -341,6 +349,11 @@ class Server:
             has_followers=self._brokers > 1,
             write_again=self.controller.write_again,
         )
+
+    def _start_listening(self, broker: BrokerServer, loop: asyncio.AbstractEventLoop) -> None:
+        broker.listener.start(loop)
+        if broker.node.node_id in self.refusing:
+            self._stop_listening(broker)
 
     def _check_saved_config(self, metadata: MetadataImage, path: str) -> None:
         """Raise MetadataDamaged if properties in the file at `path` are invalid."""
@@ -468,7 +481,7 @@ class Server:
                 if node_id in state.replicas:
                     self.controller.host_on(broker.node, topic, state, skip_broken=True)
             self.leadership.node_came(node_id)
-            broker.listener.start(loop)
+            self._start_listening(broker, loop)
         except BaseException:
             if node_id in self.nodes:
                 self.stop_broker(node_id)
@@ -506,6 +519,7 @@ class Server:
 
     def _stop(self) -> None:
         self._close()
+        self.refusing.clear()
         self._finish_removal()
         if self.journal is not None:
             self.journal.close()

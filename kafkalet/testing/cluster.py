@@ -140,7 +140,8 @@ class Cluster(ClusterOperations):
     def refuse_connections(self, broker: int | None = None) -> AbstractContextManager[None]:
         """Refuse new connections to a broker, or to all, until the end of the `with` block.
 
-        Open connections continue; to end them, call `reset` on each of `connections`.
+        Open connections continue; to end them, call `reset` on each of `connections`. A broker that is restarted in the
+        block refuses connections, too; `Cluster.reset` ends the refusal.
         """
         from .connections import refusing
 

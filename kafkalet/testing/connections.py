@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from kafkalet.broker import arguments
 
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from kafkalet.broker.network.connection import Connection
 
     from .operations import ClusterOperations
-
-T = TypeVar("T")
 
 
 class ClientConnection:
@@ -72,15 +70,21 @@ def refusing(cluster: ClusterOperations, broker: int | None) -> Iterator[None]:
     server = cluster.server
     if broker is not None:
         server.call(lambda: server.check_node(arguments.number("broker", broker)))
-    node_ids = list(server.nodes) if broker is None else [broker]
 
-    def each(change: Callable[[int], None], ids: Iterable[int]) -> None:
-        for node_id in ids:
-            change(node_id)
+    def refuse() -> list[int]:
+        node_ids = [*server.nodes, *server.metadata.away] if broker is None else [broker]
+        changed = [node_id for node_id in node_ids if node_id not in server.refusing]  # not those of an outer block
+        for node_id in changed:
+            server.refuse_connections(node_id)
+        return changed
 
-    server.call(lambda: each(server.refuse_connections, node_ids))
+    def accept() -> None:
+        for node_id in changed:
+            server.accept_connections(node_id)
+
+    changed = server.call(refuse)
     try:
         yield
     finally:
         if cluster.is_running:
-            server.call(lambda: each(server.accept_connections, node_ids))
+            server.call(accept)

@@ -104,6 +104,25 @@ def test_confluent_producer_recovers_from_a_reset(kafka: Broker) -> None:
     assert values(kafka) == [b"a", b"b"]
 
 
+@pytest.mark.parametrize(("is_idempotent", "times"), [(False, 2), (True, 1)])
+def test_reset_between_append_and_response_makes_a_plain_producer_write_twice(
+    kafka: Broker, is_idempotent: bool, times: int
+) -> None:
+    """The response is lost, so the producer cannot know whether the record was written, and sends it again."""
+    config = {"enable.idempotence": is_idempotent, "acks": "all", "retry.backoff.ms": 10, "reconnect.backoff.ms": 10}
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, **config})
+    failures = []
+    topic = kafka.topic("t")
+    with topic.hold_high_watermark(at=0):  # the response has to wait
+        producer.produce("t", b"x", on_delivery=lambda error, _: failures.append(error) if error else None)
+        topic.wait_until(lambda _: topic.log().log_end_offset == 1)
+        for connection in kafka.connections:
+            connection.reset()
+    assert producer.flush(PATIENCE_S) == 0
+    assert failures == []
+    assert values(kafka) == times * [b"x"]
+
+
 def test_kafka_python_producer_recovers_from_a_half_close(kafka: Broker) -> None:
     producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, reconnect_backoff_ms=10, retry_backoff_ms=10)
     for value in (b"a", b"b"):
@@ -160,16 +179,50 @@ def test_one_broker_refuses_connections() -> None:
         assert [connect(port) for port in ports] == [0, 0]
 
 
-def test_broker_that_is_restarted_while_it_refuses_connections_accepts_them() -> None:
+@pytest.mark.parametrize("is_restored", [False, True])
+def test_restarted_broker_refuses_connections_until_the_end_of_the_block(is_restored: bool) -> None:
     with Cluster(brokers=2) as cluster:
         port = cluster.broker(2).address[1]
+        snapshot = cluster.snapshot()
         with cluster.refuse_connections(2):
             with pytest.raises(ValueError, match="already running"):
                 cluster.start_broker(2)
-            cluster.stop_broker(2)
-            cluster.start_broker(2)
-            assert connect(port) == 0
+            if is_restored:
+                cluster.restore(snapshot)
+            else:
+                cluster.roll()
+            assert connect(port) == errno.ECONNREFUSED
+            assert connect(cluster.broker(1).address[1]) == 0
         assert connect(port) == 0
+
+
+def test_broker_that_starts_in_the_block_refuses_connections() -> None:
+    with Cluster(brokers=2) as cluster:
+        port = cluster.broker(2).address[1]
+        cluster.stop_broker(2)
+        with cluster.refuse_connections():
+            cluster.start_broker(2)
+            assert connect(port) == errno.ECONNREFUSED
+            cluster.stop_broker(2)
+        cluster.start_broker(2)
+        assert connect(port) == 0
+
+
+def test_inner_block_does_not_end_the_refusal_of_the_outer_one() -> None:
+    with Cluster(brokers=2) as cluster:
+        port = cluster.broker(1).address[1]
+        with cluster.refuse_connections():
+            with cluster.refuse_connections(1):
+                pass
+            assert connect(port) == errno.ECONNREFUSED
+        assert connect(port) == 0
+
+
+def test_cluster_that_is_reset_accepts_connections(kafka: Broker) -> None:
+    with kafka.refuse_connections():
+        kafka.reset()
+        assert connect(kafka.port) == 0
+    assert connect(kafka.port) == 0
 
 
 def test_cluster_stops_while_it_refuses_connections() -> None:
