@@ -254,6 +254,9 @@ class ExternalTopic(Topic):
     def _visible(self, isolation: StorageIsolation) -> tuple[object, dict[int, int]]:
         return self.name, dict.fromkeys(range(self.partitions), sys.maxsize)
 
+    def _most_batch_bytes(self, partition: int) -> int:
+        return sys.maxsize  # the producer splits them
+
     def _append(self, encoded_batches: Sequence[tuple[int, bytes]]) -> None:
         for index, data in encoded_batches:
             self._cluster.produce(self.name, index, data)

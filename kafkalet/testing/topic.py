@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -170,6 +171,7 @@ class Topic:
     ) -> Topic:
         """Append records, in one batch for each partition. An element is a value or a pair of key and value.
 
+        Records that would exceed `max.message.bytes` together are appended in several batches, as by a producer.
         Without `partition`, the key of a record determines its partition, as in the Java producer; all records without
         a key go to one partition, and to the next one with the next call. Without `timestamp`, which is in milliseconds
         or a datetime, records have the current time of the broker. `compression` is "none", "gzip", "snappy", "lz4" or
@@ -177,9 +179,28 @@ class Topic:
         """
         codec = _codec(compression)
         by_partition = self._encode(values, headers, timestamp, partition)
-        encoded_batches = [(index, build_batch(batch, codec=codec)) for index, batch in by_partition.items()]
+        encoded_batches = [
+            (index, batch) for index, records in by_partition.items() for batch in self._batches(index, records, codec)
+        ]
         self._cluster.server.call(lambda: self._append(encoded_batches))
         return self
+
+    def _batches(self, partition: int, records: Sequence[StoredRecord], codec: Codec) -> Iterator[bytes]:
+        """Yield the records in batches that the topic accepts. A record that is too large is in a batch alone."""
+        batch = build_batch(records, codec=codec)
+        most_bytes = self._most_batch_bytes(partition) if len(records) > 1 else len(batch)
+        if len(batch) <= most_bytes:
+            yield batch
+            return
+        number = 1 + math.ceil(len(batch) / most_bytes)  # one more, because batches differ in size
+        size = math.ceil(len(records) / min(number, len(records)))
+        for start in range(0, len(records), size):
+            part = [record._replace(offset=at) for at, record in enumerate(records[start : start + size])]
+            yield from self._batches(partition, part, codec)
+
+    def _most_batch_bytes(self, partition: int) -> int:
+        server = self._cluster.server
+        return server.call(lambda: server.leadership.leader_of(self.name, partition).log.config.max_message_bytes)
 
     def _encode(
         self,

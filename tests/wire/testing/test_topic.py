@@ -101,6 +101,22 @@ def test_send_batch_of_a_str_raises_type_error(broker: Broker) -> None:
         broker.topic("t").send_batch("abc")
 
 
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+def test_send_batch_of_more_than_max_message_bytes_writes_several_batches(broker: Broker, compression: str) -> None:
+    topic = broker.topic("t", config={"max.message.bytes": 1000})
+    values = [f"value {number} {number**20}" for number in range(500)]
+    topic.send_batch(values, compression=compression)
+    assert [record.text() for record in topic.records()] == values
+    assert max(batch.size for batch in topic.log().batches) <= 1000
+
+
+def test_record_of_a_batch_that_is_too_large_raises_the_code_of_kafka(broker: Broker) -> None:
+    topic = broker.topic("t", config={"max.message.bytes": 1000})
+    with pytest.raises(KafkaError) as caught:
+        topic.send_batch(["small", "x" * 1000])
+    assert caught.value.code is Code.MESSAGE_TOO_LARGE
+
+
 def test_send_batch_of_a_dict_is_refused(broker: Broker) -> None:
     with pytest.raises(TypeError, match=r"pass the items\(\) of a dict"):
         broker.topic("t").send_batch({"key": "value"})
