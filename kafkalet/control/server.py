@@ -16,7 +16,8 @@ import os
 import selectors
 import socket
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -31,7 +32,6 @@ from .encoding import encoded
 from .failures import HTTP_CODES, Failure, Refusal, failure_of
 from .openapi import document
 from .route import EVENT_STREAM, JSON, Call, Route, find
-from .routes import areas
 from .shapes import Json, Malformed, check_fields
 
 if TYPE_CHECKING:
@@ -79,7 +79,6 @@ class ControlServer:
         self.cluster = cluster
         self.access = Access(address[0], token)
         self.access.check_address()
-        self.routes = [route for area in areas() for route in area]
         self.closing = threading.Event()
         self.streams = threading.BoundedSemaphore(MAX_STREAMS)
         self._document: bytes | None = None
@@ -95,6 +94,13 @@ class ControlServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @cached_property
+    def routes(self) -> Sequence[Route]:
+        """All routes. The first request imports them, so that a process with the API is ready sooner."""
+        from .routes import areas
+
+        return [route for area in areas() for route in area]
 
     @property
     def port(self) -> int:
@@ -112,6 +118,8 @@ class ControlServer:
     def document(self) -> bytes:
         """The OpenAPI document."""
         if self._document is None:
+            from .routes import areas
+
             self._document = encoded(document(areas()))
         return self._document
 

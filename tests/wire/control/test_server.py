@@ -2,6 +2,8 @@
 
 import json
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +18,7 @@ import kafkalet
 from kafkalet.control import server as control_server
 from kafkalet.control.access import NotLoopback
 from kafkalet.control.route import JSON, Route
+from kafkalet.control.routes import areas
 from kafkalet.control.server import MAX_BODY_BYTES, ControlServer
 from kafkalet.control.shapes import AnyOf, Integer, ListOf, Object, Shape, Text
 
@@ -31,6 +34,16 @@ def exchange(api: Asking, data: bytes) -> bytes:
         while more := connection.recv(1 << 16):
             got += more
         return got
+
+
+def test_routes_are_imported_by_the_first_request() -> None:
+    code = "import sys, kafkalet.control.server; print([name for name in sys.modules if '.control.routes' in name])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+    with kafkalet.Cluster() as cluster, ControlServer(cluster) as control:
+        assert "routes" not in vars(control)
+        assert Asking(control).get("/v1/topics") == {"topics": []}
+        assert "routes" in vars(control)
 
 
 # Access
@@ -192,7 +205,7 @@ def test_brokers_that_have_stopped_are_unavailable() -> None:
 
 
 def operations() -> list[Route]:
-    return [route for area in control_server.areas() for route in area if route.method == "POST"]
+    return [route for area in areas() for route in area if route.method == "POST"]
 
 
 def values_of(shape: Shape | None) -> st.SearchStrategy[Any]:
@@ -245,7 +258,7 @@ def test_no_body_causes_an_internal_error(impatient: Asking, data: st.DataObject
 @given(data=st.data())
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_no_parameter_causes_an_internal_error(impatient: Asking, data: st.DataObject) -> None:
-    routes = [route for area in control_server.areas() for route in area if route.method in ("GET", "DELETE")]
+    routes = [route for area in areas() for route in area if route.method in ("GET", "DELETE")]
     route = data.draw(st.sampled_from([route for route in routes if route.produces == JSON]))
     names = {name: data.draw(st.sampled_from(["t", "0", "1", "x"])) for name in route.path}
     values = st.sampled_from(["", "0", "1", "5", "-1", "true", "Fetch", "Fetch,Produce", "t", "9" * 19, "x"])
