@@ -119,7 +119,7 @@ class ClusterOperations(EmbeddedCluster):
         """Stop a broker's replicas from following their leaders: all replicas, those of one topic, or a single one.
 
         The topic must exist, and the broker must have a replica of it. A replica that is currently the leader is
-        affected once another replica becomes the leader.
+        affected once another replica becomes the leader. The deletion of the topic ends the hold on it.
         """
         self.server.call(lambda: self.server.hold_replication(*_held(node_id, topic, partition)))
 

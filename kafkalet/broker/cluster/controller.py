@@ -105,6 +105,7 @@ class Controller:
             self._drop_partition(topic, state.index)
         for node in self.nodes.values():
             node.observer.partitions_deleted(topic.name, range(len(topic.partitions)))
+        self.leadership.forget_holds(topic.name)
 
     def _drop_partition(self, topic: TopicState, index: int) -> None:
         for node in self.nodes.values():

@@ -291,6 +291,10 @@ class Leadership:
                 self._wake(replica.topic, replica.index)
         return True
 
+    def forget_holds(self, topic: str) -> None:
+        """Forget which followers of a deleted topic are held back, so that a new topic of this name is replicated."""
+        self._held = {held for held in self._held if held[1] != topic}
+
     def drop_laggards(self, lag_time_max_ms: int) -> None:
         """Remove followers that have lagged for too long from the in-sync replicas (Partition.maybeShrinkIsr)."""
         oldest_ms = self.clock.now_ms() - lag_time_max_ms

@@ -475,6 +475,15 @@ def test_follower_leaves_and_joins_the_isr_at_once(cluster: kafkalet.Cluster) ->
     assert (state_of(cluster), ends(cluster)) == ((1, [1, 2, 3], 0), {1: 1, 2: 1, 3: 1})
 
 
+def test_new_topic_with_the_name_of_a_deleted_one_is_replicated(cluster: kafkalet.Cluster) -> None:
+    cluster.topic("t").shrink_isr(2, 3)
+    cluster.delete_topic("t")
+    topic = cluster.topic("t", partitions=1, replication_factor=3).send("a")
+    assert topic.values() == [b"a"]
+    with pytest.raises(ValueError, match="nothing is held back"):
+        cluster.release_replication(2, "t", 0)
+
+
 def test_only_followers_leave_the_isr(cluster: kafkalet.Cluster) -> None:
     with pytest.raises(ValueError, match="broker 1 is no follower of t-0; its leader is broker 1, its followers are"):
         cluster.topic("t").shrink_isr(2, 1)
