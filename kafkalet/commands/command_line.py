@@ -1,4 +1,4 @@
-"""What the commands share: options, errors, and lines on stdout and stderr.
+"""Code that the commands share: options, errors, and lines on stdout and stderr.
 
 The options are parsed here, not by argparse: importing argparse alone takes a tenth of the broker's start-up time.
 """
@@ -15,7 +15,7 @@ class UsageError(Exception):
 
 
 class Failure(Exception):
-    """The command failed for a reason outside kafkalet. The message is shown to the user."""
+    """The command failed for a reason outside kafkalet. The message is printed to stderr."""
 
 
 class Option(NamedTuple):
@@ -113,7 +113,7 @@ def print_line(text: str) -> None:
 def keep_standard_descriptors() -> None:
     """Open /dev/null for each of descriptors 0 to 2 that is closed.
 
-    Otherwise, a log or a socket could get descriptor 2, and text for stderr would be written into it.
+    Otherwise, a file or socket that is opened later could get descriptor 2, and receive text for stderr.
     """
     for descriptor in range(3):
         try:

@@ -25,7 +25,7 @@ class Control(NamedTuple):
 
     @classmethod
     def of(cls, last: Mapping[str, str]) -> Control:
-        """Return the control API that the options ask for."""
+        """Return the control API that the options configure."""
         if "control" not in last:
             raise UsageError("--control-token: only applies to the control API; --control is missing")
         token = last.get("control-token", variable(TOKEN_VARIABLE))

@@ -51,7 +51,7 @@ def _run(arguments: list[str]) -> int:
     url = given.last("control") or variable(URL_VARIABLE)
     if url is None:
         raise UsageError(
-            f"the control API is not named; give --control URL or set {URL_VARIABLE}. "
+            f"the URL of the control API is missing; give --control URL or set {URL_VARIABLE}. "
             "kafkalet serve --control 127.0.0.1:0 prints the URL in its ready line"
         )
     try:

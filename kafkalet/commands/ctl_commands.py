@@ -1,4 +1,4 @@
-"""The commands of `kafkalet ctl`: each asks the control API and shows the answer."""
+"""The commands of `kafkalet ctl`. Each sends requests to the control API and shows the responses."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def _show_records(found: Json) -> str:
         for each in found["records"]
     )
     text = table(("PARTITION", "OFFSET", "TIMESTAMP", "KEY", "HEADERS", "VALUE"), rows)
-    return f"{text}\nthere are more records; see --offset and --limit" if found.get("has_more") else text
+    return f"{text}\nthere are more records; read them with --offset or --limit" if found.get("has_more") else text
 
 
 def data_fields(name: str, data: bytes | None) -> dict[str, Json]:
@@ -345,10 +345,12 @@ def _wait(client: ControlClient, given: Given) -> Json:
 
 @_command(
     "settle",
-    help="wait until no request, lag or open transaction is left",
+    help="wait until there is no request in progress, no lag and no open transaction",
     show=_nothing,
     options=[
-        Option("--group", "GROUP", "group that must have no lag (all with members); repeatable", repeatable=True),
+        Option(
+            "--group", "GROUP", "group that must have no lag (all groups with members); repeatable", repeatable=True
+        ),
         TIMEOUT,
     ],
 )
@@ -438,7 +440,7 @@ def _group_rebalance(client: ControlClient, given: Given) -> Json:
     show=_show_group,
     options=[
         Option("--timestamp", "MS", "move to the first record at or after this time, instead of OFFSET"),
-        Option("--topic", "TOPIC", "topic (all with committed offsets)"),
+        Option("--topic", "TOPIC", "topic (all topics with committed offsets)"),
         PARTITION,
     ],
 )
@@ -500,7 +502,7 @@ def _show_requests(found: Json) -> str:
     options=[
         Option("--api", "API", "API, such as Fetch (all); repeatable", repeatable=True),
         Option("--client-id", "ID", "client id"),
-        Option("--topic", "TOPIC", "topic that the request or the response names"),
+        Option("--topic", "TOPIC", "topic in the request or the response"),
         Option("--errors", "", "only responses with an error"),
         Option("--limit", "N", "most requests (100)"),
         Option("--messages", "", "with --json: include the decoded messages"),
@@ -561,7 +563,7 @@ def _show_fault(fault: Json) -> str:
     return f"{text}\n{fault['unfired']}" if fault["unfired"] else text
 
 
-@_command("faults", help="list the faults, with how often they have fired", show=_show_faults)
+@_command("faults", help="list the faults, and how often each has fired", show=_show_faults)
 def _faults(client: ControlClient, given: Given) -> Json:
     return client.ask("GET", "/v1/faults")
 
@@ -579,16 +581,16 @@ _FLAGS = ("hang", "drop-response")
     help="make requests of these APIs (all) fail",
     show=_show_faults,
     options=[
-        Option("--error", "ERROR", "answer with this error, such as NOT_LEADER_OR_FOLLOWER"),
+        Option("--error", "ERROR", "respond with this error, such as NOT_LEADER_OR_FOLLOWER"),
         Option("--delay", "SECONDS", "handle the request later"),
         Option("--hang", "", "handle the request when the fault is released or removed"),
         Option("--barrier", "N", "hold requests until this number of them have arrived"),
         Option("--drop-response", "", "do not send the response"),
-        Option("--disconnect", "WHEN", "close the connection before or after the request is handled"),
-        Option("--corrupt", "BYTES", "make bytes of the response wrong"),
+        Option("--disconnect", "WHEN", "close the connection before or after handling the request"),
+        Option("--corrupt", "BYTES", "corrupt this number of bytes of the response"),
         Option("--truncate", "BYTES", "close the connection after this number of bytes of the response"),
-        Option("--throttle-ms", "MS", "throttle time of the response"),
-        Option("--bandwidth", "BYTES", "bytes of the response per second"),
+        Option("--throttle-ms", "MS", "set the throttle time of the response"),
+        Option("--bandwidth", "BYTES", "send this number of bytes of the response per second"),
         Option("--topic", "TOPIC", "only requests that name this topic"),
         Option("--partition", "N", "only requests that name this partition"),
         Option("--group", "GROUP", "only requests that name this group"),
@@ -596,11 +598,11 @@ _FLAGS = ("hang", "drop-response")
         Option("--version", "N", "only requests of this version"),
         Option("--max-version", "N", "with --version: only requests from that version to this one"),
         Option("--broker", "N", "only requests to this broker"),
-        Option("--times", "N", "fire this number of times (always)"),
+        Option("--times", "N", "fire on this number of requests (all that match)"),
         Option("--nth", "N", "fire on the n-th request"),
         Option("--every", "N", "fire on every n-th request"),
         Option("--probability", "P", "fire on each request with this probability"),
-        Option("--seed", "N", "makes --probability reproducible"),
+        Option("--seed", "N", "seed for --probability (0)"),
     ],
 )
 def _fault_add(client: ControlClient, given: Given) -> Json:
@@ -622,7 +624,7 @@ def _fault_remove(client: ControlClient, given: Given) -> Json:
     return {"faults": [client.ask("DELETE", "/v1/faults/{}", integer("ID", given.arguments[0]))]}
 
 
-@_command("fault release", "ID", help="let the requests go that a fault holds", show=_show_fault)
+@_command("fault release", "ID", help="handle the requests that a fault holds", show=_show_fault)
 def _fault_release(client: ControlClient, given: Given) -> Json:
     return client.ask("POST", "/v1/faults/{}/release", integer("ID", given.arguments[0]))
 
@@ -658,9 +660,9 @@ def duration(text: str) -> dict[str, float]:
 @_command(
     "clock advance",
     "DURATION",
-    help="advance the clock, as in 90m or 7d, and run everything that becomes due",
+    help="advance the clock, by 90m or 7d for example, and run everything that becomes due",
     show=_show_clock,
-    options=[Option("--sessions", "", "advance the time of clients, too: their sessions expire")],
+    options=[Option("--sessions", "", "also advance the time of clients: their sessions expire")],
 )
 def _clock_advance(client: ControlClient, given: Given) -> Json:
     body = {**duration(given.arguments[0]), "sessions": given.has("sessions")}
@@ -711,7 +713,7 @@ def _snapshot(client: ControlClient, given: Given) -> Json:
     return None
 
 
-@_command("restore", "FILE", help="replace the contents by those of a snapshot", show=_nothing)
+@_command("restore", "FILE", help="replace the contents with those of a snapshot", show=_nothing)
 def _restore(client: ControlClient, given: Given) -> Json:
     try:
         with open(given.arguments[0], "rb") as file:
@@ -723,7 +725,7 @@ def _restore(client: ControlClient, given: Given) -> Json:
 
 @_command(
     "events",
-    help="print changes as JSON Lines until it is interrupted",
+    help="print changes as JSON Lines until interrupted",
     show=_nothing,
     options=[Option("--only", "KIND,...", "kinds of events, such as topics,requests (all)")],
 )

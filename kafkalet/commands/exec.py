@@ -1,19 +1,19 @@
-"""`kafkalet exec -- COMMAND`: a broker for the time that a command runs.
+"""`kafkalet exec -- COMMAND`: a broker that runs while a command runs.
 
-    kafkalet exec ──fork──> broker      in a session of its own, so that Ctrl-C does not reach it
+    kafkalet exec ──fork──> broker      in its own session, so that Ctrl-C does not reach it
                   ──fork──> COMMAND     with the standard streams, the terminal and the process group of kafkalet
 
 kafkalet itself only waits: for the broker to be ready, for a signal, and for one of the two to end.
 
 * COMMAND ends: kafkalet stops the broker, waits for it, and returns the exit status of COMMAND.
-* kafkalet gets SIGINT, SIGTERM or SIGHUP: it forwards the signal. The command decides whether it ends. Before the
-  command has started, the signal stops the broker.
-* The broker ends on its own: kafkalet removes what is left of it, terminates COMMAND and returns 1.
-* kafkalet is killed: the pipe on which the broker listens reaches its end. The broker kills COMMAND and stops.
+* kafkalet receives SIGINT, SIGTERM or SIGHUP: it forwards the signal, and COMMAND decides whether to exit. Before
+  COMMAND has started, the signal stops the broker.
+* The broker process ends unexpectedly: kafkalet removes its temporary files, terminates COMMAND and returns 1.
+* kafkalet is killed: the pipe that the broker reads reaches end of file. The broker kills COMMAND and stops.
 
-The broker is a fork of kafkalet, made before any thread exists. It needs no second start of the interpreter, and it
-runs the same code however kafkalet was installed. It tells kafkalet through one pipe which temporary directory it
-uses and when it is ready; through the other pipe, kafkalet tells it the process id of COMMAND.
+The broker process is forked before any thread exists. It does not start the interpreter a second time, and it runs the
+same code however kafkalet was installed. Through one pipe, it sends the path of its temporary directory and reports
+that it is ready; through the other pipe, kafkalet sends the process id of COMMAND.
 """
 
 import asyncio
@@ -35,14 +35,14 @@ from .parent import PERIOD_S, is_gone
 from .ready_file import remove_of
 from .serve import SERVE_OPTIONS, Serve, Starter, serve
 
-ENV = Option("--env", "NAME", "exec: another environment variable that is set to the address; repeatable", True)
+ENV = Option("--env", "NAME", "exec: another environment variable to set to the address; repeatable", True)
 EXEC_OPTIONS = (*SERVE_OPTIONS, ENV)
 FREE_PORT = ("127.0.0.1", 0)
 VARIABLE = "KAFKA_BOOTSTRAP_SERVERS"
 
 # What a shell returns for a command that cannot be run.
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
-# Seconds between SIGTERM and SIGKILL for a command whose kafkalet has lost its parent.
+# Seconds between SIGTERM and SIGKILL for the command after the parent of kafkalet has ended.
 GRACE_S = 10.0
 
 
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str], parent_id: int) -> int:
 
 
 class _Kind(Enum):
-    SIGNAL = "kafkalet got a signal"
+    SIGNAL = "kafkalet received a signal"
     READY = "the broker is ready"
     BROKER_ENDED = "the broker process ended"
     COMMAND_ENDED = "the command ended"
@@ -148,7 +148,7 @@ class _Broker:
         self._watcher.start()
 
     def _watch(self, messages: int) -> None:
-        """Queue what happens to the broker. Runs in a thread of its own."""
+        """Queue the events of the broker. Runs in its own thread."""
         with open(messages, encoding="utf-8", errors="surrogateescape") as lines:
             for line in lines:
                 name, _, value = line.rstrip("\n").partition("=")
@@ -163,12 +163,12 @@ class _Broker:
         self._events.put(_Event(_Kind.BROKER_ENDED, os.waitstatus_to_exitcode(status)))
 
     def tell_command(self, pid: int) -> None:
-        """Tell the broker which process to kill if kafkalet is killed; 0 for none."""
+        """Send the id of the process that the broker kills if kafkalet is killed; 0 for none."""
         with contextlib.suppress(OSError):  # the broker has ended
             os.write(self._tell, b"%d\n" % pid)
 
     def stop(self) -> None:
-        """Stop the broker if it is running, and wait for its end. Remove what it left if it was killed."""
+        """Stop the broker if it is running, and wait for it to end. If it was killed, remove its temporary files."""
         if self._watcher.is_alive():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGTERM)
@@ -224,7 +224,7 @@ class _Supervisor:
         return environment
 
     def _watch(self, command: "subprocess.Popen[bytes]") -> None:
-        """Queue the end of the command. Runs in a thread of its own."""
+        """Queue the end of the command. Runs in its own thread."""
         status = command.wait()
         self._broker.tell_command(0)
         self._events.put(_Event(_Kind.COMMAND_ENDED, status))
@@ -275,10 +275,10 @@ def _ended(status: int) -> str:
 
 
 def _is_from_terminal(number: int) -> bool:
-    """Return whether the terminal has sent this signal to the command, too.
+    """Return whether the terminal has also sent this signal to the command.
 
     Ctrl-C sends SIGINT to every process in the foreground. The command would get it twice if kafkalet forwarded it,
-    and many programs, such as pytest, abandon their clean-up at the second SIGINT.
+    and many programs, such as pytest, abort their cleanup at the second SIGINT.
     """
     if number != signal.SIGINT:
         return False
@@ -355,5 +355,5 @@ class _ExecStarter(Starter):
         self._say(f"bootstrap={bootstrap_servers}")
 
     def _say(self, text: str) -> None:
-        with contextlib.suppress(BrokenPipeError):  # kafkalet is gone; `watch` notices it, too
+        with contextlib.suppress(BrokenPipeError):  # kafkalet has ended; `watch` notices it as well
             os.write(self._answer, f"{text}\n".encode(errors="surrogateescape"))

@@ -1,4 +1,4 @@
-"""`--exit-with-parent`: notices that the process that started kafkalet is gone.
+"""`--exit-with-parent`: detects the end of the process that started kafkalet.
 
 When a process ends, its children get another parent, so the id of the parent changes. Comparing it once a second works
 on every POSIX system, however the parent ended, and needs nothing from the parent. The alternatives are weaker:
@@ -25,7 +25,7 @@ def is_gone(parent_id: int) -> bool:
 
 
 def call_when_gone(parent_id: int, stop: Callable[[], None]) -> None:
-    """Call `stop` in the running event loop once the parent is gone."""
+    """Call `stop` in the running event loop when the parent has ended."""
     loop = asyncio.get_running_loop()
 
     def look() -> None:

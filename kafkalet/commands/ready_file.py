@@ -4,8 +4,8 @@
     control=http://127.0.0.1:9093        only with --control
     pid=4711
 
-The file appears with all its contents at once. A file that an earlier broker left behind (it was killed) is removed at
-the start, so that a reader never takes it for the file of the new broker.
+The file is written atomically. The file of an earlier broker that was killed is removed at startup, so that a reader
+never takes it for the file of the new broker.
 """
 
 import contextlib
@@ -50,7 +50,7 @@ class ReadyFile:
 
 
 def remove_of(path: str, process_id: int) -> None:
-    """Remove the file if this process wrote it. The file of a newer broker is left alone."""
+    """Remove the file if the process wrote it. The file of a newer broker is not touched."""
     with contextlib.suppress(OSError):
         with open(path, encoding="utf-8", errors="replace") as file:
             lines = file.read().splitlines()

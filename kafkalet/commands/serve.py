@@ -7,8 +7,8 @@ Once every listener accepts connections and every file has been loaded, one line
 With --control, the line also has the URL of the control API: `control=http://127.0.0.1:9093`.
 
 If this line cannot be written (the reader has closed the pipe, or the disk is full), the broker stops with status 1,
-because the process that started it cannot learn the address. The broker keeps serving if it was started without stdout
-(`>&-`, a daemon), if the reader closes the pipe after the line, and if stderr is closed at any time.
+because the process that started it would never get the address. The broker keeps serving if it was started without
+stdout (`>&-`, a daemon), if the reader closes the pipe after the line, and if stderr is closed at any time.
 """
 
 import asyncio
@@ -80,8 +80,8 @@ SERVE_OPTIONS = (
     ),
     Option("--control", "HOST:PORT", "offer the control API over HTTP; port 0 picks a free port"),
     Option("--control-token", "TOKEN", "token that the control API requires ($KAFKALET_CONTROL_TOKEN)"),
-    Option("--ready-file", "FILE", "file that holds the address and the process id while the broker is ready"),
-    Option("--exit-with-parent", "", "stop when the process that started kafkalet is gone"),
+    Option("--ready-file", "FILE", "file to contain the address and the process id while the broker is ready"),
+    Option("--exit-with-parent", "", "stop when the process that started kafkalet has ended"),
 )
 
 
@@ -219,13 +219,13 @@ def main(arguments: Sequence[str], parent_id: int) -> int:
 
 
 class Starter:
-    """The process that started the broker: what it is told, and how it stops the broker other than by a signal."""
+    """The process that started the broker. It is notified of the start, and its end may stop the broker."""
 
     def __init__(self, parent_id: int) -> None:
         self._parent_id = parent_id
 
     def watch(self, options: Serve, stop: Callable[[], None]) -> None:
-        """Call `stop` in the running event loop once the process is gone, if the options ask for that."""
+        """Call `stop` in the running event loop when the process has ended, if --exit-with-parent is given."""
         if options.exit_with_parent:
             from .parent import call_when_gone
 
@@ -235,7 +235,7 @@ class Starter:
         """The brokers have started; files are loaded next."""
 
     def ready(self, bootstrap_servers: str, control_url: str | None) -> None:
-        """The brokers accept connections, and all files are loaded. Raises Failure if the process cannot be told."""
+        """The brokers accept connections, and all files are loaded. Raises Failure if the notification fails."""
         control = "" if control_url is None else f" control={control_url}"
         print_line(f"kafkalet ready bootstrap={bootstrap_servers}{control}")
 
@@ -271,7 +271,7 @@ def serve(options: Serve, starter: Starter) -> int:
 
 
 def _class_of_cluster(options: Serve) -> type[EmbeddedCluster]:
-    """Return the class of the test kit for the control API, and otherwise the one that starts faster."""
+    """Return the test kit's class if the control API needs it, else the class that starts faster."""
     if options.control is None:
         return EmbeddedCluster
     from kafkalet.testing.cluster import Cluster
@@ -390,8 +390,7 @@ def _log_to_stderr(level: str) -> None:
 def _on_stop_signal(interrupt: Callable[[], None], stopped: asyncio.Event) -> None:
     """Make SIGINT, SIGTERM and SIGHUP set the event.
 
-    The signal handler also calls `interrupt` directly, so that it can stop a start-up that blocks the loop while it
-    opens logs.
+    The signal handler also calls `interrupt` directly, because opening logs during startup blocks the event loop.
     """
     loop = asyncio.get_running_loop()
 

@@ -1,4 +1,4 @@
-"""`kafkalet top`: the state of the brokers on a terminal (see kafkalet.control.top).
+"""`kafkalet top`: the state of the brokers in a terminal (see kafkalet.control.top).
 
 Exit status: 0 after q or a single view, 1 if the control API cannot be reached, 2 if the command line is invalid, and
 128 plus the number of a signal.
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     url = last.get("control") or variable(URL_VARIABLE)
     if url is None:
         raise UsageError(
-            f"the control API is not named; give --control URL or set {URL_VARIABLE}. "
+            f"the URL of the control API is missing; give --control URL or set {URL_VARIABLE}. "
             "kafkalet serve --control 127.0.0.1:0 prints the URL in its ready line"
         )
     try:

@@ -1,4 +1,4 @@
-"""A client of the control API, for the command line. It imports nothing of the server, so that commands start fast."""
+"""A client of the control API, for the command line. It does not import the server, so that commands start fast."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TIMEOUT_S = 30.0
 
 
 class ControlError(Exception):
-    """The API refused a request, or cannot be reached. `code` is that of the API, or "unreachable"."""
+    """The API refused a request, or cannot be reached. `code` is the error code of the API, or "unreachable"."""
 
     def __init__(self, code: str, message: str, status: int = 0) -> None:
         super().__init__(message)
@@ -117,11 +117,11 @@ class ControlClient:
             refusal = json.loads(content)["error"]
             raise ControlError(refusal["code"], refusal["message"], response.status)
         except (ValueError, KeyError, TypeError):
-            raise ControlError("unreachable", f"{self._url} is not a control API of kafkalet") from None
+            raise ControlError("unreachable", f"{self._url} is not a kafkalet control API") from None
 
     def _unreachable(self, error: Exception) -> ControlError:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        return ControlError("unreachable", f"no control API answers at {self._url}: {reason}")
+        return ControlError("unreachable", f"there is no control API at {self._url}: {reason}")
 
 
 def _text(value: object) -> str:

@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 HEARTBEAT_S = 15.0
 """A stream without events sends a comment after this time."""
 INTERVAL_S = 0.1
-"""The shortest time between two events of one kind."""
+"""The minimum time between two events of one kind."""
 MAX_REQUESTS = 200
 """The number of requests in one event. If there are more, the latest ones are sent."""
 CLOCK_JITTER_MS = 20
-"""Two clocks that are read one after the other may differ by this much without having been advanced."""
+"""The difference between two clocks that is not taken for an advance, because they are read one after the other."""
 
 
 class Source(Protocol):
     """The events of one kind in one stream."""
 
     def read(self) -> Json | None:
-        """Return the data of an event, or None if nothing has changed. The first call returns everything."""
+        """Return the data of an event, or None if nothing has changed. The first call returns the full state."""
 
 
 class Items:
-    """Items with a key: an event has those that have changed, and the keys of those that no longer exist."""
+    """Items with a key. An event has the changed items, and the keys of items that no longer exist."""
 
     def __init__(self, name: str, key: str, read: Callable[[], Sequence[Json]]) -> None:
         self._name = name
@@ -58,7 +58,7 @@ class Items:
 
 
 class Journal:
-    """Requests that have been answered since the last event."""
+    """Requests whose responses were sent since the last event."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -101,7 +101,7 @@ class Kind(NamedTuple):
     open: Callable[[Cluster], Source]
     description: str
     sees_requests: bool = False
-    """Whether requests without any other effect may change it."""
+    """Whether a request may change it without any other effect."""
 
 
 def _brokers(cluster: Cluster) -> Source:

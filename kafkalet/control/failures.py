@@ -64,7 +64,7 @@ CONFLICTS = {
 
 
 class Refusal(Exception):
-    """A request that is answered with an HTTP error."""
+    """A request fails with an HTTP error."""
 
     def __init__(self, status: int, message: str, code: str | None = None) -> None:
         super().__init__(message)
@@ -106,7 +106,7 @@ ERROR = Object(
 
 
 def failure_of(error: Exception, *, waits: bool = False, is_running: bool = True) -> Failure:
-    """Return the response to an exception of a handler. Exceptions that are mistakes of kafkalet are logged.
+    """Return the response to an exception of a handler. Unexpected exceptions, which are bugs of kafkalet, are logged.
 
     `waits` tells whether an AssertionError is the end of a wait; `is_running` whether the brokers are running.
     """

@@ -13,7 +13,7 @@ from .shapes import Field, Json, Object, Shape
 DESCRIPTION = """\
 Controls the brokers of a `kafkalet serve --control HOST:PORT` process.
 
-Names follow Kafka. Times are milliseconds since 1970 (UTC), durations have their unit in the name. Keys and values of
+Names follow Kafka. Times are milliseconds since 1970 (UTC). Names of durations end with the unit. Keys and values of
 records are strings; their encoding is `text` (UTF-8) or `base64`. Requests with unknown fields or parameters are
 refused; responses may get more fields in later releases.
 """

@@ -25,7 +25,7 @@ BAR_WIDTH = 30
 
 
 class State:
-    """What the API has told about the brokers."""
+    """The latest state of the brokers, from the events of the API."""
 
     KEYS: Mapping[str, str] = {
         "brokers": "node_id",

@@ -1,4 +1,4 @@
-"""What a route declares, and how a request finds its route.
+"""Declarations of routes, and the lookup of the route of a request.
 
     routes = Routes("topics", "Topics and their partitions.")
 
@@ -35,7 +35,7 @@ class Call(NamedTuple):
     path: Mapping[str, Json]
     query: Mapping[str, Json]
     body: Json
-    """The checked JSON, or bytes if the route takes a file."""
+    """The checked JSON, or bytes if the route accepts a file."""
     closing: Event
     """Set when the control API stops. Streams then end."""
 

@@ -3,8 +3,8 @@
     with ControlServer(cluster, ("127.0.0.1", 0)) as control:
         urllib.request.urlopen(control.url + "/v1/topics")
 
-Requests are HTTP/1.1 with a Content-Length. Bodies are limited, malformed requests are answered with 400, and an
-exception of a handler never ends the server. `close` ends all connections, waits and streams.
+Requests are HTTP/1.1 with a Content-Length. The size of bodies is limited, the response to a malformed request is 400,
+and an exception of a handler never stops the server. `close` ends all connections, waits and streams.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class ControlServer:
 
 
 class _HttpServer(ThreadingHTTPServer):
-    """Accepts connections and knows the thread of each."""
+    """Accepts connections, and keeps the thread of each."""
 
     daemon_threads = True
     block_on_close = False
@@ -260,7 +260,7 @@ class _Connection(BaseHTTPRequestHandler):
         self._answer()
 
     def handle_expect_100(self) -> bool:
-        """Refuse a request before its client sends the body, if it can be refused."""
+        """Refuse a request before the client sends the body, if the headers are sufficient to refuse it."""
         try:
             self._check()
             self._length(MAX_FILE_BYTES)
@@ -270,7 +270,7 @@ class _Connection(BaseHTTPRequestHandler):
         return super().handle_expect_100()
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer a request that http.server cannot read."""
+        """Respond to a request that http.server cannot parse."""
         self.close_connection = True
         self.requestline = getattr(self, "requestline", "")
         self._send_failure(Failure(code, HTTP_CODES.get(code, "bad_request"), message or explain or "bad request"))
@@ -294,7 +294,7 @@ class _Connection(BaseHTTPRequestHandler):
             self._refuse(refusal)
         except Malformed as error:
             self._refuse(Refusal(400, str(error)))
-        except OSError:  # the client has gone, or sends nothing
+        except OSError:  # the client has closed the connection, or sends nothing
             self.close_connection = True
 
     def _check(self) -> None:
@@ -380,13 +380,13 @@ class _Connection(BaseHTTPRequestHandler):
         data = self.rfile.read(length)
         self._has_read_body = True
         if len(data) < length:
-            raise ConnectionError("the client has gone")
+            raise ConnectionError("the client has closed the connection")
         return data
 
     # -- responses
 
     def _refuse(self, refusal: Refusal, headers: Mapping[str, str] | None = None) -> None:
-        """Send an error before the body of the request was read. The connection can be used again if it has none."""
+        """Send an error before the body of the request was read. Keep the connection open only if there is no body."""
         has_body = "Transfer-Encoding" in self.headers or self.headers.get("Content-Length", "0") != "0"
         if has_body and not getattr(self, "_has_read_body", False):
             self.close_connection = True
@@ -397,7 +397,7 @@ class _Connection(BaseHTTPRequestHandler):
             self._discard()
 
     def _discard(self) -> None:
-        """Read what the client is still sending, so that it gets the response instead of a reset connection."""
+        """Read the rest of the client's data, so that it gets the response instead of a connection reset."""
         with contextlib.suppress(OSError):
             self.connection.settimeout(1)
             self.connection.shutdown(socket.SHUT_WR)
@@ -438,7 +438,7 @@ class _Connection(BaseHTTPRequestHandler):
     def _send_stream(self, chunks: Iterable[bytes]) -> None:
         """Send a stream until the server or the client ends it, or the client does not read."""
         if not self.control.streams.acquire(blocking=False):
-            raise Refusal(503, f"there are {MAX_STREAMS} streams already; close one of them")
+            raise Refusal(503, f"{MAX_STREAMS} streams are already open; close one of them")
         self.close_connection = True
         try:
             self.connection.settimeout(STREAM_TIMEOUT_S)
@@ -480,5 +480,5 @@ def _refuse_constant(name: str) -> Json:
 def _without_duplicates(pairs: list[tuple[str, Json]]) -> Json:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name occurs twice in one object")
+        raise ValueError("an object has a duplicate name")
     return found

@@ -19,7 +19,7 @@ INT32_MAX = (1 << 31) - 1
 
 
 class Malformed(Exception):
-    """A request is not what the route declares. The message says what is wrong and what is allowed."""
+    """A request does not match the declaration of the route. The message says what is wrong and what is allowed."""
 
 
 class Shape:
@@ -201,7 +201,7 @@ class ListOf(Shape):
 
 
 class MapOf(Shape):
-    """An object whose names are data: topics, properties, partitions. With `of_integers`, names are numbers >= 0."""
+    """An object with arbitrary names, such as topics or partitions. With `of_integers`, names are numbers >= 0."""
 
     def __init__(self, shape: Shape, *, of_integers: bool = False) -> None:
         self.shape: Final = shape
@@ -274,8 +274,8 @@ class Field:
 class Object(Shape):
     """An object with named fields. Its schema is a component of the OpenAPI document, under its name.
 
-    A field that is absent has its default. Unknown fields are refused in requests; responses may get more fields in
-    later releases.
+    An absent field has its default. Unknown fields are refused in requests; later releases may add fields to
+    responses.
     """
 
     def __init__(self, name: str, description: str, *fields: Field) -> None:
@@ -318,7 +318,7 @@ class Object(Shape):
 
 
 def check_fields(fields: Mapping[str, Field], given: Mapping[str, str], what: str) -> dict[str, Json]:
-    """Return parameters by name, read from their texts."""
+    """Return the values of parameters by name, parsed from text."""
     for name in given:
         if name not in fields:
             known = _hint(name, list(fields)) or f"; this route has {', '.join(fields) or 'none'}"

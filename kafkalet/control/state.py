@@ -1,4 +1,4 @@
-"""The state of the brokers as JSON. Unless it says otherwise, a function runs in the event loop of the brokers."""
+"""The state of the brokers as JSON. Functions run in the brokers' event loop unless their docstring says otherwise."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PARTITION = Object(
     Field(
         "offline_replicas",
         ListOf(Integer(0, INT32_MAX)),
-        "The ids of the replicas on stopped brokers, and of those whose log is offline.",
+        "The ids of brokers with a replica that is offline: the broker is stopped, or the replica's log is offline.",
     ),
     Field("log_start_offset", _OFFSET, f"The first offset that can be read.{_WITHOUT_LEADER}"),
     Field("last_stable_offset", _OFFSET, f"The first offset that read_committed cannot read.{_WITHOUT_LEADER}"),
@@ -58,7 +58,7 @@ TOPIC = Object(
 
 
 def read_topics(server: Server, *, internal: bool) -> list[Json]:
-    """Return all topics by name, in any thread: a part of them in each turn of the event loop."""
+    """Return all topics by name. May be called from any thread; each turn of the event loop reads a part of them."""
     names = server.call(lambda: list(server.metadata.topics))
     found: list[Json] = []
     for start in range(0, len(names), TOPICS_PER_TURN):

@@ -1,9 +1,9 @@
-"""`kafkalet top`: the overview of the brokers on a terminal, live, from the control API.
+"""`kafkalet top`: a live overview of the brokers in a terminal, from the control API.
 
     ControlClient.events ──> State ──> View: lines of spans ──> Terminal, or stdout once
 
-It is drawn with a few ANSI codes after each event and each second, until q or Ctrl-C. The terminal is restored on every
-way out, also by signals.
+The view is redrawn with a few ANSI codes after each event and each second, until q or Ctrl-C. The terminal is always
+restored on exit, including exits by a signal.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from .client import ControlClient, ControlError
 from .overview import PARTS, Json, Line, State, View, painted, read
 
 DRAW_S = 0.1
-"""The shortest time between two drawings."""
+"""The minimum time between two drawings."""
 TICK_S = 1.0
 FIRST_DELAY_S, LONGEST_DELAY_S = 0.25, 5.0
-"""The time between two attempts to connect again grows from the first to the longest."""
+"""The time between attempts to reconnect grows from the first value to the second."""
 DEFAULT_SIZE = (120, 40)
 
 
@@ -42,7 +42,7 @@ def show_once(client: ControlClient, out: TextIO | None = None) -> str:
 
 
 def can_draw(out: TextIO | None) -> bool:
-    """Whether the characters of the bars can be written."""
+    """Whether stdout can encode the characters of the bars."""
     try:
         "".join(part.drawn for part in PARTS).encode(getattr(out, "encoding", None) or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -58,7 +58,10 @@ def is_interactive(term: str | None) -> bool:
 
 
 def run(client: ControlClient, *, color: bool = True) -> int:
-    """Show the state until q or a signal. Return the exit status. Raises ControlError if the API cannot be reached."""
+    """Show the state until q is pressed or a signal arrives. Return the exit status.
+
+    Raises ControlError if the API cannot be reached.
+    """
     state = read(client)
     state.counts = None
     with Terminal(color=color) as terminal:
@@ -86,7 +89,7 @@ def run(client: ControlClient, *, color: bool = True) -> int:
 
 
 def _follow(client: ControlClient, state: State, tell: Callable[[Callable[[], None]], None]) -> None:
-    """Read events for ever, in a thread. The state is changed by the functions that `tell` gets."""
+    """Read events forever, in a thread. `tell` receives functions that change the state."""
     delay_s = FIRST_DELAY_S
     while True:
         try:
@@ -109,7 +112,7 @@ def _connected(state: State, cluster: Json) -> None:
 
 
 class Terminal:
-    """The terminal while the view is shown: the other screen, no cursor, and keys without Enter."""
+    """The terminal while the view is shown: alternate screen, no cursor, and keys without Enter."""
 
     ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 
@@ -168,7 +171,7 @@ class Terminal:
         return columns or DEFAULT_SIZE[0], rows or DEFAULT_SIZE[1]
 
     def wake(self) -> None:
-        """Make `wait` return. May be called in any thread and in signal handlers."""
+        """Make `wait` return. May be called from any thread and from signal handlers."""
         with contextlib.suppress(BlockingIOError, OSError):
             self._waker.send(b"x")
 

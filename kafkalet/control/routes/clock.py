@@ -15,13 +15,13 @@ routes = Routes("clock", "The clock of the brokers: real time plus an offset.")
 
 MAX = 1e15
 MAX_DAYS = 3650.0
-"""A longer advance would keep the event loop of the brokers busy for more than half a minute."""
+"""A longer advance would block the brokers' event loop for more than half a minute."""
 
 CLOCK = Object(
     "Clock",
     "The clock of the brokers.",
     Field("now_ms", Integer(), "The time of logs, in milliseconds since 1970 (UTC)."),
-    Field("ahead_ms", Integer(), "How far it is ahead of the clock of the machine, to the nearest millisecond or two."),
+    Field("ahead_ms", Integer(), "How far it is ahead of the machine's clock, with an accuracy of two milliseconds."),
 )
 ADVANCE = Object(
     "AdvanceClock",
@@ -57,7 +57,7 @@ def advance_clock(call: Call) -> Json:
     body = call.body
     hours = body["hours"] + body["minutes"] / 60 + (body["seconds"] + body["ms"] / 1000) / 3600
     if body["days"] + hours / 24 > MAX_DAYS:
-        raise ValueError(f"the API advances the clock by at most {MAX_DAYS:g} days at once")
+        raise ValueError(f"the API advances the clock by at most {MAX_DAYS:g} days in one call")
     call.cluster.clock.advance(
         body["ms"],
         seconds=body["seconds"],

@@ -35,7 +35,7 @@ def take_snapshot(call: Call) -> bytes:
 
 @routes.post("/v1/restore", consumes=BYTES)
 def restore(call: Call) -> None:
-    """Replace the contents by those of a snapshot. All connections of clients are closed."""
+    """Replace the contents with those of a snapshot. All connections of clients are closed."""
     with tempfile.TemporaryDirectory(prefix="kafkalet-") as directory:
         path = os.path.join(directory, "the body")
         with open(path, "wb") as file:

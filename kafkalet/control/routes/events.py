@@ -24,9 +24,9 @@ routes = Routes("events", "Live data as server-sent events.")
 def stream_events(call: Call) -> Json:
     """Stream changes as server-sent events.
 
-    The stream begins with one event of each kind, which contains everything. Later events contain what has changed,
-    and in `removed` the names of what no longer exists. A comment is sent every 15 seconds without a change. The stream
-    ends if the client does not read for 10 seconds.
+    The stream begins with one event of each kind, which contains the full state. Later events contain the items that
+    have changed, and `removed` the names of those that no longer exist. Without changes, a comment is sent every 15
+    seconds. The stream ends if the client does not read for 10 seconds.
     """
     kinds = [kind for kind in KINDS if not call.query["only"] or kind.name in call.query["only"]]
     return stream(call.cluster, kinds, call.closing)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 routes = Routes("faults", "Faults: requests that fail, wait, or lose their responses.")
 
 SEEN = 20
-"""The number of latest matching requests in a `Fault` object."""
+"""The largest number of matching requests in a `Fault` object; the latest are kept."""
 
 FAULT_ID = Field("fault_id", Integer(1), "The id of the fault.")
 
@@ -45,7 +45,7 @@ def _optional(name: str, shape: Any, description: str) -> Field:
 
 NEW_FAULT = Object(
     "NewFault",
-    "A fault: which requests match, on which of them it fires, and what happens to them. Names have to be equal.",
+    "A fault: which requests match, on which of them it fires, and what happens to them. Names match exactly.",
     _optional(
         "api",
         AnyOf([Text(), ListOf(Text(), least=1)], lambda value: int(isinstance(value, list))),
@@ -58,13 +58,15 @@ NEW_FAULT = Object(
     Field("drop_response", Boolean(), "The request is handled, but its response is not sent.", False),
     _optional("disconnect", Text("before", "after"), "Close the connection before or after the request is handled."),
     _optional(
-        "corrupt", Integer(1, INT32_MAX), "This number of bytes of the response are wrong; of records for Fetch."
+        "corrupt", Integer(1, INT32_MAX), "Corrupt this number of bytes of the response; for Fetch, of its records."
     ),
     _optional(
         "truncate", Integer(0, INT32_MAX), "The connection is closed after this number of bytes of the response."
     ),
     _optional(
-        "throttle_ms", Integer(1, INT32_MAX), "The response has this throttle time; the client is muted as long."
+        "throttle_ms",
+        Integer(1, INT32_MAX),
+        "The response has this throttle time, and the broker reads no requests of the client for so long.",
     ),
     _optional("bandwidth", Number(0, 1e12), "The response is sent at this number of bytes per second."),
     _optional("topic", Text(), "Only requests that name this topic."),
@@ -75,7 +77,7 @@ NEW_FAULT = Object(
     _optional("max_version", Integer(0, 32767), "With `version`: only requests from that version to this one."),
     _optional("broker", Integer(0, INT32_MAX), "Only requests to this broker."),
     _optional("times", Integer(1, INT32_MAX), "Fire on this number of requests. The default is all that match."),
-    _optional("nth", Integer(1, INT32_MAX), "Fire on the n-th request, from 1 on."),
+    _optional("nth", Integer(1, INT32_MAX), "Fire on the n-th request, counted from 1."),
     _optional("every", Integer(1, INT32_MAX), "Fire on every n-th request."),
     _optional("probability", Number(0, 1), "Fire on each request with this probability."),
     Field("seed", Integer(), "Makes the choice by `probability` reproducible.", 0),
@@ -87,12 +89,19 @@ FAULT = Object(
     Field("text", Text(), "The fault on one line."),
     Field("options", MapOf(AnyJson()), "The options that were given."),
     Field("fired", Integer(0), "How often the fault has fired."),
-    Field("unfired", Nullable(Text()), "What happened instead, if it has not fired as often as it should, else null."),
+    Field(
+        "unfired",
+        Nullable(Text()),
+        "What happened instead, if the fault has fired less often than expected, else null.",
+    ),
     Field("seen", ListOf(Text()), f"The latest {SEEN} requests that matched."),
 )
 FAULTS = Object("Faults", "The faults.", Field("faults", ListOf(FAULT), "In the order in which they were set."))
 WAIT = Object(
-    "WaitForFault", "How often to wait for.", Field("n", Integer(1, INT32_MAX), "The number of times.", 1), TIMEOUT
+    "WaitForFault",
+    "How often the fault must have fired.",
+    Field("n", Integer(1, INT32_MAX), "The number of times.", 1),
+    TIMEOUT,
 )
 
 _ids: WeakKeyDictionary[Fault, int] = WeakKeyDictionary()
@@ -100,7 +109,7 @@ _next_id = itertools.count(1)
 
 
 def read_faults(cluster: Cluster) -> list[Json]:
-    """Return the faults of a cluster, in any thread."""
+    """Return the faults of a cluster. May be called from any thread."""
     return [_json(fault) for fault in cluster.faults]
 
 
@@ -134,7 +143,7 @@ def _existing(call: Call) -> Fault:
 
 @routes.get("/v1/faults", response=FAULTS)
 def list_faults(call: Call) -> Json:
-    """Return the faults that are set, with how often they have fired."""
+    """Return the faults that are set, and how often each has fired."""
     return {"faults": read_faults(call.cluster)}
 
 
@@ -143,7 +152,7 @@ def add_fault(call: Call) -> Json:
     """Set a fault. It stays until it is removed.
 
     At least one of `error`, `delay`, `hang`, `barrier`, `drop_response`, `disconnect`, `corrupt`, `truncate`,
-    `throttle_ms` and `bandwidth` says what happens to the requests.
+    `throttle_ms` and `bandwidth` must be given.
     """
     body = {name: value for name, value in call.body.items() if value is not None}
     api = body.pop("api", None)
@@ -175,7 +184,7 @@ def remove_faults(call: Call) -> Json:
 
 @routes.get("/v1/faults/{fault_id}", FAULT_ID, response=FAULT)
 def get_fault(call: Call) -> Json:
-    """Return a fault with how often it has fired."""
+    """Return a fault, and how often it has fired."""
     return _json(_existing(call))
 
 
@@ -183,7 +192,7 @@ def get_fault(call: Call) -> Json:
 def remove_fault(call: Call) -> Json:
     """Remove a fault, and return how often it has fired. Requests that it holds are handled.
 
-    A test fails if `unfired` is not null: the fault has not fired as often as it should.
+    If `unfired` is not null, the fault has fired less often than expected, and the test should fail.
     """
     fault = _existing(call)
     fault.remove()
@@ -194,7 +203,7 @@ def remove_fault(call: Call) -> Json:
 
 @routes.post("/v1/faults/{fault_id}/release", FAULT_ID, response=FAULT)
 def release_fault(call: Call) -> Json:
-    """Let the requests go that a fault holds (`hang`, `barrier`, `delay`). A fault with `hang` then has ended."""
+    """Handle the requests that a fault holds (`hang`, `barrier`, `delay`). This ends a fault with `hang`."""
     fault = _existing(call)
     fault.release()
     return _json(fault)

@@ -50,7 +50,7 @@ OFFSET = Object(
     Field("partition", Integer(0, INT32_MAX), "The partition."),
     Field("committed", Nullable(Integer(0)), "The committed offset, or null if there is none."),
     Field("end", Integer(0), "The high watermark, or the last stable offset for consumers with read_committed."),
-    Field("lag", Integer(0), "The number of offsets to process, or 0 if only markers of transactions are left."),
+    Field("lag", Integer(0), "The number of offsets left to process, or 0 if only transaction markers are left."),
 )
 GROUP = Object(
     "Group",
@@ -105,7 +105,7 @@ WAIT_FOR_COMMIT = Object(
 )
 SETTLE = Object(
     "Settle",
-    "What has to be quiet.",
+    "What to wait for.",
     Field(
         "groups",
         AnyOf([Boolean(), ListOf(Text())], lambda value: int(isinstance(value, list))),
@@ -119,7 +119,7 @@ SETTLE = Object(
 
 
 def read_groups(cluster: Cluster) -> list[Json]:
-    """Return all groups by id, in any thread: one in each turn of the event loop."""
+    """Return all groups by id. May be called from any thread; each turn of the event loop reads one group."""
     ids = cluster.server.call(lambda: sorted(set(group_ids(cluster))))
     return [group for group_id in ids if (group := read_group(cluster, group_id)) is not None]
 
@@ -188,7 +188,7 @@ def delete_group(call: Call) -> None:
 
 @routes.post("/v1/groups/{group_id}/evict", GROUP_ID, body=EVICT, response=GROUP)
 def evict_member(call: Call) -> Json:
-    """Remove a member from a group, as if its session had timed out. The others get its partitions."""
+    """Remove a member from a group, as if its session had timed out. The other members get its partitions."""
     call.cluster.group(call.path["group_id"]).evict(call.body["member_id"])
     return get_group(call)
 
@@ -207,7 +207,7 @@ def seek_group(call: Call) -> Json:
     if (body["offset"] is None) == (body["timestamp"] is None):
         raise ValueError("give either offset or timestamp")
     if body["partition"] is not None and body["topic"] is None:
-        raise ValueError(f"partition is {body['partition']}, but no topic is given; name the topic, too")
+        raise ValueError(f"partition is {body['partition']}, but no topic is given; give both")
     group = call.cluster.group(call.path["group_id"])
     group.seek(body["offset"], body["topic"], body["partition"], timestamp=body["timestamp"])
     return get_group(call)
@@ -215,7 +215,7 @@ def seek_group(call: Call) -> Json:
 
 @routes.post("/v1/groups/{group_id}/wait-for-lag", GROUP_ID, body=WAIT_FOR_LAG, response=GROUP, waits=True)
 def wait_for_lag(call: Call) -> Json:
-    """Wait until the total lag of a group is small enough: until it has processed and committed the other records."""
+    """Wait until the total lag of a group is at most `lag`."""
     call.cluster.group(call.path["group_id"]).wait_for_lag(call.body["lag"], call.body["timeout_s"])
     return get_group(call)
 
@@ -229,7 +229,7 @@ def wait_until_stable(call: Call) -> Json:
 
 @routes.post("/v1/groups/{group_id}/wait-for-commit", GROUP_ID, body=WAIT_FOR_COMMIT, response=GROUP, waits=True)
 def wait_for_commit(call: Call) -> Json:
-    """Wait until the committed offset of a partition is large enough."""
+    """Wait until the committed offset of a partition is at least `offset`."""
     body = call.body
     group = call.cluster.group(call.path["group_id"])
     group.wait_for_commit(body["topic"], body["partition"], body["offset"], body["timeout_s"])
@@ -238,7 +238,10 @@ def wait_for_commit(call: Call) -> Json:
 
 @routes.post("/v1/groups/{group_id}/coordinator", GROUP_ID, body=NEW_COORDINATOR, response=COORDINATOR)
 def move_group_coordinator(call: Call) -> Json:
-    """Make another broker the coordinator of a group. Other groups in the same partition move, too."""
+    """Make another broker the coordinator of a group.
+
+    Other groups in the same partition of __consumer_offsets move too.
+    """
     return {"node_id": call.cluster.move_coordinator(group=call.path["group_id"], to=call.body["node_id"])}
 
 
@@ -246,7 +249,7 @@ def move_group_coordinator(call: Call) -> Json:
 def settle(call: Call) -> None:
     """Wait until the brokers are quiet: no request is in progress, no group has a lag, no transaction is open.
 
-    After that, the absence of a record is a fact. A client that is between two requests cannot be seen.
+    A record that is missing after that will not arrive. The brokers cannot see a client that is between two requests.
     """
     body = call.body
     call.cluster.settle(

@@ -31,7 +31,11 @@ BATCH = Object(
     "A record batch of a log, or a message of the formats 0 and 1.",
     Field("base_offset", Integer(), "The first offset."),
     Field("last_offset", Integer(), "The last offset."),
-    Field("count", Integer(-1), "The number of records, or -1 if only the records of an old format tell."),
+    Field(
+        "count",
+        Integer(-1),
+        "The number of records, or -1 for a compressed batch of an old format, whose header does not contain it.",
+    ),
     Field("segment", Integer(0), "The base offset of the segment."),
     Field("position", Integer(0), "The position in the file of the segment."),
     Field("size_bytes", Integer(0), "The size."),

@@ -44,7 +44,7 @@ routes = Routes("records", "Records: send, read and wait for them.")
 
 MAX_RECORDS = 100_000
 MAX_RESPONSE_BYTES = 8 << 20
-"""After this many bytes of keys and values, a response has no more records."""
+"""The limit for the bytes of keys and values in one response."""
 
 COMPRESSION = Field("compression", Text(*map(str.lower, Codec.__members__)), "The compression codec.", "none")
 _RECORD_FIELDS = (
@@ -68,12 +68,12 @@ NEW_RECORDS = Object(
 )
 SENT = Object(
     "SentRecord",
-    "The place of a record in the log.",
+    "The position of a record in the log.",
     Field("partition", Integer(0, INT32_MAX), "The partition."),
     Field("offset", Integer(0), "The offset."),
 )
 SENT_RECORDS = Object(
-    "SentRecords", "The places of the records.", Field("records", ListOf(SENT), "In the order of the request.")
+    "SentRecords", "The positions of the records.", Field("records", ListOf(SENT), "In the order of the request.")
 )
 RECORDS = Object(
     "Records",
@@ -91,14 +91,14 @@ FOUND = Object(
 )
 WAIT = Object(
     "WaitForRecords",
-    "What to wait for. Records match if they have all that is given.",
+    "What to wait for. Records match if they meet all conditions.",
     Field("n", Integer(1, MAX_RECORDS), "The number of records.", 1),
     *key_fields(" of the records. null matches any"),
-    Field("value_contains", Nullable(Text()), "A text that the value of the records contains, in UTF-8.", None),
+    Field("value_contains", Nullable(Text()), "A text that the values contain, as UTF-8.", None),
     Field("header", Nullable(HEADER), "A header of the records.", None),
     Field("partition", Nullable(Integer(0, INT32_MAX)), "The partition. The default is all partitions.", None),
     Field("isolation", fields.ISOLATION.shape, fields.ISOLATION.description, "read_uncommitted"),
-    Field("since_ms", Nullable(Integer(0)), "Older records, by their timestamps, are skipped.", None),
+    Field("since_ms", Nullable(Integer(0)), "Skip records with an older timestamp.", None),
     Field(
         "since_offsets",
         Nullable(MapOf(Integer(0), of_integers=True)),
@@ -231,7 +231,7 @@ def read_records(call: Call) -> Json:
 
 
 def _start(call: Call, index: int) -> int:
-    """Return the offset at which to begin to read a partition."""
+    """Return the first offset to read in a partition."""
     server = call.cluster.server
     time_ms, last = call.query["time_ms"], call.query["last"]
     isolation = checked_isolation(call.query["isolation"])
@@ -255,7 +255,7 @@ def wait_for_records(call: Call) -> Json:
     """Wait until records match, and return the first of them.
 
     Records that are in the topic already count, unless `since_ms` or `since_offsets` excludes them. The topic need not
-    exist yet. After the timeout, the message of the error shows the records that did arrive, the closest match first.
+    exist yet. If the wait times out, the error message shows the records that did arrive, the closest match first.
     """
     body = call.body
     if body["since_ms"] is not None and body["since_offsets"] is not None:

@@ -38,15 +38,13 @@ REQUEST = Object(
     "A request of a client, and its response.",
     Field("api", Text(), "The API, such as `Fetch`; `API 999` for a key that Kafka does not know."),
     Field("version", Integer(), "The version that the client chose."),
-    Field("correlation_id", Integer(), "The number that the client gave the request."),
+    Field("correlation_id", Integer(), "The correlation id of the request."),
     Field("client_id", Text(), "The client id, or an empty string."),
     Field("connection", Integer(), "The number of the connection."),
     Field("host", Text(), "The address of the client."),
     Field("port", Integer(), "The port of the client."),
     Field("broker", Integer(), "The id of the broker."),
-    Field(
-        "time_ms", Integer(), "When the broker received it, in milliseconds since 1970, by the clock of the machine."
-    ),
+    Field("time_ms", Integer(), "When the broker received it, in milliseconds since 1970, by the machine's clock."),
     Field("duration_ms", Number(0, float(1 << 53)), "The time until the response, or until now while it waits."),
     Field("is_waiting", Boolean(), "Whether it has no response yet, like a long poll."),
     Field("has_waited", Boolean(), "Whether it was not answered immediately."),
@@ -58,7 +56,7 @@ REQUEST = Object(
     Field(
         "request",
         Nullable(AnyJson()),
-        "The decoded request, with bytes as base64. null unless `messages` is true, and if it was too large to keep.",
+        "The decoded request, with bytes as base64. null if `messages` is false or the request was too large to keep.",
     ),
     Field("response", Nullable(AnyJson()), "The decoded response, like `request`."),
 )
@@ -102,7 +100,7 @@ WAIT = Object(
     Field("n", Integer(1, MAX_REQUESTS), "The number of requests.", 1),
     Field("client_id", Nullable(Text()), "The client id.", None),
     Field("topic", Nullable(Text()), "A topic that the request or the response names.", None),
-    Field("errors", Nullable(ListOf(Text())), "Errors, one of which the response has.", None),
+    Field("errors", Nullable(ListOf(Text())), "Errors; the response must have one of them.", None),
     Field("messages", Boolean(), "Whether to return the decoded messages.", False),
     TIMEOUT,
 )
@@ -198,7 +196,7 @@ def list_requests(call: Call) -> Json:
 
 @routes.delete("/v1/requests")
 def clear_requests(call: Call) -> None:
-    """Forget all requests and counts, also those of unsupported requests. Requests that still wait remain."""
+    """Forget all requests and counts, including those of unsupported requests. Requests in progress remain."""
     call.cluster.requests.clear()
 
 
@@ -206,7 +204,7 @@ def clear_requests(call: Call) -> None:
 def count_requests(call: Call) -> Json:
     """Count the requests since the start or since the journal was cleared.
 
-    A number by API and client is always known. Others are refused with 409 if the journal had to drop requests.
+    A count by API and client is always available. Other counts fail with 409 if the journal has dropped requests.
     """
     wanted = select(call.cluster, call.query)
     try:
@@ -299,7 +297,7 @@ def reset_connection(call: Call) -> None:
 
 @routes.post("/v1/connections/{id}/half-close", CONNECTION_ID)
 def half_close_connection(call: Call) -> None:
-    """Close the direction to the client: it reads the end of the data, while the broker still receives requests."""
+    """Close the direction to the client: the client reads end of file, while the broker still receives requests."""
     _connection(call).half_close()
 
 

@@ -26,7 +26,7 @@ BATCHES = Object(
 SHAPE = Object(
     "ShapeLog",
     "A layout of a log.",
-    Field("kind", Text(*KINDS), "The layout; docs/testing.md describes them."),
+    Field("kind", Text(*KINDS), "The layout; the page on the test kit lists them."),
     Field("first", _COUNT, "The number of ordinary records before the special part.", None),
     Field("size", Nullable(Integer(1, MAX_SIZE)), "The size of the special part.", None),
     Field("after", _COUNT, "The number of ordinary records after the special part.", None),
@@ -92,7 +92,7 @@ def advance_log_start(call: Call) -> Json:
 
 @_operation("truncate", OFFSET)
 def truncate_log(call: Call) -> Json:
-    """Remove the records from an offset on, as if a replica that lacked them had been elected leader."""
+    """Remove the records at and after an offset, as if a replica that lacked them had been elected leader."""
     _topic(call).truncate(call.body["offset"], call.path["partition"])
     return _partition(call)
 
@@ -106,7 +106,7 @@ def hold_high_watermark(call: Call) -> Json:
 
 @_operation("release-high-watermark")
 def release_high_watermark(call: Call) -> Json:
-    """Let the high watermark advance again. Has no effect if it is not held."""
+    """Let the high watermark advance again. If it is not held, nothing changes."""
     _topic(call).release_high_watermark(call.path["partition"])
     return _partition(call)
 
@@ -120,7 +120,7 @@ def move_leader(call: Call) -> Json:
 
 @_operation("new-leader-epoch")
 def start_leader_epoch(call: Call) -> Json:
-    """Start a new leader epoch without another leader."""
+    """Start a new leader epoch with the same leader."""
     _topic(call).new_leader_epoch(call.path["partition"])
     return _partition(call)
 

@@ -51,7 +51,7 @@ BEGIN = Object(
         60_000,
     ),
 )
-ABORT = Object("AbortTransaction", "An abortion.", TIMEOUT)
+ABORT = Object("AbortTransaction", "Options of an abort.", TIMEOUT)
 WAIT = Object(
     "WaitForTransaction",
     "A state to wait for.",
@@ -88,7 +88,7 @@ TRANSACTIONS = Object(
 
 
 def read_transactions(cluster: Cluster) -> list[Json]:
-    """Return all transactional ids, in any thread."""
+    """Return all transactional ids. May be called from any thread."""
     server = cluster.server
 
     def look() -> list[TransactionView]:
@@ -123,14 +123,17 @@ def get_transaction(call: Call) -> Json:
     "/v1/transactions/{transactional_id}/coordinator", TRANSACTIONAL_ID, body=NEW_COORDINATOR, response=COORDINATOR
 )
 def move_transaction_coordinator(call: Call) -> Json:
-    """Make another broker the coordinator of a transactional id. Others in the same partition move, too."""
+    """Make another broker the coordinator of a transactional id.
+
+    Other ids in the same partition of __transaction_state move too.
+    """
     transactional_id = call.path["transactional_id"]
     return {"node_id": call.cluster.move_coordinator(transactional_id=transactional_id, to=call.body["node_id"])}
 
 
 @routes.post("/v1/transactions/{transactional_id}/wait", TRANSACTIONAL_ID, body=WAIT, waits=True)
 def wait_for_transaction(call: Call) -> None:
-    """Wait until the transaction of a transactional id is in a state."""
+    """Wait until a transactional id is in a state."""
     call.cluster.transaction(call.path["transactional_id"]).wait_until(call.body["state"], call.body["timeout_s"])
 
 
@@ -138,7 +141,7 @@ def wait_for_transaction(call: Call) -> None:
 
 
 class _Opened(NamedTuple):
-    """A transaction that the API has begun. The lock is held by the request that uses it."""
+    """A transaction that was begun through the API. The request that uses the transaction holds the lock."""
 
     transaction: OpenTransaction
     lock: Lock

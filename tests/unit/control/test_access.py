@@ -101,7 +101,7 @@ def test_loopback_addresses_are_known(host: str, expected: bool) -> None:
     assert is_loopback(host) is expected
 
 
-def test_address_of_other_machines_needs_a_token() -> None:
+def test_address_reachable_from_other_machines_needs_a_token() -> None:
     SECRET.check_address()
     with pytest.raises(NotLoopback, match=r"0\.0\.0\.0 can be reached from other machines; set a token"):
         Access("0.0.0.0", None).check_address()

@@ -31,7 +31,7 @@ def test_wait_that_timed_out_is_answered_with_its_message() -> None:
 @pytest.mark.parametrize(
     "error", [AssertionError("x"), TypeError("x"), KeyError("x"), RecursionError("x"), OSError("x")]
 )
-def test_mistake_of_kafkalet_is_answered_with_500_and_logged(
+def test_unexpected_exception_is_answered_with_500_and_logged(
     error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     failure = failure_of(error)

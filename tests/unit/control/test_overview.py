@@ -151,8 +151,8 @@ def test_stopped_broker_and_advanced_clock_are_in_the_first_line() -> None:
 
 def test_lost_connection_is_in_the_second_line() -> None:
     state = state_of()
-    state.problem = "no control API answers"
-    assert shown(state)[1] == "no control API answers; trying again"
+    state.problem = "there is no control API"
+    assert shown(state)[1] == "there is no control API; trying again"
 
 
 def test_control_characters_of_clients_do_not_reach_the_terminal() -> None:
@@ -176,7 +176,7 @@ def test_view_fits_into_its_size(width: int, rows: int) -> None:
     assert all(wide(line) <= width for line in lines)
 
 
-def test_section_that_is_too_long_says_how_much_is_missing() -> None:
+def test_shortened_section_shows_the_number_of_hidden_lines() -> None:
     state = state_of(*(topic(f"topic-{index:02}", partition()) for index in range(40)))
     lines = shown(state, 120, 24)
     shown_topics = [line for line in lines if line.startswith("topic-")]

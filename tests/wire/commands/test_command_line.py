@@ -73,6 +73,6 @@ def test_message_for_closed_stderr_is_not_printed_on_stdout() -> None:
     assert (done.returncode, done.stdout) == (2, "")
 
 
-def test_both_names_of_an_option_count_as_one() -> None:
+def test_option_and_alias_together_are_refused_as_given_twice() -> None:
     with pytest.raises(UsageError, match="--key is given twice"):
         parse(["--key", "id", "--key-column", "id"], SERVE_OPTIONS)

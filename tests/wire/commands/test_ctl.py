@@ -24,7 +24,7 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asking]:
         yield found
 
 
-def test_success_is_0_and_prints_a_table(api: Asking, capsys: pytest.CaptureFixture[str]) -> None:
+def test_success_returns_0_and_prints_a_table(api: Asking, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["topic", "create", "t", "--partitions", "2"]) == 0
     assert main(["topics"]) == 0
     assert capsys.readouterr().out.splitlines()[-2:] == [
@@ -38,12 +38,14 @@ def test_json_is_that_of_the_api(api: Asking, capsys: pytest.CaptureFixture[str]
     assert json.loads(capsys.readouterr().out) == api.get("/v1/brokers")
 
 
-def test_refusal_is_1_with_the_code_of_kafka(api: Asking, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refusal_returns_1_and_prints_kafka_error_code(api: Asking, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["topic", "delete", "missing"]) == 1
     assert capsys.readouterr().err.startswith("kafkalet: UNKNOWN_TOPIC_OR_PARTITION: ")
 
 
-def test_wait_that_times_out_is_1_with_what_did_arrive(api: Asking, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wait_that_times_out_returns_1_and_prints_arrived_records(
+    api: Asking, capsys: pytest.CaptureFixture[str]
+) -> None:
     main(["send", "t", "other"])
     assert main(["wait", "t", "--value", "x", "--timeout", "0"]) == 1
     assert "0 of the 1 records in the topic match\n  <t-0@0 value=b'other'>" in capsys.readouterr().err
@@ -76,17 +78,17 @@ def test_wait_that_times_out_is_1_with_what_did_arrive(api: Asking, capsys: pyte
         ),
     ],
 )
-def test_invalid_command_line_is_2(
+def test_invalid_command_line_returns_2(
     api: Asking, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     assert main(arguments) == 2
     assert capsys.readouterr().err.startswith(f"kafkalet: {message}")
 
 
-def test_missing_url_is_2(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_url_returns_2(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.delenv("KAFKALET_CONTROL", raising=False)
     assert main(["topics"]) == 2
-    assert capsys.readouterr().err.startswith("kafkalet: the control API is not named; give --control URL or set KAFK")
+    assert capsys.readouterr().err.startswith("kafkalet: the URL of the control API is missing; give --control URL or ")
 
 
 def test_general_options_may_come_before_the_command(api: Asking, capsys: pytest.CaptureFixture[str]) -> None:

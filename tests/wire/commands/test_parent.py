@@ -28,7 +28,7 @@ async def looks_until_stopped(ids: list[int], monkeypatch: pytest.MonkeyPatch) -
     return len(ids) - len(list(looks))
 
 
-def test_stop_is_called_once_the_parent_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stop_is_called_when_the_parent_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asyncio.run(looks_until_stopped([7, 7, 1, 1], monkeypatch)) == 3
 
 

@@ -89,7 +89,7 @@ def test_topic_option_is_parsed(text: str, topic: NewTopic) -> None:
 
 
 @pytest.mark.parametrize("names", [("--key", "--timestamp"), ("--key-column", "--timestamp-column")], ids=str)
-def test_columns_of_loaded_files_have_two_names(names: tuple[str, str]) -> None:
+def test_column_options_have_aliases(names: tuple[str, str]) -> None:
     options = parsed("--load", "t=a.csv", names[0], "id", f"{names[1]}=at")
     assert (options.key, options.timestamp) == ("id", "at")
 

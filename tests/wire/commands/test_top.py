@@ -41,7 +41,7 @@ def produce(api: Asking, topic: str) -> None:
 # Once
 
 
-def test_output_that_is_no_terminal_gets_the_state_once(api: Asking, capsys: pytest.CaptureFixture[str]) -> None:
+def test_state_is_printed_once_if_output_is_no_terminal(api: Asking, capsys: pytest.CaptureFixture[str]) -> None:
     produce(api, "orders")
     api.cluster.fault("Fetch", delay=1)
     assert main(["--control", api.control.url]) == 0
@@ -73,10 +73,10 @@ def test_missing_or_wrong_url_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) 
         main(["--control", "https://127.0.0.1:1"])
 
 
-def test_api_that_cannot_be_reached_is_1() -> None:
+def test_unreachable_api_returns_1() -> None:
     done = subprocess.run([*TOP, "--control", "127.0.0.1:1"], capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr.startswith("kafkalet: no control API answers at 127.0.0.1:1: ")
+    assert done.stderr.startswith("kafkalet: there is no control API at 127.0.0.1:1: ")
 
 
 def test_help_names_the_options(capsys: pytest.CaptureFixture[str]) -> None:
@@ -220,14 +220,14 @@ def test_lost_connection_is_shown_until_the_broker_is_back() -> None:
                 assert "trying again" not in shown.wait_for("again  ")
 
 
-def test_terminal_without_colors_gets_none(api: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_view_without_colors_has_no_ansi_colors(api: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     with terminal("--control", api.control.url) as shown:
         shown.wait_for("no topics")
         assert not re.search(rb"\x1b\[\d*m", shown.shown)
 
 
-def test_dumb_terminal_gets_the_state_once(api: Asking) -> None:
+def test_state_is_printed_once_on_a_dumb_terminal(api: Asking) -> None:
     with terminal("--control", api.control.url, "--once") as shown:
         assert shown.end() == 0
         assert b"no topics" in shown.shown

@@ -19,7 +19,7 @@ def client(api: Asking) -> ControlClient:
 @pytest.mark.parametrize(
     "url", ["", "127.0.0.1", "https://127.0.0.1:1", "http://:1", "http://a:1/path", "http://a:1?b=c"]
 )
-def test_url_of_something_else_is_refused(url: str) -> None:
+def test_other_url_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="is not the URL of a control API"):
         ControlClient(url)
 
@@ -45,8 +45,8 @@ def test_parameters_are_written_as_the_api_reads_them(client: ControlClient) -> 
     assert client.ask("GET", "/v1/requests", query=query) == {"requests": []}
 
 
-def test_api_that_cannot_be_reached_is_named() -> None:
-    with pytest.raises(ControlError, match=r"no control API answers at http://127\.0\.0\.1:1: Connection refused"):
+def test_error_for_unreachable_api_names_its_url() -> None:
+    with pytest.raises(ControlError, match=r"there is no control API at http://127\.0\.0\.1:1: Connection refused"):
         ControlClient("http://127.0.0.1:1").ask("GET", "/v1/topics")
 
 
@@ -66,7 +66,7 @@ def other_server() -> Iterator[str]:
 
 
 def test_server_that_is_no_control_api_is_named(other_server: str) -> None:
-    with pytest.raises(ControlError, match="is not a control API of kafkalet"):
+    with pytest.raises(ControlError, match="is not a kafkalet control API"):
         ControlClient(other_server).ask("GET", "/v1/topics")
 
 

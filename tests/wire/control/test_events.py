@@ -53,7 +53,7 @@ def test_stream_begins_with_everything(api: Asking) -> None:
     assert found["topics"] == {"topics": [api.get("/v1/topics/t")], "removed": []}
 
 
-def test_stream_continues_with_what_has_changed(api: Asking) -> None:
+def test_stream_continues_with_changed_items(api: Asking) -> None:
     api.post("/v1/topics", {"name": "a"})
     api.post("/v1/topics", {"name": "b"})
     with streaming(api, "topics") as stream:
@@ -93,7 +93,7 @@ def test_stopped_broker_is_an_event() -> None:
     assert (broker["node_id"], broker["is_running"]) == (2, False)
 
 
-def test_group_that_commits_is_an_event(api: Asking) -> None:
+def test_commit_of_a_group_is_an_event(api: Asking) -> None:
     api.post("/v1/topics/t/records", {"value": "x"})
     with streaming(api, "groups") as stream:
         assert stream.next() == ("groups", {"groups": [], "removed": []})
@@ -102,7 +102,7 @@ def test_group_that_commits_is_an_event(api: Asking) -> None:
     assert (group["group_id"], group["total_lag"]) == ("g", 1)
 
 
-def test_transaction_that_begins_is_an_event(api: Asking) -> None:
+def test_beginning_a_transaction_is_an_event(api: Asking) -> None:
     with streaming(api, "transactions") as stream:
         assert stream.next() == ("transactions", {"transactions": [], "removed": []})
         producer = Producer({"bootstrap.servers": api.cluster.bootstrap_servers, "transactional.id": "tx"})
@@ -115,7 +115,7 @@ def test_transaction_that_begins_is_an_event(api: Asking) -> None:
         producer.abort_transaction(10)
 
 
-def test_fault_that_fires_is_an_event(api: Asking) -> None:
+def test_firing_of_a_fault_is_an_event(api: Asking) -> None:
     with streaming(api, "faults") as stream:
         assert stream.next() == ("faults", {"faults": [], "removed": []})
         fault = api.post("/v1/faults", {"api": "Metadata", "delay": 0.001})

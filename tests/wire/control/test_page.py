@@ -456,7 +456,7 @@ def test_fault_is_set_watched_and_removed(page: "Page", three: Asking) -> None:
     page.get_by_text("No faults are set").wait_for()
 
 
-def test_fault_that_is_not_possible_is_explained(page: "Page") -> None:
+def test_impossible_fault_is_explained(page: "Page") -> None:
     visit(page, "#/faults")
     form = page.get_by_role("form", name="New fault")
     form.get_by_label("API").fill("Produse")
@@ -669,7 +669,7 @@ def test_page_connects_again_after_the_broker_has_restarted(browser: "Browser") 
                 assert page.locator("#connection").inner_text() == "live"
 
 
-def test_token_is_asked_for_once(browser: "Browser") -> None:
+def test_page_asks_for_the_token_once(browser: "Browser") -> None:
     with asking(token=TOKEN) as api:
         api.cluster.create_topic("secret")
         with opened(browser, api.control.url) as page:

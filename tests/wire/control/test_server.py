@@ -106,7 +106,7 @@ def test_expected_body_is_refused_before_it_is_sent(api: Asking) -> None:
         (b"{", "the body is not JSON: "),
         (b"\xff", "the body is not JSON: "),
         (b'{"a": NaN}', "the body is not JSON: NaN is not a JSON value"),
-        (b'{"name": "a", "name": "b"}', "the body is not JSON: a name occurs twice in one object"),
+        (b'{"name": "a", "name": "b"}', "the body is not JSON: an object has a duplicate name"),
         (b"[" * 100_000, "the body is nested too deeply"),
         (b"9" * 10_000, "the body is not JSON: "),
         (b"[]", "the body must be an object, not a list"),
@@ -119,7 +119,7 @@ def test_malformed_body_is_refused(api: Asking, data: bytes, message: str) -> No
     assert answer.message.startswith(message)
 
 
-def test_empty_body_stands_for_an_empty_object(api: Asking) -> None:
+def test_empty_body_is_read_as_an_empty_object(api: Asking) -> None:
     assert api.ask("POST", "/v1/topics").message.startswith("name is missing")
 
 
@@ -155,7 +155,7 @@ def test_malformed_request_is_refused(api: Asking, head: bytes, status: int) -> 
     assert api.get("/v1/topics") == {"topics": []}
 
 
-def test_method_that_does_not_exist_is_answered_with_the_allowed_ones(api: Asking) -> None:
+def test_unknown_method_is_answered_with_allowed_methods(api: Asking) -> None:
     answer = api.ask("DELETE", "/v1/topics")
     assert (answer.status, answer.headers["Allow"]) == (405, "GET, POST")
 
@@ -183,7 +183,7 @@ def test_body_after_a_refusal_is_not_taken_for_a_request(api: Asking) -> None:
     assert len(api.get("/v1/topics")["topics"]) == 1
 
 
-def test_client_that_ends_in_the_middle_of_a_body_is_forgotten(api: Asking) -> None:
+def test_connection_is_dropped_if_client_closes_it_in_the_middle_of_a_body(api: Asking) -> None:
     head = b"POST /v1/topics HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n"
     assert exchange(api, head + b'{"n') == b""
 
@@ -280,7 +280,7 @@ def test_no_path_causes_an_internal_error(impatient: Asking, path: str, query: s
 # Many requests, and the end
 
 
-def test_two_hundred_requests_at_once_are_all_answered(api: Asking) -> None:
+def test_two_hundred_concurrent_requests_are_all_answered(api: Asking) -> None:
     with ThreadPoolExecutor(200) as pool:
         sent = list(pool.map(lambda n: api.post("/v1/topics/t/records", {"value": str(n)}), range(200)))
     offsets = sorted(record["offset"] for each in sent for record in each["records"])

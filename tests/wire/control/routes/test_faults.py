@@ -29,7 +29,7 @@ def test_fault_fires_and_is_counted(api: Asking) -> None:
     assert api.ask("GET", f"/v1/faults/{fault['id']}").status == 404
 
 
-def test_fault_that_did_not_fire_says_what_happened_instead(api: Asking) -> None:
+def test_unfired_fault_describes_the_requests_instead(api: Asking) -> None:
     api.post("/v1/faults", {"api": ["Produce"], "delay": 0.1, "topic": "other", "version": 3, "max_version": 12})
     produce(api)
     [removed] = api.ask("DELETE", "/v1/faults").json["faults"]
@@ -72,7 +72,7 @@ def test_faults_are_listed_in_order(api: Asking) -> None:
         ({"disconnect": "now"}, 400, "disconnect is 'now'; it must be before or after"),
     ],
 )
-def test_fault_that_is_not_possible_is_refused(api: Asking, body: Any, status: int, message: str) -> None:
+def test_impossible_fault_is_refused(api: Asking, body: Any, status: int, message: str) -> None:
     answer = api.ask("POST", "/v1/faults", body)
     assert (answer.status, answer.message[: len(message)]) == (status, message)
     assert api.get("/v1/faults") == {"faults": []}

@@ -85,7 +85,7 @@ def test_group_moves_to_an_offset_or_a_time(api: Asking, body: dict[str, Any], c
         ({"offset": 1, "topic": "t", "partition": 9}, 422),
     ],
 )
-def test_move_that_makes_no_sense_is_refused(api: Asking, body: object, status: int) -> None:
+def test_contradictory_move_is_refused(api: Asking, body: object, status: int) -> None:
     fill(api)
     assert api.ask("POST", "/v1/groups/g/seek", body).status == status
 

@@ -166,7 +166,7 @@ def test_read_committed_leaves_open_and_aborted_transactions_out(api: Asking) ->
         ("/v1/topics/t/records?isolation=none", 400),
     ],
 )
-def test_read_that_makes_no_sense_is_refused(api: Asking, path: str, status: int) -> None:
+def test_contradictory_read_is_refused(api: Asking, path: str, status: int) -> None:
     fill(api)
     assert api.ask("GET", path).status == status
 
@@ -206,7 +206,7 @@ def test_wait_returns_the_first_records_that_match(api: Asking, body: Any, expec
     assert values(api.post("/v1/topics/t/wait", body)) == expected
 
 
-def test_wait_that_times_out_shows_what_did_arrive(api: Asking) -> None:
+def test_wait_that_times_out_shows_arrived_records(api: Asking) -> None:
     fill(api)
     answer = api.ask("POST", "/v1/topics/t/wait", {"value": "a9", "timeout_s": 0})
     assert (answer.status, answer.code) == (408, "timeout")
