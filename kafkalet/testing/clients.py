@@ -19,7 +19,7 @@ MOST_CHARS = 300
 
 
 def what_clients_do(cluster: ClusterOperations) -> list[str]:
-    """Return a line for each connected client: its last request, and how long it has waited for a response.
+    """Return lines for each connected client: the requests that wait for a response, and for how long, or the last one.
 
     Never raises an exception.
     """
@@ -53,12 +53,11 @@ def _clients(cluster: ClusterOperations) -> list[str]:
         return [
             f"{context.client_id}: last request {context.api} v{context.version}" for context in contexts if context
         ]
-    last: dict[str, Exchange] = {}
+    last: dict[str, list[Exchange]] = {}  # several clients may have the same client id, so all waiting requests count
     connected = {facts.number for facts in journal.connections.values()}
     for exchange in journal.exchanges():
         if exchange.connection.number in connected:
-            waits = last.get(exchange.client_id)
-            if waits is None or not waits.is_waiting:
-                last[exchange.client_id] = exchange
+            waiting = [each for each in last.get(exchange.client_id, ()) if each.is_waiting]
+            last[exchange.client_id] = [*waiting, exchange] if exchange.is_waiting or not waiting else waiting
     now_s = elapsed_s()
-    return [exchange.text(now_s) for exchange in last.values()]
+    return [exchange.text(now_s) for exchanges in last.values() for exchange in exchanges]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from kafkalet import Broker, Cluster
 from kafkalet.testing.clients import MOST_CHARS, what_clients_do
@@ -61,6 +61,22 @@ def test_report_looks_at_only_some_of_many_groups(kafka: Broker) -> None:
     assert lines[at + 1] == "  g00: Empty, members: none"
     assert lines[at + 12 : at + 14] == ["    ... 10 more", "  g01: Empty, members: none"]
     assert lines[-1] == "  ... 48 more groups"
+
+
+def test_each_waiting_request_of_clients_with_the_same_id_is_shown(kafka: Broker) -> None:
+    kafka.topic("t", partitions=2)
+    consumers = []
+    for partition in range(2):
+        consumer = Consumer(
+            {"bootstrap.servers": kafka.bootstrap_servers, "group.id": "g", "fetch.wait.max.ms": 20_000}
+        )
+        consumer.assign([TopicPartition("t", partition, 0)])
+        consumers.append(consumer)
+    kafka.requests.wait_for("Fetch", n=2)
+    lines = [line for line in what_clients_do(kafka) if "Fetch" in line and "waiting" in line]
+    for consumer in consumers:
+        consumer.close()
+    assert len(lines) == 2
 
 
 def test_report_has_open_transactions(kafka: Broker) -> None:
