@@ -152,6 +152,10 @@ class Group:
     def wait_until_stable(self, members: int | None = None, timeout: float | None = None) -> Group:
         """Wait until the group has this number of members (by default at least one), all with their assignments.
 
+        With the consumer protocol, a member gives up partitions and another one gets them with their next heartbeats,
+        every 5 seconds unless the broker properties `group.consumer.heartbeat.interval.ms` and
+        `group.consumer.min.heartbeat.interval.ms` are smaller.
+
         Raises AssertionError after `timeout` seconds (by default `cluster.timeout_s`).
         """
         __tracebackhide__ = True
@@ -439,7 +443,14 @@ def described(seen: Seen) -> list[str]:
         lines.append(f"  member {member.member_id} (client {member.client_id!r} at {member.host}): {places}")
     lines = list(limited(lines, MOST_LINES))
     lags = seen.lags if len(seen.lags) <= MOST_LINES else sorted(seen.lags, key=lambda each: -each.lag)
-    return lines + list(limited([f"  {each}" for each in lags], MOST_LINES))
+    lines += limited([f"  {each}" for each in lags], MOST_LINES)
+    if seen.state in ("Assigning", "Reconciling"):
+        lines.append(
+            "  members of a consumer group learn of a change with their next heartbeat, by default within 5 s; for "
+            "shorter waits, set group.consumer.heartbeat.interval.ms and group.consumer.min.heartbeat.interval.ms in "
+            "the config of the broker"
+        )
+    return lines
 
 
 def _target(offset: int | str | datetime | None, timestamp: Time | None) -> Callable[[ClusterOperations, Place], int]:

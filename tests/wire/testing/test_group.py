@@ -16,7 +16,7 @@ from kafkalet.broker.groups.classic.group import ClassicGroup
 from kafkalet.broker.groups.consumer.group import ConsumerGroup
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import Batch
-from kafkalet.testing.group import Group, find_shard
+from kafkalet.testing.group import Group, Seen, described, find_shard
 from kafkalet.testing.waiting import wait
 
 from .applications import CLIENTS, QUICK, running
@@ -193,6 +193,14 @@ def test_wait_for_lag_that_times_out_shows_members_offsets_and_lag(kafka: Broker
         "  t-0: nothing committed, end 2, lag 2",
         "  clients:",
     ]
+
+
+@pytest.mark.parametrize(("state", "is_explained"), [("Reconciling", True), ("Assigning", True), ("Stable", False)])
+def test_description_of_a_consumer_group_that_reconciles_explains_the_heartbeats(
+    state: str, is_explained: bool
+) -> None:
+    lines = described(Seen(state, "consumer", [], []))
+    assert ["group.consumer.heartbeat.interval.ms" in line for line in lines] == [True] * is_explained
 
 
 def test_wait_for_missing_group_names_the_groups(kafka: Broker) -> None:
