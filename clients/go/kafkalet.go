@@ -1,4 +1,4 @@
-// Package kafkalet starts a kafkalet broker for Go tests, in a process of its own and on a free port, and controls it.
+// Package kafkalet starts a kafkalet broker for Go tests as a separate process on a free port, and controls it.
 //
 //	var broker *kafkalet.Broker
 //
@@ -12,7 +12,7 @@
 //		orders := broker.Topic("orders").WaitFor(t, 1, kafkalet.Match{Key: []byte("7")})
 //
 // Methods that take a testing.TB end the test with t.Fatal if they fail. A wait that times out fails with a message
-// that shows what did happen. These methods must be called in the goroutine of the test, like t.Fatal.
+// that shows what happened instead. These methods must be called in the goroutine of the test, like t.Fatal.
 //
 // The broker is the command kafkalet, or `python3 -m kafkalet` if there is no such command. The environment variable
 // KAFKALET_COMMAND replaces both; its words are separated by spaces. The broker also stops if the test process ends in
@@ -138,7 +138,7 @@ func (broker *Broker) BootstrapServers() string {
 	return broker.bootstrapServers
 }
 
-// Stop stops the broker and waits for its end.
+// Stop stops the broker and waits for its process to end.
 func (broker *Broker) Stop() {
 	broker.stopped.Do(func() {
 		broker.client.CloseIdleConnections()
@@ -148,7 +148,7 @@ func (broker *Broker) Stop() {
 
 // Control calls the control API of kafkalet, for everything that has no method here. The path begins with /v1 and may
 // have a query; the OpenAPI document at /openapi.json lists all routes. The body, unless it is nil, is sent as JSON.
-// The response is decoded into result, unless that is nil. A call that the broker refuses returns an *Error.
+// The response is decoded into result, unless result is nil. If the broker refuses the call, Control returns an *Error.
 //
 // If the environment variable KAFKALET_CONTROL_TOKEN is set, the broker requires it, and Control sends it.
 func (broker *Broker) Control(method, path string, body, result any) error {
@@ -173,7 +173,7 @@ type Error struct {
 	Status int
 	// Code is the name of a Kafka error, such as "TOPIC_ALREADY_EXISTS", or of an HTTP error, such as "not_found".
 	Code string
-	// Message says what happened. For a wait that timed out, it shows what did arrive.
+	// Message says what happened. For a wait that timed out, it shows the records that did.
 	Message string
 }
 
@@ -215,7 +215,7 @@ func (broker *Broker) control(t testing.TB, method, path string, body, result an
 	}
 }
 
-// withTimeout adds a timeout to the fields of a request; 0 means that of the broker, 10 seconds.
+// withTimeout adds a timeout to the fields of a request; 0 means the broker's default, 10 seconds.
 func withTimeout(fields map[string]any, timeout time.Duration) map[string]any {
 	if timeout != 0 {
 		fields["timeout_s"] = timeout.Seconds()
@@ -224,7 +224,7 @@ func withTimeout(fields map[string]any, timeout time.Duration) map[string]any {
 }
 
 // Settle waits until no request is in progress, no group with members has a lag and no transaction is open. After that,
-// the absence of a record is a fact. The timeout 0 means 10 seconds.
+// a record that is missing will not arrive. A timeout of 0 means 10 seconds.
 func (broker *Broker) Settle(t testing.TB, timeout time.Duration) {
 	t.Helper()
 	broker.control(t, "POST", "/v1/settle", withTimeout(map[string]any{}, timeout), nil)
@@ -247,7 +247,7 @@ func (broker *Broker) Snapshot(t testing.TB) []byte {
 	return snapshot
 }
 
-// Restore replaces the contents by those of a snapshot, and closes the connections of clients.
+// Restore replaces the contents with those of a snapshot, and closes the connections of clients.
 func (broker *Broker) Restore(t testing.TB, snapshot []byte) {
 	t.Helper()
 	if _, err := broker.send("POST", "/v1/restore", "application/octet-stream", snapshot); err != nil {
@@ -292,7 +292,7 @@ type Message struct {
 	// Key and Value may be nil. A record without a value is a tombstone.
 	Key, Value []byte
 	Headers    []Header
-	// Timestamp of the record; the zero value means the time of the broker.
+	// Timestamp of the record; the zero value means the broker's current time.
 	Timestamp time.Time
 }
 
@@ -326,7 +326,7 @@ type Record struct {
 // Mark is a position in a topic: an offset for each partition.
 type Mark map[int]int64
 
-// Isolation says whether consumers receive records of transactions that have not been committed.
+// Isolation determines whether consumers receive records of open and aborted transactions.
 type Isolation string
 
 // The isolation levels of consumers.
@@ -335,7 +335,7 @@ const (
 	ReadCommitted   Isolation = "read_committed"
 )
 
-// Read says which records to read. The zero value is all of them.
+// Read selects the records to read. The zero value selects all records.
 type Read struct {
 	// Isolation is ReadUncommitted unless it is set.
 	Isolation Isolation
@@ -343,15 +343,15 @@ type Read struct {
 	Since Mark
 	// Offset is the first offset to read in each partition, unless Since is set.
 	Offset int64
-	// Limit is the largest number of records of each partition; 0 means all.
+	// Limit is the largest number of records per partition; 0 means all.
 	Limit int
 }
 
-// Match says for which records to wait. They have all that is given; the zero value is any record.
+// Match selects the records to wait for. A record must meet all conditions; the zero value matches any record.
 type Match struct {
 	// Key and Value of the records; nil matches any.
 	Key, Value []byte
-	// Contains is a text in the value of the records.
+	// Contains is a text that the values of the records contain.
 	Contains string
 	// Isolation is ReadUncommitted unless it is set.
 	Isolation Isolation
@@ -366,7 +366,7 @@ func (broker *Broker) Topic(name string) Topic {
 	return Topic{broker: broker, name: name}
 }
 
-// Partition returns one partition of the topic, to which the other methods then apply.
+// Partition returns a Topic whose methods apply only to this partition.
 func (topic Topic) Partition(partition int) Topic {
 	topic.partition = &partition
 	return topic
@@ -384,8 +384,8 @@ func (topic Topic) Create(t testing.TB, partitions int, config map[string]string
 	return topic
 }
 
-// Send appends records as a producer with acks=all does, in one batch for each partition. Unless this is one partition
-// of a topic, the key determines the partition. A topic that does not exist is created.
+// Send appends records as a producer with acks=all does, in one batch for each partition. The key determines
+// the partition, unless Partition has restricted the topic to one. A topic that does not exist is created.
 func (topic Topic) Send(t testing.TB, messages ...Message) []Position {
 	t.Helper()
 	records := make([]map[string]any, len(messages))
@@ -475,7 +475,7 @@ func (topic Topic) Records(t testing.TB, read Read) []Record {
 	return records
 }
 
-// Values returns the values of Records as strings; that of a tombstone is empty.
+// Values returns the values of Records as strings; the value of a tombstone is an empty string.
 func (topic Topic) Values(t testing.TB, read Read) []string {
 	t.Helper()
 	values := []string{}
@@ -486,7 +486,7 @@ func (topic Topic) Values(t testing.TB, read Read) []string {
 }
 
 // WaitFor waits until n records match, and returns the first n, by partition and offset. Records that are in the topic
-// already count. If they do not arrive in time, the test fails with a message that shows which records did.
+// already count. If they do not arrive in time, the test fails with a message that shows the records that did.
 func (topic Topic) WaitFor(t testing.TB, n int, match Match) []Record {
 	t.Helper()
 	body := map[string]any{
@@ -513,7 +513,7 @@ type Group struct {
 	id     string
 }
 
-// GroupState is the state of a group at one time.
+// GroupState is a snapshot of the state of a group.
 type GroupState struct {
 	// State as named by Kafka, such as "Stable" or "Empty".
 	State string `json:"state"`
@@ -576,14 +576,14 @@ func (group Group) State(t testing.TB) GroupState {
 	return group.call(t, "GET", "", nil)
 }
 
-// WaitForLag waits until the total lag is at most lag. The timeout 0 means 10 seconds.
+// WaitForLag waits until the total lag is at most lag. A timeout of 0 means 10 seconds.
 func (group Group) WaitForLag(t testing.TB, lag int64, timeout time.Duration) GroupState {
 	t.Helper()
 	return group.call(t, "POST", "/wait-for-lag", withTimeout(map[string]any{"lag": lag}, timeout))
 }
 
-// WaitUntilStable waits until the group has a number of members, all with their assignments; 0 means at least one. The
-// timeout 0 means 10 seconds.
+// WaitUntilStable waits until the group has a number of members, all with their assignments; 0 means at least one. A
+// timeout of 0 means 10 seconds.
 func (group Group) WaitUntilStable(t testing.TB, members int, timeout time.Duration) GroupState {
 	t.Helper()
 	body := map[string]any{}
@@ -605,7 +605,7 @@ func (group Group) Seek(t testing.TB, topic string, offset int64) GroupState {
 	return group.call(t, "POST", "/seek", map[string]any{"topic": topic, "offset": offset})
 }
 
-// SeekToTime commits, for all partitions of a topic, the offset of the first record with this timestamp or a later one.
+// SeekToTime commits, for all partitions of a topic, the offset of the first record at or after this timestamp.
 func (group Group) SeekToTime(t testing.TB, topic string, timestamp time.Time) GroupState {
 	t.Helper()
 	return group.call(t, "POST", "/seek", map[string]any{"topic": topic, "timestamp": timestamp.UnixMilli()})
@@ -658,7 +658,7 @@ func (transaction *Transaction) Abort(t testing.TB) {
 	transaction.broker.control(t, "POST", transaction.path+"/abort", map[string]any{}, nil)
 }
 
-// FaultOptions say which requests match, on which of them the fault fires, and what happens to them.
+// FaultOptions select the requests that match, on which of them the fault fires, and what happens to them.
 type FaultOptions struct {
 	// Error is the error of the response, such as "NOT_LEADER_OR_FOLLOWER".
 	Error string
@@ -694,7 +694,7 @@ type faultState struct {
 }
 
 // Fault sets a fault for the requests of an API, such as "Produce"; an empty API means all. The fault is removed at the
-// end of the test, unless Remove was called. The test fails if the fault has not fired as often as it should.
+// end of the test, unless Remove was called. The test fails if the fault has fired less often than expected.
 func (broker *Broker) Fault(t testing.TB, api string, options FaultOptions) *Fault {
 	t.Helper()
 	body := map[string]any{
@@ -730,20 +730,20 @@ func (fault *Fault) Fired(t testing.TB) int {
 	return state.Fired
 }
 
-// Wait waits until the fault has fired n times. The timeout 0 means 10 seconds.
+// Wait waits until the fault has fired n times. A timeout of 0 means 10 seconds.
 func (fault *Fault) Wait(t testing.TB, n int, timeout time.Duration) {
 	t.Helper()
 	fault.broker.control(t, "POST", fault.path+"/wait", withTimeout(map[string]any{"n": n}, timeout), nil)
 }
 
-// Release lets requests go that the fault holds.
+// Release handles the requests that the fault holds.
 func (fault *Fault) Release(t testing.TB) {
 	t.Helper()
 	fault.broker.control(t, "POST", fault.path+"/release", nil, nil)
 }
 
-// Remove removes the fault, and does nothing if that was done before. The test fails if the fault has not fired as
-// often as it should, unless the test has failed already or was skipped.
+// Remove removes the fault; a second call has no effect. The test fails if the fault has fired less often
+// than expected, unless the test has failed already or was skipped.
 func (fault *Fault) Remove(t testing.TB) {
 	t.Helper()
 	if fault.removed {
@@ -785,7 +785,7 @@ func (clock Clock) Advance(t testing.TB, duration time.Duration) {
 	clock.broker.control(t, "POST", "/v1/clock/advance", map[string]any{"seconds": duration.Seconds()}, nil)
 }
 
-// AdvanceWithSessions is like Advance, but sessions of members expire, too, and long polls end.
+// AdvanceWithSessions is like Advance, but sessions of members also expire, and long polls end.
 func (clock Clock) AdvanceWithSessions(t testing.TB, duration time.Duration) {
 	t.Helper()
 	body := map[string]any{"seconds": duration.Seconds(), "sessions": true}
@@ -802,7 +802,7 @@ func (broker *Broker) Requests() Requests {
 	return Requests{broker}
 }
 
-// Count returns the number of requests for APIs, such as "Produce", by all clients; without an API, that of all.
+// Count returns the number of requests for APIs, such as "Produce", by all clients; of all APIs by default.
 func (requests Requests) Count(t testing.TB, apis ...string) int {
 	t.Helper()
 	var found struct{ Count int }
@@ -865,7 +865,7 @@ func (options Options) arguments() []string {
 	return append(arguments, options.Arguments...)
 }
 
-// tail keeps the end of what is written to it: of the log, whose last line says why a broker did not start.
+// tail keeps the end of the log, whose last line says why a broker did not start.
 type tail struct {
 	text string
 }

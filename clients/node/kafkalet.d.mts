@@ -40,7 +40,7 @@ export class Broker {
   /** The requests of clients since the start, or since `clear`. */
   readonly requests: Requests
 
-  /** Stops the broker and waits for its end. */
+  /** Stops the broker and waits for its process to end. */
   stop (): Promise<void>
 
   /** Returns a topic, which need not exist. */
@@ -50,8 +50,8 @@ export class Broker {
   group (id: string): Group
 
   /**
-   * Waits until no request is in progress, no group with members has a lag and no transaction is open. After that, the
-   * absence of a record is a fact.
+   * Waits until no request is in progress, no group with members has a lag and no transaction is open. After that, a
+   * record that is missing will not arrive.
    */
   settle (timeout?: Timeout): Promise<void>
 
@@ -74,7 +74,7 @@ export class Broker {
 
   /**
    * Sets a fault, calls a function, removes the fault, and resolves to the result of the function. Rejects if the fault
-   * has not fired as often as it should.
+   * has fired less often than expected.
    */
   withFault<Result> (
     api: string | string[] | undefined, options: FaultOptions, work: (fault: Fault) => Promise<Result>
@@ -89,7 +89,7 @@ export class Broker {
   /** Resolves to a copy of the contents, a tar archive: topics, records, groups, transactions and configs. */
   snapshot (): Promise<Buffer>
 
-  /** Replaces the contents by those of a snapshot, and closes the connections of clients. */
+  /** Replaces the contents with those of a snapshot, and closes the connections of clients. */
   restore (snapshot: Uint8Array): Promise<void>
 
   /** Stops one of several brokers. Other replicas become leaders of its partitions. Ids begin with 1. */
@@ -104,11 +104,11 @@ export class Broker {
   /**
    * Calls the control API, for everything that has no method here. The OpenAPI document at `/openapi.json` lists all
    * routes. Resolves to the JSON of the response, or to undefined if it has none. Rejects with a ControlError if the
-   * broker refuses the call. If the environment variable KAFKALET_CONTROL_TOKEN is set, the broker requires it, and it
-   * is sent.
+   * broker refuses the call. If the environment variable KAFKALET_CONTROL_TOKEN is set, the broker requires it, and
+   * the client sends it.
    *
-   * @param path the path from /v1 on, with a query if there is one
-   * @param body what to send as JSON
+   * @param path the path, which begins with /v1, and optionally a query
+   * @param body the body, sent as JSON
    */
   control (method: string, path: string, body?: object): Promise<any>
 }
@@ -127,11 +127,11 @@ export class ControlError extends Error {
 export interface Message {
   /** The value; without one, the record is a tombstone. */
   value?: Data | null
-  /** The key, which determines the partition unless that is given. */
+  /** The key, which determines the partition unless a partition is given. */
   key?: Data | null
   /** Headers by name, or as pairs. */
   headers?: { [name: string]: Data | null } | Array<[string, Data | null]>
-  /** The timestamp in milliseconds since 1970; by default the time of the broker. */
+  /** The timestamp in milliseconds since 1970; by default the broker's current time. */
   timestamp?: number | Date
   /** The partition. */
   partition?: number
@@ -148,9 +148,9 @@ export interface Mark {
   [partition: number]: number
 }
 
-/** Which records to read. */
+/** Selects the records to read. */
 export interface Selection {
-  /** Whether to leave out the records of transactions that have not been committed; 'read_uncommitted' by default. */
+  /** 'read_committed' skips records of open and aborted transactions; 'read_uncommitted' by default. */
   isolation?: 'read_uncommitted' | 'read_committed'
   /** Records before this mark are skipped. */
   since?: Mark
@@ -165,7 +165,7 @@ export class Topic {
   /** The name of the topic. */
   readonly name: string
 
-  /** Creates the topic and resolves to it. What is left out has the defaults of the broker. */
+  /** Creates the topic and resolves to it. Omitted options have the broker's defaults. */
   create (options?: { partitions?: number, config?: { [name: string]: unknown } }): Promise<Topic>
 
   /**
@@ -181,7 +181,7 @@ export class Topic {
    * Resolves to the records that a consumer can receive now, by partition and offset.
    *
    * @param options.offset the first offset to read in each partition, unless `since` is given
-   * @param options.limit the largest number of records of each partition
+   * @param options.limit the largest number of records per partition
    */
   records (options?: Selection & { offset?: number, limit?: number }): Promise<Record[]>
 
@@ -189,11 +189,11 @@ export class Topic {
   values (options?: Selection & { offset?: number, limit?: number }): Promise<Array<string | null>>
 
   /**
-   * Waits until n records match, and resolves to the first n, by partition and offset. Records match if they have all
-   * that is given. Those that are in the topic already count. If they do not arrive in time, the promise rejects with
-   * an AssertionError that shows which records did.
+   * Waits until n records match, and resolves to the first n, by partition and offset. A record must meet all
+   * conditions. Records that are in the topic already count. If they do not arrive in time, the promise rejects with
+   * an AssertionError that shows the records that did arrive.
    *
-   * @param match.contains a text in the value
+   * @param match.contains a text that the value contains
    */
   waitFor (n: number, match?: Selection & Timeout & { key?: Data, value?: Data, contains?: string }): Promise<Record[]>
 }
@@ -240,15 +240,15 @@ export class Group {
   evict (member: string): Promise<GroupState>
 
   /**
-   * Commits other offsets for the group, which must have no members: an offset, or that of the first record with a
-   * timestamp or a later one. By default for all partitions with a committed offset, or all of the topic.
+   * Commits other offsets for the group, which must have no members: an offset, or the offset of the first record
+   * at or after a timestamp. The default is all partitions with a committed offset, or all partitions of the topic.
    */
   seek (options: {
     offset?: number | 'earliest' | 'latest', timestamp?: number | Date, topic?: string, partition?: number
   }): Promise<GroupState>
 }
 
-/** The state of a group at one time. */
+/** A snapshot of the state of a group. */
 export class GroupState {
   private constructor ()
 
@@ -292,7 +292,7 @@ export class Transaction {
   [Symbol.asyncDispose] (): Promise<void>
 }
 
-/** Which requests match, on which of them a fault fires, and what happens to them. */
+/** Selects the requests that match, on which of them a fault fires, and what happens to them. */
 export interface FaultOptions {
   /** The error of the response, such as 'NOT_LEADER_OR_FOLLOWER'. */
   error?: string
@@ -329,10 +329,10 @@ export class Fault {
   /** Waits until the fault has fired n times; 1 by default. */
   wait (n?: number, timeout?: Timeout): Promise<void>
 
-  /** Lets requests go that the fault holds. */
+  /** Handles the requests that the fault holds. */
   release (): Promise<void>
 
-  /** Removes the fault. Rejects with an AssertionError if it has not fired as often as it should. */
+  /** Removes the fault. Rejects with an AssertionError if it has fired less often than expected. */
   remove (): Promise<void>
 
   /** Removes the fault at the end of the block, if it was declared with `await using`. */
@@ -349,7 +349,7 @@ export class Clock {
   /**
    * Advances the clock by the sum of the times, and runs everything that becomes due: retention, timeouts, expiration.
    *
-   * @param time.sessions whether sessions of members expire, too, and long polls end
+   * @param time.sessions whether sessions of members also expire, and long polls end
    */
   advance (time: {
     ms?: number, seconds?: number, minutes?: number, hours?: number, days?: number, sessions?: boolean
@@ -360,7 +360,7 @@ export class Clock {
 export class Requests {
   private constructor ()
 
-  /** Resolves to the number of requests for APIs, such as 'Produce', by all clients; without an API, that of all. */
+  /** Resolves to the number of requests for APIs, such as 'Produce', by all clients; of all APIs by default. */
   count (...apis: string[]): Promise<number>
 
   /** Resolves to the number of requests that the broker does not serve, by API. */

@@ -1,4 +1,4 @@
-// Starts a kafkalet broker for Node tests, in a process of its own and on a free port, and controls it.
+// Starts a kafkalet broker for Node tests as a separate process on a free port, and controls it.
 //
 //     import { start } from 'kafkalet'
 //
@@ -8,8 +8,8 @@
 //     const [order] = await broker.topic('orders').waitFor(1, { key: '7' })
 //     await broker.stop()
 //
-// A wait that times out rejects with an AssertionError, whose message shows what did happen. The types are described in
-// kafkalet.d.mts.
+// A wait that times out rejects with an AssertionError, whose message shows what happened instead. The types are
+// described in kafkalet.d.mts.
 //
 // The broker is the command kafkalet, or `python3 -m kafkalet` if there is no such command. The environment variable
 // KAFKALET_COMMAND replaces both; its words are separated by spaces. The broker also stops if Node ends in any other
@@ -264,7 +264,7 @@ export class Group {
   }
 }
 
-/** The state of a group at one time. */
+/** A snapshot of the state of a group. */
 export class GroupState {
   constructor ({ state, protocol, members, offsets, total_lag: lag }) {
     Object.assign(this, { state, protocol, offsets, lag })

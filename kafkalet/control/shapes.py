@@ -78,7 +78,7 @@ class Integer(Shape):
 
     def check(self, value: Json, where: str) -> int:
         if isinstance(value, float) and value.is_integer():
-            value = int(value)  # 1.0 is an integer in JSON Schema, too
+            value = int(value)  # 1.0 is also an integer in JSON Schema
         if isinstance(value, bool) or not isinstance(value, int):
             raise Malformed(f"{where} must be an integer, not {shown(value)}")
         if not self.least <= value <= self.most:

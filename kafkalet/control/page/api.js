@@ -16,7 +16,7 @@ function stored() {
   }
 }
 
-/** An error that the API answered, or the failure to reach it (status 0). */
+/** An error response of the API, or the failure to reach the API (status 0). */
 export class ApiError extends Error {
   constructor(status, code, message) {
     super(message);
@@ -67,7 +67,7 @@ async function send(method, path, body, signal) {
     try {
       failure = (await response.json()).error;
     } catch {
-      // not an answer of the API
+      // not a response of the API
     }
     throw new ApiError(response.status, failure.code, failure.message);
   }
@@ -93,8 +93,9 @@ function search(query) {
 }
 
 /**
- * Read server-sent events for ever, and connect again after a failure. EventSource cannot send the token, so that the
- * stream is read with fetch. `onEvent(kind, data)` gets the events, `onState(isConnected, error)` the connection.
+ * Read server-sent events forever, and reconnect after a failure. EventSource cannot send the token, so the stream is
+ * read with fetch. `onEvent(kind, data)` is called for each event, `onState(isConnected, error)` after each change of the
+ * connection.
  */
 export async function follow(target, onEvent, onState) {
   let delayMs = FIRST_DELAY_MS;

@@ -53,7 +53,7 @@ function clockCard() {
     const found = await attempt(error, () => api.post("/v1/clock/advance", { ...by, sessions: sessions.checked }));
     if (found === undefined) return;
     show(found);
-    notify("The clock is advanced; everything that was due has happened.");
+    notify("The clock was advanced, and everything that became due has happened.");
   }
 
   live.on(["clock"], show);
@@ -85,7 +85,7 @@ function clockCard() {
         ),
       ),
     ),
-    h("label", { class: "check" }, sessions, h("span", null, "sessions of clients, too: members expire and long polls end")),
+    h("label", { class: "check" }, sessions, h("span", null, "also advance sessions: members expire and long polls end")),
     error,
     h("p", { class: "summary" }, "Retention, transaction timeouts and log times follow this clock."),
   );

@@ -1,6 +1,6 @@
 // Elements and texts. Data reaches the document only as text nodes and attributes, never as HTML.
 
-/** Create an element. Attributes whose name begins with "on" are listeners; null, undefined and false are left out. */
+/** Create an element. Attributes whose name begins with "on" are listeners; null, undefined and false are skipped. */
 export function h(tag, attributes, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes ?? {})) set(element, name, value);
@@ -25,7 +25,7 @@ export function fill(element, ...children) {
   return element;
 }
 
-/** Set the text of an element, and leave the document alone if it is the same. */
+/** Set the text of an element, unless the text is the same. */
 export function write(element, text) {
   if (element.textContent !== String(text)) element.textContent = text;
 }

@@ -46,7 +46,7 @@ const datalist = (id, names) => h("datalist", { id }, names.map((value) => h("op
 
 export function create(section, { setCount }) {
   const list = h("ul", { class: "faults" });
-  const empty = h("p", { class: "empty" }, "No faults are set. Requests are answered as Kafka answers them.");
+  const empty = h("p", { class: "empty" }, "No faults are set. The broker responds like Kafka.");
   const error = problem();
   const removeAll = h("button", { type: "button", class: "push", onclick: () => attempt(error, () => api.remove("/v1/faults")) }, "Remove all");
   section.append(h("div", { class: "bar-of-tools" }, h("h2", null, "Faults"), removeAll), creation(), error, list, empty);

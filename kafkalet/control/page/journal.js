@@ -78,7 +78,7 @@ export function create(section, { setCount }) {
   live.on(["requests"], (data, isWhole) => {
     const arrived = data.requests.map(prepared);
     if (isWhole) {
-      // a new connection begins with what the journal keeps, also of a broker that has restarted
+      // a new connection begins with the contents of the journal, even if the broker has restarted
       kept = [];
       held = [];
       skipped = 0;
@@ -192,7 +192,7 @@ function createRow(request, open) {
   return Object.assign(row, { serial: request.serial });
 }
 
-/** Split the text of a request, as in "c1 Fetch v13 t-0@5 -> 3 records 0.2 ms", into what was asked and answered. */
+/** Split the text of a request, as in "c1 Fetch v13 t-0@5 -> 3 records 0.2 ms", into request and response. */
 function parts(request) {
   const name = `${request.api} v${request.version}`;
   const at = request.text.indexOf(name);
@@ -244,7 +244,7 @@ function requestDetail(close) {
       if (shown !== request || found === undefined) return;
       body.lastElementChild.remove();
       if (found === null) {
-        body.append(h("p", { class: "null" }, "The journal no longer keeps this request."));
+        body.append(h("p", { class: "null" }, "This request is no longer in the journal."));
         return;
       }
       for (const [text, message] of [["Request", found.request], ["Response", found.response]]) {
@@ -256,7 +256,7 @@ function requestDetail(close) {
 
 function absent(text, request) {
   if (text === "Request") return "Not decoded: it is malformed, or was too large to keep.";
-  if (request.is_waiting) return "The request still waits.";
+  if (request.is_waiting) return "The request is still waiting.";
   return request.closed === null ? "There is none, or it was too large to keep." : "There is none: the connection was closed.";
 }
 

@@ -1,4 +1,4 @@
-// The live state of the brokers, from the stream of events. Panels read it and are told when it changes.
+// The live state of the brokers, from the stream of events. Panels read it and are notified of changes.
 
 import { follow } from "./api.js";
 

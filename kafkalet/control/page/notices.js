@@ -1,4 +1,4 @@
-// What the page tells: notices that go away, and errors at the place where they belong.
+// Messages to the user: notices that disappear, and errors next to their cause.
 
 import { fill, h } from "./dom.js";
 
@@ -11,7 +11,7 @@ export function notify(text) {
   setTimeout(() => notice.remove(), 5000);
 }
 
-/** What the user has given cannot be sent. */
+/** The user's input cannot be sent. */
 export class Mistake extends Error {
   code = "";
 }

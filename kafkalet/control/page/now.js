@@ -1,4 +1,4 @@
-// The clock of the brokers: that of the browser plus a difference, which the events of the stream correct.
+// The clock of the brokers: the browser's clock plus an offset, which events of the stream correct.
 
 import * as live from "./live.js";
 

@@ -1,4 +1,4 @@
-// Records of a topic: read them by offset or time, look at them, and send new ones.
+// Records of a topic: read them by offset or time, view them, and send new ones.
 
 import * as api from "./api.js";
 import * as live from "./live.js";
@@ -143,7 +143,7 @@ export function create(section) {
     return undefined;
   }
 
-  /** Read the records that follow those that are shown. */
+  /** Read the records after those that are shown. */
   async function readMore() {
     if (isReading || read === null) return;
     isReading = true;
@@ -180,7 +180,7 @@ export function create(section) {
     for (const row of rows.children) row.classList.toggle("current", row.dataset.key === chosen);
     more.hidden = !hasMore;
     if (read === null) write(summary, "Choose a topic.");
-    else if (found.length === 0) write(summary, error.hidden ? "No records from here on." : "");
+    else if (found.length === 0) write(summary, error.hidden ? "No records at or after this position." : "");
     else write(summary, text ? `${number(matching.length)} of ${plural(found.length, "record")}` : plural(found.length, "record") + (hasMore ? ", more follow" : ""));
   }
 

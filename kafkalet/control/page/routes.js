@@ -1,4 +1,4 @@
-// The address of what is shown, in the fragment of the URL: #/records/orders?partition=0&start=offset&offset=5
+// The current view as the fragment of the URL: #/records/orders?partition=0&start=offset&offset=5
 
 export function route() {
   const [place, query] = location.hash.replace(/^#\/?/, "").split("?");
@@ -17,7 +17,7 @@ export function address(parts, query) {
   return `#/${parts.map(encodeURIComponent).join("/")}${given.length ? `?${new URLSearchParams(given)}` : ""}`;
 }
 
-/** Show a place. The arguments are its parts; a last object is the query. */
+/** Show a view. The arguments are the parts of its path; an object as the last argument is the query. */
 export function go(...parts) {
   const query = typeof parts.at(-1) === "object" ? parts.pop() : {};
   location.hash = address(parts.map(String), query);

@@ -34,7 +34,7 @@ ADVANCE = Object(
     Field(
         "sessions",
         Boolean(),
-        "Whether the time of clients advances, too: sessions of members expire, and long polls end.",
+        "Whether the time of clients advances as well: sessions of members expire, and long polls end.",
         False,
     ),
 )

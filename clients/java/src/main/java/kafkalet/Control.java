@@ -24,10 +24,10 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * What tests do with a running broker: send, read and wait for records, and use its groups, faults and clock.
+ * The operations on a running broker: send, read and wait for records, and use groups, faults and the clock.
  *
- * <p>A wait lasts 10 seconds unless a timeout is given. A wait that times out throws an AssertionError, whose message
- * shows what did happen. A call that the broker refuses throws a {@link ControlException}.
+ * <p>Waits time out after 10 seconds unless a timeout is given. They then throw an AssertionError, whose message shows
+ * what happened instead. A call that the broker refuses throws a {@link ControlException}.
  */
 public abstract class Control {
     private static final HttpClient CLIENT = HttpClient.newBuilder()
@@ -78,7 +78,7 @@ public abstract class Control {
 
     /**
      * Waits until no request is in progress, no group with members has a lag and no transaction is open. After that,
-     * the absence of a record is a fact.
+     * a record that is missing will not arrive.
      */
     public void settle() {
         control("POST", "/v1/settle", Map.of());
@@ -102,7 +102,7 @@ public abstract class Control {
         return send("GET", "/v1/snapshot", "application/json", new byte[0]);
     }
 
-    /** Replaces the contents by those of a snapshot, and closes the connections of clients. */
+    /** Replaces the contents with those of a snapshot, and closes the connections of clients. */
     public void restore(byte[] snapshot) {
         send("POST", "/v1/restore", "application/octet-stream", snapshot);
     }
@@ -124,11 +124,11 @@ public abstract class Control {
 
     /**
      * Calls the control API, for everything that has no method here. The OpenAPI document at {@code /openapi.json}
-     * lists all routes. If the environment variable KAFKALET_CONTROL_TOKEN is set, the broker requires it, and it is
-     * sent.
+     * lists all routes. If the environment variable KAFKALET_CONTROL_TOKEN is set, the broker requires it, and the
+     * client sends it.
      *
-     * @param path the path from {@code /v1} on, with a query if there is one
-     * @param body what to send as JSON: maps, lists, strings, numbers and booleans; or null
+     * @param path the path, which begins with {@code /v1}, and optionally a query
+     * @param body the body, sent as JSON: maps, lists, strings, numbers and booleans; or null
      * @return the JSON of the response, with integers as Long and other numbers as Double; empty if there is none
      * @throws ControlException if the broker refuses the call
      */
@@ -276,12 +276,12 @@ public abstract class Control {
             });
         }
 
-        /** Returns the values of {@link #records()}; that of a tombstone is null. */
+        /** Returns the values of {@link #records()}; the value of a tombstone is null. */
         public List<String> values() {
             return values(Read.uncommitted());
         }
 
-        /** Returns the values of {@link #records(Read)}; that of a tombstone is null. */
+        /** Returns the values of {@link #records(Read)}; the value of a tombstone is null. */
         public List<String> values(Read read) {
             return records(read).stream().map(TopicRecord::text).collect(Collectors.toList());
         }
@@ -295,7 +295,7 @@ public abstract class Control {
          * Waits until n records match, and returns the first n, by partition and offset. Records that are in the topic
          * already count.
          *
-         * @throws AssertionError if they do not arrive in time; its message shows which records did
+         * @throws AssertionError if they do not arrive in time; its message shows the records that did
          */
         public List<TopicRecord> waitFor(int n, Match match) {
             Map<String, Object> body = new LinkedHashMap<>(match.fields);
@@ -330,23 +330,23 @@ public abstract class Control {
             return of((byte[]) null).key(key);
         }
 
-        /** The key, which determines the partition unless that is given. */
+        /** The key, which determines the partition unless a partition is given. */
         public Message key(String key) {
             return key(bytes(key));
         }
 
-        /** The key, which determines the partition unless that is given. */
+        /** The key, which determines the partition unless a partition is given. */
         public Message key(byte[] key) {
             putBytes(fields, "key", key);
             return this;
         }
 
-        /** A further header. */
+        /** Adds a header. */
         public Message header(String name, String value) {
             return header(name, bytes(value));
         }
 
-        /** A further header. */
+        /** Adds a header. */
         public Message header(String name, byte[] value) {
             Map<String, Object> header = new LinkedHashMap<>(Map.of("name", name));
             putBytes(header, "value", value);
@@ -354,7 +354,7 @@ public abstract class Control {
             return this;
         }
 
-        /** The timestamp; by default the time of the broker. */
+        /** The timestamp; by default the broker's current time. */
         public Message timestamp(Instant timestamp) {
             fields.put("timestamp", timestamp.toEpochMilli());
             return this;
@@ -417,7 +417,7 @@ public abstract class Control {
         }
     }
 
-    /** Which records to read. */
+    /** Selects the records to read. */
     public static final class Read {
         private final String isolation;
         private Map<Integer, Long> since;
@@ -429,12 +429,12 @@ public abstract class Control {
             this.isolation = isolation;
         }
 
-        /** All records, including those of transactions that have not been committed. */
+        /** All records, including those of open and aborted transactions. */
         public static Read uncommitted() {
             return new Read("read_uncommitted");
         }
 
-        /** All records but those of transactions that have not been committed. */
+        /** All records except those of open and aborted transactions. */
         public static Read committed() {
             return new Read("read_committed");
         }
@@ -460,7 +460,7 @@ public abstract class Control {
             return read;
         }
 
-        /** The largest number of records of each partition. */
+        /** The largest number of records per partition. */
         public Read limit(int limit) {
             Read read = copy();
             read.limit = limit;
@@ -477,7 +477,7 @@ public abstract class Control {
         }
     }
 
-    /** For which records to wait: those that have all that is given. */
+    /** Selects the records to wait for. A record must meet all conditions. */
     public static final class Match {
         private final Map<String, Object> fields = new LinkedHashMap<>();
 
@@ -515,7 +515,7 @@ public abstract class Control {
             return put("value_contains", text);
         }
 
-        /** No records of transactions that have not been committed. */
+        /** Only records of committed transactions, and records outside transactions. */
         public Match committed() {
             return put("isolation", "read_committed");
         }
@@ -587,7 +587,7 @@ public abstract class Control {
         }
 
         /**
-         * Commits, for all partitions of a topic, the offset of the first record with this timestamp or a later one.
+         * Commits, for all partitions of a topic, the offset of the first record at or after this timestamp.
          * The group must have no members.
          */
         public GroupState seek(String topic, Instant timestamp) {
@@ -600,7 +600,7 @@ public abstract class Control {
     }
 
     /**
-     * The state of a group at one time.
+     * A snapshot of the state of a group.
      *
      * @param state the state as named by Kafka, such as {@code Stable} or {@code Empty}
      * @param protocol {@code classic} or {@code consumer}
@@ -719,7 +719,7 @@ public abstract class Control {
         }
     }
 
-    /** A fault that is not set yet: which requests match, on which of them it fires, and what happens to them. */
+    /** A fault that is not set yet: the requests that match, on which of them it fires, and what happens to them. */
     public static final class NewFault {
         private final Control control;
         private final Map<String, Object> fields = new LinkedHashMap<>();
@@ -823,7 +823,7 @@ public abstract class Control {
             control.control("POST", path + "/wait", Map.of("n", n, "timeout_s", seconds(timeout)));
         }
 
-        /** Lets requests go that the fault holds. */
+        /** Handles the requests that the fault holds. */
         public void release() {
             control.control("POST", path + "/release", null);
         }
@@ -831,7 +831,7 @@ public abstract class Control {
         /**
          * Removes the fault. A second call has no effect.
          *
-         * @throws AssertionError if it has not fired as often as it should
+         * @throws AssertionError if it has fired less often than expected
          */
         @Override
         public void close() {
@@ -867,7 +867,7 @@ public abstract class Control {
             control.control("POST", "/v1/clock/advance", Map.of("seconds", seconds(duration)));
         }
 
-        /** Like {@link #advance}, but sessions of members expire, too, and long polls end. */
+        /** Like {@link #advance}, but sessions of members also expire, and long polls end. */
         public void advanceWithSessions(Duration duration) {
             control.control("POST", "/v1/clock/advance", Map.of("seconds", seconds(duration), "sessions", true));
         }
@@ -881,7 +881,7 @@ public abstract class Control {
             this.control = control;
         }
 
-        /** The number of requests for APIs, such as {@code Produce}, by all clients; without an API, that of all. */
+        /** The number of requests for APIs, such as {@code Produce}, by all clients; of all APIs by default. */
         public long count(String... apis) {
             String path = "/v1/requests/count?apis=" + encoded(String.join(",", apis));
             return asLong(control.control("GET", path, null).get("count"));

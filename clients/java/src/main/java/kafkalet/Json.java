@@ -164,7 +164,7 @@ final class Json {
         if (value == null || value instanceof Boolean || isFinite) {
             return String.valueOf(value);
         }
-        throw new IllegalArgumentException("JSON has no " + value.getClass().getName() + " such as " + value);
+        throw new IllegalArgumentException("JSON cannot represent " + value.getClass().getName() + " " + value);
     }
 
     private static String quoted(String string) {

@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * A kafkalet broker in a process of its own, on a free port.
+ * A kafkalet broker as a separate process on a free port.
  *
  * <pre>{@code
  * try (Kafkalet broker = Kafkalet.options().topics("orders:6").start()) {
@@ -56,7 +56,7 @@ public final class Kafkalet extends Control implements AutoCloseable {
         return controlUrl;
     }
 
-    /** Stops the broker and waits for its end. */
+    /** Stops the broker and waits for its process to end. */
     @Override
     public void close() {
         process.destroy(); // SIGTERM

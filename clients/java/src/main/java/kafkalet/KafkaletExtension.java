@@ -21,7 +21,7 @@ import org.junit.jupiter.api.extension.ParameterResolver;
  * }
  * }</pre>
  *
- * A static field has one broker for all tests of the class, an instance field a new one for each test. With
+ * A static field is one broker for all tests of the class, an instance field a new broker for each test. With
  * {@code @ExtendWith(KafkaletExtension.class)} the class has one broker with default options; tests take it as a parameter
  * of type {@link Kafkalet}.
  */
@@ -59,7 +59,7 @@ public final class KafkaletExtension extends Control
     public Kafkalet broker() {
         Kafkalet running = broker;
         if (running == null) {
-            throw new IllegalStateException("no broker is running; it runs from @BeforeAll or @BeforeEach methods on");
+            throw new IllegalStateException("no broker is running; it starts before @BeforeAll or @BeforeEach methods");
         }
         return running;
     }
@@ -85,7 +85,7 @@ public final class KafkaletExtension extends Control
         return broker();
     }
 
-    /** Starts a broker unless one runs in this context or in one around it. JUnit closes it at the end of its context. */
+    /** Starts a broker unless one runs in this context or an outer one. JUnit closes it at the end of the context. */
     private void start(ExtensionContext context) {
         context.getStore(namespace).getOrComputeIfAbsent("broker", key -> new Running());
     }

@@ -112,7 +112,7 @@ class JsonTest {
     @Test
     void valuesThatJsonLacksAreRefused() {
         assertEquals(
-                "JSON has no java.lang.Double such as NaN",
+                "JSON cannot represent java.lang.Double NaN",
                 assertThrows(IllegalArgumentException.class, () -> Json.write(Double.NaN)).getMessage());
         assertThrows(IllegalArgumentException.class, () -> Json.write(List.of(new Object())));
     }
