@@ -48,7 +48,7 @@ class StubRouter:
     def __init__(self, answer: Callable[[bytes, Context], Answer]) -> None:
         self.answer = answer
         self.frames: list[bytes | bytearray] = []
-        self.journal = None
+        self.journal = self.recorder = None
 
     def context(self, client: Connection, peer: tuple[str, int], listener: str) -> Any:
         context = Context.__new__(Context)

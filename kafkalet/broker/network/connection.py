@@ -27,7 +27,7 @@ import socket
 import struct
 from contextlib import suppress
 from struct import Struct
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
@@ -42,6 +42,9 @@ from .receiving import PARTIAL_BYTES, Partial, check_size
 from .router import CloseConnection
 from .sending import JOIN_BYTES, FileTooShort, Outbox, join
 
+if TYPE_CHECKING:  # imported only if requests are recorded
+    from .journal import Journal
+
 _LOG = logging.getLogger(__name__)
 
 TURN_REQUESTS = 32
@@ -50,6 +53,8 @@ TURN_BYTES = 2 * 1024 * 1024
 """Number of bytes sent to one connection before other connections get a turn."""
 PENDING_BYTES = 64 * 1024
 """Number of bytes of requests that are buffered while a connection is blocked."""
+RECORDED_BYTES = 8192
+"""The journal keeps the requests and the responses of a turn as they are, unless they are larger."""
 
 _BROKEN_PEER = (CloseConnection, DecodeError, UnsupportedVersion)
 _read_size = Struct(">i").unpack_from
@@ -235,7 +240,15 @@ class Connection:
             return
         self._partial = None
         out: list[Chunk] = []
-        self._send(out, self._answer(frame, out))
+        recorder = self._shared.router.recorder
+        if recorder is None:
+            self._send(out, self._answer(frame, out))
+        else:
+            request = recorder.beginning(frame)
+            size = self._answer(frame, out)
+            if self._context is not None:
+                recorder.request(self._context, request, len(frame), out, is_waiting=self._delayed is not None)
+            self._send(out, size)
         self._shared.buffer.give_back(frame)
         if self._blocked:
             self._resume_unless_blocked()
@@ -246,8 +259,9 @@ class Connection:
         data, frame_at = shared.buffer.data, shared.buffer.frame
         limit = shared.limits.socket_request_max_bytes
         turns = shared.turns
+        recorder = shared.router.recorder
         out: list[Chunk] = []
-        out_bytes = at = served = size = 0
+        out_bytes = at = served = size = recorded = 0
         try:
             while end - at >= 4 and not self._blocked:
                 (size,) = _read_size(data, at)
@@ -256,21 +270,50 @@ class Connection:
                 start = at + 4
                 if start + size > end:
                     break
-                at = start + size
-                out_bytes += self._answer(frame_at(start, at), out)
+                stop = start + size
+                out_bytes += self._answer(frame_at(start, stop), out)
+                at = stop
                 served += 1
                 if out_bytes > JOIN_BYTES:
-                    self._send(out, out_bytes)
+                    if recorder is None:
+                        self._send(out, out_bytes)
+                    else:
+                        self._send_and_record(recorder, recorded, at, out, out_bytes)
+                        recorded = at
                     out, out_bytes = [], 0
                 if at < end and (served == TURN_REQUESTS or turns.is_over()):
                     self._blocked = True
         finally:
-            if out:
+            if recorder is not None and recorded < at:
+                self._send_and_record(recorder, recorded, at, out, out_bytes)
+            elif out:
                 self._send(out, out_bytes)
         if at < end and not self.is_closed:
             self._keep(at, end, size)
         if self._blocked:
             self._resume_unless_blocked()
+
+    def _send_and_record(self, journal: "Journal", start: int, stop: int, out: list[Chunk], size: int) -> None:
+        """Send the responses of a turn, and record them and the bytes of the receive buffer from `start` to `stop`.
+
+        This costs little because memory is kept as it is. See journal.py for the requests that are recorded otherwise.
+        """
+        shared, context = self._shared, self._context
+        if context is None:  # the connection is closed
+            return
+        received = shared.buffer.data[start:stop]
+        if size <= RECORDED_BYTES and stop - start <= RECORDED_BYTES and self._delayed is None and journal.keeps_turns:
+            sent = self._send(out, size) if out else b""
+            if sent is None:  # it follows earlier responses that are not sent yet
+                journal.add_turn(context, received, out, is_waiting=False)
+                return
+            turns, new = shared.turns, journal.new
+            new += context, turns.began_s, turns.now_s(), received, sent
+            if len(new) >= journal.full_at:
+                journal.add_new()
+        else:
+            journal.add_turn(context, received, out, is_waiting=self._delayed is not None)
+            self._send(out, size)
 
     def _keep(self, start: int, end: int, size: int) -> None:
         """Keep bytes of the receive buffer: unserved requests, or the start of a frame of `size` bytes."""
@@ -286,7 +329,12 @@ class Connection:
         if context is None:
             shared = self._shared
             context = self._context = shared.router.context(self, self.peer, shared.listener)
-        answer = self._shared.router.route(frame, context, out)
+        try:
+            answer = self._shared.router.route(frame, context, out)
+        except Exception as problem:
+            if self._shared.router.recorder is not None:
+                self._shared.router.recorder.refused(context, frame, problem)
+            raise
         if not isinstance(answer, int):
             self._delayed = answer
             self._blocked = True
@@ -389,17 +437,20 @@ class Connection:
         """Send data that is not the response to the current request, such as the next part of an earlier one."""
         self._send([data], len(data))
 
-    def _send(self, out: list[Chunk], size: int) -> None:
-        """Send chunks of `size` bytes in total. Data that the socket does not accept is sent later."""
+    def _send(self, out: list[Chunk], size: int) -> bytes | None:
+        """Send chunks of `size` bytes in total. Data that the socket does not accept is sent later.
+
+        Return the data in one piece, or None if it was not joined.
+        """
         if self.is_closed or not out:
-            return
+            return None
         if self._outbox is not None:
             self._outbox.extend(out)
-            return
+            return None
         if size > JOIN_BYTES:
             self._outbox = Outbox(out)
             self._write()
-            return
+            return None
         try:
             data = join(out, size)
             sent = self._socket.send(data)
@@ -407,13 +458,14 @@ class Connection:
             sent = 0
         except FileTooShort as error:
             self._close(str(error))
-            return
+            return None
         except OSError as error:
             self._close_after_network_error(error)
-            return
+            return None
         if sent < size:
             self._outbox = Outbox([memoryview(data)[sent:]])
             self._await_writable()
+        return data
 
     def _write(self) -> None:
         """Send as much of the outbox as one turn allows."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
+from struct import Struct as Layout
 from typing import Any, NamedTuple
 
 from kafkalet.broker.cluster.metadata import MetadataImage
@@ -19,6 +20,8 @@ from kafkalet.protocol.frame import RequestHeader
 from kafkalet.protocol.messages import request_type, response_type
 from kafkalet.protocol.records.batch import batches
 from kafkalet.protocol.schema import Request, Response, Struct
+
+from .splitting import client_id
 
 Kept = bytes | bytearray
 KeptResponse = bytes | list[bytes | int] | str | None
@@ -35,8 +38,8 @@ class ConnectionFacts:
     """What the journal knows about a connection. Times are those of `elapsed_s`."""
 
     __slots__ = (
-        *("broker", "client_id", "close_reason", "closed_s", "listener", "metadata", "number", "opened_s"),
-        "peer",
+        *("broker", "client_id", "close_reason", "closed_s", "header_id", "listener", "metadata", "number", "opened_s"),
+        *("peer", "read_header"),
     )
 
     def __init__(
@@ -57,9 +60,25 @@ class ConnectionFacts:
         """The time of the first request."""
         self.metadata = metadata
         self.client_id = client_id
+        name = client_id.encode()
+        self.header_id = len(name).to_bytes(2, "big") + name
+        """The client id as it is usually sent in the header of a request."""
+        self.read_header = Layout(f">ih6x{len(self.header_id)}s").unpack_from
+        """Reads the size, the API key and the client id of a request, from its size field on."""
         self.closed_s: float | None = None
         self.close_reason = ""
         """Why the connection was closed; "" if the client closed it in order."""
+
+    def of(self, frame: Kept) -> ConnectionFacts:
+        """Return the same facts with the client id of a request."""
+        if frame.startswith(self.header_id, 8):
+            return self
+        name = client_id(frame)
+        if name == self.client_id:
+            return self
+        other = ConnectionFacts(self.number, name, self.peer, self.broker, self.listener, self.opened_s, self.metadata)
+        other.closed_s, other.close_reason = self.closed_s, self.close_reason
+        return other
 
 
 class Exchange(NamedTuple):

@@ -1,40 +1,47 @@
 """The journal: the last requests of all clients with their responses, for test suites and `serve --journal`.
 
-    client ──> Journal.route ──> Router.route ──> response        kept as bytes, and decoded only when it is read
-                    └── ring of the last requests (exchange.py)
+    Connection ──> Journal.new ──> ring of the last turns ──> exchanges      split and decoded only when they are read
 
-The router calls the journal only while one is attached (`Router.journal`), and a request costs a fraction of a
-microsecond: its frame and its response are kept as they are, without decoding. Three things are not kept, so that the
-journal neither holds much memory nor keeps files open:
+A connection records its requests once per turn, and only while a journal is attached (`Router.recorder`). What it has
+received and sent in the turn is kept as it is. Splitting it into requests and responses (splitting.py) and decoding these
+(exchange.py) cost more than serving some requests, so they are left to the reader. Only the API keys and the client ids
+are looked at, for the counts, in blocks of many turns.
+
+Requests are recorded one by one if their turn is large, if their response is delayed, if they close the connection, or
+while faults change responses. Three things are not kept, so that the journal neither holds much memory nor keeps files
+open:
 
 * the end of a large Produce request: only its first bytes are kept, and its size;
-* records in Fetch responses: only their sizes are kept;
+* records in large Fetch responses: only their sizes are kept;
 * other messages of more than KEPT_BYTES.
 
 The ring is limited in requests and in bytes. The oldest requests are dropped, but they are still counted by API and
 client. Requests for unsupported APIs and versions are counted separately and never dropped.
 
-The journal is used only in the event loop of its brokers. Its times are those of `elapsed_s`.
+The journal is used only in the event loop of its brokers. Its times are those of `elapsed_s`. All requests of a turn
+have the same times, because their responses are sent together.
 """
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Callable
+from array import array
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterator
 from itertools import chain
-from operator import itemgetter
+from struct import error
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import SystemClock, elapsed_s
 from kafkalet.protocol.api import BY_KEY, Api
+from kafkalet.protocol.frame import response_head
 from kafkalet.protocol.wire import Chunk
 
-from .exchange import ConnectionFacts, Exchange, Kept, KeptResponse
+from .exchange import ConnectionFacts, Exchange, KeptResponse
+from .splitting import Frame, Parts, client_id, frames, pairs, responses
 
 if TYPE_CHECKING:
     from kafkalet.broker.context import Context
-    from kafkalet.broker.scheduling.turns import Turns
 
 MOST_REQUESTS = 10_000
 MOST_BYTES = 8 * 1024 * 1024
@@ -45,23 +52,51 @@ WHOLE_BYTES = 4096
 PRODUCE_KEPT_BYTES = 1024
 """Of a larger Produce request, this many bytes are kept."""
 RECORDS_BYTES = 512
-"""Records in a Fetch response of at most this size are kept."""
+"""In a larger turn, records in a Fetch response of at most this size are kept."""
 OVERHEAD_BYTES = 400
 """The approximate memory for a request in the ring, beside its bytes."""
 MOST_UNSUPPORTED = 1000
 """Most different unsupported requests that are counted, in case a client sends random ones."""
-BLOCK_REQUESTS = 64
-"""The ring consists of blocks of this many requests, so that most of the work is done once for many requests."""
+BLOCK_TURNS = 64
+"""The ring consists of blocks of this many turns, so that it consists of few objects."""
+NEW_BLOCKS = 8
+"""The number of blocks that are made together, because code runs faster when it has just run."""
+FIELDS = 5
+_PRODUCE = b"\0\0"
 
-_REQUEST, _RESPONSE, _CONNECTION_AND_ROUTE = itemgetter(3), itemgetter(5), itemgetter(2, 6)
-_FETCH = Api.FETCH  # a lookup in an enum class is slow
-
-Route = Callable[[bytes | bytearray, "Context", list[Chunk]], int | Delayed[Any]]
+Route = Callable[[Frame, "Context", list[Chunk]], int | Delayed[Any]]
 Finish = Callable[[Any, "Context", list[Chunk]], int]
 
 
-Entry = tuple[Any, ...]
-"""An `Exchange`, or its first fields with the response as it was sent and the `Route`: a plain tuple is cheaper."""
+class _Block(NamedTuple):
+    """A part of the ring: many turns, in few objects."""
+
+    sources: list[ConnectionFacts | list[Exchange]]
+    """The connection of each turn, or its requests if they were recorded one by one."""
+    began_s: array[float]
+    ended_s: array[float]
+    received: bytes
+    received_sizes: array[int]
+    """The share of each turn in `received`."""
+    sent: bytes
+    sent_sizes: array[int]
+    requests: int
+    size: int
+    """The approximate memory that it uses, in bytes."""
+
+    def exchanges(self) -> Iterator[Exchange]:
+        """Yield the requests in order."""
+        at = sent_at = 0
+        for source, began_s, ended_s, size, sent_size in zip(
+            self.sources, self.began_s, self.ended_s, self.received_sizes, self.sent_sizes, strict=True
+        ):
+            if isinstance(source, list):
+                yield from source
+            else:
+                received, sent = self.received[at : at + size], self.sent[sent_at : sent_at + sent_size]
+                yield from _exchanges(began_s, ended_s, source, frames(received), responses([sent]))
+            at += size
+            sent_at += sent_size
 
 
 class Unsupported(NamedTuple):
@@ -84,37 +119,53 @@ class Journal:
         self.dropped_until_s = 0.0
         """The time at which the last dropped request began; 0 if none was dropped."""
         self.unsupported: Counter[Unsupported] = Counter()
-        self.connections: dict[Context, ConnectionFacts] = {}
-        """The open connections that have sent a request."""
+        self._connections: dict[Context, ConnectionFacts] = {}
         self.began_ms = SystemClock().now_ms() - elapsed_s() * 1000
         """The time, in milliseconds since 1970, at which `elapsed_s` was 0."""
-        self._block_requests = max(1, min(BLOCK_REQUESTS, most_requests // 8))
-        self._full_at = self._block_requests
-        """The number of new requests that are added to the ring together: 1 while there are listeners."""
-        self._new: list[Entry] = []
-        """The requests since the last block."""
-        self._blocks: deque[tuple[list[Entry], int]] = deque()
-        """The ring: blocks of requests, oldest first, with their sizes in bytes."""
+        self._block_turns = max(1, min(BLOCK_TURNS, most_requests // 8))
+        self.full_at = NEW_BLOCKS * self._block_turns * FIELDS
+        """The length of `new` at which `add_new` must be called."""
+        self.keeps_turns = True
+        """Whether turns may be added to `new`. While there are listeners, `add_turn` has to be called for all turns."""
+        self.new: list[Any] = []
+        """The turns that are not in the ring yet. There are FIELDS items for each one:
+
+        * its context, or a list of its exchanges if they were recorded one by one;
+        * when it began and ended;
+        * the requests with their sizes, as they were received, and the responses, as they were sent.
+
+        An object for each turn would be more work for the garbage collector than the rest of the journal.
+        """
+        self._new_bytes = 0
+        """The size of those new requests and responses that were recorded one by one."""
+        self._blocks: deque[_Block] = deque()
+        """The ring, oldest turns first."""
         self._requests = 0
         self._bytes = 0
         """The number of requests in the blocks, and their size."""
         self._counts: Counter[tuple[str, str]] = Counter()
-        self._waiting: dict[Context, tuple[float, Kept, int]] = {}
+        self._waiting: dict[Context, tuple[float, Frame, int]] = {}
         self._sequence = 0  # the number of requests that have left the ring, through drops or `clear`
         self._listeners: tuple[Callable[[Exchange], None], ...] = ()
 
     @property
     def bytes_held(self) -> int:
         """The approximate memory that the ring uses."""
-        self._add_block()
+        self.add_new()
         return self._bytes
 
     # Reading
 
+    @property
+    def connections(self) -> dict[Context, ConnectionFacts]:
+        """The open connections that have sent a request."""
+        self.add_new()
+        return self._connections
+
     def exchanges(self) -> list[Exchange]:
         """Return the requests in the order in which they arrived, including those that still wait."""
-        entries = chain(chain.from_iterable(block for block, _ in self._blocks), self._new)
-        found = [*map(_exchange, entries), *self.waiting()]
+        self.add_new()
+        found = [*chain.from_iterable(map(_Block.exchanges, self._blocks)), *self.waiting()]
         found.sort(key=lambda exchange: exchange.began_s)
         return found
 
@@ -123,20 +174,21 @@ class Journal:
 
         The first call passes 0. Requests that were dropped in between are missing.
         """
-        now = self._sequence + self._requests + len(self._new)
-        parts = [self._new]
-        missing = now - sequence - len(self._new)
-        for block, _ in reversed(self._blocks):
+        self.add_new()
+        now = self._sequence + self._requests
+        new: deque[_Block] = deque()
+        missing = now - sequence
+        for block in reversed(self._blocks):
             if missing <= 0:
                 break
-            parts.append(block)
-            missing -= len(block)
-        entries = list(chain.from_iterable(reversed(parts)))
-        return [_exchange(entry) for entry in entries[max(0, len(entries) - (now - sequence)) :]], now
+            new.appendleft(block)
+            missing -= block.requests
+        found = list(chain.from_iterable(map(_Block.exchanges, new)))
+        return found[max(0, len(found) - (now - sequence)) :], now
 
     def counts(self) -> Counter[tuple[str, str]]:
         """Return the number of all requests by API and client id, including those that were dropped from the ring."""
-        self._add_block()
+        self.add_new()
         counts = self._counts.copy()
         counts.update((exchange.api, exchange.client_id) for exchange in self.waiting())
         return counts
@@ -147,12 +199,12 @@ class Journal:
 
     def _waiting_exchange(self, context: Context) -> Exchange:
         began_s, request, size = self._waiting[context]
-        return Exchange(began_s, None, self._connection(context), request, size, None, True)
+        return Exchange(began_s, None, self._facts(context), request, size, None, True)
 
     def clear(self) -> None:
         """Forget all requests and counts. Requests that still wait remain."""
-        self._sequence += self._requests + len(self._new)
-        self._new.clear()
+        self.add_new()
+        self._sequence += self._requests
         self._blocks.clear()
         self._requests = self._bytes = 0
         self._counts.clear()
@@ -163,7 +215,7 @@ class Journal:
         """Free everything, because the brokers have stopped."""
         self.clear()
         self._waiting.clear()
-        self.connections.clear()
+        self._connections.clear()
         self._set_listeners(())
 
     def listen(self, listener: Callable[[Exchange], None]) -> Callable[[], None]:
@@ -172,48 +224,37 @@ class Journal:
         return lambda: self._set_listeners(tuple(each for each in self._listeners if each is not listener))
 
     def _set_listeners(self, listeners: tuple[Callable[[Exchange], None], ...]) -> None:
-        self._add_block()
+        self.add_new()
         self._listeners = listeners
-        self._full_at = 1 if listeners else self._block_requests
+        self.keeps_turns = not listeners
 
     # Recording
 
-    def attach(self, route: Route, finish: Finish, turns: Turns) -> tuple[Route, Finish]:
-        """Return variants of the router's `route` and `finish` that also record the requests.
+    @staticmethod
+    def beginning(frame: Frame) -> Frame:
+        """Return what is kept of a request: a copy of a Produce request, or only the beginning if it is large."""
+        most = WHOLE_BYTES if frame[:2] == _PRODUCE else KEPT_BYTES
+        return frame[: most if len(frame) <= most else PRODUCE_KEPT_BYTES]
 
-        The first one runs for each request, so it leaves as much as possible to `_add_block`.
-        """
-        new, append, now_s = self._new, self._new.append, elapsed_s
-        last_s = 0.0
+    def attach(self, route: Route, finish: Finish) -> tuple[Route, Finish]:
+        """Return variants of the router's `route` and `finish` that also record each request."""
 
-        def journaled_route(frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | Delayed[Any]:
-            nonlocal last_s
-            request = frame if frame.__class__ is bytes else _beginning(frame)  # Produce is changed in place
+        def journaled_route(frame: Frame, context: Context, out: list[Chunk]) -> int | Delayed[Any]:
+            request = self.beginning(frame)  # Produce is changed in place
             start = len(out)
             try:
                 size = route(frame, context, out)
             except Exception as problem:
-                self._refused(turns.began_s, context, frame, problem)
+                self.refused(context, frame, problem)
                 raise
-            if size.__class__ is not int:
-                self._wait(turns.began_s, context, frame, request)
-                return size
-            data = None if not size else _sent(out, start, size, context.api)
-            connection = context.journaled
-            if connection is None or connection.client_id != context.client_id:
-                connection = self._connection(context)
-            began_s = turns.began_s
-            if last_s > began_s:  # not the first request of this turn
-                began_s = last_s
-            last_s = now_s()
-            append((began_s, last_s, connection, request, len(frame), data, context.route))
-            if len(new) >= self._full_at:
-                self._add_block()
+            self.request(context, request, len(frame), out[start:], is_waiting=not isinstance(size, int))
             return size
 
-        return journaled_route, self._journaled_finish(finish)
+        return journaled_route, self.attach_finish(finish)
 
-    def _journaled_finish(self, finish: Finish) -> Finish:
+    def attach_finish(self, finish: Finish) -> Finish:
+        """Return a variant of the router's `finish` that also records the delayed response."""
+
         def journaled_finish(answer: Any, context: Context, out: list[Chunk]) -> int:
             start = len(out)
             try:
@@ -223,19 +264,63 @@ class Journal:
                 raise
             if context in self._waiting:
                 began_s, request, request_bytes = self._waiting.pop(context)
-                data = _sent(out, start, size, context.api) if size else None
-                entry = began_s, elapsed_s(), self._connection(context), request, request_bytes, data, context.route
-                self._append(_exchange(entry)._replace(has_waited=True))
+                kept = _kept_response(request, out[start:] or None)
+                self._add([Exchange(began_s, elapsed_s(), self._facts(context), request, request_bytes, kept, True)])
             return size
 
         return journaled_finish
 
-    def _connection(self, context: Context) -> ConnectionFacts:
+    def add_turn(self, context: Context, received: Frame, out: list[Chunk], *, is_waiting: bool) -> None:
+        """Record the requests that a connection has served in this turn, one by one.
+
+        `out` contains the responses. With `is_waiting`, the last request still waits for its response.
+        """
+        requests = frames(received)
+        last = requests.pop() if is_waiting else b""
+        self._add(_exchanges(context.node.turns.began_s, elapsed_s(), self._facts(context), requests, responses(out)))
+        if is_waiting:
+            self.request(context, self.beginning(last), len(last), [], is_waiting=True)
+
+    def request(self, context: Context, request: Frame, size: int, out: list[Chunk], *, is_waiting: bool) -> None:
+        """Record one request of `size` bytes, of which `request` is a copy or the beginning, and its response."""
+        began_s, facts = context.node.turns.began_s, self._facts(context)
+        if is_waiting:
+            self._waiting[context] = began_s, request, size
+            if self._listeners:
+                self._tell(self._waiting_exchange(context))
+        else:
+            self._add(
+                [Exchange(began_s, elapsed_s(), facts, request, size, _kept_response(request, out or None), False)]
+            )
+
+    def refused(self, context: Context, frame: Frame, problem: Exception) -> None:
+        """Record a request that closes its connection."""
+        context.client_id = client_id(frame)
+        self._count_unsupported(context.client_id, frame, context)
+        request, now_s = Journal.beginning(frame), elapsed_s()
+        self._add([Exchange(now_s, now_s, self._facts(context), request, len(frame), _reason(problem), False)])
+
+    def closed(self, context: Context, reason: str) -> None:
+        """Record that a connection was closed, with the request that was waiting, if any."""
+        self._left(context, reason and f"connection closed: {reason}")
+        facts = self._facts(context)
+        facts.closed_s = elapsed_s()
+        facts.close_reason = reason
+        self._connections.pop(context, None)
+
+    def _left(self, context: Context, reason: str) -> None:
+        """Record a waiting request that gets no response, because its connection is closed."""
+        if context in self._waiting:
+            began_s, request, size = self._waiting.pop(context)
+            reason = reason or "the connection was closed before the response"
+            self._add([Exchange(began_s, elapsed_s(), self._facts(context), request, size, reason, True)])
+
+    def _facts(self, context: Context) -> ConnectionFacts:
         """Return what is known about the connection. There is one value for each client id that it has used."""
-        connection = context.journaled
-        if connection is None or connection.client_id != context.client_id:
-            opened_s = elapsed_s() if connection is None else connection.opened_s
-            connection = context.journaled = self.connections[context] = ConnectionFacts(
+        facts = context.journaled
+        if facts is None or facts.client_id != context.client_id:
+            opened_s = elapsed_s() if facts is None else facts.opened_s
+            facts = context.journaled = ConnectionFacts(
                 context.number,
                 context.client_id,
                 context.peer,
@@ -244,81 +329,84 @@ class Journal:
                 opened_s,
                 context.metadata,
             )
-        return connection
+            if not context.client.is_closed:
+                self._connections[context] = facts
+        return facts
 
-    def closed(self, context: Context, reason: str) -> None:
-        """Record that a connection was closed, with the request that was waiting, if any."""
-        connection = self.connections.get(context)
-        if connection is None:
-            return
-        self._left(context, reason and f"connection closed: {reason}")
-        connection.closed_s = elapsed_s()
-        connection.close_reason = reason
-        del self.connections[context]
-        context.journaled = None
+    def _add(self, exchanges: list[Exchange]) -> None:
+        """Add requests that are not kept as a turn."""
+        if exchanges:
+            began_s = exchanges[0].began_s
+            self.new += exchanges, began_s, began_s, b"", b""
+            self._new_bytes += sum(map(_exchange_bytes, exchanges))
+            if len(self.new) >= self.full_at or self._new_bytes > KEPT_BYTES or self._listeners:
+                self.add_new()
 
-    def _wait(self, began_s: float, context: Context, frame: Kept, request: Kept) -> None:
-        self._waiting[context] = began_s, _shortened(request), len(frame)
-        self._connection(context)
-        if self._listeners:
-            self._tell(self._waiting_exchange(context))
+    def add_new(self) -> None:
+        """Add the new turns to the ring and to the counts, and drop the oldest turns if there are too many."""
+        most = self._block_turns * FIELDS
+        while self.new:
+            self._add_block(self.new[:most])
+            del self.new[:most]
+        self._new_bytes = 0
 
-    def _left(self, context: Context, reason: str) -> None:
-        """Record a waiting request that gets no response, because its connection is closed."""
-        if context in self._waiting:
-            began_s, request, size = self._waiting.pop(context)
-            reason = reason or "the connection was closed before the response"
-            self._append(Exchange(began_s, elapsed_s(), self._connection(context), request, size, reason, True))
-
-    def _refused(self, began_s: float, context: Context, frame: Kept, problem: Exception) -> None:
-        """Record a request that closes its connection."""
-        context.client_id = _client_id(frame)
-        self._count_unsupported(context.client_id, frame, context)
-        request = _shortened(_beginning(frame))
-        self._append(
-            Exchange(began_s, elapsed_s(), self._connection(context), request, len(frame), _reason(problem), False)
-        )
-
-    def _append(self, exchange: Exchange) -> None:
-        self._new.append(exchange)
-        if len(self._new) >= self._full_at:
-            self._add_block()
-
-    def _add_block(self) -> None:
-        """Add the new requests to the ring and to the counts, and drop the oldest requests if there are too many."""
-        block = self._new.copy()
-        if not block:
-            return
-        self._new.clear()
-        size = _block_bytes(block)
-        if size > KEPT_BYTES:  # perhaps due to a single message
-            block = list(map(_shorter, block))
-            size = _block_bytes(block)
-        size += OVERHEAD_BYTES * len(block)
-        for (connection, route), count in Counter(map(_CONNECTION_AND_ROUTE, block)).items():
-            if not isinstance(route, bool):
-                self._counts[route.api.title, connection.client_id] += count
-        self._counts.update([(entry.api, entry.client_id) for entry in block if isinstance(entry, Exchange)])
-        self._blocks.append((block, size))
-        self._requests += len(block)
+    def _add_block(self, new: list[Any]) -> None:
+        sources = [source if source.__class__ is list else self._facts(source) for source in new[0::FIELDS]]
+        began_s, ended_s = array("d", new[1::FIELDS]), array("d", new[2::FIELDS])
+        turns_received, turns_sent = new[3::FIELDS], new[4::FIELDS]
+        received_sizes, sent_sizes = array("i", map(len, turns_received)), array("i", map(len, turns_sent))
+        received, sent = b"".join(turns_received), b"".join(turns_sent)
+        requests = self._count(sources, received, received_sizes)
+        size = len(received) + len(sent) + OVERHEAD_BYTES * requests
+        size += sum([_exchange_bytes(each) for source in sources if source.__class__ is list for each in source])
+        block = _Block(sources, began_s, ended_s, received, received_sizes, sent, sent_sizes, requests, size)
+        self._blocks.append(block)
+        self._requests += requests
         self._bytes += size
-        for listener in self._listeners:
-            for entry in block:
-                listener(_exchange(entry))
-        while self._blocks and (
-            self._bytes > self.most_bytes or self._requests + self._block_requests > self.most_requests
-        ):
-            dropped, size = self._blocks.popleft()
-            self._requests -= len(dropped)
-            self._bytes -= size
-            self._sequence += len(dropped)
-            self.dropped_until_s = max(self.dropped_until_s, dropped[-1][0])
+        if self._listeners:
+            for exchange in block.exchanges():
+                self._tell(exchange)
+        while self._requests > self.most_requests or self._bytes > self.most_bytes:
+            dropped = self._blocks.popleft()
+            self._requests -= dropped.requests
+            self._bytes -= dropped.size
+            self._sequence += dropped.requests
+            self.dropped_until_s = max(self.dropped_until_s, dropped.began_s[-1])
+
+    def _count(self, sources: list[Any], received: bytes, sizes: array[int]) -> int:
+        """Count the requests of turns by API and client id. Return their number."""
+        keys: defaultdict[str, list[int]] = defaultdict(list)
+        others: list[tuple[str, str]] = []
+        at = end = 0
+        for source, turn_size in zip(sources, sizes, strict=True):
+            if source.__class__ is list:
+                others += [(exchange.api, exchange.client_id) for exchange in source]
+                continue
+            header_id, read, add = source.header_id, source.read_header, keys[source.client_id].append
+            end += turn_size
+            try:
+                while at < end:
+                    size, key, name = read(received, at)
+                    if name != header_id:
+                        break
+                    add(key)
+                    at += size + 4
+            except error:  # a shorter client id in the last request
+                pass
+            if at < end:
+                others += [(_api(frame).title, client_id(frame)) for frame in frames(received[at:end])]
+                at = end
+        for name, found in keys.items():
+            for key, count in Counter(found).items():
+                self._counts[BY_KEY[key].title, name] += count
+        self._counts.update(others)
+        return sum(map(len, keys.values())) + len(others)
 
     def _tell(self, exchange: Exchange) -> None:
         for listener in self._listeners:
             listener(exchange)
 
-    def _count_unsupported(self, client_id: str, request: Kept, context: Context) -> None:
+    def _count_unsupported(self, client_id: str, request: Frame, context: Context) -> None:
         if len(request) < 4:
             return
         key, version = int.from_bytes(request[:2], "big", signed=True), int.from_bytes(request[2:4], "big", signed=True)
@@ -332,66 +420,55 @@ class Journal:
             self.unsupported[unsupported] += 1
 
 
-def _exchange(entry: Entry) -> Exchange:
-    if isinstance(entry, Exchange):
-        return entry
-    began_s, ended_s, connection, request, size, data, route = entry
-    head_bytes = route.header_size + 4
-    if isinstance(data, bytes):
-        answer: KeptResponse = data[head_bytes:]
-    else:
-        answer = None if data is None else data[1:]  # the first part is the header
-    return Exchange(began_s, ended_s, connection, request, size, answer, False)
+def _exchanges(
+    began_s: float, ended_s: float, facts: ConnectionFacts, requests: list[Frame], answers: list[Parts]
+) -> list[Exchange]:
+    return [
+        Exchange(
+            began_s,
+            ended_s,
+            facts.of(frame),
+            Journal.beginning(frame),
+            len(frame),
+            _kept_response(frame, answer),
+            False,
+        )
+        for frame, answer in pairs(requests, answers)
+    ]
 
 
-def _beginning(frame: bytes | bytearray) -> Kept:
-    """Return a copy of a Produce request, or of the beginning of a large one."""
-    return frame[:WHOLE_BYTES] if len(frame) <= WHOLE_BYTES else frame[:PRODUCE_KEPT_BYTES]
+def _api(frame: Frame) -> Api:
+    """Return the API of a request that was served."""
+    return BY_KEY[int.from_bytes(frame[:2], "big")]
 
 
-def _shortened(request: Kept) -> Kept:
-    return request if len(request) <= KEPT_BYTES else request[:PRODUCE_KEPT_BYTES]
-
-
-def _sent(out: list[Chunk], start: int, size: int, api: Api) -> bytes | list[bytes | int]:
-    """Return what is kept of a response. Small chunks are joined in `out`, which the connection would do anyway."""
-    if size <= RECORDS_BYTES or (size <= KEPT_BYTES and api is not _FETCH):
+def _kept_response(request: Frame, parts: Parts | None) -> KeptResponse:
+    """Return what is kept of a response with these parts; None if there is no response."""
+    if not parts:
+        return None
+    api = _api(request)
+    head = response_head(api, int.from_bytes(request[2:4], "big", signed=True)).size
+    parts = [parts[0][head:], *parts[1:]]  # type: ignore[index]
+    size = sum(map(len, parts))
+    if len(parts) == 1 or size <= RECORDS_BYTES or (size <= KEPT_BYTES and api is not Api.FETCH):
         try:
-            data = b"".join(out[start:])  # type: ignore[arg-type]
-        except TypeError:  # some chunks are file ranges
+            return b"".join(parts)  # type: ignore[arg-type]
+        except TypeError:  # some parts are file ranges
             pass
-        else:
-            out[start:] = (data,)
-            return data
-    return [chunk if chunk.__class__ is bytes and len(chunk) <= RECORDS_BYTES else len(chunk) for chunk in out[start:]]
+    kept = [part if isinstance(part, bytes) and len(part) <= RECORDS_BYTES else len(part) for part in parts]
+    return kept if _size(kept) <= KEPT_BYTES else [size]
 
 
-def _block_bytes(block: list[Entry]) -> int:
-    """Return the number of bytes of requests and responses in a block."""
-    responses = sum([len(data) if data.__class__ is bytes else _size(data) for data in map(_RESPONSE, block)])
-    return sum(map(len, map(_REQUEST, block))) + responses
-
-
-def _size(data: Any) -> int:
+def _size(response: KeptResponse) -> int:
     """Return the number of bytes that are kept of a response."""
-    if data.__class__ is list:
-        return sum([len(part) for part in data if part.__class__ is bytes])
-    return 0 if data is None else len(data)
+    if isinstance(response, list):
+        return sum([len(part) for part in response if isinstance(part, bytes)])
+    return 0 if response is None else len(response)
 
 
-def _shorter(entry: Entry) -> Entry:
-    """Return an entry without a request or a response that is too large to be kept."""
-    if len(entry[3]) <= KEPT_BYTES and _size(entry[5]) <= KEPT_BYTES:
-        return entry
-    began_s, ended_s, connection, request, size, _, has_waited = _exchange(entry)
-    answer: KeptResponse = [0] if _size(entry[5]) > KEPT_BYTES else _exchange(entry).answer
-    return Exchange(began_s, ended_s, connection, _shortened(request), size, answer, has_waited)
-
-
-def _client_id(frame: Kept) -> str:
-    """Return the client id from the header of a request that was not served."""
-    length = int.from_bytes(frame[8:10], "big", signed=True)
-    return str(frame[10 : 10 + length], "utf-8", "replace") if length > 0 else ""
+def _exchange_bytes(exchange: Exchange) -> int:
+    """Return the number of bytes that are kept of a request and its response."""
+    return len(exchange.frame) + _size(exchange.answer)
 
 
 def _reason(problem: Exception) -> str:

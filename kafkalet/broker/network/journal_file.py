@@ -4,7 +4,7 @@
      "127.0.0.1:50312", "broker": 1, "api": "ListOffsets", "version": 7, "correlation_id": 5, "request": {...},
      "response": {...}, "errors": [], "closed": null, "text": "client=app ListOffsets v7 t-0@latest -> ..."}
 
-The line is on its way to the disk before the next request is served, so a client can be stopped at any time. Decoding
+The line is on its way to the disk before the response is sent, so a client can be stopped at any time. Decoding
 costs more than most requests, so the broker is slower. Bytes are written as text, or as {"base64": ...} unless they
 are printable UTF-8.
 """

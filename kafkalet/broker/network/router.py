@@ -176,6 +176,8 @@ class Router:
         """Called instead of the handler, which it gets as an argument. It may observe, answer, delay or close."""
         self._throttle: Throttle | None = None
         self._journal: Journal | None = None
+        self.recorder: Journal | None = None
+        """The journal if connections call it for each turn; None if there is no journal, or if `route` calls it."""
         self._shaping: Shaping | None = None
         self._logs_requests = False
         self._end: Callable[[Response | None, Context], None] | None = None
@@ -245,8 +247,13 @@ class Router:
 
             log = RequestLog(self.route, self._end)
             self.route, self._end = log.route, log.end
+        self.recorder = None
         if self._journal is not None:
-            self.route, self.finish = self._journal.attach(self.route, self.finish, self.broker.node.turns)
+            if self._shaping is None:
+                self.recorder = self._journal
+                self.finish = self._journal.attach_finish(self.finish)
+            else:  # the journal gets the responses as they were before
+                self.route, self.finish = self._journal.attach(self.route, self.finish)
         if self._shaping is not None:
             self.route, self.finish = self._shaping.wrap(self.route, self.finish)
 

@@ -25,6 +25,8 @@ class Journaled:
         self.server = server
         self.router = Router(server.brokers[1])
         self.router.journal = journal
+        # The journal is called for each request, because there is no connection that calls it for each turn.
+        self.route, self.finish = journal.attach(self.router.route, self.router.finish)
         self.context = self.connect()
 
     def connect(self) -> Context:
@@ -34,7 +36,7 @@ class Journaled:
         # Produce requests are received in memory that the broker changes.
         received = bytearray(frame) if frame[:2] == b"\0\0" else frame
         out: list[Chunk] = []
-        return self.server.call(lambda: self.router.route(received, context or self.context, out))
+        return self.server.call(lambda: self.route(received, context or self.context, out))
 
     def ask(self, api: Api, version: int, client_id: str = "me", **fields: Any) -> Exchange:
         """Send a request, and return what the journal has about it."""

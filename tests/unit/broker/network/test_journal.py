@@ -44,7 +44,7 @@ def test_router_without_journal_has_no_overhead() -> None:
     with journaled() as asked:
         router = asked.router
         router.journal = None
-        assert (router.route, router.finish) == (router._serve, router._finish_delayed)
+        assert (router.route, router.finish, router.recorder) == (router._serve, router._finish_delayed, None)
 
 
 def test_request_is_recorded_with_its_context() -> None:
