@@ -11,6 +11,7 @@ KIP-279), start again if the leader's log starts later, append batches with the 
 the leader's high watermark and log start offset.
 """
 
+from kafkalet.storage.replicated import UnexpectedOffset
 from kafkalet.storage.values import Isolation
 
 from .partition import Partition
@@ -26,8 +27,14 @@ def catch_up(leader: Partition, follower: Partition) -> None:
         target.truncate_fully_and_start_at(source.log_start_offset)
     while target.log_end_offset < source.log_end_offset:
         read = source.read(target.log_end_offset, COPY_BYTES, Isolation.LOG_END, at_least_one=True)
-        records = read.records
-        target.append_as_follower(records if isinstance(records, bytes) else records.read())
+        records = read.records if isinstance(read.records, bytes) else read.records.read()
+        try:
+            target.append_as_follower(records)
+        except UnexpectedOffset:  # the follower was truncated within an entry that the leader still has
+            base_offset = int.from_bytes(records[:8], "big")
+            if not source.log_start_offset <= base_offset < target.log_end_offset:
+                raise
+            target.truncate_to(base_offset)
     copy_watermarks(leader, follower)
 
 

@@ -475,6 +475,16 @@ def test_follower_leaves_and_joins_the_isr_at_once(cluster: kafkalet.Cluster) ->
     assert (state_of(cluster), ends(cluster)) == ((1, [1, 2, 3], 0), {1: 1, 2: 1, 3: 1})
 
 
+def test_replica_that_was_truncated_within_a_batch_follows_a_leader_that_has_the_batch(
+    cluster: kafkalet.Cluster,
+) -> None:
+    topic = cluster.topic("t").send_batch(["a", "b"]).shrink_isr(2)
+    topic.truncate(1)
+    topic.move_leader(2, unclean=True).expand_isr()
+    assert topic.send("c").values() == [b"a", b"b", b"c"]
+    assert sorted(cluster.server.metadata.topics["t"].partitions[0].isr) == [1, 2, 3]
+
+
 def test_new_topic_with_the_name_of_a_deleted_one_is_replicated(cluster: kafkalet.Cluster) -> None:
     cluster.topic("t").shrink_isr(2, 3)
     cluster.delete_topic("t")
