@@ -3,9 +3,9 @@
     Connection ──> Journal.new ──> ring of the last turns ──> exchanges      split and decoded only when they are read
 
 A connection records its requests once per turn, and only while a journal is attached (`Router.recorder`). What it has
-received and sent in the turn is kept as it is. Splitting it into requests and responses (splitting.py) and decoding these
-(exchange.py) cost more than serving some requests, so they are left to the reader. Only the API keys and the client ids
-are looked at, for the counts, in blocks of many turns.
+received and sent in the turn is kept as it is. Splitting it into requests and responses (splitting.py) and decoding
+these (exchange.py) cost more than serving some requests, so they are left to the reader. Only the API keys and the
+client ids are looked at, for the counts, in blocks of many turns.
 
 Requests are recorded one by one if their turn is large, if their response is delayed, if they close the connection, or
 while faults change responses. Three things are not kept, so that the journal neither holds much memory nor keeps files
