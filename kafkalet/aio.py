@@ -419,6 +419,13 @@ class Cluster(Mirror[sync.Cluster]):
         cluster = self.of(**options)
         super().__init__(cluster, cluster)
 
+    @classmethod
+    def around(cls, cluster: sync.Cluster) -> Self:
+        """Return the asynchronous methods of a cluster that is already running, such as that of a pytest fixture."""
+        made = cls.__new__(cls)
+        Mirror.__init__(made, cluster, cluster)
+        return made
+
     async def __aenter__(self) -> Self:
         await self.sync.start()
         return self

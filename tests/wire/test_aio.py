@@ -11,7 +11,7 @@ from aiokafka import AIOKafkaProducer  # type: ignore[import-untyped]
 
 from kafkalet import aio
 from kafkalet.clock import MovableClock
-from kafkalet.testing.cluster import Cluster
+from kafkalet.testing.cluster import Broker, Cluster
 from kafkalet.testing.faults import Fault
 from kafkalet.testing.group import Group
 from kafkalet.testing.nodes import BrokerNode
@@ -162,3 +162,14 @@ def test_transaction_is_awaited() -> None:
             assert await kafka.topic("t").values(isolation="read_committed") == [b"v"]
 
     asyncio.run(using())
+
+
+def test_methods_of_a_running_broker_can_be_awaited() -> None:
+    async def run(kafka: aio.Broker) -> None:
+        await publish(kafka, b"v")
+        [record] = await kafka.topic("t").wait_for(1)
+        assert record.value == b"v"
+
+    with Broker() as broker:
+        asyncio.run(run(aio.Broker.around(broker)))
+        assert broker.topic("t").values() == [b"v"]
