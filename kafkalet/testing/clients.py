@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MOST_LINES = 20
 """Most lines of a part of a description."""
 MOST_CHARS = 300
-"""Longer lines are cut."""
+"""Longer lines are truncated."""
 
 
 def what_clients_do(cluster: ClusterOperations) -> list[str]:
@@ -35,7 +35,7 @@ def safely(cluster: ClusterOperations, read: Callable[[], list[str]]) -> list[st
 
 
 def limited(lines: list[str], most: int) -> Iterator[str]:
-    """Cut long lines, and all lines after the first `most`."""
+    """Truncate long lines, and drop all lines after the first `most`."""
     for line in lines[:most]:
         yield line if len(line) <= MOST_CHARS else line[:MOST_CHARS] + "..."
     if len(lines) > most:

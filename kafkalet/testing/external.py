@@ -1,7 +1,7 @@
 """A real Kafka cluster in place of kafkalet's: `pytest --kafka-external HOST:PORT` runs a test suite against it.
 
 The fixtures then provide an `ExternalCluster`, which sends and reads records with confluent-kafka. A test that uses a
-feature of kafkalet, such as faults or the clock, is skipped when it gets there, with the name of the feature. The
+feature of kafkalet, such as faults or the clock, is skipped at the first use, with the name of the feature. The
 cluster is shared by all tests and by other programs, so tests should use `kafka_topic`. Topics that a test has created
 through these classes are deleted when it ends.
 """
@@ -34,7 +34,7 @@ Place = tuple[str, int]
 """A topic and a partition."""
 
 POLL_S = 0.05
-"""How long a wait stays with one partition, or how often it asks the cluster."""
+"""How long a wait polls one partition, and the interval between requests to the cluster."""
 CONNECT_S = 10.0
 
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -55,7 +55,7 @@ def needs(feature: str) -> NoReturn:
 
 
 class ExternalCluster:
-    """A running Kafka cluster: the part of `kafkalet.Cluster` that clients can do. Other attributes skip the test.
+    """A running Kafka cluster, with the methods of `kafkalet.Cluster` that a client can provide. Others skip the test.
 
     Raises RuntimeError if no broker answers at `bootstrap_servers`, and skips the test without confluent-kafka.
     """
@@ -138,7 +138,7 @@ class ExternalCluster:
             raise RuntimeError(f"no broker answers at {self.bootstrap_servers}: {error.args[0].str()}") from error
 
     def created(self, topic: Topic) -> None:
-        """Remember to delete a topic."""
+        """Delete a topic when the test ends."""
         self._created.append(topic)
 
     def delete_created(self) -> None:
@@ -177,17 +177,17 @@ class ExternalCluster:
         return self._producers[codec]
 
     def until(self, look: Callable[[], T | None], what: str) -> T:
-        """Return the first value of `look` that is not None; it asks the cluster every 50 ms."""
+        """Return the first value of `look` that is not None. `look` is called every 50 ms."""
         deadline_s = elapsed_s() + self.timeout_s
         while (found := look()) is None:
             if elapsed_s() > deadline_s:
-                raise AssertionError(f"waited {self.timeout_s:g} s until {what}")
+                raise AssertionError(f"waited {self.timeout_s:g} s for {what}")
             _pause(POLL_S)
         return found
 
 
 class ExternalTopic(Topic):
-    """A topic of an external cluster. What `Topic` does inside a broker skips the test."""
+    """A topic of an external cluster. Methods that need a kafkalet broker skip the test."""
 
     _cluster: Any
 
@@ -228,13 +228,13 @@ class ExternalTopic(Topic):
         )
         _result(self._cluster.admin.create_topics([new]))
         self._cluster.created(self)
-        self._cluster.until(lambda: self.partitions or None, f"topic {self.name} had leaders")
+        self._cluster.until(lambda: self.partitions or None, f"the leaders of topic {self.name}")
         return self
 
     def delete(self) -> None:
         """Delete the topic and its records."""
         _result(self._cluster.admin.delete_topics([self.name]))
-        self._cluster.until(lambda: None if self.exists else True, f"topic {self.name} was deleted")
+        self._cluster.until(lambda: None if self.exists else True, f"the deletion of topic {self.name}")
 
     @property
     def exists(self) -> bool:
@@ -247,7 +247,7 @@ class ExternalTopic(Topic):
         return int(self._cluster.topics().get(self.name, 0))
 
     def mark(self) -> Mark:
-        """Return the current end of the topic, to read or wait only for what comes later."""
+        """Return the current end of the topic, to read or wait for later records only."""
         places = [(self.name, index) for index in range(self.partitions)]
         return Mark(self.name, {place[1]: offset for place, offset in _ends(self._cluster, places).items()})
 
@@ -305,7 +305,7 @@ class _ExternalReader:
 
 
 class ExternalGroup:
-    """A consumer group of an external cluster. What `Group` does inside a broker skips the test."""
+    """A consumer group of an external cluster. Methods that need a kafkalet broker skip the test."""
 
     def __init__(self, cluster: ExternalCluster, group_id: str) -> None:
         self._cluster = cluster
@@ -338,7 +338,7 @@ class ExternalGroup:
         return offsets.get((topic, partition))
 
     def lag(self) -> dict[Place, int]:
-        """Return the lag by (topic, partition): of partitions with offsets, and of those that members are assigned.
+        """Return the lag by (topic, partition), for partitions with offsets and for assigned ones.
 
         It is the high watermark minus the committed offset, or minus the log start offset if there is none.
         """
@@ -372,14 +372,14 @@ class ExternalGroup:
         while not (lags := self.lag()) or sum(lags.values()) > lag:
             if elapsed_s() > deadline_s:
                 raise AssertionError(
-                    f"group {self.group_id}: waited for a lag of {lag} for {seconds:g} s; it is {lags}"
+                    f"group {self.group_id}: waited {seconds:g} s for a lag of {lag}: the lag is {lags}"
                 )
             _pause(POLL_S)
         return self
 
 
 class _Standin:
-    """What `waiting.wait` and the messages of `Topic` use of a server."""
+    """The part of a server that `waiting.wait` and the messages of `Topic` use."""
 
     is_in_loop_thread = False
 
@@ -461,9 +461,9 @@ def _as_kafka_error(error: Any) -> Exception:
 
 @contextmanager
 def prepared(cluster: ExternalCluster, options: Mapping[str, Any], brokers: int) -> Iterator[ExternalCluster]:
-    """Create the topics of a test's options; when it ends, delete the topics that it has created.
+    """Create the topics in the options of a test, and delete the test's topics when it ends.
 
-    Options that only kafkalet can offer skip the test.
+    Options that need kafkalet skip the test.
     """
     if impossible := sorted(options.keys() - _OF_A_MARKER):
         needs(", ".join("version" if name == "kafka_version" else name for name in impossible))

@@ -1,4 +1,4 @@
-"""A consumer group as tests use it: its state, members, offsets and lag, waits for them, and changes of the group."""
+"""The consumer groups of the test kit: read, wait for, and change their members, offsets and lag."""
 
 from __future__ import annotations
 
@@ -116,13 +116,13 @@ class Group:
         return offsets.get((arguments.text("topic", topic), arguments.number("partition", partition)))
 
     def lag(self) -> dict[Place, int]:
-        """Return the lag by (topic, partition): of the partitions with offsets, and of those that members subscribe to.
+        """Return the lag by (topic, partition), for partitions with offsets and for those that members subscribe to.
 
-        It is the high watermark minus the committed offset, or 0 if no record is left between them, only transaction
-        markers. Without a committed offset, a consumer that started at the end of the log (`auto.offset.reset=latest`)
-        has a lag since then, provided that no other consumer of the topic has its `client.id`; otherwise all records of
-        the partition count. If a connected member reads with read_committed, open and aborted transactions do not
-        count. After it has left, they count, because nothing shows how the group will read them.
+        The lag is the high watermark minus the committed offset, or 0 if only transaction markers are left in between.
+        Without a committed offset, it is the number of records since a consumer started at the end of the log
+        (`auto.offset.reset=latest`), provided that no other consumer of the topic has the same `client.id`; otherwise,
+        all records of the partition count. If a connected member reads with read_committed, open and aborted
+        transactions do not count. After it has left, they count, because nothing shows how the group will read them.
         """
         return {(each.topic, each.partition): each.lag for each in self._see().lags}
 
@@ -134,9 +134,9 @@ class Group:
     # Wait
 
     def wait_for_lag(self, lag: int = 0, timeout: float | None = None) -> Group:
-        """Wait until the total lag is at most `lag`: until the group has processed and committed the other records.
+        """Wait until the group has processed and committed all records but `lag`.
 
-        A group that does not exist, or that rebalances, is waited for. Raises AssertionError after `timeout` seconds
+        The wait continues while the group does not exist, or rebalances. Raises AssertionError after `timeout` seconds
         (by default `cluster.timeout_s`), with the members, offsets and lag.
         """
         __tracebackhide__ = True
@@ -147,26 +147,28 @@ class Group:
             is_settled = seen.state == "Stable" or (seen.state == "Empty" and bool(seen.lags))
             return is_settled and sum(each.lag for each in seen.lags) <= lag
 
-        return self._wait(is_reached, f"waited for a lag of {lag}", timeout, requests=True)
+        return self._wait(is_reached, f"a lag of {lag}", timeout, requests=True)
 
     def wait_until_stable(self, members: int | None = None, timeout: float | None = None) -> Group:
         """Wait until the group has this number of members (by default at least one), all with their assignments.
 
-        With the consumer protocol, a member gives up partitions and another one gets them with their next heartbeats,
-        every 5 seconds unless the broker properties `group.consumer.heartbeat.interval.ms` and
+        With the consumer protocol, members release and get partitions with their next heartbeats, every 5 seconds
+        unless the broker properties `group.consumer.heartbeat.interval.ms` and
         `group.consumer.min.heartbeat.interval.ms` are smaller.
 
         Raises AssertionError after `timeout` seconds (by default `cluster.timeout_s`).
         """
         __tracebackhide__ = True
         if members is not None and arguments.number("members", members) < 1:
-            raise ValueError(f"members is {members}; a stable group has at least one. A group without is Empty")
+            raise ValueError(
+                f"members is {members}; it must be at least 1. The state of a group without members is Empty"
+            )
 
         def is_reached(seen: Seen) -> bool:
             return seen.state == "Stable" and members in (None, len(seen.members))
 
         what = "at least one member" if members is None else f"{members} member{'s' if members > 1 else ''}"
-        return self._wait(is_reached, f"waited until it was stable with {what}", timeout)
+        return self._wait(is_reached, f"the group to be stable with {what}", timeout)
 
     def wait_for_commit(self, topic: str, partition: int, offset: int, timeout: float | None = None) -> int:
         """Wait until the committed offset of a partition is at least `offset`, and return it.
@@ -183,7 +185,7 @@ class Group:
             found = self.committed(topic, partition)
             return found if found is not None and found >= offset else None
 
-        what = f"waited for a commit of offset {offset} in {topic}-{partition}"
+        what = f"a commit of offset {offset} in {topic}-{partition}"
         return wait(self._cluster, look, timeout, lambda: self._failure(what, timeout, self._see()))
 
     def _wait(
@@ -200,7 +202,8 @@ class Group:
         return self
 
     def _failure(self, what: str, timeout: float | None, seen: Seen) -> str:
-        head = f"group {self.group_id}: {what} for {timeout_s(self._cluster, timeout):g} s; it is {seen.state}"
+        waited = f"waited {timeout_s(self._cluster, timeout):g} s for {what}"
+        head = f"group {self.group_id}: {waited}: the group is {seen.state}"
         lines = [f"{head} and has {len(seen.members)} member{'' if len(seen.members) == 1 else 's'}", *described(seen)]
         if seen.state == DEAD:
             known = self._cluster.server.call(lambda: sorted(group_ids(self._cluster)))
@@ -212,8 +215,8 @@ class Group:
     def evict(self, member_id: str) -> Group:
         """Remove a member, given its member id or its `group.instance.id`, as if its session had timed out.
 
-        The other members get its partitions. If its client is alive, it learns of it with its next heartbeat and joins
-        again, as a new member. Raises ValueError if there is no such member.
+        The other members get its partitions. A client that is still alive notices with its next heartbeat, and joins
+        again as a new member. Raises ValueError if there is no such member.
         """
         arguments.text("the id of a member", member_id)
 
@@ -232,7 +235,7 @@ class Group:
         return self
 
     def rebalance(self) -> Group:
-        """Start a rebalance, unless one is in progress. The members learn of it with their next heartbeats.
+        """Start a rebalance, unless one is in progress. The members notice with their next heartbeats.
 
         Members of a classic group join again. A consumer group enters a new epoch with a new target assignment. Raises
         ValueError if the group has no members.
@@ -261,14 +264,14 @@ class Group:
 
         The new offset is `offset`, the earliest or latest one, or that of the first record at or after a time: a
         datetime, or `timestamp` in milliseconds since 1970. By default, the offsets of all partitions with a committed
-        offset change; otherwise those of a topic or of one partition. An offset is committed as it is given, even if
-        it is out of range. The group is created if it does not exist.
+        offset change; otherwise those of a topic or of one partition. A given offset is committed even if it is
+        out of range. The group is created if it does not exist.
 
         Raises KafkaError with NON_EMPTY_GROUP if the group has members.
         """
         target = _target(offset, timestamp)
         if topic is None and partition is not None:
-            raise TypeError(f"partition is {partition}, but no topic is given; name the topic, too")
+            raise TypeError(f"partition is {partition}, but no topic is given; give both")
         if topic is not None:
             arguments.text("topic", topic)
         if partition is not None:
@@ -335,7 +338,7 @@ class Group:
         return shard, group
 
     def _look(self, see: Callable[[Shard, BrokerGroup | None], T], nothing: T) -> T:
-        """Call `see` in the event loop; return `nothing` if no broker coordinates the group."""
+        """Call `see` in the event loop. Return `nothing` if no broker coordinates the group."""
 
         def look() -> T:
             shard = find_shard(self._cluster, self.group_id)
@@ -435,7 +438,7 @@ def _subscribed(metadata: MetadataImage, group: BrokerGroup | None) -> set[Place
 def described(seen: Seen) -> list[str]:
     """Return lines that describe the members and the lag of a group, for the text of a failed wait.
 
-    Of many members or partitions, only some are described: the partitions with the largest lag.
+    If there are many, only some members are described, and the partitions with the largest lag.
     """
     lines = []
     for member in seen.members:
@@ -478,6 +481,6 @@ def _offset_at(cluster: ClusterOperations, place: Place, time_ms: int) -> int:
 
     leader = cluster.server.leadership.leader_of(*place)
     found = leader.offset_for(time_ms, Isolation.HIGH_WATERMARK, None, True)
-    if found is None or found.offset < 0:  # no record is that late
+    if found is None or found.offset < 0:  # all records are older
         return leader.log.high_watermark
     return found.offset

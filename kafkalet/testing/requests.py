@@ -1,11 +1,11 @@
-"""The requests that clients sent to a cluster, with the responses: `cluster.requests`.
+"""`cluster.requests`: the requests that clients sent to a cluster, with the responses.
 
     assert kafka.requests.count("Metadata") < 5
     [request] = kafka.requests.of("Produce", topic="orders")
     request.response, request.error, request.duration_ms
 
-The requests come from the journal of the brokers (kafkalet.broker.network.journal), which keeps the last ones. Counts
-by API and client id include those that are no longer kept; other counts that would need them raise LookupError.
+The requests come from the journal of the brokers (kafkalet.broker.network.journal), which keeps the latest ones. Counts
+by API and client id include dropped requests; other counts that would need them raise LookupError.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Request:
 
     @property
     def correlation_id(self) -> int:
-        """The number that the client gave the request."""
+        """The correlation id of the request."""
         return self._exchange.correlation_id
 
     @property
@@ -96,7 +96,7 @@ class Request:
 
     @property
     def duration_ms(self) -> float:
-        """The time until the response in milliseconds, or until now if the request still waits."""
+        """The time until the response in milliseconds, or until now if the request is still waiting."""
         ended_s = self._exchange.ended_s
         return ((self._seen_s if ended_s is None else ended_s) - self._exchange.began_s) * 1000
 
@@ -143,7 +143,7 @@ class Request:
 
     @property
     def closed(self) -> str | None:
-        """Why the broker closed the connection instead of answering; None if it did not."""
+        """Why the broker closed the connection instead of sending a response; None if it did not."""
         return self._exchange.closed
 
     @cached_property
@@ -158,7 +158,7 @@ class Request:
 
 
 class _Filter(NamedTuple):
-    """Which requests a `Requests` contains."""
+    """Selects the requests in a `Requests`."""
 
     apis: tuple[str, ...] = ()
     client_id: str | None = None
@@ -169,7 +169,7 @@ class _Filter(NamedTuple):
 
     @property
     def can_count(self) -> bool:
-        """Whether the counters by API and client are enough."""
+        """Whether the counters by API and client are sufficient."""
         return self[2:] == _Filter()[2:]
 
     def has(self, api: str, client_id: str) -> bool:
@@ -194,7 +194,7 @@ class _Filter(NamedTuple):
 
 
 class Requests:
-    """The requests to a cluster, oldest first, or those of them that a filter selects."""
+    """The requests to a cluster, oldest first: all of them, or those that a filter selects."""
 
     def __init__(self, cluster: ClusterOperations, chosen: _Filter | None = None) -> None:
         self._cluster = cluster
@@ -315,8 +315,8 @@ class Requests:
     ) -> int:
         """Return the number of requests since the start or the last `clear`. The arguments are those of `of`.
 
-        Raises LookupError if the number is unknown, because the journal had to drop requests. A number by API and
-        client id is always known.
+        Raises LookupError if the number is unknown because the journal has dropped requests. A count by API and client
+        id is always known.
         """
         chosen = self.of(*apis, client_id=client_id, topic=topic, errors=errors)
         wanted, journal = chosen._filter, self._journal
@@ -337,7 +337,7 @@ class Requests:
         return sum(map(wanted.matches, every))
 
     def clear(self) -> None:
-        """Forget all requests and counts, also those of unsupported requests. Requests that still wait remain."""
+        """Forget all requests and counts, including those of unsupported requests. Requests in progress remain."""
         self._cluster.server.call(self._journal.clear)
 
     # Waiting
@@ -352,11 +352,12 @@ class Requests:
         where: Callable[[Request], object] | None = None,
         timeout: float | None = None,
     ) -> list[Request]:
-        """Wait until there are `n` requests, and return them (or more). The arguments are those of `of`.
+        """Wait until there are at least `n` requests, and return them. The arguments are those of `of`.
 
-        A request counts when it arrives, even if its response has to wait. `where` is called with each request and
+        A request counts when it arrives, even if it has no response yet. `where` is called with each request and
         returns whether it counts. Requests from before the call count as well; use `clear` or `between` to exclude
-        them. `timeout` is in seconds (`cluster.timeout_s` by default). After it, AssertionError shows the last ones.
+        them. `timeout` is in seconds (`cluster.timeout_s` by default). Then AssertionError is raised, with the last
+        requests.
         """
         __tracebackhide__ = True
         chosen = self.of(*apis, client_id=client_id, topic=topic, errors=errors)
@@ -367,7 +368,7 @@ class Requests:
         journal, server, wanted = self._journal, self._cluster.server, self._filter
         if n < 1:
             raise ValueError(f"n is {n}; it must be at least 1")
-        sequence = 0
+        sequence = arrived = 0
         done: list[Request] = []
 
         def read() -> tuple[list[Exchange], int, list[Exchange]]:
@@ -378,14 +379,16 @@ class Requests:
             return [request for request in found if where is None or where(request)]
 
         def look() -> list[Request] | None:
-            nonlocal sequence
+            nonlocal arrived, sequence
             new, sequence, waiting = server.call(read)
             done.extend(chosen(new))
             found = done + chosen(waiting)
-            return found if len(found) >= n else None
+            arrived = len(found)
+            return found if arrived >= n else None
 
         def failure() -> str:
-            lines = [f"{len(done)} instead of {n} {wanted} within {timeout_s(self._cluster, timeout):g} s"]
+            seconds = timeout_s(self._cluster, timeout)
+            lines = [f"requests: waited {seconds:g} s for {n} {wanted}: {arrived} arrived"]
             last = Requests(self._cluster).last(SHOWN)
             lines += ["The last requests:", *(f"  {request.text}" for request in last)] if last else ["No requests."]
             return "\n".join(lines)

@@ -1,16 +1,16 @@
-"""Waiting until a cluster is quiet, so that the absence of a record is a fact and not a matter of patience.
+"""Waits until a cluster is quiet, so that a test can check that a record is missing.
 
 Quiet means: no request is in progress, no group has a lag, and no transaction is open. These are in progress:
 
-* a request that has been received but not answered: a handler is at work, or the request waits for replicas, for other
-  members of its group or for its quota. A Fetch that waits for records is idle, until there are enough of them;
-* data in a socket or buffer that has not been served yet, and responses that the client has not received yet.
+* a request without a response: a handler is running, or the request waits for replicas, for other members of its
+  group or for its quota. A Fetch that waits for records is idle until enough records are available;
+* data in a socket or buffer that the broker has not handled yet, and responses that the client has not received yet.
 
 A group counts while it has members: their topics must have no lag, and the group must not be rebalancing. A group
-without members has nobody to process its records, so it counts only if it is named.
+without members processes no records, so it counts only if it is named.
 
-A client that is between two requests, or that consumes without a group, cannot be seen. Wait for an application to
-start (`Group.wait_until_stable`) before `settle`.
+The broker cannot see a client that is between two requests, or that consumes without a group. Wait for an application
+to start (`Group.wait_until_stable`) before `settle`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def settle(
         if len(found) > MOST_LINES:
             found[MOST_LINES:] = ["and more"]
         seconds = timeout_s(cluster, timeout)
-        return "\n".join([f"waited for {seconds:g} s until the brokers were quiet", *(f"  {each}" for each in found)])
+        return "\n".join([f"waited {seconds:g} s for the brokers to be quiet:", *(f"  {each}" for each in found)])
 
     wait(cluster, look, timeout, failure, requests=True)
 
@@ -78,7 +78,7 @@ def _requests(cluster: ClusterOperations) -> Iterator[str]:
             yield f"broker {broker.node.node_id}: a client is connecting"
         if broker.node.purgatory.is_checking:
             broker.node.call_soon(cluster.server.watchers.touch)  # once the requests have been checked
-            yield f"broker {broker.node.node_id}: requests that have waited are about to be answered"
+            yield f"broker {broker.node.node_id}: waiting requests are about to be answered"
         for connection in broker.listener.connections:
             if (activity := connection.activity) is not None:
                 context = connection.context

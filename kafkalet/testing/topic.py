@@ -1,4 +1,4 @@
-"""A topic as tests use it: send records, read them, and wait for them, without a client."""
+"""The topics of the test kit: send, read and wait for records without a client."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ MAX_BATCH_RECORDS = 1_000_000
 SHOWN_RECORDS = 10
 """The number of records that the message of a failed wait shows."""
 COMPARED_RECORDS = 200
-"""The number of records that are compared with the wanted one, in addition to those with the same key or value."""
+"""The number of records compared with the expected one, in addition to those with the same key or value."""
 
 
 class Mark:
-    """A position at the end of a topic, returned by `Topic.mark`. Pass it as `since` to skip what came before."""
+    """A position at the end of a topic, returned by `Topic.mark`. Pass it as `since` to skip earlier records."""
 
     __slots__ = ("offsets", "topic", "topic_id")
 
@@ -263,7 +263,7 @@ class Topic:
         return PartitionReader(self._cluster, self.name, partition, isolation, offset)
 
     def _visible(self, isolation: StorageIsolation) -> tuple[object, dict[int, int]]:
-        """Return the id of the topic, and the end of what is visible in each partition that has a leader."""
+        """Return the id of the topic, and the end of the visible records in each partition; 0 if it has no leader."""
         server = self._cluster.server
 
         def look() -> tuple[object, dict[int, int]]:
@@ -281,7 +281,7 @@ class Topic:
         return server.call(look)
 
     def mark(self) -> Mark:
-        """Return the current end of the topic, to read or wait only for what comes later: `records(since=mark)`."""
+        """Return the current end of the topic, to read or wait for later records only: `records(since=mark)`."""
         server = self._cluster.server
 
         def mark() -> Mark:
@@ -309,14 +309,14 @@ class Topic:
     def append_batches(self, data: bytes | bytearray | memoryview, partition: int = 0) -> Topic:
         """Append entries exactly as they are: offsets, leader epochs, timestamps and checksums are not changed.
 
-        `data` is what a log file contains, and what Fetch returns: batches of format 2, or messages of format 0 or 1.
+        `data` has the format of log files and Fetch responses: batches of format 2, or messages of format 0 or 1.
         Gaps between offsets, control batches, batches without records and wrong checksums are allowed. Control batches
         end transactions, and the state of producers is updated. `kafkalet.protocol.records.build` builds batches; their
-        first offset has to be at least `log(partition).log_end_offset`.
+        first offset must be at least `log(partition).log_end_offset`.
 
-        Raises ValueError, and appends nothing, for what no log can contain: an incomplete entry, offsets below the log
-        end or going back, a leader epoch that goes back or has not begun yet, a batch that contradicts the state of its
-        producer.
+        Raises ValueError, and appends nothing, if a log cannot contain the data: an entry is incomplete, an offset is
+        below the log end or decreases, a leader epoch decreases or has not begun yet, or a batch contradicts the state
+        of its producer.
         """
         from . import shape
 
@@ -354,8 +354,8 @@ class Topic:
             same_timestamp      [0 1] [2] [3] [4] ...  batches of one record, all with the same timestamp
             falling_timestamps  [0 1] [2] [3] [4] ...  batches of one record, each a second older than the one before
 
-        By default, `first` and `after` are 5 unless the kind excludes them, and `size` is 3; the most is 100,000, but a
-        gap may be larger. Creates the topic if it does not exist. Raises ValueError for an unknown kind, for a number
+        By default, `first` and `after` are 5 unless the kind excludes them, and `size` is 3. The maximum is 100,000,
+        except for gaps. Creates the topic if it does not exist. Raises ValueError for an unknown kind, for a number
         out of range, and for a `first` or `after` that the kind excludes.
         """
         from . import shape
@@ -365,7 +365,7 @@ class Topic:
         return self
 
     def advance_log_start(self, offset: int, partition: int = 0) -> Topic:
-        """Advance the log start offset, as retention or DeleteRecords does, on compacted topics, too.
+        """Advance the log start offset, as retention or DeleteRecords does. Compacted topics are allowed.
 
         Records below `offset` can no longer be read. Raises ValueError if `offset` is below the log start offset or
         above the high watermark.
@@ -379,8 +379,8 @@ class Topic:
         """Keep the high watermark from advancing beyond `at`, or beyond its current value.
 
         Records above it are appended, but consumers do not see them, and producers with acks=all wait for them. The
-        last stable offset stays, too. It is held until `release_high_watermark`, or until the end of a `with` block
-        that uses the result. Raises ValueError if the high watermark is already above `at`, because it never decreases.
+        last stable offset does not advance either. The hold ends with `release_high_watermark`, or with the `with`
+        block of the result. Raises ValueError if the high watermark is already above `at`, because it never decreases.
         """
         from . import shape
 
@@ -388,7 +388,7 @@ class Topic:
         return shape.hold_high_watermark(self._cluster, self.name, at, partition)
 
     def release_high_watermark(self, partition: int = 0) -> Topic:
-        """Let the high watermark advance again. Has no effect if it is not held."""
+        """Let the high watermark advance again. If it is not held, nothing changes."""
         from . import shape
 
         shape.release_high_watermark(self._cluster, self.name, partition)
@@ -397,10 +397,10 @@ class Topic:
     # Leaders and replicas
 
     def truncate(self, to: int, partition: int = 0) -> Topic:
-        """Remove the records from offset `to` on, as if a replica that lacked them had been elected leader.
+        """Remove the records at and after offset `to`, as if a replica that lacked them had been elected leader.
 
-        A new leader epoch begins, and the other replicas truncate, too. Producers that wait for removed records get
-        NOT_LEADER_OR_FOLLOWER; consumers that were further are reset or report the truncation. A batch that contains
+        A new leader epoch begins, and the other replicas truncate as well. Producers that wait for removed records get
+        NOT_LEADER_OR_FOLLOWER; consumers beyond `to` are reset or report the truncation. A batch that contains
         `to` is removed as a whole. Raises ValueError if `to` is not between the log start offset and the log end.
         """
         from . import shape
@@ -409,7 +409,7 @@ class Topic:
         return self
 
     def new_leader_epoch(self, partition: int = 0) -> Topic:
-        """Start a new leader epoch without another leader. Clients with the old one have to refresh their metadata."""
+        """Start a new leader epoch with the same leader. Clients with the old epoch have to refresh their metadata."""
         from . import shape
 
         shape.new_leader_epoch(self._cluster, self.name, partition)
@@ -418,8 +418,8 @@ class Topic:
     def move_leader(self, to: int, partition: int = 0, *, unclean: bool = False) -> Topic:
         """Make broker `to` the leader of a partition, in a new leader epoch.
 
-        If its replica is not in sync, KafkaError with PREFERRED_LEADER_NOT_AVAILABLE is raised, unless `unclean` is
-        set: then the records that the replica lacks are lost. Raises ValueError if the broker has no replica.
+        Raises KafkaError with PREFERRED_LEADER_NOT_AVAILABLE if its replica is not in sync. With `unclean`, the replica
+        becomes leader anyway, and the records that it lacks are lost. Raises ValueError if the broker has no replica.
         """
         from . import shape
 
@@ -451,7 +451,7 @@ class Topic:
     def shrink_isr(self, *brokers: int, partition: int = 0) -> Topic:
         """Remove followers from the in-sync replicas, and hold them back so that they stay out.
 
-        Producers with acks=all no longer wait for them, and get NOT_ENOUGH_REPLICAS if fewer than
+        Producers with acks=all do not wait for them, and get NOT_ENOUGH_REPLICAS if fewer than
         `min.insync.replicas` are left. Raises ValueError if a broker is not a follower.
         """
         from . import shape
@@ -480,14 +480,16 @@ class Topic:
         since: Since | None = None,
         partition: int | None = None,
     ) -> list[Record]:
-        """Wait until `n` records match and return the first `n` of them, by partition and offset.
+        """Wait until `n` records match, and return the first `n`, ordered by partition and offset.
 
         A record matches if it has this `key` and `value` (if given) and `where(record)` is true. Records that are in
         the topic already count, unless `since` excludes them. Raises AssertionError after `timeout` seconds (by default
         `cluster.timeout_s`), with the records that did arrive, the closest match first.
         """
         if arguments.number("n", n) < 1:
-            raise ValueError(f"n is {n}; wait for at least one record. After settle(), records() shows that none came")
+            raise ValueError(
+                f"n is {n}; it must be at least 1. To check that no record arrives, call settle(), then records()"
+            )
         __tracebackhide__ = True
         wanted = _Wanted(where, encoded("key", key), encoded("value", value))
         reading = _Reading(self, isolation, since, partition)
@@ -508,7 +510,7 @@ class Topic:
             got = (
                 f"{len(matching)} of the {len(arrived)} records in the topic match" if arrived else "no record arrived"
             )
-            return self._failure(f"waited for {what}", timeout, got, wanted.closest_first(arrived), len(arrived))
+            return self._failure(f"for {what}", timeout, got, wanted.closest_first(arrived), len(arrived))
 
         wait(self._cluster, look, timeout, failure)
         matching.sort(key=lambda record: (record.partition, record.offset))
@@ -525,8 +527,8 @@ class Topic:
     ) -> list[Record]:
         """Wait until `predicate(records)` is true for the records of the topic, and return these records.
 
-        The predicate is called in this thread, after each change. Raises AssertionError after `timeout` seconds (by
-        default `cluster.timeout_s`).
+        The predicate is called in the caller's thread, immediately and after each change. Raises AssertionError after
+        `timeout` seconds (by default `cluster.timeout_s`).
         """
         __tracebackhide__ = True
         if not callable(predicate):
@@ -546,15 +548,13 @@ class Topic:
         def failure() -> str:
             name = getattr(predicate, "__name__", repr(predicate))
             got = f"it is false for the {len(arrived)} records in the topic" if arrived else "no record arrived"
-            return self._failure(
-                f"waited until {name} was true", timeout, got, arrived[-SHOWN_RECORDS:][::-1], len(arrived)
-            )
+            return self._failure(f"for {name} to be true", timeout, got, arrived[-SHOWN_RECORDS:][::-1], len(arrived))
 
         return list(wait(self._cluster, look, timeout, failure))
 
     def _failure(self, what: str, timeout: float | None, got: str, records: Sequence[Record], arrived: int) -> str:
-        """Describe a wait that has timed out. `records` begins with the most interesting ones of those that arrived."""
-        lines = [f"topic {self.name}: {what} for {timeout_s(self._cluster, timeout):g} s; {got}"]
+        """Describe a wait that has timed out. `records` arrived, the most interesting ones first."""
+        lines = [f"topic {self.name}: waited {timeout_s(self._cluster, timeout):g} s {what}: {got}"]
         lines += [f"  {record!r}" for record in records[:SHOWN_RECORDS]]
         if arrived > SHOWN_RECORDS:
             lines.append(f"  and {arrived - SHOWN_RECORDS} more")

@@ -1,7 +1,7 @@
-"""Transactions as tests use them: the state of a transactional id, and transactions without a client.
+"""The transactions of the test kit: the state of a transactional id, and transactions without a client.
 
-Both use the transaction coordinator like a client, so that fencing, the last stable offset, the markers and
-__transaction_state are those of a real transaction.
+Both use the transaction coordinator as a client does, so fencing, the last stable offset, markers and
+__transaction_state behave as for a real transaction.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Transaction:
     def wait_until(self, state: str, timeout: float | None = None) -> Transaction:
         """Wait until the transaction is in this state, such as "CompleteCommit", and return it.
 
-        A transaction that has been in the state since earlier is not waited for. Raises AssertionError after `timeout`
+        Returns immediately if the transaction is already in this state. Raises AssertionError after `timeout`
         seconds (by default `cluster.timeout_s`), and ValueError for an unknown state.
         """
         __tracebackhide__ = True
@@ -112,7 +112,7 @@ class Transaction:
 
         def failure() -> str:
             seconds = timeout_s(self._cluster, timeout)
-            return f"waited for {seconds:g} s until transaction {self.transactional_id} was {state}: {self!r}"
+            return f"transaction {self.transactional_id}: waited {seconds:g} s for {state}: {self!r}"
 
         wait(self._cluster, lambda: self.state == state or None, timeout, failure)
         return self
@@ -135,7 +135,7 @@ class Transaction:
 
 
 class OpenTransaction:
-    """A transaction without a client. Use it in a `with` statement, which begins, and commits or aborts it."""
+    """A transaction without a client. Use it in a `with` statement, which commits or aborts it at the end."""
 
     def __init__(self, cluster: ClusterOperations, transactional_id: str, timeout_ms: int) -> None:
         self._cluster = cluster
@@ -155,7 +155,7 @@ class OpenTransaction:
         from kafkalet.broker.transactions.decisions import Producer
 
         if self._producer is not None:
-            raise RuntimeError(f"transaction {self.transactional_id} is open already")
+            raise RuntimeError(f"transaction {self.transactional_id} is already open")
         name, timeout_ms = self.transactional_id, self._timeout_ms
         result = self._requests.ask(
             lambda coordinator, then: coordinator.init_producer_id(name, timeout_ms, None, then)
@@ -189,7 +189,7 @@ class OpenTransaction:
         timestamp: Time | None = None,
         partition: int | None = None,
     ) -> OpenTransaction:
-        """Append a record to the transaction. The arguments are those of `Topic.send`.
+        """Append a record in the transaction. The arguments are those of `Topic.send`.
 
         Raises KafkaError with PRODUCER_FENCED if another producer has begun a transaction with this id, and with the
         code that a producer would get otherwise.
@@ -306,7 +306,7 @@ EPOCH_PER_TRANSACTION = 2
 
 
 class _Coordination:
-    """Requests to the coordinator of a transactional id, in the thread of the caller."""
+    """Requests to the coordinator of a transactional id. They block the caller's thread."""
 
     def __init__(self, cluster: ClusterOperations, transactional_id: str, timeout: float | None) -> None:
         self._cluster = cluster
@@ -316,7 +316,7 @@ class _Coordination:
     def ask(self, start: Callable[[TransactionCoordinator, Callable[[Result], None]], None]) -> Result:
         """Call `start` with the coordinator and a function that takes its result, and return the result.
 
-        It is called again as long as the coordinator is busy or missing, after each change of the cluster.
+        While the coordinator is busy or missing, `start` is called again after each change of the cluster.
         """
         __tracebackhide__ = True
         results: list[Result] = []
@@ -383,7 +383,7 @@ class _Coordination:
     def _failure(self) -> str:
         seconds = timeout_s(self._cluster, self._timeout)
         shown = repr(Transaction(self._cluster, self._transactional_id))
-        return f"waited for the coordinator of transaction {self._transactional_id} for {seconds:g} s: {shown}"
+        return f"transaction {self._transactional_id}: waited {seconds:g} s for the coordinator: {shown}"
 
 
 REASONS = {

@@ -40,11 +40,11 @@ def wait(
 ) -> T:
     """Return the first value of `look` that is not None. With `requests`, `look` is also called after each request.
 
-    `timeout` is in seconds; None stands for `cluster.timeout_s`. After the timeout, AssertionError is raised with the
+    `timeout` is in seconds; None means `cluster.timeout_s`. After the timeout, AssertionError is raised with the
     text that `failure` returns and the last request of each client. Raises RuntimeError in the thread of the cluster's
     event loop, which must not block, and if the cluster stops.
     """
-    __tracebackhide__ = True  # pytest shows the line of the test instead
+    __tracebackhide__ = True  # so that pytest shows the line of the test
     seconds = timeout_s(cluster, timeout)
     if cluster.server.host.is_in_loop_thread:
         raise RuntimeError(

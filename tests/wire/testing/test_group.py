@@ -188,7 +188,7 @@ def test_wait_for_lag_that_times_out_shows_members_offsets_and_lag(kafka: Broker
             group.wait_for_lag(0, timeout=0.2)
         is_over.set()
     assert str(caught.value).splitlines()[:-1] == [
-        "group g: waited for a lag of 0 for 0.2 s; it is Stable and has 1 member",
+        "group g: waited 0.2 s for a lag of 0: the group is Stable and has 1 member",
         f"  member {member.member_id} (client 'slow' at 127.0.0.1): t-0",
         "  t-0: nothing committed, end 2, lag 2",
         "  clients:",
@@ -316,7 +316,7 @@ def test_change_of_missing_group_names_the_groups(kafka: Broker) -> None:
 
 
 def test_stable_group_of_zero_members_is_refused(kafka: Broker) -> None:
-    with pytest.raises(ValueError, match="members is 0; a stable group has at least one"):
+    with pytest.raises(ValueError, match="members is 0; it must be at least 1"):
         kafka.group("g").wait_until_stable(members=0)
 
 
@@ -405,7 +405,7 @@ def test_wait_for_commit_returns_the_committed_offset(kafka: Broker) -> None:
 
 def test_wait_for_commit_that_times_out_shows_the_offset(kafka: Broker) -> None:
     kafka.topic("t", partitions=1)
-    with pytest.raises(AssertionError, match=r"waited for a commit of offset 8 in t-0 for 0 s.*\n.*committed 7"):
+    with pytest.raises(AssertionError, match=r"waited 0 s for a commit of offset 8 in t-0: .*\n.*committed 7"):
         kafka.group("g").seek(7, "t").wait_for_commit("t", 0, 8, timeout=0)
 
 

@@ -303,7 +303,7 @@ def test_wait_that_times_out_shows_the_last_requests(kafka: Broker) -> None:
     with pytest.raises(AssertionError) as failure:
         kafka.requests.wait_for("Fetch", n=2, client_id="app", timeout=0.01)
     first, second, third, *_ = str(failure.value).splitlines()
-    assert first == "0 instead of 2 Fetch client_id='app' within 0.01 s"
+    assert first == "requests: waited 0.01 s for 2 Fetch client_id='app': 0 arrived"
     assert second == "The last requests:"
     assert third.startswith("  client=raw Metadata v9 -> ")
 

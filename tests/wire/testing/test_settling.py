@@ -86,7 +86,7 @@ def test_lag_is_not_quiet_and_the_failure_names_it(kafka: Broker) -> None:
         kafka.settle(groups=False, requests=False)
         is_over.set()
     assert str(caught.value).splitlines()[:-1] == [
-        "waited for 0.2 s until the brokers were quiet",
+        "waited 0.2 s for the brokers to be quiet:",
         "  group g: Stable, lag 2",
         f"    member {member.member_id} (client 'app' at 127.0.0.1): t-0",
         "    t-0: nothing committed, end 2, lag 2",

@@ -105,7 +105,9 @@ def test_missing_transaction_cannot_be_aborted(kafka: Broker) -> None:
 
 def test_wait_that_times_out_shows_the_transaction(kafka: Broker) -> None:
     client = producer(kafka)
-    with pytest.raises(AssertionError, match=r"until transaction tx was Empty: <transaction tx: Ongoing, .* t-0>"):
+    with pytest.raises(
+        AssertionError, match=r"transaction tx: waited 0 s for Empty: <transaction tx: Ongoing, .* t-0>"
+    ):
         kafka.transaction("tx").wait_until("Empty", timeout=0)
     client.abort_transaction(10)
 
