@@ -1,11 +1,11 @@
-"""The test kit for asyncio: the same classes as in kafkalet, with methods that are awaited.
+"""The test kit for asyncio: the same classes as in kafkalet, with awaitable methods.
 
     async with kafkalet.aio.Broker() as kafka:             in the running event loop
         await publish(kafka.bootstrap_servers)
         [record] = await kafka.topic("orders").wait_for(1)
 
-Methods that only return an object of the kit, such as `topic`, and attributes are used without `await`. All other
-methods run in a worker thread, so that the event loop continues to serve the broker and its clients. Cancelling a task
+Attributes, and methods that only return an object of the kit, such as `topic`, are used without `await`. All other
+methods run in a worker thread, so that the event loop continues to run the broker and its clients. Cancelling a task
 ends its wait.
 """
 
@@ -49,7 +49,7 @@ U = TypeVar("U")
 
 
 class Mirror(Generic[S]):
-    """An object of the kit whose methods are awaited. `sync` is the object itself."""
+    """An object of the kit with awaitable methods."""
 
     def __init__(self, cluster: ClusterOperations, mirrored: S) -> None:
         self._cluster = cluster
@@ -102,7 +102,7 @@ async def in_thread(cluster: ClusterOperations, function: Callable[[], T]) -> T:
             return
         if error is None:
             future.set_result(value)
-        elif isinstance(error, StopIteration):  # a future refuses it, as a generator does
+        elif isinstance(error, StopIteration):  # futures do not accept StopIteration
             wrapped = RuntimeError("a function that was called in a worker thread raised StopIteration")
             wrapped.__cause__ = error
             future.set_exception(wrapped)
@@ -415,7 +415,7 @@ class Cluster(Mirror[sync.Cluster]):
     of: type[sync.Cluster] = sync.Cluster
 
     def __init__(self, **options: Unpack[ClusterOptions]) -> None:
-        """Take the options of `kafkalet.Cluster`."""
+        """The options are those of `kafkalet.Cluster`."""
         cluster = self.of(**options)
         super().__init__(cluster, cluster)
 
@@ -461,7 +461,7 @@ class Cluster(Mirror[sync.Cluster]):
         config: Mapping[str, PropertyValue] | None = None,
         replication_factor: int | None = None,
     ) -> Topic:
-        """Return a topic, and create it if it does not exist and further arguments are given."""
+        """Return a topic. With further arguments, create it if it does not exist."""
         return Topic(self.sync, self.sync.topic(name, partitions, config, replication_factor))
 
     def broker(self, node_id: int) -> BrokerNode:

@@ -10,14 +10,14 @@
 A cluster binds its clock to its event loop when it starts (`LoopClock.bound_to`), so its timers always run in that
 loop. Several clusters with separate loops may share a clock.
 
-A broker has two kinds of time. The rule: *how old is it?* is log time, *how long have we been waiting?* is client time.
+A broker has two kinds of time. Ages are measured in log time, waiting times in client time:
 
     log time       the age of records, offsets, transactions and ids: timestamps, retention, flush.ms, segment.ms,
                    delayed deletion, transaction timeouts, expiration of offsets, producers and transactional ids, and
                    how long a follower has lagged
-    client time    the patience with something outside the log, such as a client or a disk: sessions, rebalances and
-                   joins of groups, long polls and all other waiting requests, retries, idle connections, quotas, fetch
-                   sessions, telemetry intervals, checkpoints
+    client time    timeouts and intervals of clients and disks: sessions, rebalances and joins of groups, long polls
+                   and all other waiting requests, retries, idle connections, quotas, fetch sessions, telemetry
+                   intervals, checkpoints
 
 Code gets log time from the clock itself and client time from `client_time(clock)`. They differ only for clocks that
 can advance one without the other, so that a test can let records expire while its clients stay connected.
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 Callback = Callable[[], None]
 CallInLoop = Callable[[Callback], None]
-"""A function that runs another function in an event loop and waits until it has run. It may be called in any thread.
+"""A function that runs another function in an event loop and waits until it has run. It may be called from any thread.
 
 Exceptions that the function raises are propagated. If the loop has ended, RuntimeError is raised and the function is
 not run.
@@ -101,12 +101,12 @@ class TwoTimes(Clock, Protocol):
 
 
 def client_time(clock: Clock) -> Clock:
-    """Return the clock to use for client time: the same clock, unless it keeps the two times apart."""
+    """Return the clock to use for client time: the same clock, unless it has a separate client time."""
     return clock.for_clients if isinstance(clock, TwoTimes) else clock
 
 
 def coming_ms(clock: Clock) -> float:
-    """Return by how many milliseconds the clock is still to be advanced by the current `advance`; 0 if it is not."""
+    """Return the milliseconds that are left of the current `advance`, or 0 if there is none."""
     return clock.coming_ms() if isinstance(clock, TimerQueue) else 0
 
 
@@ -133,7 +133,7 @@ class SystemClock:
 
 
 class MovableClock(ABC):
-    """A clock that can be advanced. `advance` may be called in any thread.
+    """A clock that can be advanced. `advance` may be called from any thread.
 
     Timers of a cluster run in its event loop.
     """
@@ -167,7 +167,7 @@ class MovableClock(ABC):
     ) -> None:
         """Advance the clock, and run all timers that become due, in order and each at its due time.
 
-        Returns when all of them have run. With `sessions`, the time of clients advances, too, so sessions of members
+        Returns when all of them have run. With `sessions`, the time of clients advances as well, so sessions of members
         expire, long polls end, and idle connections are closed. A `ManualClock` has only one time, so these always
         advance.
 
@@ -193,7 +193,7 @@ class MovableClock(ABC):
             return
         # The other thread may be waiting for the event loop of this thread, so blocking here could cause a deadlock.
         if not self._advancing.acquire(blocking=_running_loop() is None):
-            raise RuntimeError("another thread is advancing this clock; advance it in one thread at a time")
+            raise RuntimeError("another thread is advancing this clock; advance it from one thread at a time")
         try:
             yield
         finally:
@@ -214,7 +214,7 @@ class MovableClock(ABC):
 class ManualClock(MovableClock):
     """A clock for tests, which moves only when `advance` is called. It starts at the current time, or at `now_ms`.
 
-    `advance` may be called in any thread. Timers of a cluster run in its event loop; timers that were set directly on
+    `advance` may be called from any thread. Timers of a cluster run in its event loop; timers that were set directly on
     the clock run in the thread that calls `advance`.
     """
 
@@ -239,7 +239,7 @@ class ManualClock(MovableClock):
 
 
 class TimeLine:
-    """A time that stands still unless it is advanced, and the queues of timers that are due at points in this time."""
+    """A time that stands still unless it is advanced, and the queues of its timers."""
 
     def __init__(self, ahead_ms: int = 0) -> None:
         self.ahead_ms = ahead_ms
@@ -261,7 +261,7 @@ class TimeLine:
         return self.ahead_ms
 
     def move_to(self, point_ms: float) -> None:
-        """Advance to a point in time. Has no effect if it has passed."""
+        """Advance to a point in time. If it has passed, nothing changes."""
         self.ahead_ms = max(self.ahead_ms, int(point_ms))
 
     def add(self, queue: "TimerQueue") -> None:
@@ -331,7 +331,7 @@ class TimerQueue:
         return timer
 
     def coming_ms(self) -> float:
-        """Return by how much the time is still to be advanced by the current call of `advance`; 0 if there is none."""
+        """Return the milliseconds that are left of the current call of `advance`, or 0 if there is none."""
         return max(self.line.target_ms - self.line.ahead_ms, 0)
 
     def first(self) -> tuple[float, int] | None:
@@ -466,7 +466,7 @@ class RealTimeTimers(LoopTimers):
             self._wake_at(first[0])
         elif self._waking is not None:
             self._waking.cancel()
-            self._wake_ms, self._waking = math.inf, None  # a point that has passed would keep new timers from waking it
+            self._wake_ms, self._waking = math.inf, None  # with an earlier point, new timers would not wake the loop
 
     def wake(self) -> None:
         """Run the timers that are due."""
@@ -535,7 +535,7 @@ class _Advance:
         for line, start_ms, _ in self._lines:
             line.move_to(start_ms + due.after_ms)
         callback, timer.callback = timer.callback, None
-        if callback is not None:  # None if the timer was cancelled meanwhile
+        if callback is not None:  # None if the timer was cancelled in the meantime
             self._run(callback)
         return True
 

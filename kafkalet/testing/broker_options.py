@@ -32,13 +32,13 @@ ARGUMENTS = (
 """The arguments of `kafkalet.Cluster`."""
 NAMES = ("version", *ARGUMENTS, "timeout")
 OF_THE_MARKER = ("env", "needs")
-"""What the marker takes in addition: names of environment variables, and features that the test needs."""
+"""Additional options of the marker: names of environment variables, and features that the test needs."""
 MERGED = ("config", "topics", "env", "needs")
-"""Options that are combined if several markers have them. Otherwise, the value of the nearest one counts."""
+"""Options that are combined if several markers have them. For others, the closest marker applies."""
 
 
 def check_names(what: str, given: Mapping[str, Any], allowed: tuple[str, ...] = NAMES) -> None:
-    """Raise TypeError if one of the options does not exist. `what` says where it was given."""
+    """Raise TypeError if one of the options does not exist. `what` names their source in the message."""
     for name in given:
         if name not in allowed:
             from difflib import get_close_matches
@@ -51,10 +51,10 @@ def check_names(what: str, given: Mapping[str, Any], allowed: tuple[str, ...] = 
 
 
 def merged(layers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Combine options, with the nearest ones last.
+    """Combine options; the closest ones are last.
 
-    A later value replaces an earlier one, but properties, topics, environment variables and needed features are
-    collected from all layers; for each property and topic, the last value counts.
+    A later value replaces an earlier one. Properties, topics, environment variables and needed features are collected
+    from all layers; for each property and topic, the last value applies.
     """
     found: dict[str, Any] = {}
     for layer in layers:

@@ -20,7 +20,7 @@ from .broker_options import check_names, new_cluster
 from .cluster import Cluster
 from .lifetime import add_report, unfired
 
-__unittest = True  # unittest leaves the frames of this module out of tracebacks
+__unittest = True  # unittest omits the frames of this module from tracebacks
 
 AROUND = ("setUp", "asyncSetUp", "tearDown", "asyncTearDown")
 """The methods that run before and after the test."""
@@ -30,8 +30,8 @@ class KafkaTestCase(unittest.TestCase):
     """A test case with a new broker for each test: `self.kafka`.
 
     The broker starts when the test, or its `setUp`, first uses it, and stops after `tearDown`. The error of a failed
-    test, subtest, `setUp` or `tearDown` has a note with a report about the broker. For coroutines, derive from
-    `unittest.IsolatedAsyncioTestCase`, too: `class TestOrders(KafkaTestCase, IsolatedAsyncioTestCase)`.
+    test, subtest, `setUp` or `tearDown` has a note with a report about the broker. For coroutines, also derive
+    from `unittest.IsolatedAsyncioTestCase`: `class TestOrders(KafkaTestCase, IsolatedAsyncioTestCase)`.
     """
 
     kafka_options: ClassVar[Mapping[str, Any]] = {}
@@ -68,7 +68,7 @@ class KafkaTestCase(unittest.TestCase):
     def run(self, result: unittest.TestResult | None = None) -> unittest.TestResult | None:
         """Run the test as usual, but add the report about the broker to its error."""
         names = [name for name in (*AROUND, self._testMethodName) if hasattr(self, name)]
-        had = dict(self.__dict__)  # pytest sets the method in the instance, too, and deletes it later
+        had = dict(self.__dict__)  # pytest also sets the method in the instance, and deletes it later
         self._has_passed = self._has_failed = False
         for name in names:
             setattr(self, name, self._reporting(getattr(self, name), is_test=name == self._testMethodName))

@@ -1,10 +1,10 @@
 """The clock of a test: real time, which a test can advance.
 
     kafka.clock.advance(hours=2)                    records, transactions and offsets are two hours older
-    kafka.clock.advance(hours=2, sessions=True)     and no client has been heard of for two hours
+    kafka.clock.advance(hours=2, sessions=True)     and clients have been silent for two hours
 
-Real clients live in real time. If the broker's whole time jumped, all of them would be thrown out of their groups, and
-their connections would be closed. Therefore, only log time advances by default (see kafkalet/clock.py).
+Clients run in real time. If all of the broker's time jumped, they would be removed from their groups, and their
+connections would be closed. Therefore, only log time advances by default (see kafkalet/clock.py).
 """
 
 import asyncio
@@ -19,7 +19,7 @@ class Clock(MovableClock):
     """Real time plus an offset, which `advance` increases. It is the clock of a broker unless another one is given.
 
     Timers that are not yet due after an advance run later, in real time. Several brokers may share a clock. `advance`
-    may be called in any thread.
+    may be called from any thread.
     """
 
     has_timers = False
@@ -102,5 +102,5 @@ class GivenClock(MovableClock):
 
 
 def movable(clock: AnyClock) -> MovableClock:
-    """Return the clock as users see it. If it cannot be advanced, `advance` raises RuntimeError."""
+    """Return the public clock of a cluster. If it cannot be advanced, `advance` raises RuntimeError."""
     return clock if isinstance(clock, MovableClock) else GivenClock(clock)

@@ -1,4 +1,4 @@
-"""The public classes `Broker` and `Cluster`: brokers inside a test, and everything that a test does with them.
+"""The public classes `Broker` and `Cluster`: brokers inside a test, and all operations of the test kit.
 
     with kafkalet.Broker() as broker:                      in its own thread
         client = KafkaConsumer(bootstrap_servers=broker.bootstrap_servers)
@@ -47,7 +47,7 @@ class Cluster(ClusterOperations):
     def clock(self) -> MovableClock:
         """The clock of the brokers: the argument `clock`, by default a `kafkalet.Clock`, which shows real time.
 
-        `cluster.clock.advance(hours=2)` lets everything happen that is due in the next two hours.
+        `cluster.clock.advance(hours=2)` runs everything that becomes due in the next two hours.
         """
         from .clock import movable
 
@@ -74,18 +74,18 @@ class Cluster(ClusterOperations):
         return topic
 
     def group(self, group_id: str) -> Group:
-        """Return a consumer group: its state, members, offsets and lag, waits for them, and changes of the group.
+        """Return a consumer group, to read, wait for, and change its members, offsets and lag.
 
-        A group that does not exist has the state "Dead".
+        The state of a group that does not exist is "Dead".
         """
         from .group import Group
 
         return Group(self, arguments.text("the id of a group", group_id))
 
     def transaction(self, transactional_id: str) -> Transaction:
-        """Return the transaction of a transactional id: its state, waits for it, and its abortion.
+        """Return the transaction of a transactional id, to read its state, wait for it, or abort the transaction.
 
-        A transactional id that no producer has used has the state "Dead".
+        The state of a transactional id that no producer has used is "Dead".
         """
         from .transaction import Transaction
 
@@ -94,8 +94,8 @@ class Cluster(ClusterOperations):
     def open_transaction(self, transactional_id: str, timeout_ms: int = 60_000) -> OpenTransaction:
         """Return a context manager that begins a transaction, without a client.
 
-        It fences an older producer with this transactional id. The end of the block commits the transaction, and an
-        exception aborts it. If it is still open after `timeout_ms` milliseconds, the coordinator aborts it.
+        The transaction fences an older producer with this transactional id. It is committed at the end of the block,
+        and aborted on an exception. The coordinator aborts it if it is still open after `timeout_ms` milliseconds.
         """
         from .transaction import OpenTransaction
 
@@ -121,7 +121,7 @@ class Cluster(ClusterOperations):
     def assert_no_unsupported(self) -> None:
         """Raise AssertionError if a client sent a request for an API or a version that the broker does not serve.
 
-        ApiVersions is excepted: a client may send it in any version, to learn which versions are served.
+        ApiVersions is an exception: a client may send it in any version to find out which versions are served.
         """
         __tracebackhide__ = True
         from .requests import assert_no_unsupported
@@ -132,7 +132,7 @@ class Cluster(ClusterOperations):
 
     @property
     def connections(self) -> list[ClientConnection]:
-        """The open connections of clients, to reset them, close them in part, or let them fall silent."""
+        """The open connections of clients, to reset them, half-close them, or turn them into black holes."""
         from .connections import connections
 
         return connections(self)
@@ -141,7 +141,7 @@ class Cluster(ClusterOperations):
         """Refuse new connections to a broker, or to all, until the end of the `with` block.
 
         Open connections continue; to end them, call `reset` on each of `connections`. A broker that is restarted in the
-        block refuses connections, too; `Cluster.reset` ends the refusal.
+        block also refuses connections. `Cluster.reset` ends the refusal.
         """
         from .connections import refusing
 
@@ -153,7 +153,7 @@ class Cluster(ClusterOperations):
         """Make broker `to` the coordinator of a group or a transactional id, and return its id.
 
         Without `to`, another broker with an in-sync replica is chosen. Other groups (or transactional ids) in the same
-        partition of the internal topic move, too. Raises ValueError if no other broker can be the coordinator, and
+        partition of the internal topic move as well. Raises ValueError if no other broker can be the coordinator, and
         KafkaError (PREFERRED_LEADER_NOT_AVAILABLE) if the replica of `to` is not in sync.
         """
         from .moves import move_coordinator
@@ -163,8 +163,8 @@ class Cluster(ClusterOperations):
     def roll(self, timeout: float | None = None) -> None:
         """Restart every running broker, one after the other, each on the same port (a rolling restart).
 
-        After each restart, wait until the replicas of the broker are in sync, at most `timeout` seconds (by default,
-        `timeout_s`); otherwise, AssertionError is raised. The leaders are other brokers than before.
+        After each restart, wait until the replicas of the broker are in sync. Raises AssertionError if this takes more
+        than `timeout` seconds (by default `timeout_s`). Leaders move to other brokers.
         """
         from .moves import roll
 
@@ -180,42 +180,41 @@ class Cluster(ClusterOperations):
         What happens to a request:
 
         * `error`: the response has this error, such as "NOT_LEADER_OR_FOLLOWER". With `topic`, `partition` or `group`,
-          only these are refused, and all others in the request are served. A Produce request with acks=0 gets no
+          only these items of the request fail, and the others are served. A Produce request with acks=0 gets no
           response, so its connection is closed, as Kafka does on an error.
-        * `delay`: the request is handled after this number of seconds. Later requests on the connection wait, too. If
-          the client disconnects in the meantime, the request is handled nevertheless, as in Kafka.
+        * `delay`: the request is handled after this number of seconds. Later requests on the connection wait as well.
+          If the client disconnects in the meantime, the request is still handled, as in Kafka.
         * `hang`: the request is handled when `release` is called, or when the fault ends.
-        * `barrier`: hold requests until this number of them have arrived, and then handle all, in that order.
+        * `barrier`: requests are held until this number of them have arrived, and then handled in that order.
         * `drop_response`: the request is handled, but its response is lost, and so are all later ones on the
-          connection, because responses cannot overtake each other. The connection stays open; later requests are
-          handled. The client notices when its request times out.
+          connection, because responses must keep the order of requests. The connection stays open, and later requests
+          are handled. The client notices when its request times out.
         * `disconnect`: "before" closes the connection instead of handling the request, "after" instead of responding.
-        * `corrupt`: this number of bytes in the response are wrong (True: 1). For Fetch these are bytes of the records
-          of each partition, so that their CRC is wrong. A response without records does not count, but faults that
-          were set later do not get its request.
+        * `corrupt`: this number of bytes in the response are corrupted (True: 1). For Fetch, these are bytes of the
+          records of each partition, so that their CRC is wrong. A response without records does not count, but later
+          faults do not get its request.
         * `truncate`: the connection is closed after this number of bytes of the response, including its size field.
-        * `throttle_ms`: the response has this throttle time, and the client is muted for as long.
+        * `throttle_ms`: the response has this throttle time, and the broker mutes the client for as long.
         * `bandwidth`: the response is sent at this number of bytes per second. When the fault ends, the rest is sent
-          at once.
+          immediately.
 
-        One of `delay`, `hang` and `barrier` can be combined with any other. `throttle_ms` and `bandwidth` can be
-        combined with other faults that send a whole response.
+        One of `delay`, `hang` and `barrier` can be combined with any other option. `throttle_ms` and `bandwidth` can be
+        combined with options that send a whole response.
 
         Which requests match: those that name this `topic`, `partition` and `group`, sent by this `client_id`, in this
         `version` (a number or a range) to this `broker` (an id), for which `when` returns true. It is called with the
         decoded request (see kafkalet.protocol.messages) in the event loop of the broker, so it must be quick. Names
-        have to be equal, and patterns (`re.compile`) have to match the whole name.
+        must be equal, and patterns (`re.compile`) must match the whole name.
 
-        On which of them the fault fires: on all, on the first `times`, on the `nth` (from 1 on), on `every` n-th, or
-        on each with a `probability`; `seed` makes the choice reproducible. With several faults, each request is offered
-        to them in the order in which they were set. The first one that fires has the request for itself: those after it
-        neither count nor change it.
+        On which of them the fault fires: on all, on the first `times`, on the `nth` (counted from 1), on `every` n-th,
+        or on each with a `probability`; `seed` makes the choice reproducible. Several faults are tried in the order in
+        which they were set. The first one that fires takes the request: later ones neither count nor change it.
 
-        In a `with` statement, the fault is removed at the end of the block, and AssertionError is raised if it has not
-        fired, or less than `times`. Otherwise it stays until `remove` is called, and `unfired_faults` reports it.
-        `strict=False` allows a fault not to fire.
+        In a `with` statement, the fault is removed at the end of the block, and AssertionError is raised if the fault
+        has not fired, or less often than `times`. Without `with`, the fault stays until `remove` is called, and
+        `unfired_faults` reports it. With `strict=False`, a fault need not fire.
 
-        Raises ValueError if an option is not possible, for example because a response has no field for the error.
+        Raises ValueError if an option is invalid, for example because the response has no field for the error.
         """
         from .faults import set_fault
 
@@ -230,9 +229,9 @@ class Cluster(ClusterOperations):
         return self._faults
 
     def unfired_faults(self) -> list[str]:
-        """Return, for each fault that has not fired as often as it should, what happened instead.
+        """For each fault that has fired less often than expected, return what happened instead.
 
-        Faults whose `with` block has ended are left out. May be called after the cluster has stopped.
+        Faults whose `with` block has ended are not included. May be called after the cluster has stopped.
         """
         return [text for fault in self._faults if (text := fault.unfired()) is not None]
 
@@ -257,13 +256,14 @@ class Cluster(ClusterOperations):
     ) -> None:
         """Wait until the brokers are quiet: no request is in progress, no group has a lag, no transaction is open.
 
-        After that, the absence of a record is a fact. A Fetch request that waits for records is not in progress. With
-        `groups=True`, every group with members counts; a list of ids names the groups, with or without members.
-        `groups=False`, `transactions=False` and `requests=False` leave out that condition. A client between two
-        requests, or one that consumes without a group, cannot be seen: wait for an application to start first, as with
-        `group(...).wait_until_stable()`.
+        A record that is missing after that will not arrive. A Fetch request that waits for records is not in progress.
+        With `groups=True`, every group with members counts; a list of ids names the groups, with or without members.
+        `groups=False`, `transactions=False` and `requests=False` switch a condition off. The brokers cannot see a
+        client between two requests, or one that consumes without a group: wait for an application to start first, for
+        example with `group(...).wait_until_stable()`.
 
-        Raises AssertionError after `timeout` seconds (by default `cluster.timeout_s`), which lists what is not quiet.
+        Raises AssertionError after `timeout` seconds (by default `cluster.timeout_s`), whose message lists what is
+        still in progress.
         """
         __tracebackhide__ = True
         from .settling import settle
@@ -276,7 +276,7 @@ class Cluster(ClusterOperations):
         """Remove all topics, groups, transactions, quotas and changed configs, in about a millisecond.
 
         The topics given to the constructor are created again, empty. The brokers keep their ports and start again if
-        they were stopped. All connections are closed; clients connect again and find the topics gone. Faults are
+        they were stopped. All connections are closed; clients reconnect and find the topics deleted. Faults are
         removed. The clock is not changed.
         """
         self.remove_faults()
@@ -295,12 +295,12 @@ class Cluster(ClusterOperations):
         return Snapshot(self.server.call(self.server.image))
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Replace the contents by those of a snapshot.
+        """Replace the contents with those of a snapshot.
 
-        The brokers keep their ports, and all connections are closed. Clients connect again as after a restart of the
-        brokers. Groups have their committed offsets but no members: those that still run join again. Leader epochs are
-        higher than before, because clients ignore older ones. Raises ValueError if the snapshot is of another number of
-        brokers, of brokers with other ids, or has configs that this release does not allow; nothing has changed then.
+        The brokers keep their ports, and all connections are closed. Clients reconnect as after a restart of the
+        brokers. Groups have their committed offsets but no members; running members join again. Leader epochs are
+        higher than before, because clients ignore older ones. Raises ValueError, and changes nothing, if the snapshot
+        has another number of brokers, other broker ids, or configs that this release does not allow.
         """
         from .snapshot import Snapshot
 

@@ -1,4 +1,4 @@
-"""Connections of clients as tests see them: to reset them, close them in part, or let them fall silent."""
+"""The connections of clients: reset them, half-close them, or turn them into black holes."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class ClientConnection:
         self._cluster.server.call(self._connection.reset)
 
     def half_close(self) -> None:
-        """Close the direction to the client: it reads the end of the data, while the broker still receives requests."""
+        """Close the direction to the client: the client reads end of file, while the broker still receives requests."""
         self._cluster.server.call(self._connection.half_close)
 
     def black_hole(self) -> None:
-        """Discard what the client sends, and send nothing. The connection stays open until the client closes it."""
+        """Discard received data, and send nothing. The connection stays open until the client closes it."""
         self._cluster.server.call(self._connection.black_hole)
 
 
@@ -73,7 +73,9 @@ def refusing(cluster: ClusterOperations, broker: int | None) -> Iterator[None]:
 
     def refuse() -> list[int]:
         node_ids = [*server.nodes, *server.metadata.away] if broker is None else [broker]
-        changed = [node_id for node_id in node_ids if node_id not in server.refusing]  # not those of an outer block
+        changed = [
+            node_id for node_id in node_ids if node_id not in server.refusing
+        ]  # brokers of an outer block are not included
         for node_id in changed:
             server.refuse_connections(node_id)
         return changed

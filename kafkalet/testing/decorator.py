@@ -6,7 +6,7 @@ def test_it(kafka): ...
 @kafkalet.with_broker(version="3.9", topics={"orders": 6})
 async def test_it(kafka): ...
 
-@kafkalet.with_broker                    on a class: each of its methods `test...` that has a parameter `kafka`
+@kafkalet.with_broker                    on a class: for each `test...` method with a parameter `kafka`
 class TestOrders: ...
 """
 
@@ -30,7 +30,7 @@ PARAMETER = "kafka"
 
 
 class Decorator(Protocol):
-    """Decorates a function or a class. The type of a decorated function has no parameters, because one is missing."""
+    """Decorates a function or a class. The type of the decorated function has no parameters."""
 
     @overload
     def __call__(self, target: Class, /) -> Class: ...
@@ -51,7 +51,7 @@ def with_broker(target: Any = None, /, **options: Any) -> Any:
     seconds), and `topics` may be a dict of names and numbers of partitions. With `brokers=2` or more, `kafka` is a
     `Cluster`, otherwise a `Broker`. It stops when the call ends. An exception gets a note with a report about it.
 
-    Raises TypeError for an unknown option, and if nothing has a parameter `kafka`.
+    Raises TypeError for an unknown option, and if the function, or every `test...` method, lacks the parameter `kafka`.
     """
     check_names("with_broker", options)
     if target is not None:

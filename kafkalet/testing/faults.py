@@ -1,9 +1,10 @@
-"""Faults: requests that fail, wait, or lose their response, so that a test sees what its application does then.
+"""Faults: requests that fail, wait, or lose their responses, to test how an application reacts.
 
     with kafka.fault("Produce", error="NOT_LEADER_OR_FOLLOWER", times=2):
         app.publish("x")                                  # has to retry twice
 
-Leaving the block fails the test if the fault did not fire as often as it should, and says what happened instead.
+At the end of the block, the test fails if the fault has fired less often than expected. The message says what happened
+instead.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class Fault:
     def __init__(
         self, cluster: ClusterOperations, options: GivenFault, rule: FaultRule, forget: Callable[[Fault], None]
     ) -> None:
-        """`forget` is called when the `with` block of the fault has ended."""
+        """`forget` is called at the end of the fault's `with` block."""
         self._cluster = cluster
         self.options = options
         """The arguments of `Cluster.fault`."""
@@ -106,7 +107,7 @@ class Fault:
     def wait_until_fired(self, n: int = 1, timeout: float | None = None) -> Fault:
         """Wait until the fault has fired `n` times, and return it.
 
-        Raises AssertionError after `timeout` seconds (by default, `timeout_s` of the cluster).
+        Raises AssertionError after `timeout` seconds (by default `cluster.timeout_s`).
         """
         wanted = _at_least(1, "n", n)
         wait(
@@ -118,21 +119,21 @@ class Fault:
         return self
 
     def release(self) -> None:
-        """Let the requests go that the fault holds (`hang`, `barrier`, `delay`). A fault with `hang` then has ended."""
+        """Handle the requests that the fault holds (`hang`, `barrier`, `delay`). This ends a fault with `hang`."""
         self._in_loop(self._rule.release)
 
     def remove(self) -> None:
-        """Remove the fault. Requests that it holds are handled now, and the rest of slow responses is sent.
+        """Remove the fault. Requests that it holds are handled, and slow responses are completed.
 
-        Has no effect if it has been removed before.
+        A second call has no effect.
         """
         self._in_loop(lambda: self._cluster.server.faults.remove(self._rule))
 
     def unfired(self) -> str | None:
-        """Return what happened instead if the fault has not fired as often as it should, else None."""
+        """Return what happened instead if the fault has fired less often than expected, else None."""
         rule = self._rule
         if rule.problem is not None:
-            return self._text(f"asked when=, which raised {type(rule.problem).__name__}: {rule.problem}")
+            return self._text(f"called when=, which raised {type(rule.problem).__name__}: {rule.problem}")
         if not self.options.strict or rule.fired >= rule.expected:
             return None
         if not rule.fired:
@@ -160,7 +161,9 @@ class Fault:
         lines = []
         passed = rule.matched - rule.fired
         if passed:
-            lines.append(f"{passed} of {rule.matched} matching requests were not selected. The latest that matched:")
+            lines.append(
+                f"{passed} of {rule.matched} matching requests were not selected. The latest matching requests:"
+            )
             lines += [f"    {text}" for text in list(rule.seen)[-SHOWN:]]
         if rule.misses:
             lines.append("requests that did not match:")
@@ -180,7 +183,7 @@ class Fault:
 def set_fault(
     cluster: ClusterOperations, api: str | Iterable[str] | None, given: FaultOptions, forget: Callable[[Fault], None]
 ) -> Fault:
-    """Check the options, and set the fault. Raises TypeError or ValueError if they are not possible."""
+    """Check the options, and set the fault. Raises TypeError or ValueError if they are invalid."""
     for name in given:
         if name not in GivenFault._fields[1:]:
             raise TypeError(f"fault() has no option {name!r}; {_suggestion(name, GivenFault._fields[1:])}")
@@ -228,7 +231,7 @@ def _apis(given: str | Iterable[str] | None) -> list[Api] | None:
         return None
     names = [given] if isinstance(given, str) else list(given)
     if not names:
-        raise ValueError("api is empty; name at least one API, or leave it out for all APIs")
+        raise ValueError("api is empty; name at least one API, or omit it for all APIs")
     return [_api(name) for name in names]
 
 
@@ -247,7 +250,7 @@ def _code(given: str | Code) -> Code:
     else:
         raise ValueError(f"unknown error {given!r}; {_suggestion(given, Code.__members__)}")
     if code is Code.NONE:
-        raise ValueError("error is NONE, which is no error; leave error out")
+        raise ValueError("error is NONE, which is not an error; omit it")
     return code
 
 
@@ -345,7 +348,7 @@ def _one_of(options: GivenFault, *names: str) -> None:
 
 
 def _check_possible(api: Api, versions: list[int], filters: Filters, actions: Actions) -> None:
-    """Raise ValueError if no request of an API can match, or if its responses cannot carry the error."""
+    """Raise ValueError if no request of an API can match, or if its responses have no field for the error."""
     named = set().union(*(nameable(api, version) for version in versions))
     if api in PARTITIONS_IN_RESPONSE:
         named.add(PARTITION)

@@ -1,12 +1,12 @@
-"""The lag of a group: what its members have still to process, according to the log and to the committed offsets.
+"""The lag of a group: the records left to process, according to the logs and the committed offsets.
 
 The high watermark minus the committed offset is not 0 for a consumer that has processed everything if the log ends with
-a transaction marker, because some clients (librdkafka) commit the offset after the last record that they returned. So
-the lag is 0 if no record is left that the consumer can read.
+a transaction marker, because some clients (librdkafka) commit the offset after the last record that they returned.
+Therefore, the lag is 0 if there is no record left that the consumer can read.
 
-A consumer that starts at the end of the log commits nothing until a record arrives. What it has to process starts at
-the offset that its client looked up when it started (ListOffsets). Clients are recognized by their client ids, so that
-two consumers with the same client id and different `auto.offset.reset` are taken for one that starts at the beginning.
+A consumer that starts at the end of the log commits nothing until a record arrives. Its records start at the offset
+that its client looked up at the start (ListOffsets). Clients are identified by their client ids, so two consumers with
+the same client id and different `auto.offset.reset` are treated as one that starts at the beginning.
 
 All functions run in the event loop of the cluster.
 """
@@ -38,7 +38,7 @@ class PartitionLag(NamedTuple):
     committed: int | None
     """The committed offset, or None if there is none."""
     start: int
-    """The offset from which records count: the committed one, or the one at which the consumer started."""
+    """The first offset that counts: the committed offset, or the one at which the consumer started."""
     end: int
     """The high watermark, or the last stable offset if the consumer reads with read_committed."""
     lag: int
@@ -92,7 +92,7 @@ def _partition_lag(
 
 
 def _start(place: Place, contexts: list[Context], log_end_offset: int) -> int:
-    """Return the offset at which a consumer without a committed offset started, or 0 if it is not known.
+    """Return the offset at which a consumer without a committed offset started, or 0 if it is unknown.
 
     An offset beyond the end was looked up before the topic was deleted and created again.
     """

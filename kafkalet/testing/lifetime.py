@@ -1,4 +1,4 @@
-"""The end of a broker that a test was given: the report about it if the test failed, and faults that never fired."""
+"""The end of a test's broker: the report about it if the test failed, and the check for faults that never fired."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def move_coordinator(
         target = (others[0] if others else None) if to is None else to
         if target is None:
             raise ValueError(
-                f"broker {state.leader} coordinates {key!r}, and no other broker can; the cluster needs more"
+                f"broker {state.leader} coordinates {key!r}, and no other broker can; start a cluster with more brokers"
             )
         server.check_node(target)
         if target == state.leader:

@@ -1,4 +1,4 @@
-"""A single broker of a cluster, as tests use it."""
+"""A single broker of a cluster, to stop and start it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The operations on a cluster that every part of the test kit uses: topics, logs, brokers and leaders.
+"""The basic operations on a cluster: topics, logs, brokers and leaders.
 
-`cluster.py` adds the features of the kit. They use a cluster through this class.
+The features of the test kit use a cluster through this class. `cluster.py` derives the public classes from it.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class ClusterOperations(EmbeddedCluster):
         """Stop a broker's replicas from following their leaders: all replicas, those of one topic, or a single one.
 
         The topic must exist, and the broker must have a replica of it. A replica that is currently the leader is
-        affected once another replica becomes the leader. The deletion of the topic ends the hold on it.
+        affected once another replica becomes the leader. Deleting the topic ends the hold.
         """
         self.server.call(lambda: self.server.hold_replication(*_held(node_id, topic, partition)))
 

@@ -8,11 +8,11 @@
     @pytest.mark.kafka(version="3.9", topics={"orders": 6}, config={"message.max.bytes": 1000}, brokers=3)
     def test_it(kafka):                        a new cluster with these options
 
-Each fixture has two names that stand for the same object: `kafka` and `kafkalet`, `kafka_topic` and `kafkalet_topic`.
+Each fixture has two names for the same object: `kafka` and `kafkalet`, `kafka_topic` and `kafkalet_topic`.
 The name `kafka` hides the module of kafka-python inside a test, and `kafkalet` hides this package.
 
 Each broker runs in its own thread and listens on a free port of 127.0.0.1, independently of any event loop in the test.
-Its thread, sockets and files are gone when its fixture ends. Each pytest-xdist worker has its own brokers.
+When the fixture ends, the broker's thread, sockets and files are gone. Each pytest-xdist worker has its own brokers.
 
 pytest loads this module in every run, so the broker is imported only when a test requests a fixture.
 """
@@ -73,7 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Refuse wrong markers before the first test runs. A worker of pytest-xdist would crash; it refuses them later."""
+    """Refuse invalid markers before the first test runs. In a worker of pytest-xdist, that would crash; see below."""
     if _is_worker(config):
         return
     for item in items:
@@ -83,7 +83,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Refuse wrong markers in a worker of pytest-xdist, and skip tests that the external cluster cannot run."""
+    """Refuse invalid markers in a worker of pytest-xdist, and skip tests that the external cluster cannot run."""
     if _is_worker(item.config) and (refusal := _refusal(item)):
         pytest.fail(refusal, pytrace=False)
     if item.config.getoption("kafka_external") and (features := _options(item).get("needs")):
@@ -95,7 +95,7 @@ def _is_worker(config: pytest.Config) -> bool:
 
 
 def _refusal(item: pytest.Item) -> str | None:
-    """Return what is wrong with the markers `kafka` of a test, as far as it shows without a broker."""
+    """Return what is wrong with the markers `kafka` of a test, as far as it can be checked without a broker."""
     for mark in item.iter_markers("kafka"):
         from .broker_options import NAMES, OF_THE_MARKER, check_names
 
@@ -120,7 +120,7 @@ def _uses(fixtures: Sequence[str], wanted: Sequence[str]) -> bool:
 
 
 def _options(item: pytest.Item, fixtures: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the options of a test: its parameter of one of the fixtures, then the markers from the nearest one on."""
+    """Return the options of a test: from its indirect parameter, then from the markers, the closest first."""
     from .broker_options import merged
 
     marked = [mark.kwargs for mark in reversed(list(item.iter_markers("kafka")))]

@@ -28,7 +28,7 @@ Isolation = Literal["read_uncommitted", "read_committed"]
 
 READ_BYTES = 1 << 20
 FIRST_READ_BYTES = 1 << 14
-"""Enough to find out whether a record is left."""
+"""Sufficient to find out whether a record is left."""
 _BOUNDS = {
     "read_uncommitted": StorageIsolation.HIGH_WATERMARK,
     "read_committed": StorageIsolation.LAST_STABLE,
@@ -53,7 +53,7 @@ class _Chunk(NamedTuple):
 
 
 class PartitionReader:
-    """Reads a partition from an offset on. Each call of `read` returns the records that have become visible."""
+    """Reads a partition, starting at an offset. Each call of `read` returns the records that have become visible."""
 
     def __init__(
         self, cluster: ClusterOperations, topic: str, partition: int, isolation: StorageIsolation, offset: int
@@ -66,9 +66,9 @@ class PartitionReader:
         """The offset of the next record to read."""
 
     def read(self, end: int | None = None) -> Iterator[Record]:
-        """Yield the visible records from `offset` on, and advance it.
+        """Yield the visible records at and after `offset`, and advance it.
 
-        With `end`, reading ends after the batch in front of this offset, so that it ends while producers continue. If
+        With `end`, reading ends after the batch before this offset, so that it ends even while producers continue. If
         records have been deleted, reading continues at the log start offset. While the partition has no leader, or
         after it was deleted, nothing is visible.
         """
@@ -76,7 +76,7 @@ class PartitionReader:
             yield from self._decode(chunk)
 
     def is_at_end(self) -> bool:
-        """Return whether no record is visible from `offset` on. Advances `offset`, but not beyond a visible record."""
+        """Return whether no record is visible at or after `offset`. Advances `offset` at most to a visible record."""
         most_bytes = FIRST_READ_BYTES
         while chunk := self._cluster.server.call(partial(self._read_chunk, most_bytes)):
             start, most_bytes = self.offset, READ_BYTES
@@ -123,7 +123,7 @@ class PartitionReader:
 
 
 class _AbortedProducers:
-    """Which batches a read_committed consumer skips (Java's CompletedFetch.consumeAbortedTransactionsUpTo)."""
+    """The batches that a read_committed consumer skips (Java's CompletedFetch.consumeAbortedTransactionsUpTo)."""
 
     def __init__(self, transactions: Sequence[AbortedTransaction]) -> None:
         self._pending = [(each.first_offset, each.producer_id) for each in transactions]

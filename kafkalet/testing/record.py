@@ -1,4 +1,4 @@
-"""A record as tests see it, and the conversion of str, bytes and times for records that tests send."""
+"""The records of the test kit, and the conversion of str, bytes and times for records to send."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN_BYTES = 60
 
 
 class Headers(Mapping[str, bytes | None]):
-    """The headers of a record, by name. If a name occurs several times, the last value counts, as in Kafka's clients.
+    """The headers of a record, by name. If a name occurs several times, the last value is used, as in Kafka's clients.
 
     `pairs` contains all headers in order. Headers are equal to a dict with the same names and values, and to a list of
     the same pairs.

@@ -1,4 +1,4 @@
-"""What a failed test shows about a cluster: the last requests, logs, groups, open transactions and faults."""
+"""The report about a cluster in a failed test: the last requests, logs, groups, open transactions and faults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MOST_REQUESTS = 20
 MOST_LAGS = 10
-"""Most partitions of a group."""
+"""The largest number of partitions shown for a group."""
 
 
 def report(cluster: ClusterOperations, faults: Iterable[object] = ()) -> str:

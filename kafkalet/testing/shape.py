@@ -1,11 +1,11 @@
-"""Shapes of a log that clients meet in production but that a test can hardly produce with a client.
+"""Log layouts that occur in production but are hard to produce with a client in a test.
 
-`append_batches` writes entries exactly as they are. `shape` builds the usual layouts from them: offsets without
-records, transaction markers, old message formats. Every layout is one that Apache Kafka itself writes, or leaves behind
+`append_batches` writes entries exactly as they are. `shape` builds common layouts from them: offsets without records,
+transaction markers, old message formats. Apache Kafka itself writes every one of these layouts, or leaves it behind
 after compaction. The other functions move the offsets that limit readers.
 
-`kafkalet.testing.topic.Topic` offers all functions as methods. Wrong arguments raise ValueError, and a partition
-that does not exist, KafkaError with UNKNOWN_TOPIC_OR_PARTITION.
+`kafkalet.testing.topic.Topic` offers all functions as methods. They raise ValueError for invalid arguments,
+and KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the partition does not exist.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class _Layout:
         self.add(entry, 1)
 
     def empty_batch(self, offsets: int) -> None:
-        """Add what compaction leaves of the last batch of a producer: a header that keeps its sequence number."""
+        """Add the rest of a producer's last batch after compaction: a header that keeps the sequence number."""
         entry = build_batch(
             [],
             base_offset=self.offset,
@@ -134,7 +134,7 @@ class _Layout:
         self.add(entry, offsets)
 
     def holes(self, size: int) -> None:
-        """Add a batch of which compaction has left only the first and the last record."""
+        """Add a batch whose records, except the first and the last, were removed by compaction."""
         last = self.offset + size + 1
         rows = [*self.rows(range(self.offset, self.offset + 1)), *self.rows(range(last, last + 1))]
         self.add(build_batch(rows, base_offset=self.offset, leader_epoch=self.leader_epoch), size + 2)
@@ -213,7 +213,7 @@ def _falling_timestamps(layout: _Layout, size: int) -> None:
 
 
 class Kind(NamedTuple):
-    """A shape: how to build its special part, and what surrounds this by default."""
+    """A shape: the function that builds its special part, and the default numbers of records."""
 
     build: Callable[[_Layout, int], None]
     first: int
@@ -262,9 +262,9 @@ def shape(
         hint = f"did you mean {' or '.join(map(repr, close))}?" if close else ""
         raise ValueError(f"there is no shape {kind!r}; {hint or 'the shapes are ' + ', '.join(KINDS)}")
     if first and kind in _WITHOUT_FIRST:
-        raise ValueError(f"first is {first}, but {kind!r} begins with its special part; leave it out")
+        raise ValueError(f"first is {first}, but {kind!r} begins with its special part; omit first")
     if after and kind in _WITHOUT_AFTER:
-        raise ValueError(f"after is {after}, but {kind!r} ends with its special part; leave it out")
+        raise ValueError(f"after is {after}, but {kind!r} ends with its special part; omit after")
     first = _checked("first", found.first if first is None else first, 0, MAX_RECORDS)
     size = _checked("size", found.size if size is None else size, 1, MAX_GAP if kind in _GAPS else MAX_RECORDS)
     after = _checked("after", found.after if after is None else after, 0, MAX_RECORDS)
@@ -302,7 +302,7 @@ def advance_log_start(cluster: ClusterOperations, topic: str, offset: int, parti
 
 
 class HeldHighWatermark:
-    """A high watermark that is held back. Use it in `with`, or call `release`."""
+    """A high watermark that is held back. Use it in a `with` statement, or call `release`."""
 
     def __init__(self, cluster: ClusterOperations, topic: str, partition: int) -> None:
         self._cluster = cluster
@@ -310,7 +310,7 @@ class HeldHighWatermark:
         self._partition = partition
 
     def release(self) -> None:
-        """Let the high watermark advance again. Has no effect if it is not held."""
+        """Let the high watermark advance again. If it is not held, nothing changes."""
         release_high_watermark(self._cluster, self._topic, self._partition)
 
     def __enter__(self) -> Self:
@@ -396,7 +396,9 @@ def take_offline(cluster: ClusterOperations, topic: str, partition: int = 0, bro
         chosen = [id_ for id_ in online if broker in (None, id_)]
         if not chosen:
             raise ValueError(f"{_replica(topic, partition, broker)} is online; brokers {_listed(online)} have one")
-        for node_id in sorted(chosen, key=lambda id_: id_ == state.leader):  # the leader last: no election in between
+        for node_id in sorted(
+            chosen, key=lambda id_: id_ == state.leader
+        ):  # the leader last, so that there is one election
             server.nodes[node_id].take_offline(topic, partition, f"{topic}-{partition} was taken offline by a test")
             server.leadership.replica_left(server.metadata.topics[topic], state, node_id)
         server.controller.save()
@@ -440,7 +442,7 @@ def shrink_isr(cluster: ClusterOperations, topic: str, brokers: Sequence[int], p
         for broker in brokers:
             if broker not in leader.followers:
                 raise ValueError(
-                    f"broker {broker} is no follower of {topic}-{partition}; its leader is broker {leader.node_id}, "
+                    f"broker {broker} is not a follower of {topic}-{partition}; its leader is broker {leader.node_id}, "
                     f"its followers are brokers {_listed(leader.followers)}"
                 )
         cluster.server.leadership.shrink_isr(leader, brokers)

@@ -1,8 +1,8 @@
-"""One request with its response, as the journal has recorded them. Everything is decoded when it is asked for.
+"""One request with its response, as recorded by the journal. Messages are decoded on access.
 
 Messages are returned as plain data: a dict for each struct, with the fields of the version that was used and Kafka's
 names for them, as declared in kafkalet.protocol.messages. Topic ids and other UUIDs are strings as Kafka prints them.
-Records are a dict with their size and, if they were kept, their batches. Credentials are left out.
+Records are a dict with their size and, if they were kept, their batches. Credentials are omitted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .splitting import client_id
 Kept = bytes | bytearray
 KeptResponse = bytes | list[bytes | int] | str | None
 """The message of a response, or its parts with the sizes of those that were not kept; the reason for closing the
-connection; or None if the request still waits, or if the client expects no response.
+connection; or None if the request is in progress, or if the client expects no response.
 """
 
 SECRET = ("auth_bytes", "salted_password", "salt", "hmac")
@@ -35,7 +35,7 @@ _HEAD_BYTES = 17  # of a batch: never all zero
 
 
 class ConnectionFacts:
-    """What the journal knows about a connection. Times are those of `elapsed_s`."""
+    """A connection in the journal. Times are those of `elapsed_s`."""
 
     __slots__ = (
         *("broker", "client_id", "close_reason", "closed_s", "header_id", "listener", "metadata", "number", "opened_s"),
@@ -67,7 +67,7 @@ class ConnectionFacts:
         """Reads the size, the API key and the client id of a request, from its size field on."""
         self.closed_s: float | None = None
         self.close_reason = ""
-        """Why the connection was closed; "" if the client closed it in order."""
+        """Why the connection was closed; "" if the client closed it normally."""
 
     def of(self, frame: Kept) -> ConnectionFacts:
         """Return the same facts with the client id of a request."""
@@ -128,11 +128,11 @@ class Exchange(NamedTuple):
 
     @property
     def closed(self) -> str | None:
-        """The reason if the connection was closed instead of answering, else None."""
+        """The reason if the broker closed the connection instead of sending a response, else None."""
         return self.answer if isinstance(self.answer, str) else None
 
     def request(self) -> Request | None:
-        """Decode the request. Return None if that is not possible: it is malformed, unknown or was not kept."""
+        """Decode the request. Return None if it is malformed or unknown, or if it was not kept."""
         api = self.known_api
         if api is None or not api.client_facing or self.version not in api.versions:
             return None
@@ -169,7 +169,7 @@ class Exchange(NamedTuple):
 
     @property
     def response_version(self) -> int:
-        """The version of the response: that of the request, unless it was refused with UNSUPPORTED_VERSION."""
+        """The version of the response: the version of the request, unless it was refused with UNSUPPORTED_VERSION."""
         answer = self.answer
         is_refused = self.known_api is Api.API_VERSIONS and isinstance(answer, bytes) and answer[:2] == _UNSUPPORTED
         return 0 if is_refused else self.version
@@ -217,7 +217,7 @@ class Exchange(NamedTuple):
 
 
 def _cut(request: Request) -> None:
-    """Remove what was not kept of a Produce request, which was padded with zeros."""
+    """Remove the zeros that replace the part of a Produce request that was not kept."""
     from .request_text import NotKept
 
     for topic in request.topic_data:  # type: ignore[attr-defined]

@@ -2,18 +2,17 @@
 
     Connection ──> Journal.new ──> ring of the last turns ──> exchanges      split and decoded only when they are read
 
-A connection records its requests once per turn, and only while a journal is attached (`Router.recorder`). What it has
-received and sent in the turn is kept as it is. Splitting it into requests and responses (splitting.py) and decoding
-these (exchange.py) cost more than serving some requests, so they are left to the reader. Only the API keys and the
-client ids are looked at, for the counts, in blocks of many turns.
+A connection records its requests once per turn, and only while a journal is attached (`Router.recorder`). The received
+and sent bytes of the turn are kept unchanged. They are split into requests and responses (splitting.py) and decoded
+(exchange.py) only when the journal is read, because that can cost more than serving the requests. The API keys and
+client ids are read earlier, for the counts, in blocks of many turns.
 
 Requests are recorded one by one if their turn is large, if their response is delayed, if they close the connection, or
-while faults change responses. Three things are not kept, so that the journal neither holds much memory nor keeps files
-open:
+while faults change responses. To limit memory, and to keep no files open, the journal drops parts of large messages:
 
-* the end of a large Produce request: only its first bytes are kept, and its size;
-* records in large Fetch responses: only their sizes are kept;
-* other messages of more than KEPT_BYTES.
+* of a large Produce request, it keeps only the first bytes and the size;
+* of the records in large Fetch responses, it keeps only the sizes;
+* it drops other messages of more than KEPT_BYTES.
 
 The ring is limited in requests and in bytes. The oldest requests are dropped, but they are still counted by API and
 client. Requests for unsupported APIs and versions are counted separately and never dropped.
@@ -46,21 +45,21 @@ if TYPE_CHECKING:
 MOST_REQUESTS = 10_000
 MOST_BYTES = 8 * 1024 * 1024
 KEPT_BYTES = 64 * 1024
-"""A larger message is not kept: it could not be decoded quickly."""
+"""Larger messages are not kept, because they cannot be decoded quickly."""
 WHOLE_BYTES = 4096
-"""A Produce request of at most this size is kept as a whole."""
+"""Produce requests up to this size are kept completely."""
 PRODUCE_KEPT_BYTES = 1024
-"""Of a larger Produce request, this many bytes are kept."""
+"""The number of bytes that are kept of a larger Produce request."""
 RECORDS_BYTES = 512
-"""In a larger turn, records in a Fetch response of at most this size are kept."""
+"""In a larger turn, records of a Fetch response are kept up to this size."""
 OVERHEAD_BYTES = 400
-"""The approximate memory for a request in the ring, beside its bytes."""
+"""The approximate memory for a request in the ring, in addition to its bytes."""
 MOST_UNSUPPORTED = 1000
-"""Most different unsupported requests that are counted, in case a client sends random ones."""
+"""The limit for the number of different unsupported requests, in case a client sends random ones."""
 BLOCK_TURNS = 64
 """The ring consists of blocks of this many turns, so that it consists of few objects."""
 NEW_BLOCKS = 8
-"""The number of blocks that are made together, because code runs faster when it has just run."""
+"""The number of blocks that are built together, because code runs faster when it has just run."""
 FIELDS = 5
 _PRODUCE = b"\0\0"
 
@@ -82,7 +81,7 @@ class _Block(NamedTuple):
     sent_sizes: array[int]
     requests: int
     size: int
-    """The approximate memory that it uses, in bytes."""
+    """The approximate memory of the part, in bytes."""
 
     def exchanges(self) -> Iterator[Exchange]:
         """Yield the requests in order."""
@@ -107,11 +106,11 @@ class Unsupported(NamedTuple):
     """The name of the API, or its key if Kafka has no such API."""
     version: int
     served: str
-    """What is served instead, such as "versions 0 to 11", or "" if the API is not served at all."""
+    """The versions that are served instead, such as "versions 0 to 11", or "" if the API is not served."""
 
 
 class Journal:
-    """The last requests of the clients of one or more brokers. See the module."""
+    """The last requests of the clients of one or more brokers. See the docstring of the module."""
 
     def __init__(self, most_requests: int = MOST_REQUESTS, most_bytes: int = MOST_BYTES) -> None:
         self.most_requests = most_requests
@@ -126,7 +125,7 @@ class Journal:
         self.full_at = NEW_BLOCKS * self._block_turns * FIELDS
         """The length of `new` at which `add_new` must be called."""
         self.keeps_turns = True
-        """Whether turns may be added to `new`. While there are listeners, `add_turn` has to be called for all turns."""
+        """Whether turns may be added to `new`. While there are listeners, `add_turn` must be called for all turns."""
         self.new: list[Any] = []
         """The turns that are not in the ring yet. There are FIELDS items for each one:
 
@@ -137,7 +136,7 @@ class Journal:
         An object for each turn would be more work for the garbage collector than the rest of the journal.
         """
         self._new_bytes = 0
-        """The size of those new requests and responses that were recorded one by one."""
+        """The size of the new requests and responses that were recorded one by one."""
         self._blocks: deque[_Block] = deque()
         """The ring, oldest turns first."""
         self._requests = 0
@@ -163,14 +162,14 @@ class Journal:
         return self._connections
 
     def exchanges(self) -> list[Exchange]:
-        """Return the requests in the order in which they arrived, including those that still wait."""
+        """Return the requests in the order in which they arrived, including those in progress."""
         self.add_new()
         found = [*chain.from_iterable(map(_Block.exchanges, self._blocks)), *self.waiting()]
         found.sort(key=lambda exchange: exchange.began_s)
         return found
 
     def since(self, sequence: int) -> tuple[list[Exchange], int]:
-        """Return the requests that were completed after an earlier call, and the `sequence` for the next call.
+        """Return the requests completed since an earlier call, and the `sequence` for the next call.
 
         The first call passes 0. Requests that were dropped in between are missing.
         """
@@ -202,7 +201,7 @@ class Journal:
         return Exchange(began_s, None, self._facts(context), request, size, None, True)
 
     def clear(self) -> None:
-        """Forget all requests and counts. Requests that still wait remain."""
+        """Forget all requests and counts. Requests in progress remain."""
         self.add_new()
         self._sequence += self._requests
         self._blocks.clear()
@@ -232,7 +231,7 @@ class Journal:
 
     @staticmethod
     def beginning(frame: Frame) -> Frame:
-        """Return what is kept of a request: a copy of a Produce request, or only the beginning if it is large."""
+        """Return the part of a request to keep: a copy of a Produce request, or its beginning if it is large."""
         most = WHOLE_BYTES if frame[:2] == _PRODUCE else KEPT_BYTES
         return frame[: most if len(frame) <= most else PRODUCE_KEPT_BYTES]
 
@@ -316,7 +315,7 @@ class Journal:
             self._add([Exchange(began_s, elapsed_s(), self._facts(context), request, size, reason, True)])
 
     def _facts(self, context: Context) -> ConnectionFacts:
-        """Return what is known about the connection. There is one value for each client id that it has used."""
+        """Return the `ConnectionFacts` of a connection. There is one for each client id that it has used."""
         facts = context.journaled
         if facts is None or facts.client_id != context.client_id:
             opened_s = elapsed_s() if facts is None else facts.opened_s
@@ -443,7 +442,7 @@ def _api(frame: Frame) -> Api:
 
 
 def _kept_response(request: Frame, parts: Parts | None) -> KeptResponse:
-    """Return what is kept of a response with these parts; None if there is no response."""
+    """Return the part of a response to keep, or None if there is no response."""
     if not parts:
         return None
     api = _api(request)

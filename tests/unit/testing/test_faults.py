@@ -123,7 +123,7 @@ def test_fault_that_fired_less_than_times_fails(kafka: Broker) -> None:
 
 def test_failure_names_matching_requests_that_were_not_selected(kafka: Broker) -> None:
     assert unfired(kafka, lambda ask: produce(ask, 0), error=ERROR, nth=2).splitlines()[1:] == [
-        "1 of 1 matching requests were not selected. The latest that matched:",
+        "1 of 1 matching requests were not selected. The latest matching requests:",
         "    Produce v9 from 'tester' for t-0",
         "all requests in the meantime: Produce",
     ]
@@ -136,7 +136,7 @@ def test_incomplete_barrier_fails(kafka: Broker) -> None:
 def test_exception_of_when_fails_even_if_the_fault_fired(kafka: Broker) -> None:
     results = iter([True])
     text = unfired(kafka, *[lambda ask: produce(ask, 0)] * 2, error=ERROR, when=lambda request: next(results))
-    assert "asked when=, which raised StopIteration" in text
+    assert "called when=, which raised StopIteration" in text
 
 
 def test_exception_of_the_body_is_not_masked(kafka: Broker) -> None:

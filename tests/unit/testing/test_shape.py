@@ -495,7 +495,9 @@ def test_new_topic_with_the_name_of_a_deleted_one_is_replicated(cluster: kafkale
 
 
 def test_only_followers_leave_the_isr(cluster: kafkalet.Cluster) -> None:
-    with pytest.raises(ValueError, match="broker 1 is no follower of t-0; its leader is broker 1, its followers are"):
+    with pytest.raises(
+        ValueError, match="broker 1 is not a follower of t-0; its leader is broker 1, its followers are"
+    ):
         cluster.topic("t").shrink_isr(2, 1)
     assert state_of(cluster) == (1, [1, 2, 3], 0)
     with pytest.raises(ValueError, match="needs the id of at least one broker"):

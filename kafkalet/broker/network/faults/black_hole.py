@@ -1,4 +1,4 @@
-"""The socket of a connection that has become a black hole: data is accepted, and lost."""
+"""The socket of a connection that has become a black hole: data is accepted and discarded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kafkalet.protocol.wire import Buffer
 
 
 class BlackHole:
-    """Takes the place of a connection's socket. It has those methods of a socket that a connection uses."""
+    """Replaces the socket of a connection. It has the methods of a socket that a connection uses."""
 
     def __init__(self, real: socket.socket) -> None:
         self._real = real
@@ -26,7 +26,7 @@ class BlackHole:
         return len(data)
 
     def fileno(self) -> NoReturn:
-        """Raise OSError, so that files are not sent past `send`."""
+        """Raise OSError, so that files are sent with `send`, not with `sendfile`."""
         raise OSError(errno.EINVAL, "a black hole has no descriptor")
 
     def setsockopt(self, level: int, option: int, value: int | bytes) -> None:

@@ -1,6 +1,6 @@
 """The faults of a cluster, and what each does to a request.
 
-    request ── offered to each fault in order ──> handler                       no fault fires
+    request ── tried with each fault in order ──> handler                       no fault fires
                      └── disconnect="before"
                      └── delay, hang, barrier ──> error or handler ──> drop_response, disconnect="after", throttle_ms
                                                                    ──> corrupt, truncate, bandwidth (shaping.py)
@@ -35,7 +35,7 @@ PRODUCE_NO_RESPONSE = 0
 
 
 class Faults:
-    """The faults of a cluster, in the order in which requests are offered to them."""
+    """The faults of a cluster, in the order in which they are tried."""
 
     def __init__(self, touch: Callable[[], None]) -> None:
         """`touch` is called after a fault has fired."""
@@ -45,26 +45,26 @@ class Faults:
         self._brokers: dict[int, BrokerServer] = {}
 
     def attach(self, broker: BrokerServer) -> None:
-        """Let the faults apply to another broker of the cluster."""
+        """Apply the faults to another broker of the cluster."""
         self._brokers[broker.node.node_id] = broker
         self._hook()
 
     def brokers_closed(self) -> None:
-        """Forget the brokers, and the requests that are held: their connections have been closed."""
+        """Forget the brokers and the held requests, because their connections have been closed."""
         self._brokers.clear()
         self._shaping.clear()
         for rule in self.rules:
             rule.held.clear()
 
     def add(self, rule: FaultRule) -> None:
-        """Set a fault. Requests are offered to it after the faults that have been set before."""
+        """Set a fault. It is tried after the faults that were set before it."""
         self.rules.append(rule)
         self._hook()
 
     def remove(self, rule: FaultRule) -> None:
-        """Remove a fault. Requests that it holds are handled, and the rest of slow responses is sent.
+        """Remove a fault. Requests that it holds are handled, and slow responses are completed.
 
-        Has no effect if it has been removed before.
+        A second call has no effect.
         """
         if rule in self.rules:
             self.rules.remove(rule)
@@ -112,7 +112,7 @@ class Faults:
         return _then(answer, partial(self._respond, rule, request, context))
 
     def _respond(self, rule: FaultRule, request: Request, context: Context, answer: Answer) -> Answer:
-        """Apply the actions that concern the response."""
+        """Apply the actions that change the response."""
         actions = rule.actions
         if actions.disconnect == "after":
             context.client.close(f"a fault closed the connection after {context.route} was handled")
@@ -137,7 +137,7 @@ class Faults:
         return answer
 
     def _corrupt_records(self, rule: FaultRule, request: Request, context: Context, answer: Any) -> bool:
-        """Corrupt the records of the partitions that are meant. Return whether the fault fires."""
+        """Corrupt the records of the matching partitions. Return whether the fault fires."""
         meant = []
         for topic in answer.responses:
             known = context.metadata.topic_by_id(topic.topic_id)
@@ -160,7 +160,7 @@ class Faults:
     # Errors
 
     def _refuse(self, rule: FaultRule, code: Code, request: Any, context: Context, handle: Handler) -> Any:
-        """Respond with an error for the items that are meant, and let the handler serve all others."""
+        """Respond with an error for the matching items, and let the handler serve all others."""
         filters = rule.filters
         if context.api is Api.FETCH:
             return self._refuse_fetch(rule, code, request, context)
@@ -261,7 +261,7 @@ def _mark(rule: FaultRule, code: Code, answer: Any) -> Any:
 
 
 def _merged(error: Response, request: Any, context: Context, answer: Any) -> Any:
-    """Add refused items to a response. Without a response, the client learns of an error by a closed connection."""
+    """Add refused items to a response. If there is no response (acks=0), close the connection, as Kafka does."""
     if context.api is Api.PRODUCE and request.acks == PRODUCE_NO_RESPONSE:
         context.client.close("a produce request with acks=0 failed (a fault)")
         return None

@@ -36,7 +36,7 @@ _STRUCTS = {
     "Transaction": "transaction",
     "TransactionResult": "transaction",
 }
-"""What the elements of an array are, by the name of their struct."""
+"""The kinds of the elements of an array, by the name of their struct."""
 _SCALARS = {
     "coordinator_keys": "coordinator",
     "group_ids": GROUP,
@@ -47,7 +47,7 @@ _SCALARS = {
     "topic_names": TOPIC,
     "transactional_ids": "transaction",
 }
-"""What the elements of an array without structs are, by the name of the array."""
+"""The kinds of the elements of an array without structs, by the name of the array."""
 TOPIC_NAMES = ("name", "topic", "topic_name")
 PARTITION_NAMES = ("partition_index", "partition", "index", "partition_id")
 _GROUP_KEY = 0
@@ -179,7 +179,7 @@ def _in_session(request: Any, context: Context) -> Iterator[Item]:
 
 
 def split(request: Request, wanted: Callable[[Item], bool], context: Context) -> tuple[Any, Any]:
-    """Return the request without the wanted items, and with only these. A request without items is None."""
+    """Return the request without the matching items, and with only these. A request without items is None."""
     return _split(request, parts_of(type(request), context.version), _root(request), wanted, request, context)
 
 

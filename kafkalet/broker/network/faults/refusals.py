@@ -2,7 +2,7 @@
 
 An error code is placed in every field for error codes that belongs to a refused item: in the partitions of a Produce
 response, in the topics of a CreateTopics response, at the top level of a Heartbeat response. The arrays of a request
-and of its response are paired by what their elements are (items.py).
+and of its response are paired by the kinds of their elements (items.py).
 
 Most handlers have a function `refuse`, which is used if the whole request is refused.
 """
@@ -41,7 +41,7 @@ _NOT_OF_THE_ITEM = ("topic_config_error_code",)
 _IDENTITIES = frozenset(
     {"group_id", "group_instance_id", "key", "member_id", "resource_name", "resource_type", "transactional_id"}
 )
-"""Fields with which a response repeats which item it is about, besides those of topics and partitions."""
+"""Fields that identify the item of a response, in addition to the names of topics and partitions."""
 _UNKNOWN_NUMBER = -1
 
 
@@ -67,7 +67,7 @@ def _is_error_code(field: Field, version: int) -> bool:
 
 
 def can_refuse(api: Api, version: int, *, topic: bool, partition: bool, group: bool) -> bool:
-    """Return whether a response can have an error for topics, partitions or groups, or if none is given, at all."""
+    """Return whether a response can have an error for items of these kinds, or any error if no kind is given."""
     where = places(api, version)
     if partition:
         return PARTITION in where or api in PARTITIONS_IN_RESPONSE
@@ -113,7 +113,7 @@ def _built(cls: Any, node: Any, above: Any, kind: str, code: Code, context: Cont
 
 
 def _identity_value(field: Field, node: Any, name: Any) -> Any:
-    """Return the value with which a response repeats which item it is about, or None for other fields."""
+    """Return the value of a field that identifies the item of a response, or None for other fields."""
     is_marker = field.name == "producer_id" and hasattr(node, "transaction_result")  # WriteTxnMarkers
     if field.name not in _IDENTITIES and not is_marker:
         return None
@@ -121,7 +121,7 @@ def _identity_value(field: Field, node: Any, name: Any) -> Any:
 
 
 def _elements(node: Any, part: Part, context: Context) -> Iterator[Any]:
-    """Iterate over the elements of a request that a response's array is about."""
+    """Iterate over the elements of a request that correspond to an array of the response."""
     if not isinstance(node, Struct):
         return
     for own in parts_of(type(node), context.version):
@@ -133,7 +133,7 @@ def _elements(node: Any, part: Part, context: Context) -> Iterator[Any]:
 
 
 def _unknown(field: Field, version: int) -> Any:
-    """Return what a response has in a field that means nothing beside an error."""
+    """Return the value of a response field that is unused in case of an error."""
     if field.array:
         return []
     if version in field.nullable:
@@ -182,7 +182,7 @@ def _is_same(one: tuple[Any, bytes], other: tuple[Any, bytes]) -> bool:
 
 
 def mark_partitions(answer: Any, topic: Any, partition: int, code: Code) -> int:
-    """Set an error for one partition of the topics for which `topic` is true. Return how many were found."""
+    """Set an error for one partition of the topics for which `topic` is true. Return the number of partitions found."""
     count = 0
     for one in answer.topics:
         if not topic(one.name):

@@ -1,6 +1,6 @@
-"""One fault: which requests it matches, on which of these it fires, and what it has seen.
+"""One fault: the requests that it matches, on which of them it fires, and its counters.
 
-A request is offered to the faults of a cluster in the order in which they were set. A fault counts the requests that
+The faults of a cluster are tried in the order in which they were set. A fault counts the requests that
 match its filters, and selects some of them by `times`, `nth`, `every` or `probability`. The first fault that selects a
 request fires, and the others do not see the request.
 
@@ -26,7 +26,7 @@ from .items import Item, expanded, has_elements, items
 from .refusals import PARTITIONS_IN_RESPONSE, ROOT, SESSION_ERRORS, can_refuse, places
 
 Text = str | re.Pattern[str]
-"""A name, which has to be equal, or a pattern, which has to match the whole name."""
+"""A name, which must be equal, or a pattern, which must match the whole name."""
 
 SEEN = 1000
 """The number of matching requests that a fault remembers."""
@@ -37,7 +37,7 @@ ITEMS = 5
 
 
 class Filters(NamedTuple):
-    """What a request must be like. None means that it does not matter."""
+    """The conditions for a request to match. None matches any value."""
 
     apis: frozenset[Api] | None = None
     topic: Text | None = None
@@ -53,7 +53,7 @@ class Filters(NamedTuple):
         return self.topic is not None or self.partition is not None or self.group is not None
 
     def covers(self, item: Item) -> bool:
-        """Return whether an item of a request is meant."""
+        """Return whether an item of a request matches."""
         return (
             (self.topic is None or (item.topic is not None and is_named(item.topic, self.topic)))
             and (self.partition is None or item.partition == self.partition)
@@ -88,7 +88,7 @@ class Actions(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """On which of the matching requests a fault fires."""
+    """Selects the matching requests on which a fault fires."""
 
     times: int | None = None
     nth: int | None = None
@@ -98,7 +98,7 @@ class Selection(NamedTuple):
 
 
 class Held(Delayed[None]):
-    """A request that a fault holds. It is handled in the end even if its client has disconnected, as in Kafka."""
+    """A request that a fault holds. It is handled later even if the client has disconnected, as in Kafka."""
 
     __slots__ = ()
 
@@ -120,7 +120,7 @@ class FaultRule:
         self.seen: deque[str] = deque(maxlen=SEEN)
         """The matching requests."""
         self.misses: Counter[str] = Counter()
-        """Why other requests of the same API did not match, with their numbers."""
+        """The reasons why other requests of the same API did not match, and how often."""
         self.problem: Exception | None = None
         """The first exception that `when` raised."""
         self.held: list[Held] = []
@@ -131,7 +131,7 @@ class FaultRule:
 
     @property
     def is_late(self) -> bool:
-        """Whether only the response shows if a request matches: a Fetch response may have no records to corrupt."""
+        """Whether the response decides if a request matches: a Fetch response may have no records to corrupt."""
         return bool(self.actions.corrupt)
 
     @property
@@ -143,7 +143,7 @@ class FaultRule:
 
     @property
     def expected(self) -> int:
-        """How often the fault has to fire to be of any use."""
+        """How often the fault must fire, or the test fails."""
         return self.most or 1
 
     @property
@@ -217,7 +217,7 @@ class FaultRule:
         return None
 
     def covers(self, item: Item, context: Context) -> bool:
-        """Return whether an item of a request is meant. Some requests name topics, but not their partitions."""
+        """Return whether an item of a request matches. Some requests name topics, but not their partitions."""
         if context.api in PARTITIONS_IN_RESPONSE and self.filters.partition is not None:
             if item.topic is None or context.metadata.partition(item.topic, self.filters.partition) is None:
                 return False
@@ -247,7 +247,7 @@ class FaultRule:
             client_time(context.clock).call_later(self.actions.delay_ms, lambda: self._let_go(held))
         self.held.append(held)
         if self.actions.barrier and len(self.held) >= self.actions.barrier:
-            context.node.loop.call_soon(self.release)  # not now, or the last request would be handled first
+            context.node.loop.call_soon(self.release)  # later, or the last request would be handled first
         return held
 
     def release(self) -> None:

@@ -25,7 +25,7 @@ from .rule import FaultRule
 TICK_MS = 20
 """The time between two portions of a slow response."""
 MUTED_MS = 60_000
-"""How much longer than until the next portion a client is muted. The timer is replaced with each portion."""
+"""The time by which the muting of a client outlasts the wait for the next portion, which replaces the timer."""
 
 
 class Shaping:
@@ -49,14 +49,14 @@ class Shaping:
     def lose(self, context: Context) -> None:
         """Send no further response on a connection, because the response to its current request is lost.
 
-        Responses arrive in the order of their requests. A client fails if one is missing in between: librdkafka's
-        idempotent producer, for example, takes it for a loss of records, and the Java client raises an exception.
+        Responses arrive in the order of their requests. A client fails if one is missing in between: for example,
+        librdkafka's idempotent producer assumes that records were lost, and the Java client raises an exception.
         """
         self._lost.add(context)
         self._changed()
 
     def finish_slow(self, rule: FaultRule) -> None:
-        """Send the rest of the responses that a fault has slowed down."""
+        """Complete the responses that a fault has slowed down."""
         for slow in [slow for slow in self._slow if slow.rule is rule]:
             slow.finish()
 
@@ -156,7 +156,7 @@ class _SlowResponse:
         self._timer = self._clock.call_later(self._tick_ms, self._send_next)
 
     def finish(self) -> None:
-        """Send the rest at once."""
+        """Send the rest immediately."""
         if self._timer is not None:
             self._timer.cancel()
         self._send(len(self._rest))
