@@ -449,7 +449,7 @@ def described(seen: Seen) -> list[str]:
     lines += limited([f"  {each}" for each in lags], MOST_LINES)
     if seen.state in ("Assigning", "Reconciling"):
         lines.append(
-            "  members of a consumer group learn of a change with their next heartbeat, by default within 5 s; for "
+            "  members of a consumer group notice a change with their next heartbeat, by default within 5 s; for "
             "shorter waits, set group.consumer.heartbeat.interval.ms and group.consumer.min.heartbeat.interval.ms in "
             "the config of the broker"
         )

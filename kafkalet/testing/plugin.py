@@ -110,7 +110,7 @@ def _refusal(item: pytest.Item) -> str | None:
         if options and _uses(fixtures, SESSION) and not _uses(fixtures, (*FRESH, *CLUSTER)):
             return (
                 f"{item.nodeid}: the marker kafka({', '.join(options)}) has no effect on kafka_session, which other "
-                "tests use, too; use the fixture kafka, or define a fixture kafka_session with scope='session'"
+                "tests use as well; use the fixture kafka, or define a fixture kafka_session with scope='session'"
             )
     return None
 
@@ -379,7 +379,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
         for cluster in _clusters_of(item):
             if unfired := cluster.unfired_faults():
                 failures += unfired
-                cluster.remove_faults()  # the broker of the session is used by other tests, too
+                cluster.remove_faults()  # other tests use the broker of the session as well
     try:
         yield
     finally:

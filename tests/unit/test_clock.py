@@ -282,7 +282,7 @@ def test_advance_in_a_loop_does_not_wait_for_another_thread(clock: ManualClock) 
     assert asyncio.run(run()) == "no deadlock"
 
 
-def test_advance_returns_if_the_broker_stops_meanwhile(clock: ManualClock) -> None:
+def test_advance_returns_if_the_broker_stops_in_the_meantime(clock: ManualClock) -> None:
     broker = kafkalet.Broker(clock=clock)
     begun = threading.Event()
 

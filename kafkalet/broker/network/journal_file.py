@@ -61,7 +61,7 @@ class JournalFile:
         """Log the first failure. Later lines are tried, because there may be space again."""
         if not self._has_failed:
             self._has_failed = True
-            _LOG.error("cannot write the journal to %s: %s; the broker goes on without it", self._path, reason)
+            _LOG.error("cannot write the journal to %s: %s; the broker continues without it", self._path, reason)
 
 
 def entry(exchange: Exchange, began_ms: float) -> dict[str, Any]:

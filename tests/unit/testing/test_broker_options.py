@@ -1,4 +1,4 @@
-"""The options of a broker: names, short names, combination, and the arguments that they become."""
+"""Tests of the options of a broker: names, short names, and how they are combined."""
 
 import inspect
 from typing import Any
@@ -75,7 +75,7 @@ def test_one_broker_is_a_broker_and_several_are_a_cluster() -> None:
     assert [type(new_cluster({"brokers": count})).__name__ for count in (1, 2)] == ["Broker", "Cluster"]
 
 
-def test_default_number_of_brokers_makes_a_cluster_even_of_one() -> None:
+def test_one_broker_is_a_cluster_if_the_default_is_several() -> None:
     assert type(new_cluster({"brokers": 1}, brokers=3)) is kafkalet.Cluster
 
 

@@ -86,7 +86,7 @@ def test_clock_is_ahead_of_real_time_by_the_sum_of_the_advances(clock: kafkalet.
     assert ahead_ms(clock) == 26 * HOUR_MS + 60_000
 
 
-def test_clock_runs_on_after_an_advance(clock: kafkalet.Clock) -> None:
+def test_clock_continues_in_real_time_after_an_advance(clock: kafkalet.Clock) -> None:
     clock.advance(hours=2)
     advanced_ms = clock.now_ms()
     while clock.now_ms() == advanced_ms:
@@ -100,7 +100,7 @@ def test_now_is_a_datetime_in_utc(clock: kafkalet.Clock) -> None:
     assert before <= clock.now() <= datetime.now(UTC) + timedelta(days=1)
 
 
-def test_repr_says_how_far_the_clock_is_ahead(clock: kafkalet.Clock) -> None:
+def test_repr_shows_how_far_the_clock_is_ahead(clock: kafkalet.Clock) -> None:
     assert repr(clock) == "<Clock at real time>"
     clock.advance(hours=2)
     clock.advance(minutes=30, sessions=True)
@@ -119,7 +119,7 @@ def test_repr_says_how_far_the_clock_is_ahead(clock: kafkalet.Clock) -> None:
         ({"ms": float("inf")}, ValueError, "ms must be a finite number, not inf"),
     ],
 )
-def test_wrong_step_is_refused(
+def test_invalid_step_is_refused(
     clock: kafkalet.Clock, step: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
@@ -158,7 +158,7 @@ def test_each_timer_runs_at_its_due_time(clock: kafkalet.Clock, loop: Loop) -> N
     assert seen == [1, 2, 3]
 
 
-def test_timer_of_clients_runs_only_if_sessions_advance(clock: kafkalet.Clock, loop: Loop) -> None:
+def test_client_timer_runs_only_if_sessions_advance(clock: kafkalet.Clock, loop: Loop) -> None:
     seen: list[str] = []
     loop.later(HOUR_MS, lambda: seen.append("client"), client=True)
     clock.advance(hours=2)
@@ -372,7 +372,7 @@ def test_timers_of_an_ended_loop_do_not_run(clock: kafkalet.Clock) -> None:
     assert ahead_ms(clock) == 2 * HOUR_MS
 
 
-def test_stopped_broker_is_freed_while_its_loop_runs_on(clock: kafkalet.Clock) -> None:
+def test_stopped_broker_is_freed_while_its_loop_continues(clock: kafkalet.Clock) -> None:
     async def run() -> "weakref.ref[Any]":
         broker = kafkalet.Broker(clock=clock)
         await broker.start()

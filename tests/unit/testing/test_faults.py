@@ -1,4 +1,4 @@
-"""Tests of faults as tests use them: wrong calls, the check at the end, and what it says."""
+"""Tests of `Cluster.fault`: invalid calls, the check at the end, and its message."""
 
 import threading
 from collections.abc import Iterator
@@ -193,7 +193,7 @@ def test_wait_until_fired_wakes_when_the_fault_fires(kafka: Broker) -> None:
     assert fault.seen == ["Produce v9 from 'tester' for t-0"]
 
 
-def test_wait_until_fired_says_what_happened_instead(kafka: Broker) -> None:
+def test_wait_until_fired_describes_the_requests_instead(kafka: Broker) -> None:
     with (
         kafka.fault("Produce", error=ERROR, strict=False) as fault,
         pytest.raises(AssertionError, match="fired 0 times, not 2\nno request arrived"),

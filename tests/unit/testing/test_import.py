@@ -1,4 +1,4 @@
-"""`import kafkalet` and the pytest plugin import nothing that a program may not need."""
+"""Tests that `import kafkalet` and the pytest plugin import only what every program needs."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Tests of the options of a cluster: the dict has the parameters of the class, so that neither misses one."""
+"""Tests that the options of a cluster as a dict are the parameters of the class."""
 
 import inspect
 from typing import get_type_hints

@@ -1,4 +1,4 @@
-"""Tests of records and headers as tests see them, and of the conversion of arguments."""
+"""Tests of the records and headers of the test kit, and of the conversion of arguments."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Shapes of a log: their layouts, what readers see of them, and the offsets that limit readers."""
+"""Tests of shapes of a log: their layouts, the visible records, and the offsets that limit readers."""
 
 import shutil
 from collections.abc import Iterator
@@ -196,7 +196,7 @@ def test_producers_of_shapes_differ_from_those_of_clients(kafka: kafkalet.Broker
         ("ends_with_marker", {"after": 1}, "after is 1, but 'ends_with_marker' ends with its special part"),
     ],
 )
-def test_wrong_shape_is_refused(topic: Topic, kind: Any, options: dict[str, int], reason: str) -> None:
+def test_invalid_shape_is_refused(topic: Topic, kind: Any, options: dict[str, int], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         topic.shape(kind, **options)
     assert topic.log().log_end_offset == 0
@@ -448,7 +448,7 @@ def test_leader_moves_to_an_in_sync_replica(cluster: kafkalet.Cluster) -> None:
     assert state_of(cluster) == (2, [1, 2, 3], 1)
 
 
-def test_leader_moves_out_of_the_isr_only_if_that_is_asked_for(cluster: kafkalet.Cluster) -> None:
+def test_leader_moves_out_of_the_isr_only_if_unclean_is_set(cluster: kafkalet.Cluster) -> None:
     topic = cluster.topic("t").send("a").shrink_isr(2).send("b")
     with pytest.raises(KafkaError) as error:
         topic.move_leader(2)
@@ -468,7 +468,7 @@ def test_leader_cannot_move_to_a_broker_without_replica_or_a_stopped_one(cluster
         topic.move_leader(3, unclean=True)
 
 
-def test_follower_leaves_and_joins_the_isr_at_once(cluster: kafkalet.Cluster) -> None:
+def test_follower_leaves_and_joins_the_isr_immediately(cluster: kafkalet.Cluster) -> None:
     topic = cluster.topic("t").shrink_isr(2, 3).send("a")
     assert (state_of(cluster), ends(cluster), topic.visible) == ((1, [1], 0), {1: 1, 2: 0, 3: 0}, 1)
     topic.expand_isr()

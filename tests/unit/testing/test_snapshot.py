@@ -1,4 +1,4 @@
-"""Snapshots of a cluster and its reset: what they contain, and what they leave alone."""
+"""Tests of snapshots, restores and resets of a cluster."""
 
 import io
 import tarfile
@@ -65,7 +65,7 @@ def test_reset_leaves_only_the_first_topics(kafka: kafkalet.Broker) -> None:
     assert kafka.topic("t").send("c").values() == [b"c"]
 
 
-def test_reset_keeps_cluster_id_and_counts_producer_ids_on(kafka: kafkalet.Broker) -> None:
+def test_reset_keeps_cluster_id_and_continues_producer_ids(kafka: kafkalet.Broker) -> None:
     def producer_id() -> int:
         number: int = Asking(kafka)(Api.INIT_PRODUCER_ID, 4, transactional_id=None, transaction_timeout_ms=1)[
             "producer_id"
@@ -84,7 +84,7 @@ def test_reset_ends_an_open_transaction(kafka: kafkalet.Broker) -> None:
     assert kafka.topic("t").send("x").visible_committed == 1
 
 
-def test_reset_releases_what_was_held(kafka: kafkalet.Broker) -> None:
+def test_reset_releases_a_held_high_watermark(kafka: kafkalet.Broker) -> None:
     kafka.topic("first").hold_high_watermark()
     kafka.reset()
     assert kafka.topic("first").send("x").visible == 1
@@ -143,7 +143,7 @@ def test_snapshot_can_be_restored_often_and_elsewhere(kafka: kafkalet.Broker) ->
         assert contents(other, "t") == before
 
 
-def test_topic_that_the_snapshot_lacks_is_not_created_again(kafka: kafkalet.Broker) -> None:
+def test_topic_missing_in_the_snapshot_is_not_created_again(kafka: kafkalet.Broker) -> None:
     kafka.delete_topic("first")
     snapshot = kafka.snapshot()
     kafka.reset()

@@ -1,4 +1,4 @@
-"""kafkalet as a process of its own."""
+"""kafkalet as a separate process."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Tests of `kafkalet exec`: what the command sees, what kafkalet returns, and what is left in any order of death."""
+"""Tests of `kafkalet exec`: the environment of the command, exit statuses, and cleanup in any order of ends."""
 
 import os
 import pty

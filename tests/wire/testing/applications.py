@@ -1,4 +1,4 @@
-"""Applications under test: each consumes a topic in its own thread, with one of the clients, until it is stopped."""
+"""Applications under test. Each consumes a topic with one of the clients, in its own thread, until it is stopped."""
 
 import asyncio
 import itertools

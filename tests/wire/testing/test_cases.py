@@ -1,4 +1,4 @@
-"""The unittest test case: a broker for each test, which starts on first use and is described in a failure."""
+"""Tests of `KafkaTestCase`: a broker for each test, which starts on first use, and its report in a failure."""
 
 import threading
 import unittest
@@ -44,7 +44,7 @@ def test_each_test_has_a_new_broker_that_stops_after_tear_down() -> None:
     assert [broker.is_running for broker in brokers] == [False, False]
 
 
-def test_test_that_does_not_use_the_broker_starts_none() -> None:
+def test_unused_broker_is_not_started() -> None:
     before = set(threading.enumerate())
     started: list[threading.Thread] = []
 

@@ -195,7 +195,7 @@ def test_open_transaction_times_out(kafka: kafkalet.Broker) -> None:
 # Connections and waiting requests
 
 
-def test_long_poll_goes_on(wire: Wire) -> None:
+def test_long_poll_continues(wire: Wire) -> None:
     with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000)) as receive:
         wire.cluster.clock.advance(hours=2)
         assert len(wire.cluster.server.nodes[1].purgatory) == 1

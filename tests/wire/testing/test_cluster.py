@@ -1,4 +1,4 @@
-"""Tests of the facade: single brokers of a cluster."""
+"""Tests of single brokers of a cluster."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Tests of connections that a test resets, closes in part, or silences, with clients that recover."""
+"""Tests of reset, half-closed and silent connections, with clients that recover."""
 
 import asyncio
 import errno

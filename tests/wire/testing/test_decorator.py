@@ -1,4 +1,4 @@
-"""The decorator `with_broker`: functions, coroutines and classes get a broker that ends with the call."""
+"""Tests of `with_broker` on functions, coroutine functions and classes."""
 
 import asyncio
 import inspect

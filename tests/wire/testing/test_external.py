@@ -1,4 +1,4 @@
-"""A suite on an external cluster: what clients can do works, and other tests are skipped with the feature they need.
+"""Tests of `--kafka-external`: features that clients can provide work, and tests of other features are skipped.
 
 The external cluster is another broker of kafkalet, and with `-m oracle` also Apache Kafka.
 """
@@ -51,7 +51,7 @@ def test_records_are_sent_and_read(external: ExternalCluster) -> None:
     assert [record.value for record in others] == [b'{"b": 2}', b"c", b"d"]
 
 
-def test_mark_skips_what_came_before(external: ExternalCluster) -> None:
+def test_mark_skips_earlier_records(external: ExternalCluster) -> None:
     topic = external.topic("marked", partitions=2)
     topic.send("a", partition=0).send("b", partition=1)
     mark = topic.mark()
@@ -59,13 +59,13 @@ def test_mark_skips_what_came_before(external: ExternalCluster) -> None:
     assert topic.values(since=mark) == [b"c"]
 
 
-def test_wait_returns_what_arrives(external: ExternalCluster) -> None:
+def test_wait_returns_arriving_records(external: ExternalCluster) -> None:
     topic = external.topic("awaited", partitions=2).send("a", partition=0).send("b", partition=1)
     assert [record.value for record in topic.wait_for(1, value="b")] == [b"b"]
     assert len(topic.wait_until(lambda records: len(records) == 2)) == 2
 
 
-def test_wait_that_times_out_shows_what_arrived(external: ExternalCluster) -> None:
+def test_wait_that_times_out_shows_arrived_records(external: ExternalCluster) -> None:
     topic = external.topic("silent", partitions=1).send("a")
     with pytest.raises(AssertionError, match=r"waited 0\.2 s for 1 record with value b'b': 0 of the 1 records"):
         topic.wait_for(1, value="b", timeout=0.2)
@@ -135,7 +135,7 @@ def test_address_without_a_broker_is_an_error(monkeypatch: pytest.MonkeyPatch) -
         ExternalCluster("127.0.0.1:1")
 
 
-def test_suite_runs_and_skips_what_needs_kafkalet(pytester: pytest.Pytester) -> None:
+def test_external_cluster_skips_tests_that_need_kafkalet(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
         import os

@@ -1,4 +1,4 @@
-"""How tests with the fixtures look: each test here is one that a user could have written."""
+"""Examples of tests with the fixtures, as users write them."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Tests of groups as tests use them, with members of each client and both protocols."""
+"""Tests of the groups of the test kit, with members of each client and both protocols."""
 
 import contextlib
 import subprocess
@@ -376,7 +376,9 @@ def test_seek_of_group_with_members_is_refused_and_names_them(kafka: Broker, cli
         ((0, "missing"), KafkaError, "topic missing does not exist"),
     ],
 )
-def test_wrong_seek_says_what_is_allowed(kafka: Broker, arguments: Any, error: type[Exception], message: str) -> None:
+def test_invalid_seek_is_refused_with_the_allowed_values(
+    kafka: Broker, arguments: Any, error: type[Exception], message: str
+) -> None:
     kafka.topic("t", partitions=1)
     with pytest.raises(error, match=message):
         kafka.group("g").seek(*arguments)

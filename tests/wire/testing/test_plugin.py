@@ -68,7 +68,7 @@ def test_session_broker_is_shared(pytester: pytest.Pytester) -> None:
     run(pytester).assert_outcomes(passed=3)
 
 
-def test_nothing_is_left_behind(pytester: pytest.Pytester) -> None:
+def test_no_thread_socket_or_file_is_left_behind(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
         import gc, os, socket, threading
@@ -381,7 +381,9 @@ def test_nearest_marker_wins_for_each_option(pytester: pytest.Pytester) -> None:
         ('"3.9"', "*test_wrong: the marker kafka takes keywords, as in kafka(version=...), not '3.9'"),
     ],
 )
-def test_wrong_marker_ends_the_run_before_the_first_test(pytester: pytest.Pytester, marker: str, message: str) -> None:
+def test_invalid_marker_stops_the_run_before_the_first_test(
+    pytester: pytest.Pytester, marker: str, message: str
+) -> None:
     pytester.makepyfile(
         f"""
         import pytest
@@ -634,7 +636,7 @@ def test_fault_that_never_fired_fails_the_test_that_set_it(pytester: pytest.Pyte
         result.stdout.fnmatch_lines([f"*topic='of_the_{name}'*never fired"])
 
 
-def test_only_a_passed_test_has_to_meet_its_faults(pytester: pytest.Pytester) -> None:
+def test_unfired_fault_fails_only_a_test_that_passed(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
         import pytest

@@ -136,7 +136,7 @@ def test_forked_child_keeps_no_connection_open() -> None:
     assert run(textwrap.dedent(FORK) + textwrap.dedent(script)) == "refused\n"
 
 
-def test_process_of_multiprocessing_does_not_harm_the_broker() -> None:
+def test_multiprocessing_child_does_not_affect_the_broker() -> None:
     script = """
     import multiprocessing
 
@@ -160,7 +160,7 @@ def test_process_of_multiprocessing_does_not_harm_the_broker() -> None:
     assert "start another one here" in run(textwrap.dedent(FORK) + textwrap.dedent(script))
 
 
-def test_fork_inside_the_event_loop_of_the_broker_does_not_use_its_files() -> None:
+def test_child_forked_in_the_event_loop_cannot_use_the_broker() -> None:
     script = """
     async def main():
         async with kafkalet.Broker() as broker:
@@ -200,7 +200,7 @@ def test_broker_stops_in_another_thread_than_it_started() -> None:
     assert not broker.is_running
 
 
-def test_several_event_loops_have_brokers_of_their_own() -> None:
+def test_each_of_several_event_loops_has_its_own_broker() -> None:
     async def work(number: int) -> list[bytes | None]:
         async with kafkalet.aio.Broker() as broker:
             await broker.topic("t").send(str(number))

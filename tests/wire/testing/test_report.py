@@ -52,7 +52,7 @@ def test_report_has_groups(kafka: Broker) -> None:
     assert any("orders-0" in line and "lag 1" in line for line in lines)
 
 
-def test_report_looks_at_only_some_of_many_groups(kafka: Broker) -> None:
+def test_report_reads_only_some_of_many_groups(kafka: Broker) -> None:
     kafka.topic("orders", partitions=20).send("one")
     for number in range(50):
         kafka.group(f"g{number:02}").seek("earliest", "orders")

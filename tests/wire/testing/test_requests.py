@@ -1,4 +1,4 @@
-"""Tests of the requests as tests use them, with real clients."""
+"""Tests of `cluster.requests` with real clients."""
 
 import asyncio
 import socket
@@ -118,7 +118,7 @@ def test_requests_of_a_group(kafka: Broker) -> None:
 # Attributes
 
 
-def test_request_has_its_facts(kafka: Broker) -> None:
+def test_request_has_api_client_and_connection(kafka: Broker) -> None:
     before = datetime.now().astimezone()
     wire = connected(kafka, "me")
     topics = [MetadataRequest.Topic(name="missing")]
@@ -201,7 +201,7 @@ def test_clear_forgets_earlier_requests(kafka: Broker) -> None:
     assert kafka.requests.count() == 1
 
 
-def test_count_is_right_after_requests_were_dropped() -> None:
+def test_count_is_correct_after_requests_were_dropped() -> None:
     broker = Broker()
     broker.server.journal = Journal(most_requests=20)
     with broker:
@@ -223,7 +223,7 @@ def test_last_without_requests_raises_lookup_error(kafka: Broker) -> None:
     assert kafka.requests.last(3) == []
 
 
-def test_wrong_names_suggest_similar_ones(kafka: Broker) -> None:
+def test_unknown_names_suggest_similar_ones(kafka: Broker) -> None:
     with pytest.raises(ValueError, match="no API is named 'fetch'; did you mean Fetch"):
         kafka.requests.count("fetch")
     with pytest.raises(ValueError, match=r"no error is named 'NOT_LEADER'; did you mean .*NOT_LEADER_OR_FOLLOWER"):

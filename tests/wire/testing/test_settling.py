@@ -76,7 +76,7 @@ def test_application_has_seen_every_record_after_settle(kafka: Broker, client: s
             assert len(app.seen) == len(topic.records(isolation=isolation))
 
 
-def test_lag_is_not_quiet_and_the_failure_names_it(kafka: Broker) -> None:
+def test_group_with_lag_is_not_quiet_and_named_in_the_failure(kafka: Broker) -> None:
     kafka.topic("t").send_batch(["a", "b"])
     is_over = threading.Event()
     with running("confluent-kafka", kafka.bootstrap_servers, handle=lambda _: is_over.wait(20)):
@@ -172,7 +172,7 @@ class Settling:
         assert not self.failures
 
 
-def test_request_of_which_half_has_arrived_is_not_quiet(kafka: Broker) -> None:
+def test_half_received_request_is_not_quiet(kafka: Broker) -> None:
     with socket.create_connection(("127.0.0.1", kafka.port)) as client:
         kafka.settle()
         client.sendall(b"\0\0\0\x20 half")

@@ -1,4 +1,4 @@
-"""What real clients receive from the shapes of a log, and what they do when its offsets move."""
+"""Real clients with shaped logs: the records that they receive, and their reactions to moved offsets."""
 
 import struct
 import threading
@@ -166,7 +166,7 @@ def next_value(consumer: Consumer) -> bytes | None:
 def test_kafka_python_detects_a_truncation_or_is_reset(
     broker: Broker, topic: Topic, api_version: tuple[int, int] | None, then: list[bytes]
 ) -> None:
-    """Since KIP-320, consumers ask for the end of their last epoch; older ones only notice that they are too far."""
+    """Since KIP-320, consumers request the end of their last epoch; older ones notice an offset out of range."""
     topic.send("a").send("b").send("c")
     consumer = KafkaConsumer(
         "t",

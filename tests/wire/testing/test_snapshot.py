@@ -1,4 +1,4 @@
-"""What real clients see of a reset and of a restored snapshot."""
+"""Real clients during resets and restores of snapshots."""
 
 import threading
 from collections.abc import Iterator

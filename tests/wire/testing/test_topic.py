@@ -1,4 +1,4 @@
-"""Tests of topics as tests use them: what clients receive of sent records, what is read, and waits."""
+"""Tests of the topics of the test kit: sent records, reads and waits."""
 
 import asyncio
 import threading
@@ -319,7 +319,7 @@ def test_wait_compares_few_of_many_records_with_the_wanted_one(broker: Broker, m
     assert len(compared) < 1000
 
 
-def test_wait_that_blocks_the_event_loop_of_its_client_says_so(broker: Broker) -> None:
+def test_failure_of_a_wait_that_blocked_the_event_loop_says_so(broker: Broker) -> None:
     async def waiting() -> None:
         broker.topic("t").wait_for(1, timeout=0)
 

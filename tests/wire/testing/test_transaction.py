@@ -1,4 +1,4 @@
-"""Tests of transactions as tests use them: their state, waits, fencing, and transactions without a client."""
+"""Tests of the transactions of the test kit: their state, waits, fencing, and transactions without a client."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -221,7 +221,7 @@ def test_transaction_is_used_in_a_with_statement(kafka: Broker) -> None:
 
 
 @pytest.mark.parametrize("offsets", [{}, [("t", 0, 5)], {"t": 5}])
-def test_wrong_offsets_say_what_is_allowed(kafka: Broker, offsets: Any) -> None:
+def test_invalid_offset_is_refused_with_the_allowed_range(kafka: Broker, offsets: Any) -> None:
     with pytest.raises(TypeError, match=r'\("orders", 0\)'), kafka.open_transaction("tx") as transaction:
         transaction.send_offsets("g", offsets)
 

@@ -98,7 +98,7 @@ def test_records_are_described_by_their_batches() -> None:
     assert partition["records"]["batches"] == [{"base_offset": 0, "records": 1}]
 
 
-def test_credentials_are_left_out() -> None:
+def test_credentials_are_omitted() -> None:
     assert plain(SaslAuthenticateRequest(auth_bytes=b"\0me\0secret"), 2) == {"auth_bytes": None}
 
 
@@ -130,7 +130,7 @@ def test_text_of_a_waiting_request_has_its_duration() -> None:
     assert text == "client=me ListOffsets v7 t-0@latest -> waiting for 500 ms"
 
 
-def test_text_without_response_says_so() -> None:
+def test_text_of_a_request_without_response_says_so() -> None:
     request, _ = list_offsets(0)
     assert exchange(request, 7).text(2.0).endswith("-> no answer in 2.0 ms")
     assert exchange(request, 7, "connection closed: why").text(2.0).endswith("-> connection closed: why in 2.0 ms")
@@ -146,7 +146,7 @@ def test_beginning_of_a_produce_request_shows_topic_and_size() -> None:
     assert plain(decoded, 9)["topic_data"][0]["partition_data"] == [{"index": 0, "records": {"size_bytes": size}}]
 
 
-def test_partitions_that_were_not_kept_are_left_out() -> None:
+def test_partitions_that_were_not_kept_are_omitted() -> None:
     found = exchange(produce(5000, partitions=3), 9, kept=1024)
     decoded = found.request()
     assert isinstance(decoded, ProduceRequest)

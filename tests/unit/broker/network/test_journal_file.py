@@ -93,7 +93,7 @@ def test_full_disk_is_logged_once_and_requests_are_served(caplog: pytest.LogCapt
         file.close()
         assert asked.journal.counts() == {("ListOffsets", "me"): 3}
     assert [record.getMessage() for record in caplog.records] == [
-        "cannot write the journal to /dev/full: No space left on device; the broker goes on without it"
+        "cannot write the journal to /dev/full: No space left on device; the broker continues without it"
     ]
 
 

@@ -86,7 +86,7 @@ def test_refused_produce_without_acks_closes_the_connection(ask: Asking) -> None
     assert ends(ask) == [1, 0]
 
 
-def test_error_of_another_topic_leaves_the_request_alone(ask: Asking) -> None:
+def test_error_of_another_topic_does_not_affect_the_request(ask: Asking) -> None:
     with ask.cluster.fault("Produce", error="NOT_LEADER_OR_FOLLOWER", topic="u", strict=False) as fault:
         assert produce_codes(produce(ask, 0).answer) == {0: 0}
     assert fault.fired == 0
@@ -260,7 +260,7 @@ def test_delayed_request_is_handled_after_the_delay(ask: Asking, clock: ManualCl
         assert produce_codes(sent.answer) == {0: 0}
 
 
-def test_delay_is_time_of_clients() -> None:
+def test_delay_follows_client_time() -> None:
     with asking(topics=["t"]) as ask, ask.cluster.fault("Produce", delay=1000):
         sent = produce(ask, 0)
         ask.cluster.clock.advance(hours=1)

@@ -73,7 +73,7 @@ def test_fetch_without_partitions_has_no_items() -> None:
         (Api.INIT_PRODUCER_ID, set()),
     ],
 )
-def test_nameable_kinds(api: Api, kinds: set[str]) -> None:
+def test_kinds_that_requests_can_name(api: Api, kinds: set[str]) -> None:
     assert nameable(api, api.versions.high) == kinds
 
 

@@ -137,7 +137,7 @@ def topics(ask: Asking) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(("api", "version"), partly(True, True), ids=[f"{api}-v{v}" for api, v in partly(True, True)])
-def test_error_of_one_partition_leaves_the_others_alone(
+def test_error_of_one_partition_does_not_affect_the_others(
     ask: Asking, topics: dict[str, bytes], api: Api, version: int
 ) -> None:
     request = with_items(sample(api, version), version, topics)
@@ -149,7 +149,7 @@ def test_error_of_one_partition_leaves_the_others_alone(
 
 
 @pytest.mark.parametrize(("api", "version"), partly(True, False), ids=[f"{api}-v{v}" for api, v in partly(True, False)])
-def test_error_of_one_topic_leaves_the_others_alone(
+def test_error_of_one_topic_does_not_affect_the_others(
     ask: Asking, topics: dict[str, bytes], api: Api, version: int
 ) -> None:
     request = with_items(sample(api, version), version, topics)

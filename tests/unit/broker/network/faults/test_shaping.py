@@ -23,7 +23,7 @@ def ask() -> Iterator[Asking]:
         yield asked
 
 
-def test_damage_is_reproducible_and_keeps_what_comes_before() -> None:
+def test_damage_is_reproducible_and_keeps_earlier_bytes() -> None:
     one, other = bytearray(range(100)), bytearray(range(100))
     damage(one, 20, 5, seed=1)
     damage(other, 20, 5, seed=1)
@@ -32,7 +32,7 @@ def test_damage_is_reproducible_and_keeps_what_comes_before() -> None:
     assert sum(a != b for a, b in zip(one, range(100), strict=True)) == 5
 
 
-def test_more_damage_than_there_are_bytes_changes_all_of_them() -> None:
+def test_damage_larger_than_the_data_changes_all_bytes() -> None:
     data = bytearray(b"abc")
     damage(data, 1, 10, seed=0)
     assert data == bytes([ord("a"), ord("b") ^ 0xFF, ord("c") ^ 0xFF])
