@@ -59,7 +59,7 @@ class EmbeddedCluster:
         clock: Clock | None = None,
     ) -> None:
         if arguments.number("brokers", brokers) < 1:
-            raise ValueError(f"brokers is {brokers}; a cluster has at least one")
+            raise ValueError(f"brokers is {brokers}; it must be at least 1")
         if self._most_brokers is not None and brokers > self._most_brokers:
             raise ValueError(f"a Broker is one broker; for {brokers} use kafkalet.Cluster(brokers={brokers})")
         last_port = arguments.port("port", port) + brokers - 1
@@ -122,7 +122,7 @@ class EmbeddedCluster:
         await self.server.host.start()
 
     async def stop(self) -> None:
-        """Close listeners and connections, and flush the logs. Has no effect if the brokers are not running."""
+        """Close listeners and connections, and flush the logs. If the brokers are not running, nothing happens."""
         await self.server.host.stop()
 
     async def __aenter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""The overview that `kafkalet top` shows: the state of the brokers as the API has told it, and its text."""
+"""The overview that `kafkalet top` shows: the state of the brokers, read from the API, and its text."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class State:
         self.counts: Counter[str] | None = None
         """The number of requests by API since the start, if it is shown instead of rates."""
         self.problem = ""
-        """Why the connection to the API is lost, or ""."""
+        """Why the connection to the API was lost, or ""."""
         self._arrivals: deque[tuple[float, str]] = deque()
         self._connected_s = 0.0
         self._is_first: set[str] = set()
 
     def connected(self, now_s: float) -> None:
-        """A new stream of events begins. The first event of each kind contains everything."""
+        """Begin a new stream of events. The first event of each kind contains the full state."""
         self.problem = ""
         self._connected_s = now_s
         self._arrivals.clear()
@@ -337,7 +337,7 @@ def _scale(partitions: Sequence[Json]) -> tuple[int, int]:
 
 
 def _fitted(sections: list[list[Line]], rows: int) -> list[list[Line]]:
-    """Shorten sections, the longest first, until they fit. The last section gets what is left."""
+    """Shorten sections, the longest first, until they fit. The last section gets the remaining lines."""
     spare = rows - len(sections)  # an empty line before each
     lengths = [len(section) for section in sections]
     lengths[-1] = min(lengths[-1], 6)

@@ -47,8 +47,8 @@ def with_broker(**options: Any) -> Decorator: ...
 def with_broker(target: Any = None, /, **options: Any) -> Any:
     """Decorate a function, a coroutine function or a class: each call gets a new broker as the argument `kafka`.
 
-    The options are those of `kafkalet.Cluster`, `version` (short for `kafka_version`), `timeout` (of waits, in
-    seconds), and `topics` may be a dict of names and numbers of partitions. With `brokers=2` or more, `kafka` is a
+    The options are those of `kafkalet.Cluster`, `version` (short for `kafka_version`) and `timeout` (of waits, in
+    seconds). `topics` may also be a dict from names to numbers of partitions. With `brokers=2` or more, `kafka` is a
     `Cluster`, otherwise a `Broker`. It stops when the call ends. An exception gets a note with a report about it.
 
     Raises TypeError for an unknown option, and if the function, or every `test...` method, lacks the parameter `kafka`.

@@ -262,7 +262,7 @@ class Group:
     ) -> Group:
         """Commit other offsets, as `kafka-consumer-groups --reset-offsets` does. The group must have no members.
 
-        The new offset is `offset`, the earliest or latest one, or that of the first record at or after a time: a
+        The new offset is `offset`, the earliest or latest offset, or that of the first record at or after a time: a
         datetime, or `timestamp` in milliseconds since 1970. By default, the offsets of all partitions with a committed
         offset change; otherwise those of a topic or of one partition. A given offset is committed even if it is
         out of range. The group is created if it does not exist.

@@ -39,15 +39,15 @@ WITH_A_BROKER = (*FRESH, *CLUSTER, *SESSION)
 """The fixtures that provide a broker, in the order in which `kafka_topic` and `kafka_env` choose one."""
 
 MARKER = (
-    "kafka(version=, topics=, config=, brokers=, env=, needs=, ...): options of the broker of the fixtures kafka and "
-    "kafka_cluster: those of kafkalet.Cluster. env: further variables that kafka_env sets to the address of the "
-    "broker. needs: features of kafkalet without which --kafka-external skips the test"
+    "kafka(version=, topics=, config=, brokers=, env=, needs=, ...): options of kafkalet.Cluster for the fixtures "
+    "kafka and kafka_cluster. env: additional variables that kafka_env sets to the address of the broker. "
+    "needs: features of kafkalet that the test needs; --kafka-external skips it"
 )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options of the command line and of the ini file."""
-    group = parser.getgroup("kafkalet", "brokers of kafkalet")
+    group = parser.getgroup("kafkalet", "kafkalet brokers")
     group.addoption(
         "--kafka-external",
         metavar="HOST:PORT",
@@ -57,9 +57,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--kafka-timeout",
         type=float,
         metavar="SECONDS",
-        help="timeout of waits for brokers of the fixtures (default: the ini option kafka_timeout, or 10)",
+        help="timeout of waits in tests (default: the ini option kafka_timeout, or 10)",
     )
-    parser.addini("kafka_timeout", "timeout of waits for brokers of the fixtures, in seconds")
+    parser.addini("kafka_timeout", "timeout of waits in tests, in seconds")
     parser.addini("kafka_env", "environment variables that kafka_env sets to the address of the broker", type="args")
 
 
@@ -160,7 +160,7 @@ def kafka(kafkalet: Cluster) -> Cluster:
 
 @pytest.fixture
 def kafkalet_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """Provide a new cluster for the test, with three brokers unless the marker `kafka` says otherwise."""
+    """Provide a new cluster for the test, with three brokers unless the marker `kafka` sets another number."""
     yield from _provided(request, CLUSTER, 3)
 
 
@@ -185,7 +185,7 @@ def kafka_session(kafkalet_session: Cluster) -> Cluster:
 
 @pytest.fixture
 def kafkalet_factory(request: pytest.FixtureRequest) -> Iterator[Callable[..., Cluster]]:
-    """Provide a function that starts further brokers: `kafka_factory(version="3.9", brokers=3)`.
+    """Provide a function that starts more brokers: `kafka_factory(version="3.9", brokers=3)`.
 
     It takes the options of `kafkalet.Cluster` and those of the marker `kafka`, and returns a `Broker`, or a `Cluster`
     if `brokers` is more than one. The brokers stop when the test ends.
@@ -207,14 +207,14 @@ def kafkalet_factory(request: pytest.FixtureRequest) -> Iterator[Callable[..., C
 
 @pytest.fixture
 def kafka_factory(kafkalet_factory: Callable[..., Cluster]) -> Callable[..., Cluster]:
-    """Provide a function that starts further brokers: another name of the fixture `kafkalet_factory`."""
+    """Provide a function that starts more brokers: another name of the fixture `kafkalet_factory`."""
     return kafkalet_factory
 
 
 NEEDS = "needs kafkalet's "
-"""How the reason of a test begins that --kafka-external skips. The features follow."""
+"""The beginning of the reason for a test that --kafka-external skips. The features follow."""
 _MADE = pytest.StashKey[list[Any]]()
-"""The brokers that the fixtures have made for a test."""
+"""The brokers that the fixtures have started for a test."""
 
 
 def _provided(request: pytest.FixtureRequest, fixtures: tuple[str, ...], brokers: int) -> Iterator[Cluster]:
@@ -234,7 +234,7 @@ def _provided(request: pytest.FixtureRequest, fixtures: tuple[str, ...], brokers
     try:
         yield cluster
     finally:
-        context.__exit__(None, None, None)  # not `with`, because only errors of the start are errors of the options
+        context.__exit__(None, None, None)  # no `with`, because only errors of the start concern the options
 
 
 @contextmanager
@@ -281,14 +281,14 @@ def _timeout_s(config: pytest.Config) -> float | None:
     return seconds
 
 
-# What tests need beside a broker
+# Topics and environment
 
 
 @pytest.fixture
 def kafkalet_topic(request: pytest.FixtureRequest) -> Iterator[Topic]:
     """Provide a new topic with a unique name that begins with the name of the test.
 
-    It is a topic of the broker that the test uses: `kafka`, `kafka_cluster` or `kafka_session`.
+    The topic is on the broker that the test uses: `kafka`, `kafka_cluster` or `kafka_session`.
     """
     cluster = _cluster_of(request)
     topic = cluster.topic(_unique_name(request.node.name)).create()
@@ -308,7 +308,7 @@ def kafka_topic(kafkalet_topic: Topic) -> Topic:
 def kafkalet_env(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """Provide a broker whose address is in the environment variable KAFKA_BOOTSTRAP_SERVERS.
 
-    The marker `kafka(env=["..."])` and the ini option `kafka_env` name further variables. The broker is the one that
+    The marker `kafka(env=["..."])` and the ini option `kafka_env` name more variables. The broker is the one that
     the test uses: `kafka`, `kafka_cluster` or `kafka_session`. The environment is restored after the test.
     """
     cluster = _cluster_of(request)
@@ -351,7 +351,7 @@ def _unique_name(test: str) -> str:
 
 
 _PASSED = pytest.StashKey[bool]()
-"""Whether the function of a test has passed. A skipped or failed test is not expected to meet its faults."""
+"""Whether a test function has passed. Faults are not checked for a skipped or failed test."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -389,7 +389,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
 
 
 def _clusters_of(item: pytest.Item) -> list[Cluster]:
-    """Return the brokers that a test has: those of fixtures, whether of this plugin or of the user, and further ones.
+    """Return the brokers of a test: from fixtures of this plugin or of the user, and from `kafka_factory`.
 
     A fixture of the session is in the test's arguments if the test requests it.
     """
@@ -403,7 +403,7 @@ def _clusters_of(item: pytest.Item) -> list[Cluster]:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Name the external cluster."""
+    """Show the address of the external cluster in the header."""
     address = config.getoption("kafka_external")
     return f"kafkalet: tests run against the Kafka cluster at {address}" if address else None
 

@@ -356,8 +356,7 @@ class Requests:
 
         A request counts when it arrives, even if it has no response yet. `where` is called with each request and
         returns whether it counts. Requests from before the call count as well; use `clear` or `between` to exclude
-        them. `timeout` is in seconds (`cluster.timeout_s` by default). Then AssertionError is raised, with the last
-        requests.
+        them. Raises AssertionError with the last requests after `timeout` seconds (by default `cluster.timeout_s`).
         """
         __tracebackhide__ = True
         chosen = self.of(*apis, client_id=client_id, topic=topic, errors=errors)
@@ -442,4 +441,4 @@ def _errors(errors: bool | str | Iterable[str]) -> bool | tuple[str, ...]:
 def _similar(name: str, known: Iterable[str]) -> str:
     by_lower = {each.lower(): each for each in known}
     close = [by_lower[each] for each in get_close_matches(name.lower(), by_lower, 3)]
-    return f"did you mean {' or '.join(close)}?" if close else "names are those of Kafka's protocol"
+    return f"did you mean {' or '.join(close)}?" if close else "use the names of Kafka's protocol"

@@ -4,8 +4,8 @@
      "127.0.0.1:50312", "broker": 1, "api": "ListOffsets", "version": 7, "correlation_id": 5, "request": {...},
      "response": {...}, "errors": [], "closed": null, "text": "client=app ListOffsets v7 t-0@latest -> ..."}
 
-The line is on its way to the disk before the response is sent, so a client can be stopped at any time. Decoding
-costs more than most requests, so the broker is slower. Bytes are written as text, or as {"base64": ...} unless they
+The line is written before the response is sent, so the file is complete even if a client is killed. Decoding costs more
+than serving most requests, so the broker is slower. Bytes are written as text, or as {"base64": ...} unless they
 are printable UTF-8.
 """
 
@@ -24,7 +24,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class JournalFile:
-    """A file that gets the requests of a journal until it is closed. Raises OSError if it cannot be opened."""
+    """A file to which a journal writes its requests until it is closed. Raises OSError if it cannot be opened."""
 
     def __init__(self, path: str, journal: Journal) -> None:
         self._path = path

@@ -318,7 +318,7 @@ def test_a_cluster_of_wrong_kinds_is_a_type_error_before_it_starts(given: dict[s
         ({"port": -1}, "port is -1; a port must be a number from 0 to 65535"),
         ({"port": 70000}, "port is 70000; a port must be a number from 0 to 65535"),
         ({"brokers": 3, "port": 65534}, "the port of the last of 3 brokers is 65536"),
-        ({"brokers": 0}, "brokers is 0; a cluster has at least one"),
+        ({"brokers": 0}, "brokers is 0; it must be at least 1"),
         ({"advertise": ("kafka", 0)}, "the port in advertise is 0; a port must be a number from 1"),
         ({"brokers": 2, "advertise": ("kafka", 65535)}, "the port that the last of 2 brokers would advertise is 65536"),
         ({"brokers": 2, "racks": ["a"]}, "racks has 1 racks for 2 brokers"),

@@ -420,7 +420,7 @@ def test_wrong_marker_fails_its_test_in_a_worker(pytester: pytest.Pytester) -> N
     [
         ('version="3.77"', "*test_wrong: Kafka 3.77 cannot be emulated*"),
         ('topics={"orders": -5}', "*test_wrong: INVALID_PARTITIONS*"),
-        ("brokers=0", "*test_wrong: brokers is 0; a cluster has at least one"),
+        ("brokers=0", "*test_wrong: brokers is 0; it must be at least 1"),
         ('config={"num.partitions": "many"}', "*test_wrong: *num.partitions*"),
         ("timeout=-1", "*test_wrong: timeout is -1; it must be*"),
     ],
