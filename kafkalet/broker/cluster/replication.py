@@ -26,13 +26,16 @@ def catch_up(leader: Partition, follower: Partition) -> None:
     if target.log_end_offset < source.log_start_offset:
         target.truncate_fully_and_start_at(source.log_start_offset)
     while target.log_end_offset < source.log_end_offset:
-        read = source.read(target.log_end_offset, COPY_BYTES, Isolation.LOG_END, at_least_one=True)
+        offset = max(target.log_end_offset, source.log_start_offset)  # which may be within an entry
+        read = source.read(offset, COPY_BYTES, Isolation.LOG_END, at_least_one=True)
         records = read.records if isinstance(read.records, bytes) else read.records.read()
+        if not records:
+            break  # the leader was truncated within an entry; the follower catches up with the next one
         try:
             target.append_as_follower(records)
-        except UnexpectedOffset:  # the follower was truncated within an entry that the leader still has
+        except UnexpectedOffset:  # the follower was truncated, or begins, within an entry that the leader still has
             base_offset = int.from_bytes(records[:8], "big")
-            if not source.log_start_offset <= base_offset < target.log_end_offset:
+            if not 0 <= base_offset < target.log_end_offset:
                 raise
             target.truncate_to(base_offset)
     copy_watermarks(leader, follower)

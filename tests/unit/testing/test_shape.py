@@ -485,6 +485,22 @@ def test_replica_that_was_truncated_within_a_batch_follows_a_leader_that_has_the
     assert sorted(cluster.server.metadata.topics["t"].partitions[0].isr) == [1, 2, 3]
 
 
+def test_replica_without_the_batch_follows_a_leader_that_was_truncated_within_it(cluster: kafkalet.Cluster) -> None:
+    """The log of the leader ends with an offset that has no record, which followers cannot fetch."""
+    topic = cluster.topic("t").move_leader(1).take_offline(broker=2).send_batch(["a", "b"]).truncate(1)
+    topic.bring_online(broker=2)
+    assert topic.send("c").values() == [b"c"]
+    assert sorted(cluster.server.metadata.topics["t"].partitions[0].isr) == [1, 2, 3]
+
+
+def test_new_replica_follows_a_log_that_starts_within_a_batch(cluster: kafkalet.Cluster) -> None:
+    topic = cluster.topic("t").shrink_isr(2).send_batch(["a", "b"]).advance_log_start(1)
+    topic.expand_isr()
+    topic.move_leader(2)
+    assert topic.send("c").values() == [b"b", b"c"]
+    assert topic.log().log_start_offset == 1
+
+
 def test_new_topic_with_the_name_of_a_deleted_one_is_replicated(cluster: kafkalet.Cluster) -> None:
     cluster.topic("t").shrink_isr(2, 3)
     cluster.delete_topic("t")
