@@ -99,12 +99,12 @@ def test_large_produce_requests_stay_within_the_bytes() -> None:
 
 
 @pytest.mark.slow
-def test_hundred_thousand_large_produce_requests_stay_within_the_bytes() -> None:
+def test_many_large_produce_requests_stay_within_the_bytes() -> None:
     with journaled() as asked:
         frame = produce_frame(8192, topic="missing")
-        for _ in range(100_000):
+        for _ in range(20_000):
             asked.send(frame)
-        assert asked.journal.counts() == {("Produce", "me"): 100_000}
+        assert asked.journal.counts() == {("Produce", "me"): 20_000}
         assert asked.journal.bytes_held <= asked.journal.most_bytes
         assert len(asked.journal.exchanges()) <= asked.journal.most_requests
 
