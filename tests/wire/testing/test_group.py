@@ -170,8 +170,9 @@ def test_failed_wait_describes_only_the_largest_of_many_lags(kafka: Broker) -> N
     assert "... 80 more" in lines[21]
 
 
+@pytest.mark.kafka(config={"auto.create.topics.enable": False})
 def test_lag_of_topic_that_is_subscribed_but_not_assigned_counts(kafka: Broker) -> None:
-    with running("kafka-python", kafka.bootstrap_servers, metadata_max_age_ms=200) as app:
+    with running("aiokafka", kafka.bootstrap_servers) as app:
         kafka.group("g").wait_until_stable()
         kafka.topic("t").send("v")
         kafka.group("g").wait_for_lag(0)
