@@ -12,23 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from .options import ClusterOptions
+
 if TYPE_CHECKING:
     from kafkalet.broker.cluster.new_topics import NewTopic
 
     from .cluster import Cluster
 
-ARGUMENTS = (
-    "brokers",
-    "host",
-    "port",
-    "advertise",
-    "racks",
-    "data_dir",
-    "config",
-    "topics",
-    "kafka_version",
-    "clock",
-)
+ARGUMENTS = tuple(ClusterOptions.__annotations__)
 """The arguments of `kafkalet.Cluster`."""
 NAMES = ("version", *ARGUMENTS, "timeout")
 OF_THE_MARKER = ("env", "needs")
@@ -41,11 +32,11 @@ def check_names(what: str, given: Mapping[str, Any], allowed: tuple[str, ...] = 
     """Raise TypeError if one of the options does not exist. `what` names their source in the message."""
     for name in given:
         if name not in allowed:
-            from difflib import get_close_matches
+            from .suggestions import did_you_mean
 
-            close = get_close_matches(str(name), allowed, 1)
-            hint = f"did you mean {close[0]!r}? " if close else ""
-            raise TypeError(f"{what} has no option {name!r}; {hint}The options are {', '.join(sorted(allowed))}")
+            hint = did_you_mean(name, allowed)
+            space = " " if hint else ""
+            raise TypeError(f"{what} has no option {name!r}; {hint}{space}The options are {', '.join(sorted(allowed))}")
     if "version" in given and "kafka_version" in given:
         raise TypeError(f"{what} has both version and kafka_version, which are the same option; give one of them")
 

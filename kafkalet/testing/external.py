@@ -67,7 +67,7 @@ class ExternalCluster:
     def __init__(self, bootstrap_servers: str) -> None:
         import pytest
 
-        pytest.importorskip("confluent_kafka", reason="--kafka-external needs confluent-kafka: pip install it")
+        pytest.importorskip("confluent_kafka", reason="--kafka-external needs: pip install kafkalet[external]")
         from confluent_kafka.admin import AdminClient
 
         self.bootstrap_servers = bootstrap_servers

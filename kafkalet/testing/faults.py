@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 from math import isfinite
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
@@ -26,6 +25,7 @@ from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages import response_type
 from kafkalet.protocol.releases import versions_of
 
+from .suggestions import did_you_mean
 from .waiting import wait
 
 if TYPE_CHECKING:
@@ -255,9 +255,7 @@ def _code(given: str | Code) -> Code:
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
-    by_lower = {one.lower(): one for one in known}
-    close = [by_lower[one] for one in get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)]
-    return f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(sorted(by_lower.values()))}"
+    return did_you_mean(name, known, most=3, cutoff=0.5, shown=str) or f"known are {', '.join(sorted(known))}"
 
 
 def _name(what: str, given: Text | None) -> Text | None:

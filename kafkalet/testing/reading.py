@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
@@ -20,6 +19,7 @@ from kafkalet.storage.values import AbortedTransaction
 from kafkalet.storage.values import Isolation as StorageIsolation
 
 from .record import Headers, Record
+from .suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from .operations import ClusterOperations
@@ -39,9 +39,9 @@ def checked_isolation(isolation: str) -> StorageIsolation:
     """Return the isolation for the storage layer. Raises ValueError for an unknown one."""
     bound = _BOUNDS.get(isolation)
     if bound is None:
-        close = get_close_matches(str(isolation), _BOUNDS, 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"isolation is {isolation!r}; it must be {' or '.join(map(repr, get_args(Isolation)))}{hint}")
+        allowed = " or ".join(map(repr, get_args(Isolation)))
+        hint = did_you_mean(isolation, _BOUNDS)
+        raise ValueError(f"isolation is {isolation!r}; it must be {allowed}{'; ' if hint else ''}{hint}")
     return bound
 
 

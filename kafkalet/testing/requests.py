@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -22,6 +21,7 @@ from kafkalet.clock import elapsed_s
 from kafkalet.protocol.api import BY_TITLE
 from kafkalet.protocol.errors import Code
 
+from .suggestions import did_you_mean
 from .waiting import timeout_s, wait
 
 if TYPE_CHECKING:
@@ -439,6 +439,4 @@ def _errors(errors: bool | str | Iterable[str]) -> bool | tuple[str, ...]:
 
 
 def _similar(name: str, known: Iterable[str]) -> str:
-    by_lower = {each.lower(): each for each in known}
-    close = [by_lower[each] for each in get_close_matches(name.lower(), by_lower, 3)]
-    return f"did you mean {' or '.join(close)}?" if close else "use the names of Kafka's protocol"
+    return did_you_mean(name, known, most=3, shown=str) or "use the names of Kafka's protocol"

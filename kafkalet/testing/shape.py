@@ -11,7 +11,6 @@ and KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the partition does not exist.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from difflib import get_close_matches
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
@@ -22,6 +21,8 @@ from kafkalet.protocol.records.build import build_batch, build_message_set, numb
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
 from kafkalet.protocol.records.record import Record
+
+from .suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from .operations import ClusterOperations
@@ -258,9 +259,8 @@ def shape(
     arguments.number("partition", partition)
     found = KINDS.get(arguments.text("the name of a shape", kind))
     if found is None:
-        close = get_close_matches(kind, KINDS, n=3)
-        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else ""
-        raise ValueError(f"there is no shape {kind!r}; {hint or 'the shapes are ' + ', '.join(KINDS)}")
+        hint = did_you_mean(kind, KINDS, most=3) or f"the shapes are {', '.join(KINDS)}"
+        raise ValueError(f"there is no shape {kind!r}; {hint}")
     if first and kind in _WITHOUT_FIRST:
         raise ValueError(f"first is {first}, but {kind!r} begins with its special part; omit first")
     if after and kind in _WITHOUT_AFTER:

@@ -7,7 +7,6 @@ __transaction_state behave as for a real transaction.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -16,6 +15,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.build import build_batch
 
 from .record import HeaderPairs, Text, Time
+from .suggestions import did_you_mean
 from .waiting import timeout_s, wait
 
 if TYPE_CHECKING:
@@ -106,9 +106,9 @@ class Transaction:
         """
         __tracebackhide__ = True
         if arguments.text("state", state) not in STATES:
-            close = get_close_matches(state, STATES, 1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise ValueError(f"state is {state!r}; it must be one of {', '.join(STATES)}{hint}")
+            hint = did_you_mean(state, STATES)
+            allowed = ", ".join(STATES)
+            raise ValueError(f"state is {state!r}; it must be one of {allowed}{'; ' if hint else ''}{hint}")
 
         def failure() -> str:
             seconds = timeout_s(self._cluster, timeout)
