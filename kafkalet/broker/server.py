@@ -275,7 +275,7 @@ class Server:
         before = Predecessor.of(self.metadata, self.controller.producer_ids.next_id)
         first = self.first_node_id
         old, self._metadata_store = self._metadata_store, None
-        self._close()
+        self._close(keeps_ports=True)
         try:
             if self._data_dir is not None:
                 MetadataStore(self._data_dir).erase(range(first, first + self._brokers))
@@ -464,8 +464,7 @@ class Server:
         self.metadata.away.add(node_id)
         self.leadership.node_left(node_id)
         broker.close()
-        if not self._addresses.is_reserved(node_id):  # it is if connections were refused
-            self._addresses.reserve(node_id)
+        self._addresses.reserve(node_id)
         self.controller.save()
         self.watchers.touch()
 
@@ -489,7 +488,8 @@ class Server:
         self.controller.save()
         self.watchers.touch()
 
-    def _close(self) -> None:
+    def _close(self, *, keeps_ports: bool = False) -> None:
+        """Stop the brokers. With `keeps_ports`, nothing else can take their ports until they are opened again."""
         if self._periodic_tasks is not None:
             self._periodic_tasks.stop()
             self._periodic_tasks = None
@@ -497,8 +497,10 @@ class Server:
                 self.leadership.take_leave()
                 with suppress(StorageFailed):
                     self.controller.save()
-        for broker in self.brokers.values():
+        for node_id, broker in self.brokers.items():
             broker.close()
+            if keeps_ports:
+                self._addresses.reserve(node_id)
         if self._workers is not None:
             self._workers.close()
             self._workers = None
@@ -506,7 +508,8 @@ class Server:
             self._faults.brokers_closed()
         self.brokers.clear()
         self.controller.close()
-        self._addresses.release()
+        if not keeps_ports:
+            self._addresses.release()
         if self._metadata_store is not None:
             self._metadata_store.remove()
             self._metadata_store = None

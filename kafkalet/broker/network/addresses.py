@@ -53,8 +53,9 @@ class Addresses:
         return Endpoint(node_id, host, port, rack)
 
     def reserve(self, node_id: int) -> None:
-        """Reserve the port of a stopped broker."""
-        self._reserved[node_id] = ReservedPort(self._host, self.ports[node_id])
+        """Reserve the port of a broker that has stopped or refuses connections. No effect if it is reserved already."""
+        if node_id not in self._reserved:
+            self._reserved[node_id] = ReservedPort(self._host, self.ports[node_id])
 
     def is_reserved(self, node_id: int) -> bool:
         """Return whether the broker is stopped."""

@@ -1,13 +1,16 @@
 """Real clients during resets and restores of snapshots."""
 
+import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Message, Producer
 from kafka import KafkaConsumer  # type: ignore[import-untyped]
 
-from kafkalet import Broker
+from kafkalet import Broker, Cluster
 
 
 @pytest.fixture
@@ -127,3 +130,21 @@ def test_contents_are_replaced_while_clients_are_busy(broker: Broker) -> None:
     has_ended.set()
     busy.join()
     assert errors == []
+
+
+def test_ports_stay_reserved_while_the_brokers_are_opened_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Cluster(brokers=2) as cluster:
+        open_brokers, free = cluster.server._open, []
+
+        def look(*arguments: Any) -> None:
+            for address in addresses:
+                with socket.socket() as other, suppress(OSError):
+                    other.bind(address)
+                    free.append(address)
+            open_brokers(*arguments)
+
+        addresses = [cluster.broker(node_id).address for node_id in (1, 2)]
+        monkeypatch.setattr(cluster.server, "_open", look)
+        cluster.reset()
+        assert free == []
+        assert [cluster.broker(node_id).address for node_id in (1, 2)] == addresses
