@@ -3,11 +3,9 @@
 They show how short a test is: no sleep, no loop, no client beside those of the shop.
 """
 
-import gc
 import os
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,8 +18,6 @@ from tests.clients.drivers import DRIVERS, BrokerError, Driver, Row
 from .shop import PaymentFailed, Shop
 
 T0 = 1_700_000_000_000
-
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")  # from kafka-python
 
 
 @pytest.fixture(params=sorted(DRIVERS))
@@ -37,9 +33,6 @@ def make_app(request: pytest.FixtureRequest) -> Iterator[Callable[[Any], Shop]]:
     yield make
     for shop in opened:
         shop.close()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)  # kafka-python leaves sockets open that are still connecting
-        gc.collect()
 
 
 @pytest.fixture
