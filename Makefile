@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 
-.PHONY: run test quick coverage check bench clients docs fuzz oracle dist clean
+.PHONY: run test quick coverage check bench clients docs fuzz oracle record dist clean
 
 run:
 	$(PYTHON) -m kafkalet serve $(ARGS)
@@ -40,6 +40,9 @@ fuzz: $(BIN)/.ready
 
 oracle: $(BIN)/.ready
 	$(BIN)/python -m pytest -m oracle $(ARGS)
+
+record: $(BIN)/.ready
+	$(BIN)/python -m tests.oracle.record $(RELEASE) $(ARGS)
 
 clients: $(BIN)/.ready
 	$(BIN)/python -m pytest -m toolchain tests/clients -sv $(ARGS)

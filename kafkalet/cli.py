@@ -1,4 +1,4 @@
-"""The command line: `kafkalet serve`, `exec`, `ctl`, `top` and `pipeline`.
+"""The command line: `kafkalet serve`, `exec`, `ctl`, `top`, `conform` and `pipeline`.
 
 The commands are in kafkalet.commands and kafkalet.pipeline.
 
@@ -18,11 +18,13 @@ HELP = """usage: kafkalet serve [OPTION]...
        kafkalet exec [OPTION]... -- COMMAND [ARGUMENT]...
        kafkalet ctl COMMAND [ARGUMENT]... [OPTION]...
        kafkalet top [OPTION]...
+       kafkalet conform --bootstrap HOST:PORT [OPTION]...
        kafkalet pipeline load|dump|audit [OPTION]...
 
 A Kafka broker that fits inside a test. `kafkalet exec` runs a command with a broker, whose address
 is in KAFKA_BOOTSTRAP_SERVERS. `kafkalet ctl` controls a running broker, `kafkalet top` shows it;
-see kafkalet ctl --help and kafkalet top --help. `kafkalet pipeline` writes, exports and checks its
+see kafkalet ctl --help and kafkalet top --help. `kafkalet conform` compares any broker
+with Apache Kafka; see kafkalet conform --help. `kafkalet pipeline` writes, exports and checks its
 logs with Spark; see kafkalet pipeline --help.
 Options of serve and exec, with the defaults of serve in parentheses:
 
@@ -30,7 +32,7 @@ Options of serve and exec, with the defaults of serve in parentheses:
   -h, --help         show this help and exit
   -V, --version      show the version and exit
 """
-COMMANDS = ("serve", "exec", "ctl", "top", "pipeline", "help", "version")
+COMMANDS = ("serve", "exec", "ctl", "top", "conform", "pipeline", "help", "version")
 HELP_OPTIONS = ("-h", "--help")
 VERSION_OPTIONS = ("-V", "--version")
 
@@ -67,6 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from kafkalet.commands.top import main as top
 
         return reported(lambda: top(rest))
+    if command == "conform":
+        from kafkalet.commands.conform import main as conform
+
+        return reported(lambda: conform(rest))
     return reported(lambda: _run(command, rest, parent_id))
 
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from xdist.remote import Producer
     from xdist.scheduler import LoadScopeScheduling
 
-    from .recorded.scenario import Server
+    from kafkalet.conformance.playing.target import Target
+
     from .wire.behaviour.client import Client
 
 TESTS = Path(__file__).parent
@@ -184,24 +185,25 @@ def _replace_fsync() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", params=BROKERS)
-def server(request: pytest.FixtureRequest) -> "Iterator[Server]":
+def server(request: pytest.FixtureRequest) -> "Iterator[Target]":
     """A broker for the whole session; each test creates its own topics."""
+    from kafkalet.conformance.playing.target import Target
+
     from .oracle.apache_kafka import ApacheKafka, missing
-    from .recorded.scenario import Server
 
     kind, release = request.param
     if kind == "kafkalet":
         with kafkalet.Broker(kafka_version=release) as broker:
-            yield Server(broker.bootstrap_servers)
+            yield Target(broker.bootstrap_servers)
     elif reason := missing(release):
         pytest.skip(reason)
     else:
         with ApacheKafka(release) as kafka:
-            yield Server(kafka.bootstrap_servers)
+            yield Target(kafka.bootstrap_servers)
 
 
 @pytest.fixture
-def broker(server: "Server") -> "Iterator[Client]":
+def broker(server: "Target") -> "Iterator[Client]":
     """A client connected to kafkalet or to Apache Kafka."""
     from .wire.behaviour.client import Client
 

@@ -21,13 +21,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kafkalet.conformance.playing.connection import Connection
+from kafkalet.conformance.playing.target import Target
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import ProtocolError
 from kafkalet.protocol.frame import RequestHeader
 from kafkalet.protocol.messages.create_partitions import CreatePartitionsRequest
 from kafkalet.protocol.messages.create_topics import CreateTopicsRequest
-from tests.recorded.scenario import Server
-from tests.recorded.wire import Connection
 
 from .corpus import TOPICS, corpus
 from .mutations import mutate
@@ -91,7 +91,7 @@ class Broker:
 
     def __init__(self, process: "subprocess.Popen[str]", bootstrap: str, log: Path) -> None:
         self.process, self.log = process, log
-        self.server = Server(bootstrap)
+        self.server = Target(bootstrap)
         self.address = (self.server.host, self.server.port)
         self.well_behaved = self.server.connect()
         self._read = 0

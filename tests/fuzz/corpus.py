@@ -8,12 +8,12 @@ from functools import cache
 from typing import Any
 
 from kafkalet.broker.apis import SERVED
+from kafkalet.conformance.notation import messages
+from kafkalet.conformance.playing.matching import resolve
+from kafkalet.conformance.transcripts import load, names
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import ProtocolError
 from kafkalet.protocol.frame import RequestHeader
-from tests.recorded import messages
-from tests.recorded.matching import resolve
-from tests.recorded.replay import HERE, load
 
 TOPICS = ("fuzz-0", "fuzz-1", "fuzz-2")
 LARGEST = 6000
@@ -50,8 +50,9 @@ def _all() -> Iterator[Frame]:
     for api in sorted(SERVED):
         for version in range(api.versions.low, api.versions.high + 1):
             yield build(api, version, {})
-    for path in sorted(HERE.glob("*/*.json")):
-        yield from _of_scenario(load(path)["steps"])
+    for name in names():
+        for steps in load(name).steps.values():
+            yield from _of_scenario(steps)
 
 
 def _of_scenario(steps: list[dict[str, Any]]) -> Iterator[Frame]:

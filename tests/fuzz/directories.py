@@ -28,12 +28,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from kafkalet.conformance.playing.connection import Closed, Connection, NoAnswer
+from kafkalet.conformance.playing.target import Target
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.fetch import FetchResponse
 from kafkalet.protocol.records.batch import HEADER_SIZE, Batch
 from kafkalet.testing.cluster import Cluster
-from tests.recorded.scenario import Server
-from tests.recorded.wire import Closed, Connection, NoAnswer
 from tests.wire.brokers import Wire, batch
 
 READY = re.compile(r"kafkalet ready bootstrap=(\S+)\n")
@@ -439,7 +439,7 @@ class Broker:
             found = READY.fullmatch(line)
             if found is None:
                 raise Found(f"unexpected ready line {line!r}")
-            self.connection = Server(found[1]).connect()
+            self.connection = Target(found[1]).connect()
             self.connection.timeout_s = PATIENCE_S
             return True
         self._check_refusal(self.process.wait(PATIENCE_S))

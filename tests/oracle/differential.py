@@ -28,12 +28,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import kafkalet
+from kafkalet.conformance.building import Step
+from kafkalet.conformance.judging.replaying import advertised, replay
+from kafkalet.conformance.playing.matching import Difference, Matcher, resolve
+from kafkalet.conformance.playing.player import Player, SetupFailed, compared_part
+from kafkalet.conformance.playing.target import Target
+from kafkalet.conformance.recording.recorded_properties import broker_properties
+from kafkalet.conformance.recording.recorder import Placeholders
+from kafkalet.conformance.results import Outcome
+from kafkalet.conformance.transcripts import Transcript, save
 from kafkalet.protocol.errors import ProtocolError
-from tests.recorded.asking import Step
-from tests.recorded.matching import Difference, Matcher, resolve
-from tests.recorded.record import Placeholders, write
-from tests.recorded.replay import advertised, broker_config, replay
-from tests.recorded.scenario import Player, Server, SetupFailed, compared_part
 
 from .apache_kafka import ApacheKafka
 from .histories import GROUPS, history
@@ -66,7 +70,7 @@ class Found(NamedTuple):
 class Pair:
     """Apache Kafka and kafkalet, which get the same requests."""
 
-    def __init__(self, kafka: Server, ours: Server) -> None:
+    def __init__(self, kafka: Target, ours: Target) -> None:
         self.kafka, self.ours = kafka, ours
         self.requests = 0
 
@@ -222,11 +226,11 @@ class Run:
     def report(self, name: str, group: str, steps: list[Step], kind: tuple[Any, ...]) -> None:
         steps = Shrinker(self.pair, kind).shrunk(steps)
         found = self.pair.first_difference(steps)
-        scenario = {"scenario": name, "group": group, "doc": "Found by chance.", "needs": {}}
-        scenario["steps"] = self.pair.record(steps)
+        transcript = Transcript(name, {}, {self.release: self.pair.record(steps)})
         self.out.mkdir(parents=True, exist_ok=True)
-        write(scenario, self.out / f"{name}.json")
-        unsteady = [case for case in replay(scenario, self.pair.kafka) if case.problems]
+        save(transcript, self.out)
+        again = replay(transcript, self.release, self.pair.kafka)
+        unsteady = [case for case in again if case.outcome is not Outcome.AS_KAFKA]
         if found and not unsteady:
             self.steady.append(name)
         print(f"\n== {name} {kind}{'' if name in self.steady else ' UNSTEADY'}")
@@ -251,12 +255,12 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     logging.disable(logging.WARNING)  # malformed requests cause a line for each closed connection
     with ExitStack() as stack:
-        config = broker_config(options.release)
+        config = broker_properties(options.release)
         kafka = ApacheKafka(options.release, config=config)
         address = options.kafka or stack.enter_context(kafka).bootstrap_servers
         broker = stack.enter_context(kafkalet.Broker(kafka_version=options.release, config=config | QUIET))
         legacy = options.release == "2.8"
-        run = Run(Pair(Server(address, legacy=legacy), Server(broker.bootstrap_servers)), options.release, options.out)
+        run = Run(Pair(Target(address, legacy=legacy), Target(broker.bootstrap_servers)), options.release, options.out)
         end = time.monotonic() + options.minutes * 60
         for number in range(options.first, options.first + options.histories):
             for group in options.groups.split(","):

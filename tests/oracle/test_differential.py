@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 import kafkalet
-from tests.recorded.asking import Step
-from tests.recorded.matching import Difference
-from tests.recorded.replay import broker_config
-from tests.recorded.scenario import Player, Server
+from kafkalet.conformance.building import Step
+from kafkalet.conformance.playing.matching import Difference
+from kafkalet.conformance.playing.player import Player
+from kafkalet.conformance.playing.target import Target
+from kafkalet.conformance.recording.recorded_properties import broker_properties
 
 from .apache_kafka import ApacheKafka, missing
 from .differential import QUIET, Pair, Run, Shrinker, units
@@ -20,24 +21,24 @@ SEED = 1
 
 
 @pytest.fixture(scope="module")
-def two_brokers() -> Iterator[tuple[Server, Server]]:
+def two_brokers() -> Iterator[tuple[Target, Target]]:
     with kafkalet.Broker(kafka_version="3.9") as one, kafkalet.Broker(kafka_version="3.9") as other:
-        yield Server(one.bootstrap_servers), Server(other.bootstrap_servers)
+        yield Target(one.bootstrap_servers), Target(other.bootstrap_servers)
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_same_seed_produces_same_history(group: str, two_brokers: tuple[Server, Server]) -> None:
+def test_same_seed_produces_same_history(group: str, two_brokers: tuple[Target, Target]) -> None:
     steps = [history(group, SEED, number, "3.9", two_brokers[0].versions).steps for number in (0, 0, 1)]
     assert steps[0] == steps[1] != steps[2]
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_two_equal_brokers_have_no_difference(group: str, two_brokers: tuple[Server, Server]) -> None:
+def test_two_equal_brokers_have_no_difference(group: str, two_brokers: tuple[Target, Target]) -> None:
     steps = history(group, SEED, 0, "3.9", two_brokers[0].versions).steps
     assert Pair(*two_brokers).first_difference(steps) is None
 
 
-def test_shrinker_removes_unneeded_steps(two_brokers: tuple[Server, Server]) -> None:
+def test_shrinker_removes_unneeded_steps(two_brokers: tuple[Target, Target]) -> None:
     steps = history("list_offsets", SEED, 0, "3.9", two_brokers[0].versions).steps
 
     class Odd(Pair):
@@ -58,15 +59,15 @@ def test_shrinker_removes_unneeded_steps(two_brokers: tuple[Server, Server]) -> 
 @pytest.mark.oracle
 @pytest.mark.parametrize("release", ["3.9", "4.4"])
 def test_histories_get_the_answers_of_apache_kafka(release: str, tmp_path: Path) -> None:
-    """Every reproducible difference is written to a file for `tests.recorded.replay`."""
+    """Every reproducible difference is written to a file for `kafkalet conform`."""
     if reason := missing(release):
         pytest.skip(reason)
-    config = broker_config(release)
+    config = broker_properties(release)
     with (
         ApacheKafka(release, config=config) as kafka,
         kafkalet.Broker(kafka_version=release, config=config | QUIET) as broker,
     ):
-        run = Run(Pair(Server(kafka.bootstrap_servers), Server(broker.bootstrap_servers)), release, tmp_path)
+        run = Run(Pair(Target(kafka.bootstrap_servers), Target(broker.bootstrap_servers)), release, tmp_path)
         for number in range(5):
             for group in GROUPS:
                 run.one(group, SEED, number)

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
-from tests.recorded.replay import broker_config, head, load, replay, transcripts
-from tests.recorded.scenario import Server
+from kafkalet.conformance.catalogue import Scenario, scenarios
+from kafkalet.conformance.judging.replaying import replay
+from kafkalet.conformance.playing.target import Target
+from kafkalet.conformance.recording.recorded_properties import broker_properties
+from kafkalet.conformance.transcripts import load
+from tests.recorded.test_golden import wrong
 
 from .apache_kafka import ApacheKafka, missing
 
@@ -15,37 +18,36 @@ pytestmark = pytest.mark.oracle
 
 PLACES = [("3.9", False), ("4.4", False), ("2.8", False), ("3.9", True), ("4.4", True)]
 ALL = [
-    pytest.param(release, acl, path, id=f"{release}{'-acl' * acl}-{path.stem}")
+    pytest.param(release, acl, scenario, id=f"{release}{'-acl' * acl}-{scenario.name}")
     for release, acl in PLACES
-    for path in transcripts(release)
-    if bool(head(path)["needs"].get("acl")) == acl
+    for scenario in scenarios().values()
+    if release in scenario.releases and bool(scenario.needs.get("acl")) == acl and "brokers" not in scenario.needs
 ]
 
 
 @pytest.fixture(scope="module")
-def server_of() -> Iterator[Callable[[str, bool], Server]]:
+def target_of() -> Iterator[Callable[[str, bool], Target]]:
     """Start one Kafka at a time and keep it until another is needed; the transcripts are sorted by release."""
-    running: dict[tuple[str, bool], Server] = {}
+    running: dict[tuple[str, bool], Target] = {}
     with ExitStack() as stack:
 
-        def start(release: str, acl: bool) -> Server:
+        def start(release: str, acl: bool) -> Target:
             if (release, acl) not in running:
                 stack.close()
                 running.clear()
-                kafka = stack.enter_context(ApacheKafka(release, acl, broker_config(release)))
-                running[release, acl] = Server(kafka.bootstrap_servers, acl, legacy=release == "2.8")
+                kafka = stack.enter_context(ApacheKafka(release, acl, broker_properties(release)))
+                running[release, acl] = Target(kafka.bootstrap_servers, acl, legacy=release == "2.8")
             return running[release, acl]
 
         yield start
 
 
-@pytest.mark.parametrize(("release", "acl", "path"), ALL)
+@pytest.mark.parametrize(("release", "acl", "scenario"), ALL)
 def test_apache_kafka_still_gives_recorded_answers(
-    release: str, acl: bool, path: Path, server_of: Callable[[str, bool], Server]
+    release: str, acl: bool, scenario: Scenario, target_of: Callable[[str, bool], Target]
 ) -> None:
     if reason := missing(release):
         pytest.skip(reason)
-    scenario, server = load(path), server_of(release, acl)
-    assert not server.lacks(scenario["needs"])
-    failed = [str(case) for case in replay(scenario, server) if case.problems]
-    assert not failed, "\n".join(failed)
+    target = target_of(release, acl)
+    assert not target.lacks(scenario.needs)
+    assert wrong(replay(load(scenario.name), release, target)) == []

@@ -6,7 +6,6 @@ opportunity.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,34 +13,38 @@ import kafkalet
 from kafkalet.broker.apis import fetch, fetch_conversion, list_offsets, produce
 from kafkalet.broker.network import router
 from kafkalet.broker.scheduling import turns
+from kafkalet.conformance.catalogue import Scenario, scenarios
+from kafkalet.conformance.judging.replaying import replay
+from kafkalet.conformance.playing.target import Target
+from kafkalet.conformance.recording.recorded_properties import broker_properties
+from kafkalet.conformance.transcripts import load
 from kafkalet.storage import lookup
 
-from .replay import broker_config, head, load, replay, transcripts
-from .scenario import Server
+from .test_golden import wrong
 
-GROUPS = {
+AREAS = {
     *("downconversion", "fetch_limits", "fetch_topic_ids", "legacy_formats", "list_offsets", "list_offsets_state"),
     *("list_offsets_time", "list_offsets_v0", "malformed", "produce", "transactions"),
 }
 SMALLEST_BATCH_BYTES = 61
 
 
-def waits_ms(path: Path) -> int:
+def waits_ms(name: str, release: str) -> int:
     """Return the total maximum wait time of the fetches in a transcript, in milliseconds."""
-    bodies = [step.get("body", {}) for step in load(path)["steps"]]
+    bodies = [step.get("body", {}) for step in load(name).steps[release]]
     return sum(wait for body in bodies if isinstance(wait := body.get("max_wait_ms", 0), int))
 
 
 ALL = [
-    pytest.param(release, path, id=f"{release}-{path.stem}")
+    pytest.param(release, scenario, id=f"{release}-{scenario.name}")
     for release in ("2.8", "3.9")
-    for path in transcripts(release)
-    if head(path)["group"] in GROUPS and waits_ms(path) < 1000
+    for scenario in scenarios().values()
+    if release in scenario.releases and scenario.area in AREAS and waits_ms(scenario.name, release) < 1000
 ]
 
 
 @pytest.fixture(scope="module")
-def servers() -> Iterator[dict[str, Server]]:
+def targets() -> Iterator[dict[str, Target]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(turns, "SLICE_S", 0.0)
         patch.setattr(router, "DECODED_AT_ONCE", 0)
@@ -53,24 +56,23 @@ def servers() -> Iterator[dict[str, Server]]:
         patch.setattr(fetch_conversion, "READ_BYTES", 100)
         patch.setattr(list_offsets, "PARTITIONS_WITHOUT_PAUSE", -1)
         patch.setattr(lookup, "batch_takes_long", lambda batch: True)
-        started: dict[str, Server] = {}
+        started: dict[str, Target] = {}
         clusters = [
-            (release, kafkalet.Cluster(kafka_version=release, config=broker_config(release)))
+            (release, kafkalet.Cluster(kafka_version=release, config=broker_properties(release)))
             for release in ("2.8", "3.9")
         ]
         for release, cluster in clusters:
             cluster.__enter__()
-            started[release] = Server(cluster.bootstrap_servers, legacy=release == "2.8")
+            started[release] = Target(cluster.bootstrap_servers, legacy=release == "2.8")
         yield started
         for _, cluster in clusters:
             cluster.__exit__(None, None, None)
 
 
-@pytest.mark.parametrize(("release", "path"), ALL)
-def test_slow_requests_get_recorded_answers(release: str, path: Path, servers: dict[str, Server]) -> None:
-    failed = [str(case) for case in replay(load(path), servers[release]) if case.problems]
-    assert not failed, "\n".join(failed)
+@pytest.mark.parametrize(("release", "scenario"), ALL)
+def test_slow_requests_get_recorded_answers(release: str, scenario: Scenario, targets: dict[str, Target]) -> None:
+    assert wrong(replay(load(scenario.name), release, targets[release])) == []
 
 
-def test_every_listed_group_has_transcripts() -> None:
-    assert {head(param.values[1])["group"] for param in ALL} == GROUPS
+def test_every_listed_area_has_transcripts() -> None:
+    assert {param.values[1].area for param in ALL} == AREAS

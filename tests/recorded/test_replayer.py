@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from . import notation
-from .codecs import NAMES, compress, decompress
-from .matching import Matcher, resolve
-from .replay import HERE, head, load, ordered
-
-FILES = sorted(HERE.glob("*/*.json"))
+from kafkalet.conformance.judging.replaying import ordered
+from kafkalet.conformance.notation import values as notation
+from kafkalet.conformance.notation.codecs import NAMES, compress, decompress
+from kafkalet.conformance.playing.matching import Matcher, resolve
+from kafkalet.conformance.recording import index
+from kafkalet.conformance.scenarios import definitions
+from kafkalet.conformance.transcripts import Transcript, load, names
 
 
 def recorded_batches(value: Any) -> Iterator[tuple[list[dict[str, Any]], str]]:
@@ -27,7 +28,8 @@ def recorded_batches(value: Any) -> Iterator[tuple[list[dict[str, Any]], str]]:
 
 @pytest.mark.parametrize("release", ["2.8", "3.9", "4.4"])
 def test_batches_are_encoded_byte_for_byte_as_recorded(release: str) -> None:
-    pairs = [pair for path in FILES if path.parent.name == release for pair in recorded_batches(load(path))]
+    transcripts = [load(name) for name in names()]
+    pairs = [pair for each in transcripts for pair in recorded_batches(each.steps.get(release))]
     assert pairs
     for batches, expected in pairs:
         built = notation.build(batches)
@@ -73,7 +75,7 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def test_every_changed_leaf_of_an_answer_is_reported() -> None:
-    step = next(step for step in load(HERE / "3.9" / "session_life.json")["steps"] if "case" in step)
+    step = next(step for step in load("session_life").steps["3.9"] if "case" in step)
     expected = resolve(step["expect"], {"S7": 5, "t": "topic"})
     matcher = Matcher({})
     assert not matcher.differences(expected, expected)
@@ -114,25 +116,29 @@ def test_order_is_compared_in_the_arrays_of_the_named_fields_only() -> None:
 
 
 def test_order_is_compared_only_in_transcripts_that_kept_it() -> None:
-    assert ordered("more_metadata_ids", "Metadata") == {"topics"}
-    assert ordered("metadata_topics", "Metadata") is False
-    assert ordered("fetch_two", "Fetch") is True
-    assert ordered("more_offsets", "OffsetFetch") is False
+    kept, lost = Transcript("a", {}, {}), Transcript("b", {}, {}, in_order=False)
+    assert ordered(kept, "Metadata") == {"topics"}
+    assert ordered(lost, "Metadata") is False
+    assert ordered(lost, "Fetch") is True
+    assert ordered(kept, "OffsetFetch") is False
 
 
 def test_true_differs_from_one() -> None:
     assert Matcher({}).differences({"a": 1}, {"a": True})
 
 
-def test_transcript_file_is_named_after_its_scenario() -> None:
-    for path in FILES:
-        scenario = load(path)
-        assert scenario["scenario"] == path.stem
-        assert {name: value for name, value in scenario.items() if name != "steps"} == head(path)
+def test_every_transcript_has_a_definition_and_every_definition_a_transcript() -> None:
+    assert set(names()) == set(definitions())
 
 
 def test_every_transcript_has_cases_and_every_case_an_answer() -> None:
-    for path in FILES:
-        cases = [step for step in load(path)["steps"] if "case" in step]
-        assert cases, path
-        assert all("expect" in step for step in cases), path
+    for name in names():
+        for steps in load(name).steps.values():
+            cases = [step for step in steps if "case" in step]
+            assert cases, name
+            assert all("expect" in step for step in cases), name
+
+
+def test_index_describes_the_transcripts() -> None:
+    expected = (index.RECORDINGS / index.INDEX).read_text(encoding="utf-8")
+    assert index.text() == expected, "write it with: python -m kafkalet.conformance.recording.index"

@@ -17,6 +17,7 @@ import venv
 import zipfile
 from pathlib import Path
 
+from kafkalet.conformance.transcripts import RECORDINGS
 from kafkalet.version import VERSION
 from tests.source import ROOT
 
@@ -31,7 +32,8 @@ def check_wheel(wheel: Path) -> None:
     metadata = f"kafkalet-{VERSION}.dist-info"
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kafkalet").rglob("*.py")}
     page = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kafkalet" / "control" / "page").iterdir()}
-    expected = modules | page | {"kafkalet/py.typed", f"{metadata}/licenses/LICENSE"}
+    recordings = {path.relative_to(ROOT).as_posix() for path in RECORDINGS.iterdir()}
+    expected = modules | page | recordings | {"kafkalet/py.typed", f"{metadata}/licenses/LICENSE"}
     packaged = {name for name in names if not name.startswith(metadata)}
     assert expected <= set(names), f"not in {wheel.name}: {sorted(expected - set(names))}"
     assert packaged <= expected, f"should not be in {wheel.name}: {sorted(packaged - expected)}"

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from kafkalet.broker.apis import SERVED
+from kafkalet.conformance.transcripts import load, names
 from kafkalet.protocol.api import Api
-from tests.recorded.replay import HERE, load
 from tests.source import MODULES, ROOT, SOURCE, name_of
 
 from .every import for_every
@@ -42,6 +42,25 @@ ELSEWHERE: dict[str, str] = {
     "broker.cluster.replication": "broker/test_server.py",
     "broker.network.listener_context": "broker/network/test_listener.py",
     "broker.network.request_text": "broker/network/test_request_log.py",
+    "conformance.building": "test_golden.py",
+    "conformance.catalogue": "test_replayer.py",
+    "commands.conform_record": "conformance/recording/test_recorder.py",
+    "commands.conform": "conformance/judging/test_judge.py",
+    "conformance.judging.replaying": "test_golden.py",
+    "conformance.notation.codecs": "test_replayer.py",
+    "conformance.notation.message_sets": "test_replayer.py",
+    "conformance.notation.messages": "test_replayer.py",
+    "conformance.notation.record_batches": "test_replayer.py",
+    "conformance.notation.values": "test_replayer.py",
+    "conformance.playing.connection": "test_golden.py",
+    "conformance.playing.matching": "test_replayer.py",
+    "conformance.playing.player": "test_golden.py",
+    "conformance.playing.state_records": "test_golden.py",
+    "conformance.playing.target": "test_golden.py",
+    "conformance.recording.index": "test_replayer.py",
+    "conformance.recording.recorded_properties": "test_golden.py",
+    "conformance.results": "test_replayer.py",
+    "conformance.transcripts": "test_replayer.py",
     "control.encoding": "control/test_server.py",
     "control.fields": "control/test_openapi.py",
     "control.state": "control/routes/test_topics.py",
@@ -74,7 +93,7 @@ MIRRORED = [
     path
     for path in MODULES
     if path.name not in ("__init__.py", "__main__.py", "version.py")
-    and path.parent not in (SOURCE / "protocol" / "messages", APIS)
+    and path.parent not in (SOURCE / "protocol" / "messages", APIS, SOURCE / "conformance" / "scenarios")
 ]
 
 
@@ -101,8 +120,7 @@ def test_modules_listed_in_elsewhere_exist() -> None:
 
 @cache
 def cases_by_api() -> Counter[str]:
-    steps = (step for path in HERE.glob("*/*.json") for step in load(path)["steps"] if "case" in step)
-    return Counter(step["api"] for step in steps if "api" in step)
+    return Counter(api for name in names() for _, api, _ in load(name).apis())
 
 
 @for_every(sorted(SERVED))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.recorded.asking import Step
+from kafkalet.conformance.building import Step
 
 from .history import History
 

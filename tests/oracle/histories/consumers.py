@@ -1,6 +1,6 @@
-"""Histories of consumer groups (KIP-848): random walks as in `tests/recorded/questions/consumer_walks.py`."""
+"""Histories of consumer groups (KIP-848): random walks as in `kafkalet/conformance/scenarios/consumer_walks.py`."""
 
-from tests.recorded.questions.consumer_walks import Walk
+from kafkalet.conformance.scenarios.consumer_walks import Walk
 
 from .history import History
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.recorded.asking import MEBIBYTE, Step
+from kafkalet.conformance.building import MEBIBYTE, Step
 
 from .history import History
 from .logs import changed

@@ -6,9 +6,9 @@ The topic name in them is invalid, so that a changed byte cannot create a topic.
 import struct
 from typing import Any
 
-from tests.recorded import messages
-from tests.recorded.asking import T0, Step
-from tests.recorded.matching import resolve
+from kafkalet.conformance.building import T0, Step
+from kafkalet.conformance.notation import messages
+from kafkalet.conformance.playing.matching import resolve
 
 from .history import History
 

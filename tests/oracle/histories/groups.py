@@ -6,7 +6,7 @@ separate connection, then all answers are received. Each member keeps the values
 
 from typing import Any
 
-from tests.recorded.asking import ScenarioBuilder, Step
+from kafkalet.conformance.building import ScenarioBuilder, Step
 
 from .history import History
 

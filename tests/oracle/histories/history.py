@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.recorded.asking import LARGE, T0, ScenarioBuilder, Step, one
+from kafkalet.conformance.building import LARGE, T0, ScenarioBuilder, Step, one
 
 CODECS = ("none", "none", "none", "gzip", "snappy", "lz4", "zstd")
 NEVER = "9000000000000"

@@ -6,7 +6,7 @@ transaction is complete before it continues.
 
 from typing import Any
 
-from tests.recorded.asking import T0, Step
+from kafkalet.conformance.building import T0, Step
 
 from .history import History
 

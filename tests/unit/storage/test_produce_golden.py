@@ -17,6 +17,10 @@ from kafkalet.broker.apis.produce_rules import (
     check_produced,
     is_transactional,
 )
+from kafkalet.conformance.notation import values as notation
+from kafkalet.conformance.playing.matching import Matcher, resolve
+from kafkalet.conformance.playing.player import at_path
+from kafkalet.conformance.transcripts import Step, load, names
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.storage.config import LogConfig, LogRules
 from kafkalet.storage.files import Files
@@ -24,18 +28,13 @@ from kafkalet.storage.producers import ProducerStates
 from kafkalet.storage.refusals import AppendRefused, RecordsRefused
 from kafkalet.storage.validation import validate
 from kafkalet.storage.values import Origin
-from tests.recorded import notation
-from tests.recorded.matching import Matcher, resolve
-from tests.recorded.replay import load
-from tests.recorded.scenario import at_path
 
-GOLDEN = Path(__file__).parents[2] / "recorded"
 RULES = {
     "2.8": LogRules((2, 8), True, honours_message_format=True, refuses_claimed_append_time=True),
     "3.9": LogRules((3, 9), True),
     "4.4": LogRules((4, 4)),
 }
-NOT_ABOUT_RECORDS = ("legacy_limits.json", "legacy_sessions.json", "legacy_special_times.json", "topic_ids.json")
+NOT_ABOUT_RECORDS = ("legacy_limits", "legacy_sessions", "legacy_special_times", "topic_ids")
 UNKNOWN_TOPIC = 3
 BAD_ACKS = 21
 NO_TRANSACTIONAL_ID = 53
@@ -220,12 +219,14 @@ def records_alone(answer: Answer) -> Answer:
     return {"responses": [{"partitions": [{"records": at_path(answer, "responses.0.partitions.0.records")}]}]}
 
 
-SCENARIOS = sorted(
-    path
-    for pattern in ("*/produce_*.json", "*/more_produce_*.json", "2.8/*legacy_*.json")
-    for path in GOLDEN.glob(pattern)
-    if not path.name.endswith(("nowhere.json", "fetch_bytes.json", "mixed.json", *NOT_ABOUT_RECORDS))
-)
+SCENARIOS = [
+    pytest.param(load(name).steps[release], release, id=f"{release}/{name}")
+    for name in names()
+    if name.startswith(("produce_", "legacy_"))
+    if not name.endswith(("nowhere", "fetch_bytes", "mixed", *NOT_ABOUT_RECORDS))
+    for release in load(name).steps
+    if name.startswith("produce_") or release == "2.8"
+]
 
 
 @pytest.fixture
@@ -235,13 +236,13 @@ def files() -> Iterator[Files]:
     files.close()
 
 
-@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_results_equal_those_of_kafka(path: Path, tmp_path: Path, files: Files) -> None:
-    imitation = Imitation(RULES[path.parent.name], tmp_path, files)
+@pytest.mark.parametrize(("steps", "release"), SCENARIOS)
+def test_results_equal_those_of_kafka(steps: list[Step], release: str, tmp_path: Path, files: Files) -> None:
+    imitation = Imitation(RULES[release], tmp_path, files)
     matcher = Matcher({})
     problems = []
     compared = 0
-    for line, step in enumerate(load(path)["steps"], start=2):
+    for number, step in enumerate(steps, start=1):
         answer = imitation.perform(step)
         if answer is None or "case" not in step or "connection" in step["expect"]:
             continue
@@ -250,6 +251,6 @@ def test_results_equal_those_of_kafka(path: Path, tmp_path: Path, files: Files) 
             expected = records_alone(expected)
         compared += 1
         found = matcher.differences(expected, answer, in_order=step["api"] == "Fetch")
-        problems += [f"line {line}, {step['case']!r}: {difference}" for difference in found]
+        problems += [f"step {number}, {step['case']!r}: {difference}" for difference in found]
     assert problems == []
     assert compared

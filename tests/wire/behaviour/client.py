@@ -13,11 +13,12 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tests.recorded.asking import MEBIBYTE, NO_RETENTION, T0, batch, filled, merged, record
-from tests.recorded.asking import at as at
-from tests.recorded.messages import APIS
-from tests.recorded.scenario import Server, error_codes
-from tests.recorded.wire import Connection
+from kafkalet.conformance.building import MEBIBYTE, NO_RETENTION, T0, batch, filled, merged, record
+from kafkalet.conformance.building import at as at
+from kafkalet.conformance.notation.messages import APIS
+from kafkalet.conformance.playing.connection import Connection
+from kafkalet.conformance.playing.player import error_codes
+from kafkalet.conformance.playing.target import Target
 
 __all__ = ["MEBIBYTE", "T0", "Client", "Found", "at", "batch", "filled", "record"]
 
@@ -43,7 +44,7 @@ NOTHING = Found(0, -1, -1, -1)
 
 
 class Client:
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Target) -> None:
         self.server = server
         self.connections: dict[str, Connection] = {}
         self.topic_ids: dict[str, str] = {}

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
+from kafkalet.conformance.playing.connection import Connection
+from kafkalet.conformance.playing.target import Target
 from kafkalet.protocol.errors import Code
-from tests.recorded.scenario import Server
-from tests.recorded.wire import Connection
 from tests.unit.storage.failing_disk import FailingDisk
 from tests.wire.brokers import Plain, Wire, batch, on_the_wire
 
@@ -298,7 +298,7 @@ def broker_at(directory: Path, file_size_limit: int = 0) -> Iterator[tuple[Conne
         assert process.stdout is not None
         assert process.stderr is not None
         try:
-            connection = Server(process.stdout.readline().strip()).connect()
+            connection = Target(process.stdout.readline().strip()).connect()
             yield connection, process
             connection.close()
             process.stdin.close()

@@ -11,8 +11,8 @@ from confluent_kafka import Consumer, KafkaError, Producer
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition  # type: ignore[import-untyped]
 
 from kafkalet import Broker
+from kafkalet.conformance.playing.connection import Closed, Connection
 from kafkalet.testing.faults import Fault
-from tests.recorded.wire import Closed, Connection
 
 PATIENCE_S = 20
 

@@ -18,6 +18,7 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from kafkalet.conformance.playing.target import Target
 from kafkalet.formats import LEADER_EPOCHS
 from kafkalet.pipeline.decoding.chunks import read_chunks
 from kafkalet.pipeline.decoding.records import decode
@@ -29,7 +30,6 @@ from kafkalet.pipeline.logs.planning import plan
 from kafkalet.pipeline.logs.timestamps import EARLIEST, LATEST, MAX_TIMESTAMP, TimestampSearch
 from kafkalet.pipeline.logs.transactions import aborted_transactions, last_stable_offset, verify_transactions
 from tests.oracle.apache_kafka import ApacheKafka, missing
-from tests.recorded.scenario import Server
 from tests.wire.behaviour.client import Client
 
 pytestmark = pytest.mark.oracle
@@ -88,7 +88,7 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     root = tmp_path_factory.mktemp(f"kafka-{release}")
     with ApacheKafka(release, config=CONFIG) as kafka:
         counts = fill(kafka.bootstrap_servers, kafka.directory / "data", release)
-        client = Client(Server(kafka.bootstrap_servers))
+        client = Client(Target(kafka.bootstrap_servers))
         answers = {key: ask(client, *key) for key in counts}
         client.close()
         running = root / "running"

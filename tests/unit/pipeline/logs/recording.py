@@ -21,9 +21,9 @@ from typing import Any
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from kafkalet.conformance.playing.target import Target
 from kafkalet.pipeline.logs.directory import topic_partition
 from tests.oracle.apache_kafka import ApacheKafka
-from tests.recorded.scenario import Server
 from tests.wire.behaviour.client import Client
 
 DATA = Path(__file__).with_name("data")
@@ -81,7 +81,7 @@ def record(release: str) -> str:
     with tempfile.TemporaryDirectory() as copies, ApacheKafka(release, config=CONFIG) as kafka:
         data = kafka.directory / "data"
         fill(kafka.bootstrap_servers, data, release)
-        client = Client(Server(kafka.bootstrap_servers))
+        client = Client(Target(kafka.bootstrap_servers))
         answers = {topic: ask(client, topic) for topic in (PLAIN, TRANSACTIONAL, COMPACTED, DELETED)}
         client.close()
         running = Path(copies) / "running"

@@ -11,8 +11,8 @@ import pytest
 
 import kafkalet
 from kafkalet.broker.network.connection_limits import by_address, numeric_address
+from kafkalet.conformance.playing.connection import Closed, Connection
 from kafkalet.properties import InvalidProperty
-from tests.recorded.wire import Closed, Connection
 from tests.wire.brokers import Wire, on_the_wire
 from tests.wire.serving import in_loop
 

@@ -17,6 +17,7 @@ from kafkalet.broker.apis import SERVED
 from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.network import request_text
 from kafkalet.broker.network.request_text import describe
+from kafkalet.conformance.playing.connection import Connection
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.fields import NEVER
@@ -26,7 +27,6 @@ from kafkalet.protocol.messages.metadata import MetadataResponse
 from kafkalet.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafkalet.protocol.records.build import build_batch, numbered
 from kafkalet.protocol.schema import Struct
-from tests.recorded.wire import Connection
 from tests.wire.brokers import PATIENCE_S, Closed, Wire, batch, on_the_wire
 
 REQUESTS = "kafkalet.requests"

@@ -7,8 +7,8 @@ import pytest
 
 import kafkalet
 from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE
+from kafkalet.conformance.playing.connection import Connection
 from kafkalet.protocol.errors import Code
-from tests.recorded.wire import Connection
 from tests.wire.brokers import NoAnswer, Plain, batch
 
 from .producing import Tx, producing

@@ -1,0 +1,279 @@
+"""Build the steps of a scenario: preparation and requests.
+
+    @scenario("list_offsets_time", "Two batches in one segment, asked between them.")
+    def lo_time_two_batches(ask: ScenarioBuilder) -> None:
+        t = ask.topic()
+        ask.produce(t, batch(10, 20), batch(30, 40))
+        ask.time("between", t, 25)
+
+Such a function runs once per release, and can depend on the versions that the release supports
+(`ask.versions("Fetch")`). It produces steps without answers; `record.py` obtains those from Apache Kafka. Timestamps
+are relative to `T0`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kafkalet.conformance.notation.messages import APIS
+
+from .catalogue import Level
+
+T0 = 1_600_000_000_000
+NO_RETENTION = {"retention.ms": "-1", "segment.ms": "9000000000000"}
+MEBIBYTE = 1 << 20
+
+Step = dict[str, Any]
+
+
+def record(ts: int | str = 0, value: Any = "x", key: Any = None, headers: Sequence[Any] = (), **more: Any) -> Step:
+    """Return a record; an integer `ts` is in milliseconds after T0, a string is the name of a bound value."""
+    out = {"ts": T0 + ts if isinstance(ts, int) else ts, "key": key, "value": value} | more
+    return out | ({"headers": [list(header) for header in headers]} if headers else {})
+
+
+def batch(*records: int | Step, value: Any = None, **fields: Any) -> Step:
+    """Return a batch; an integer stands for a record with that timestamp, and with its index (or `value`) as value."""
+    made = [record(r, f"v{n}" if value is None else value) if isinstance(r, int) else r for n, r in enumerate(records)]
+    return {"magic": 2, "records": made} | fields
+
+
+def filled(ts: int, size: int, fill: str = "x", **fields: Any) -> Step:
+    """Return a batch of one record with a value of `size` bytes; for sizes below 54, the batch has 68 bytes more."""
+    return batch(record(ts, {"fill": fill, "size": size}), **fields)
+
+
+SMALL, LARGE = 300, 1 << 20
+"""The segment size that releases before 4.0 accept, and the minimum since 4.0 (KIP-1030), in bytes."""
+
+
+Write = Callable[["ScenarioBuilder"], None]
+"""A function that adds the steps of a scenario to a builder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A scenario as its author defines it. `write` is None if only its recorded steps exist."""
+
+    name: str
+    area: str
+    claim: str
+    level: Level
+    sources: tuple[str, ...]
+    needs: Mapping[str, Any]
+    releases: tuple[str, ...]
+    write: Write | None
+
+
+DEFINITIONS: dict[str, Definition] = {}
+
+
+def scenario(
+    area: str,
+    claim: str,
+    releases: tuple[str, ...] = ("3.9", "4.4"),
+    *,
+    level: Level = "should",
+    sources: Sequence[str] = (),
+    **needs: Any,
+) -> Callable[[Write], Write]:
+    """Register a function as the scenario of its name.
+
+    `claim` says in one sentence what Apache Kafka does, `sources` names the KIPs (`KIP-101`) or the classes of Kafka
+    (`kafka.server.ReplicaManager`) that define it, and `level` how much depends on it. `releases` are those to record.
+    `needs` restricts the brokers (see docs/scenario-format.md).
+    """
+
+    def register(write: Write) -> Write:
+        _add(Definition(write.__name__, area, claim, level, tuple(sources), needs, releases, write))
+        return write
+
+    return register
+
+
+def recorded_only(name: str, area: str, claim: str, *, level: Level = "should", sources: Sequence[str] = ()) -> None:
+    """Register a scenario whose steps exist only in its transcript."""
+    _add(Definition(name, area, claim, level, tuple(sources), {}, (), None))
+
+
+def _add(definition: Definition) -> None:
+    if definition.name in DEFINITIONS:
+        raise ValueError(f"two scenarios are called {definition.name}")
+    DEFINITIONS[definition.name] = definition
+
+
+class ScenarioBuilder:
+    """Collects the steps of a scenario for one release."""
+
+    def __init__(self, name: str, release: str, versions: dict[int, tuple[int, int]]) -> None:
+        self.name, self.release, self.served = name, release, versions
+        self.steps: list[Step] = []
+
+    def versions(self, api: str, low: int = 0, high: int = 99) -> range:
+        """Return the versions of an API that the release supports, within bounds."""
+        first, last = self.served.get(APIS[api], (0, -1))
+        return range(max(first, low), min(last, high) + 1)
+
+    def step(self, op: str, **fields: Any) -> None:
+        self.steps.append({"op": op} | fields)
+
+    def let(self, name: str, value: Any) -> str:
+        self.step("let", name=name, value=value)
+        return f"${name}"
+
+    def unknown_topic(self, name: str = "nope") -> str:
+        return self.let(name, "does-not-exist-<unique>")
+
+    def request(self, case: str, api: str, version: int, body: Step, **more: Any) -> None:
+        self.step("request", case=case, api=api, version=version, body=body, **more)
+
+    def setup(self, api: str, version: int, body: Step, **more: Any) -> None:
+        self.step("request", setup=True, api=api, version=version, body=body, **{"must_succeed": True} | more)
+
+    def send(self, name: str, api: str, version: int, body: Step, conn: str) -> None:
+        """Send a request on a separate connection; `receive` reads the answer."""
+        self.step("send", id=name, api=api, version=version, body=body, conn=conn)
+
+    def receive(self, case: str, name: str, **more: Any) -> None:
+        sent = next(step for step in reversed(self.steps) if step["op"] == "send" and step["id"] == name)
+        self.step("receive", case=case, id=name, api=sent["api"], **more)
+
+    def pending(self, case: str, name: str, wait_ms: int = 100) -> None:
+        self.step("is_pending", case=case, id=name, wait_ms=wait_ms)
+
+    def coordinator(self, key: str, kind: int = 0) -> None:
+        """Wait until the coordinator of a group (0) or transactional id (1) is available and has loaded its state."""
+        self.until("FindCoordinator", 2, {"key": key, "key_type": kind}, "error_code", 0)
+        self.steps[-1]["timeout_ms"] = 40000
+        if kind == 0:
+            self.setup("DescribeGroups", 0, {"groups": [key]}, retry_errors=[14, 15, 16])
+        else:
+            asked = {"transactional_ids": [key]}
+            self.setup("DescribeTransactions", 0, asked, retry_errors=[14, 15, 16], must_succeed=False)
+
+    def until(self, api: str, version: int, body: Step, path: str, equals: Any) -> None:
+        more = {"path": path, "equals": equals, "timeout_ms": 15000}
+        self.step("poll_until", setup=True, api=api, version=version, body=body, **more)
+
+    def wait_for_leader(self, topic: str, partitions: int = 1) -> None:
+        for partition in range(partitions):
+            body = {"replica_id": -1, "topics": [one(topic, partition_index=partition, timestamp=-1)]}
+            self.until("ListOffsets", 1, body, "topics.0.partitions.0.error_code", 0)
+
+    def topic(self, name: str = "t", partitions: int = 1, **configs: Any) -> str:
+        """Create a topic; a keyword such as `max_message_bytes=1000` sets the configuration max.message.bytes."""
+        topic = self.let(name, f"c<unique>.{self.name}.{name}")
+        given = NO_RETENTION | {key.replace("_", "."): str(value) for key, value in configs.items()}
+        made = {"name": topic, "num_partitions": partitions, "replication_factor": 1}
+        made["configs"] = [{"name": key, "value": value} for key, value in given.items()]
+        self.setup("CreateTopics", 5, {"topics": [made]})
+        if 7 in self.versions("CreateTopics"):
+            self.steps[-1] |= {"version": 7, "bind": {f"{name}.id": "topics.0.topic_id"}}
+        self.wait_for_leader(topic, partitions)
+        return topic
+
+    def small_segments(self) -> dict[str, Any]:
+        """Return the configuration for the smallest segments that the release accepts."""
+        return {"segment_bytes": SMALL if self.release < "4" else LARGE}
+
+    def fill(self, size: int) -> Step:
+        """Return a value that fills the same share of a smallest segment as `size` bytes fill of 300."""
+        return {"fill": "s", "size": size if self.release < "4" else size * LARGE // SMALL}
+
+    def produce(
+        self, topic: str, *batches: Step, partition: int = 0, case: str = "", version: int = 0, **body: Any
+    ) -> None:
+        """Produce batches in one request; without `case`, the request is a preparation only."""
+        magic = max((batch.get("magic", 2) for batch in batches), default=2)
+        version = version or {0: 1, 1: 2, 2: 9}[magic]
+        content = {"transactional_id": None, "acks": -1, "timeout_ms": 10000} | body
+        content["topics"] = [{"name": topic, "partitions": [{"index": partition, "records": list(batches)}]}]
+        if case:
+            self.request(case, "Produce", version, content)
+        else:
+            self.setup("Produce", version, content)
+
+    def produce_each(self, topic: str, batches: Iterable[Step], **more: Any) -> None:
+        for one_batch in batches:
+            self.produce(topic, one_batch, **more)
+
+    def time(self, case: str, topic: str, ts: int, version: int = 5, **more: Any) -> None:
+        """Send ListOffsets for `ts` milliseconds after T0, or for a special timestamp if `ts` is negative."""
+        self.offsets(case, topic, T0 + ts if ts >= 0 else ts, version, **more)
+
+    def offsets(self, case: str, topic: str, timestamp: Any, version: int = 5, partition: int = 0, **more: Any) -> None:
+        """Send ListOffsets for one partition; other keywords are fields of the request."""
+        inner = {key: more.pop(key) for key in ("current_leader_epoch", "max_num_offsets") if key in more}
+        asked = one(topic, partition_index=partition, timestamp=timestamp, **inner)
+        self.request(case, "ListOffsets", version, {"replica_id": -1, "topics": [asked]} | more)
+
+    def fetch(self, case: str, *wanted: Step, version: int = 11, timing: bool = False, **body: Any) -> None:
+        """Send a Fetch request for the topics in `wanted` (see `at`)."""
+        content = self.fetching(*wanted, **body)
+        more = {"timing_max_wait_ms": content["max_wait_ms"]} if timing else {}
+        self.request(case, "Fetch", version, content, **more)
+
+    def fetching(self, *wanted: Step, **body: Any) -> Step:
+        return {"max_wait_ms": 0, "min_bytes": 0, "topics": merged(wanted)} | body
+
+    def delete_records(self, topic: str, offset: int, partition: int = 0) -> None:
+        asked = {"name": topic, "partitions": [{"partition_index": partition, "offset": offset}]}
+        self.setup("DeleteRecords", self.versions("DeleteRecords")[-1], {"topics": [asked], "timeout_ms": 10000})
+
+    def producer(self, name: str = "P1") -> str:
+        """Allocate a producer id without a transactional id."""
+        body = {"transactional_id": None, "transaction_timeout_ms": 60000}
+        bind = {name: "producer_id", name.replace("P", "E"): "producer_epoch"}
+        self.setup("InitProducerId", 3, body, bind=bind, retry_errors=[14, 15, 16, 51])
+        return f"${name}"
+
+    def transaction(self, topic: str, name: str = "X1", partitions: Sequence[int] = (0,)) -> Step:
+        """Initialize a transactional producer, add partitions, and return the fields that its batches need."""
+        number = name[1:]
+        xid = self.let(name, f"c<unique>.{self.name}.{name}")
+        self.until("FindCoordinator", 2, {"key": xid, "key_type": 1}, "error_code", 0)
+        self.steps[-1]["timeout_ms"] = 40000
+        retry = {"retry_errors": [14, 15, 16, 51]}
+        body = {"transactional_id": xid, "transaction_timeout_ms": 600000}
+        bind = {f"P{number}": "producer_id", f"E{number}": "producer_epoch"}
+        self.setup("InitProducerId", 3, body, bind=bind, **retry)
+        self.add_partitions(topic, name, partitions)
+        return {"producer_id": f"$P{number}", "producer_epoch": f"$E{number}", "transactional": True}
+
+    def add_partitions(self, topic: str, name: str = "X1", partitions: Sequence[int] = (0,)) -> None:
+        body = self.of_producer(name) | {"topics": [{"name": topic, "partitions": list(partitions)}]}
+        self.setup("AddPartitionsToTxn", 3, body, retry_errors=[14, 15, 16, 51])
+
+    def end(self, name: str = "X1", committed: bool = True) -> None:
+        self.setup("EndTxn", 3, self.of_producer(name) | {"committed": committed}, retry_errors=[14, 15, 16, 51])
+
+    def of_producer(self, name: str) -> Step:
+        return {"transactional_id": f"${name}", "producer_id": f"$P{name[1:]}", "producer_epoch": f"$E{name[1:]}"}
+
+    def stable_at(self, topic: str, offset: int, partition: int = 0) -> None:
+        """Wait until the last stable offset is `offset`."""
+        asked = [one(topic, partition_index=partition, timestamp=-1)]
+        body = {"replica_id": -1, "isolation_level": 1, "topics": asked}
+        self.until("ListOffsets", 2, body, "topics.0.partitions.0.offset", offset)
+
+
+def one(topic: str, **partition: Any) -> Step:
+    return {"name": topic, "partitions": [partition]}
+
+
+def at(topic: str, offset: Any = 0, partition: int = 0, max_bytes: int = MEBIBYTE, **more: Any) -> Step:
+    """Return one partition of a Fetch request; a name such as `$t.id` is sent as topic id."""
+    field = "topic_id" if topic.endswith(".id") or topic == "ZERO" else "topic"
+    asked = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": max_bytes} | more
+    return {field: topic, "partitions": [asked]}
+
+
+def merged(wanted: Iterable[Step]) -> list[Step]:
+    """Merge adjacent entries of the same topic."""
+    out: list[Step] = []
+    for topic in wanted:
+        if out and {**out[-1], "partitions": 0} == {**topic, "partitions": 0}:
+            out[-1] = {**topic, "partitions": out[-1]["partitions"] + topic["partitions"]}
+        else:
+            out.append(topic)
+    return out

@@ -1,0 +1,1 @@
+"""Judges a broker: performs recorded scenarios and collects the results."""

@@ -1,0 +1,1 @@
+"""Requests, answers and record batches as plain data, and back; see docs/scenario-format.md."""

@@ -1,0 +1,1 @@
+"""Performs the steps of a scenario against a broker, and compares answers."""

@@ -1,0 +1,290 @@
+"""Perform the steps of a scenario against a broker: bound names, connections and requests.
+
+Each step is performed by the method for its `op`, which returns the answer in the notation of `expect`. Answers are not
+compared here: judging/ compares them, and recording/ records them.
+
+With a broker on a manual clock, a step that waits advances the clock instead of sleeping.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from kafkalet.conformance.notation import values as notation
+
+from .connection import Closed, Connection, NoAnswer, decode_answer
+from .matching import NAME, resolve
+from .state_records import state_records
+from .target import Target
+
+WAITED = 0.97  # an answer that takes this share of the maximum wait counts as "waited"
+RETRY_S = 60.0
+PAUSE_MS = 20
+POLL_S = 0.001
+"""How long to wait for an answer before advancing the manual clock by another `PAUSE_MS`."""
+
+T = TypeVar("T")
+
+
+class SetupFailed(Exception):
+    """A preparation step failed."""
+
+
+class Player:
+    def __init__(self, target: Target, unique: str) -> None:
+        self.target, self.unique = target, unique
+        self.names: dict[str, Any] = {}
+        self.connections: dict[str, Connection] = {}
+        self.waiting: dict[str, tuple[Connection, int, int]] = {}
+
+    def close(self) -> None:
+        for connection in self.connections.values():
+            connection.close()
+        self.connections.clear()
+
+    def perform(self, step: dict[str, Any]) -> Any:
+        """Perform a step and return its result in the notation of `expect`."""
+        perform = getattr(self, f"op_{step['op']}", None)
+        if perform is None:
+            raise ValueError(f"unknown op: {step['op']!r}")
+        if self.target.clock is not None:
+            self.target.clock.advance(1)  # as with Apache Kafka, no two steps have the same time
+        return perform(step)
+
+    def op_note(self, step: dict[str, Any]) -> None: ...
+
+    def op_let(self, step: dict[str, Any]) -> None:
+        value = step["value"]
+        self.names[step["name"]] = value.replace("<unique>", self.unique) if isinstance(value, str) else value
+
+    def op_bind_now(self, step: dict[str, Any]) -> None:
+        self.names[step["bind"]] = self.target.now_ms()
+
+    def op_sleep(self, step: dict[str, Any]) -> None:
+        self.target.wait(step["ms"])
+
+    def op_request(self, step: dict[str, Any]) -> Any:
+        name = step.get("conn", "main")
+        deadline = time.monotonic() + RETRY_S
+        while True:
+            began_ms = self.target.now_ms()
+            try:
+                answer = self.ask(name, step)
+            except Closed:
+                self.drop(name)
+                answer = {"connection": "closed"}
+            except NoAnswer:
+                self.drop(name)
+                answer = {"connection": "no answer"}
+            codes = set(error_codes(answer))
+            if not codes & set(step.get("retry_errors", ())) or time.monotonic() > deadline:
+                break
+            self.target.wait(PAUSE_MS)
+        self.time(step, answer, began_ms)
+        self.bind(step, answer)
+        if step.get("must_succeed") and (codes - {0} or "connection" in answer):
+            raise SetupFailed(f"{step['api']} v{step['version']} must succeed, but the answer is {answer}")
+        return answer
+
+    def op_poll_until(self, step: dict[str, Any]) -> None:
+        deadline = time.monotonic() + step["timeout_ms"] / 1000
+        wanted = resolve(step["equals"], self.names)
+        answer = None
+        while time.monotonic() < deadline:
+            try:
+                answer = self.ask(step.get("conn", "main"), step)
+            except (Closed, NoAnswer) as error:
+                raise SetupFailed(f"{step['api']} v{step['version']}: {type(error).__name__}") from error
+            if at_path(answer, step["path"]) == wanted:
+                return
+            self.target.wait(PAUSE_MS)
+        raise SetupFailed(f"{step['path']} of {step['api']} did not become {wanted!r}; last answer: {answer}")
+
+    def op_send(self, step: dict[str, Any]) -> None:
+        connection = self.connection(step.get("conn", "main"))
+        sent = connection.send(step["api"], step["version"], self.body(step))
+        self.waiting[step["id"]] = connection, sent, self.target.now_ms()
+
+    def op_is_pending(self, step: dict[str, Any]) -> Any:
+        connection, sent, _ = self.waiting[step["id"]]
+        try:
+            answer = self.receive_within(lambda wait_s: connection.receive(sent, wait_s), step["wait_ms"] / 1000)
+        except NoAnswer:
+            return {"answered": False}
+        connection.answers[sent] = answer
+        return {"answered": True}
+
+    def op_receive(self, step: dict[str, Any]) -> Any:
+        connection, sent, began_ms = self.waiting.pop(step["id"])
+        try:
+            answer = self.receive(connection, sent)
+        except Closed:
+            return {"connection": "closed"}
+        except NoAnswer:
+            return {"connection": "no answer"}
+        self.time(step, answer, began_ms)
+        self.bind(step, answer)
+        return answer
+
+    def op_request_then_apiversions(self, step: dict[str, Any]) -> Any:
+        name = step.get("conn", "main")
+        connection = self.connection(name)
+        answered = False
+        try:
+            first = connection.send(step["api"], step["version"], self.body(step))
+            self.receive(connection, connection.send("ApiVersions", 0, {}))
+        except (Closed, NoAnswer):
+            self.drop(name)
+            return {"answered": first in connection.answers, "connection": "closed"}
+        answered = first in connection.answers
+        return {"answered": answered, "connection": "open"}
+
+    def op_raw(self, step: dict[str, Any]) -> Any:
+        connection = self.target.connect(step.get("conn", "main"))
+        data = bytes.fromhex(step["hex"])
+        try:
+            if step["framed"]:
+                connection.send_frame(data, step.get("size_prefix"))
+            else:
+                connection.send_bytes(data)
+            frame = self.receive_within(
+                lambda wait_s: connection.receive_frame(time.monotonic() + wait_s), step["timeout_ms"] / 1000
+            )
+            answer: dict[str, Any] = {"correlation_id": int.from_bytes(frame[:4], "big", signed=True)}
+            if "decode" in step:
+                api, version = step["decode"]
+                answer["response"] = decode_answer(api, version, frame)
+            if step.get("follow"):
+                answer["then"] = self.follow(connection)
+            return answer
+        except Closed:
+            return {"connection": "closed"}
+        except NoAnswer:
+            return {"connection": "no answer"}
+        finally:
+            connection.close()
+
+    def follow(self, connection: Connection) -> str:
+        try:
+            connection.ask("ApiVersions", 0, {})
+        except Closed:
+            return "connection closed"
+        return "connection usable"
+
+    def op_state_records(self, step: dict[str, Any]) -> Any:
+        of = resolve(step["of"], self.names)
+        producers = {value for name, value in self.names.items() if name.startswith("P")}
+        batches = state_records(self.connection("state"), step["topic"], of, producers)
+        if step.get("flat"):
+            records = [record for batch in batches for record in batch["records"]]
+            return {"records": sorted(records, key=lambda record: record["key"])}
+        return {"batches": batches}
+
+    def ask(self, name: str, step: dict[str, Any]) -> dict[str, Any]:
+        connection = self.connection(name)
+        return self.receive(connection, connection.send(step["api"], step["version"], self.body(step)))
+
+    def receive(self, connection: Connection, sent: int) -> dict[str, Any]:
+        return self.receive_within(lambda wait_s: connection.receive(sent, wait_s), connection.timeout_s)
+
+    def receive_within(self, receive: Callable[[float], T], timeout_s: float) -> T:
+        """Return the result of `receive` (called with a timeout in seconds), or raise NoAnswer after `timeout_s`."""
+        if self.target.clock is None:
+            return receive(timeout_s)
+        give_up_ms = self.target.now_ms() + timeout_s * 1000
+        while True:
+            try:
+                return receive(POLL_S)
+            except NoAnswer:
+                pass
+            # Once the broker has answered another request, it has done everything that does not need to wait.
+            self.connection("idle").ask("ApiVersions", 0, {})
+            try:
+                return receive(POLL_S)
+            except NoAnswer:
+                if self.target.now_ms() >= give_up_ms:
+                    raise
+            self.target.clock.advance(PAUSE_MS)
+
+    def connection(self, name: str) -> Connection:
+        if name not in self.connections:
+            self.connections[name] = self.target.connect(name)
+        return self.connections[name]
+
+    def drop(self, name: str) -> None:
+        self.connections.pop(name).close()
+
+    def body(self, step: dict[str, Any]) -> dict[str, Any]:
+        body: dict[str, Any] = resolve(step["body"], self.names)
+        if left := sorted(unbound(body)):
+            raise SetupFailed(f"unbound names: {', '.join(left)}")
+        return body
+
+    def bind(self, step: dict[str, Any], answer: dict[str, Any]) -> None:
+        if "connection" not in answer:
+            self.names |= {name: at_path(answer, path) for name, path in step.get("bind", {}).items()}
+            said = {name: at_path(answer, path) for name, path in step.get("bind_said", {}).items()}
+            self.names |= {name: value for name, value in said.items() if value is not None}
+
+    def time(self, step: dict[str, Any], answer: dict[str, Any], began_ms: int) -> None:
+        if "timing_max_wait_ms" in step and "connection" not in answer:
+            elapsed_ms = self.target.now_ms() - began_ms
+            answer["elapsed"] = "waited" if elapsed_ms >= WAITED * step["timing_max_wait_ms"] else "not waited"
+            answer["#elapsed_ms"] = elapsed_ms
+
+
+def compared_part(step: dict[str, Any], answer: Any, names: dict[str, Any]) -> Any:
+    """Return the part of an answer to compare: the fields in `only`, and in `keep` lists only items of this scenario.
+
+    Bytes in fields named by `as` are decoded as the given kind.
+    """
+    if not isinstance(answer, dict) or "connection" in answer:
+        return answer
+    out = {key: value for key, value in answer.items() if key in step.get("only", answer)}
+    own = set(map(str, names.values()))
+    for field, name in step.get("keep", {}).items():
+        out[field] = sorted((item for item in out[field] if item[name] in own), key=lambda item: str(item[name]))
+    return _read(out, step["as"]) if "as" in step else out
+
+
+def _read(value: Any, kinds: dict[str, str]) -> Any:
+    match value:
+        case dict():
+            return {
+                key: notation.embedded(kinds[key], item) if key in kinds else _read(item, kinds)
+                for key, item in value.items()
+            }
+        case list():
+            return [_read(item, kinds) for item in value]
+    return value
+
+
+def at_path(answer: Any, path: str) -> Any:
+    """Return the value at a path such as `topics.0.error_code`, or None if the answer has no such path."""
+    for part in path.split("."):
+        try:
+            answer = answer[int(part)] if isinstance(answer, list) else answer[part]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return answer
+
+
+def error_codes(answer: Any) -> list[int]:
+    match answer:
+        case dict():
+            own = [answer["error_code"]] if "error_code" in answer else []
+            return own + [code for item in answer.values() for code in error_codes(item)]
+        case list():
+            return [code for item in answer for code in error_codes(item)]
+    return []
+
+
+def unbound(value: Any) -> set[str]:
+    match value:
+        case dict():
+            return {name for key, item in value.items() if not key.startswith("#") for name in unbound(item)}
+        case list():
+            return {name for item in value for name in unbound(item)}
+        case str() if NAME.fullmatch(value):
+            return {value}
+    return set()

@@ -1,0 +1,76 @@
+"""Read the records that a coordinator wrote about a group or transactional id to its internal topic.
+
+The partition is computed from the id as by Kafka's coordinators. Only batches that contain a key with the id, and
+markers of the scenario's producers, are returned; keys and values are hexadecimal.
+"""
+
+import struct
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.messages import response_type
+from kafkalet.protocol.records.batch import Batch, batches
+
+from .connection import Connection
+from .matching import HEX
+
+FETCH_VERSION = 11
+TIMEOUT_S = 10.0
+WHOLE = 1 << 26
+
+
+def state_records(connection: Connection, topic: str, of: str, producers: set[int]) -> list[dict[str, Any]]:
+    told = []
+    for batch in _batches(connection, topic, partition_of(of, _partition_count(connection, topic))):
+        is_marker = batch.is_control and batch.producer_id in producers
+        records = batch.records()
+        if is_marker or any(of.encode() in (record.key or b"") for record in records):
+            told.append(_plain(batch, records))
+    return told
+
+
+def partition_of(of: str, count: int) -> int:
+    """Compute Java's `abs(hashCode)` of a string modulo the number of partitions."""
+    value = 0
+    for unit in memoryview(of.encode("utf-16-le")).cast("H"):
+        value = (31 * value + unit) & 0xFFFFFFFF
+    signed = value - (1 << 32) if value >> 31 else value
+    return 0 if signed == -(1 << 31) else abs(signed) % count
+
+
+def _partition_count(connection: Connection, topic: str) -> int:
+    answer = connection.ask("Metadata", 4, {"topics": [{"name": topic}], "allow_auto_topic_creation": False})
+    return len(answer["topics"][0]["partitions"])
+
+
+def _batches(connection: Connection, topic: str, partition: int) -> Iterator[Batch]:
+    offset = 0
+    while True:
+        asked = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": WHOLE}
+        body = {"topics": [{"topic": topic, "partitions": [asked]}]}
+        connection.asked.pop(connection.send("Fetch", FETCH_VERSION, body))
+        frame = connection.receive_frame(time.monotonic() + TIMEOUT_S)
+        answer: Any = response_type(Api.FETCH).decode(frame[4:], FETCH_VERSION)
+        data = bytes(answer.responses[0].partitions[0].records or b"")
+        if not data:
+            return
+        for batch in batches(data):
+            yield batch
+            offset = batch.next_offset
+
+
+def _plain(batch: Batch, records: list[Any]) -> dict[str, Any]:
+    told: dict[str, Any] = {"records": [{"key": _hex(record.key), "value": _hex(record.value)} for record in records]}
+    if batch.has_producer_id:
+        told |= {"producer_id": batch.producer_id, "producer_epoch": batch.producer_epoch}
+        told |= {"transactional": batch.is_transactional}
+    if batch.is_control:
+        _, kind = struct.unpack_from(">hh", records[0].key)
+        told |= {"marker": "COMMIT" if kind else "ABORT"}
+    return told
+
+
+def _hex(data: bytes | None) -> str | None:
+    return None if data is None else HEX + bytes(data).hex()

@@ -1,0 +1,62 @@
+"""The broker that scenarios are performed against."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from kafkalet.clock import ManualClock
+from kafkalet.conformance.notation.messages import APIS
+
+from .connection import Connection
+
+
+class Target:
+    """A broker that is judged, and what it says about itself.
+
+    `clock` is the broker's clock if it is a manual one.
+    """
+
+    def __init__(
+        self, bootstrap: str, acl: bool = False, legacy: bool = False, clock: ManualClock | None = None
+    ) -> None:
+        host, _, port = bootstrap.rpartition(":")
+        self.host, self.port, self.acl, self.legacy, self.clock = host, int(port), acl, legacy, clock
+        connection = self.connect()
+        try:
+            rows = connection.ask("ApiVersions", 0, {})["api_keys"]
+            self.versions = {row["api_key"]: (row["min_version"], row["max_version"]) for row in rows}
+            metadata = connection.ask("Metadata", 4, {"topics": [], "allow_auto_topic_creation": False})
+        finally:
+            connection.close()
+        self.nodes = {broker["node_id"] for broker in metadata["brokers"]}
+        self.cluster_id = metadata["cluster_id"]
+
+    def connect(self, name: str = "main") -> Connection:
+        user = ("user" if name.startswith("user") else "admin") if self.acl else None
+        return Connection(self.host, self.port, user)
+
+    def now_ms(self) -> int:
+        return int(time.time() * 1000) if self.clock is None else self.clock.now_ms()
+
+    def wait(self, ms: int) -> None:
+        if self.clock is None:
+            time.sleep(ms / 1000)
+        else:
+            self.clock.advance(ms)
+
+    def lacks(self, needs: Mapping[str, Any]) -> str:
+        """Describe the first need of a scenario that this broker does not meet; "" if there is none."""
+        for need, value in needs.items():
+            if need in ("acl", "legacy"):
+                if bool(value) != getattr(self, need):
+                    return need
+            elif need == "brokers":
+                if value != len(self.nodes):
+                    return f"a cluster of {value} brokers"
+            else:
+                low, high = self.versions.get(APIS[need], (1, 0))
+                if not low <= value <= high:
+                    return f"{need} v{value}"
+        if self.acl and "acl" not in needs:
+            return "a broker without authorization"
+        return ""

@@ -1,0 +1,7 @@
+"""The properties of the brokers whose answers are recorded."""
+
+
+def broker_properties(release: str) -> dict[str, str]:
+    """Return the properties of a recorded broker of this release: it does not delay rebalances for more members."""
+    at_once = {"group.initial.rebalance.delay.ms": "0"}
+    return at_once | ({"group.consumer.assignment.interval.ms": "0"} if release >= "4" else {})

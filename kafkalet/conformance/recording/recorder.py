@@ -1,0 +1,176 @@
+"""Record the answers of a broker to the steps of a scenario.
+
+Values that differ between runs become placeholders: names bound in the scenario, broker ids, the cluster id, the
+current time, and error messages, whose text is kept as a comment.
+"""
+
+import os
+import re
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from kafkalet.conformance.building import Definition, ScenarioBuilder
+from kafkalet.conformance.judging.replaying import replay
+from kafkalet.conformance.playing.matching import (
+    CHANCE,
+    CLIENT_ID,
+    HEX,
+    IGNORED,
+    MADE_UP,
+    MINUTES_MS,
+    PRESENT,
+    UUID,
+    in_hex,
+)
+from kafkalet.conformance.playing.player import Player, at_path, compared_part
+from kafkalet.conformance.playing.target import Target
+from kafkalet.conformance.results import Outcome
+from kafkalet.conformance.transcripts import Step, Transcript, load
+from kafkalet.protocol.errors import Code
+
+NODES = {"leader_id", "controller_id", "node_id", "replica_nodes", "isr_nodes", "broker_id", "coordinator_id"}
+
+
+class Unsteady(Exception):
+    """A broker answered differently when a scenario was performed again."""
+
+
+def record(definition: Definition, target: Target, release: str) -> list[Step]:
+    """Perform a scenario and return its steps with the answers as `expect`.
+
+    The scenario is performed a second time and compared. Raises Unsteady if an answer differs, and SetupFailed if a
+    step that must succeed fails.
+    """
+    steps = _answered(_steps(definition, target, release), target)
+    transcript = Transcript(definition.name, definition.needs, {release: steps})
+    for case in replay(transcript, release, target):
+        if case.outcome is not Outcome.AS_KAFKA:
+            found = "; ".join(map(str, case.differences)) or case.reason
+            raise Unsteady(f"the answer to {case.name!r} was different the second time: {found}")
+    return steps
+
+
+def _steps(definition: Definition, target: Target, release: str) -> list[Step]:
+    """Return the steps without answers: as the definition writes them, or as they were recorded."""
+    if definition.write is not None:
+        builder = ScenarioBuilder(definition.name, release, target.versions)
+        definition.write(builder)
+        return builder.steps
+    steps = load(definition.name).steps
+    newest = steps.get(release, list(steps.values())[-1])
+    return [{key: value for key, value in step.items() if key != "expect"} for step in newest]
+
+
+def _answered(steps: list[Step], target: Target) -> list[Step]:
+    player = Player(target, os.urandom(4).hex())
+    answered = []
+    try:
+        for step in steps:
+            answer = player.perform(step)
+            if "case" in step:
+                expected = Placeholders(player, target, step.get("bind", {})).of(
+                    compared_part(step, answer, player.names)
+                )
+                step = step | {"expect": with_member_id_formats(expected, step.get("bind", {}), player.names)}
+            answered.append(step)
+    finally:
+        player.close()
+    return answered
+
+
+def with_member_id_formats(expected: Any, bind: dict[str, str], names: dict[str, Any]) -> Any:
+    """Replace newly bound ids by placeholders for their format; comparing them with themselves proves nothing."""
+    for name, path in bind.items():
+        *above, last = path.split(".")
+        inner = at_path(expected, ".".join(above)) if above else expected
+        if isinstance(inner, dict) and inner.get(last) == f"${name}":
+            if not isinstance(names[name], str):
+                inner[last] = f"$?{name}"
+            elif made := MADE_UP.fullmatch(names[name]):
+                inner[last] = "$MEMBER" if made["of"] == CLIENT_ID else f"$MEMBER:{made['of']}"
+            elif UUID.fullmatch(names[name]):
+                inner[last] = "$UUID"
+    return expected
+
+
+def masked_coordinator_record(item: dict[str, Any]) -> dict[str, Any]:
+    """Mask values in coordinator records that vary by run: partitions of groups, metadata hashes and image versions."""
+    match item:
+        case {"topic": "__consumer_offsets", "partitions": [int(), *others]}:
+            return item | {"partitions": ["$?partition"] * (1 + len(others))}
+        case {"key": str(key), "value": str(value)} if key.startswith(HEX + "0003"):
+            return item | {"value": re.sub(r"(?<=010008)[0-9a-f]{16}$", CHANCE, value)}
+        case {"key": str(key), "value": str(value)} if key.startswith(HEX + "0010"):
+            return item | {"value": re.sub(f"[0-9a-f]{{16}}(?={PRESENT})", CHANCE, value)}
+    return item
+
+
+class Placeholders:
+    """Replaces the values in an answer that differ between runs by placeholders."""
+
+    def __init__(self, player: Player, target: Target, just_bound: Iterable[str] = ()) -> None:
+        self.target = target
+        older = [name for name in player.names if name not in just_bound]
+        telling = [(name, player.names[name]) for name in [*just_bound, *older] if name in player.names]
+        bound = {name: value for name, value in telling if self.is_recognizable(name, value)}
+        self.names = {value: f"${name}" for name, value in bound.items()}
+        self.in_hex = {in_hex(value): f"<{name}>" for name, value in bound.items()}
+
+    @staticmethod
+    def is_recognizable(name: str, value: Any) -> bool:
+        """Return whether a value can be recognized in an answer; epochs and small numbers cannot."""
+        return isinstance(value, str) or (type(value) is int and value >= 0 and name.startswith(("P", "S")))
+
+    def of(self, value: Any, key: str = "") -> Any:
+        match value:
+            case dict():
+                return masked_coordinator_record(
+                    {k: v for n, item in value.items() for k, v in self.field(n, item).items()}
+                )
+            case list():
+                items = [self.of(item, key) for item in value]
+                of_members = all(isinstance(item, dict) and "member_id" in item for item in items)
+                return sorted(items, key=lambda item: str(item["member_id"])) if of_members else items
+            case bool() | None:
+                return value
+            case int() if key in NODES and {value} == self.target.nodes:  # with several brokers, ids are compared
+                return "$NODE"
+            case int() if abs(value - time.time() * 1000) < MINUTES_MS:
+                return "$NOW"
+            case str() if key == "cluster_id" and value == self.target.cluster_id:
+                return "$CLUSTER"
+            case str() if key == "topic_id" and value not in self.names and value != "ZERO":
+                return "$TEXT"  # an id without a bound name
+            case int() if key in ("producer_id", "session_id"):
+                name = self.names.get(value, "")
+                return name if name.startswith(f"${key[0].upper()}") else value
+            case str() if value.startswith(HEX):
+                return self.of_hex(value)
+            case str():
+                return self.names.get(value, value)
+        return value
+
+    def of_hex(self, value: str) -> str:
+        """Replace bound values, the longest first, and the current time in bytes by placeholders."""
+        known = sorted((hex_digits for hex_digits in self.in_hex if len(hex_digits) >= 16), key=len, reverse=True)
+        out, at = HEX, len(HEX)
+        while at < len(value):
+            found = next((hex_digits for hex_digits in known if value.startswith(hex_digits, at)), "")
+            if found:
+                out += self.in_hex[found]
+            elif abs(int(value[at : at + 16], 16) - time.time() * 1000) < MINUTES_MS:
+                out, found = out + PRESENT, value[at : at + 16]
+            else:
+                out += value[at : at + 2]
+            at += len(found) or 2
+        return out
+
+    def field(self, name: str, item: Any) -> dict[str, Any]:
+        if name in IGNORED:
+            return {}
+        if name.endswith("_message") and isinstance(item, str):
+            return {name: "$TEXT", f"#{name}": item}
+        if name == "error_code" and item:
+            return {name: item, "#error": Code(item).name}
+        return {name: self.of(item, name)}

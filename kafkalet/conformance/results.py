@@ -1,0 +1,108 @@
+"""The results of a run: what a broker was asked, how it answered, and how Apache Kafka answered.
+
+These values are all that the reports know. They contain only plain data, so that they can be written as JSON.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from .catalogue import Scenario
+
+
+class Outcome(StrEnum):
+    """The outcome of a case or of a scenario."""
+
+    AS_KAFKA = "as Kafka"
+    DIFFERS = "differs"
+    UNSTABLE = "unstable"
+    """The broker answered differently when the scenario was repeated."""
+    FAILED = "failed"
+    """No answer that could be compared: the broker closed the connection, did not answer in time, or sent garbage,
+    or a step of the preparation failed."""
+    NOT_SERVED = "not served"
+    """The broker does not advertise an API or version that the scenario needs."""
+    NOT_RUN = "not run"
+    """The scenario cannot run here for another reason, for example because it needs several brokers."""
+
+
+ORDER = (Outcome.FAILED, Outcome.DIFFERS, Outcome.UNSTABLE, Outcome.NOT_RUN, Outcome.NOT_SERVED, Outcome.AS_KAFKA)
+"""From the worst outcome to the best."""
+BAD = frozenset({Outcome.FAILED, Outcome.DIFFERS, Outcome.UNSTABLE})
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A place in an answer, such as `topics[0].error_code`, with the expected and the actual value as JSON."""
+
+    path: str
+    expected: Any
+    actual: Any
+
+    def __str__(self) -> str:
+        return f"{self.path or 'answer'}: expected {_short(self.expected)}, got {_short(self.actual)}"
+
+
+def _short(value: Any, limit: int = 400) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}... ({len(text)} characters)"
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """A request with a recorded answer. `request`, `expected` and `actual` are in the notation of scenarios.
+
+    `api` is empty for raw bytes. `reason` explains any outcome without differences except AS_KAFKA.
+    """
+
+    name: str
+    api: str
+    version: int
+    outcome: Outcome
+    reason: str = ""
+    differences: tuple[Difference, ...] = ()
+    request: Any = None
+    expected: Any = None
+    actual: Any = None
+    request_bytes: bytes = b""
+    answer_bytes: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioResult:
+    """A scenario against the broker. `reason` explains FAILED, NOT_SERVED and NOT_RUN."""
+
+    scenario: Scenario
+    outcome: Outcome
+    reason: str = ""
+    cases: tuple[CaseResult, ...] = ()
+    duration_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One judgement of a broker against the answers of the release `against`."""
+
+    bootstrap: str
+    against: str
+    kafkalet_version: str
+    started: str
+    """The time in ISO 8601, UTC."""
+    duration_s: float
+    brokers: int
+    software: str = ""
+    """What is known about the software of the broker, or ""."""
+    served: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """The versions of each API that the broker advertises."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    results: tuple[ScenarioResult, ...] = ()
+
+    def counts(self) -> Counter[Outcome]:
+        """Return the number of scenarios by outcome."""
+        return Counter(result.outcome for result in self.results)
+
+    def case_counts(self) -> Counter[Outcome]:
+        """Return the number of cases by outcome."""
+        return Counter(case.outcome for result in self.results for case in result.cases)

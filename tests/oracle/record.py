@@ -1,0 +1,25 @@
+"""Record scenarios with Apache Kafka: starts a release, and runs `kafkalet conform record` against it.
+
+python -m tests.oracle.record 3.9 [--match lo_time] [--acl] [--show]
+"""
+
+import sys
+
+from kafkalet.commands.conform_record import main as record
+from kafkalet.conformance.recording.recorded_properties import broker_properties
+
+from .apache_kafka import ApacheKafka, missing
+
+
+def main(arguments: list[str]) -> int:
+    release, *options = arguments
+    if reason := missing(release):
+        print(f"cannot start Apache Kafka {release}, because {reason}", file=sys.stderr)
+        return 2
+    legacy = ["--legacy"] if release == "2.8" else []
+    with ApacheKafka(release, "--acl" in options, broker_properties(release)) as kafka:
+        return record([release, "--bootstrap", kafka.bootstrap_servers, *legacy, *options])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
