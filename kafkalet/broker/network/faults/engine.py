@@ -122,7 +122,9 @@ class Faults:
             return None
         if answer is None:
             return None
-        is_shaped = actions.truncate is not None or actions.bandwidth
+        if actions.rewrite is not None and actions.rewrite(answer) is False:
+            rule.fired -= 1
+        is_shaped = actions.truncate is not None or actions.bandwidth or actions.rewrite_frame
         if actions.corrupt and context.api is Api.FETCH:
             if not self._corrupt_records(rule, request, context, answer):
                 return answer

@@ -74,6 +74,10 @@ class Actions(NamedTuple):
     truncate: int | None = None
     throttle_ms: int = 0
     bandwidth: float = 0
+    rewrite: Callable[[Any], object] | None = None
+    """Changes the decoded response. If it returns False, the response does not count (used by the conformance kit)."""
+    rewrite_frame: Callable[[bytearray], bytearray] | None = None
+    """Returns the frame, with its size field, that replaces an encoded response."""
 
     @property
     def holds(self) -> bool:
@@ -83,7 +87,13 @@ class Actions(NamedTuple):
     @property
     def needs_response(self) -> bool:
         return bool(
-            self.drop_response or self.corrupt or self.truncate is not None or self.throttle_ms or self.bandwidth
+            self.drop_response
+            or self.corrupt
+            or self.truncate is not None
+            or self.throttle_ms
+            or self.bandwidth
+            or self.rewrite
+            or self.rewrite_frame
         )
 
 

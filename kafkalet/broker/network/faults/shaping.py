@@ -106,6 +106,8 @@ class Shaping:
         if actions.corrupt:
             head = cast(Route, context.route).header_size + 4
             damage(data, head, actions.corrupt, rule.selection.seed + rule.fired)
+        if actions.rewrite_frame is not None:
+            data = actions.rewrite_frame(data)
         if actions.truncate is not None:
             del data[min(actions.truncate, size - 1) :]
             context.client.close(f"a fault cut off the response to {context.route} after {len(data)} bytes")
