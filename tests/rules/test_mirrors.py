@@ -43,6 +43,8 @@ ELSEWHERE: dict[str, str] = {
     "broker.network.listener_context": "broker/network/test_listener.py",
     "broker.network.request_text": "broker/network/test_request_log.py",
     "conformance.building": "test_golden.py",
+    "conformance.clients.scenarios.baseline": "conformance/clients/test_scenarios.py",
+    "conformance.clients.scenarios.leaders": "conformance/clients/test_scenarios.py",
     "conformance.catalogue": "test_replayer.py",
     "commands.conform_record": "conformance/recording/test_recorder.py",
     "commands.conform": "conformance/judging/test_judge.py",

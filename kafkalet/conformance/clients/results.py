@@ -1,0 +1,97 @@
+"""The results of a run against a client. Reports read nothing else."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """What a client did in a scenario, the worst first."""
+
+    LOST = "lost records"
+    DUPLICATED = "duplicated records"
+    CORRUPT = "returned corrupt records"
+    HIDDEN = "returned hidden records"
+    WRONG_ORDER = "wrong order"
+    HUNG = "hung"
+    GAVE_UP = "gave up"
+    IGNORED = "ignored the error"
+    TOO_FAST = "retried too fast"
+    VIOLATED = "violated the protocol"
+    FAILED = "not judged"
+    NOT_RUN = "not run"
+    AS_DOCUMENTED = "as documented"
+    CORRECT = "correct"
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the client may do this. A scenario that was not run says nothing about the client."""
+        return self in (Verdict.CORRECT, Verdict.AS_DOCUMENTED)
+
+
+_ORDER = list(Verdict)
+
+
+def severity(verdict: Verdict) -> int:
+    """Return a number by which verdicts are sorted, the worst first."""
+    return _ORDER.index(verdict)
+
+
+def worst(verdicts: list[Verdict]) -> Verdict:
+    """Return the worst of the verdicts; CORRECT if there is none."""
+    return min(verdicts, key=severity, default=Verdict.CORRECT)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that a client did, or that happened in a scenario."""
+
+    verdict: Verdict
+    text: str
+    """What happened, in one sentence."""
+    evidence: tuple[str, ...] = ()
+    """Values and requests that show it, one on each line."""
+
+
+@dataclass
+class ClientResult:
+    """The result of one scenario."""
+
+    scenario: str
+    claim: str
+    """What a correct client does, in one sentence."""
+    sources: tuple[str, ...]
+    """The KIPs and the classes of the Java client that say so."""
+    role: str
+    verdict: Verdict
+    findings: list[Finding] = field(default_factory=list)
+    duration_s: float = 0.0
+    exit_status: int | None = None
+    """The exit status of the command, negative for a signal; None if it was not started."""
+    settings: dict[str, str] = field(default_factory=dict)
+    """The environment variables of the contract."""
+    log: list[str] = field(default_factory=list)
+    """The last lines that the command printed."""
+    requests: list[str] = field(default_factory=list)
+    """The last requests of the client, with their responses. Kept unless the verdict is right."""
+
+
+@dataclass
+class ClientRun:
+    """The results of all scenarios of a run."""
+
+    command: list[str]
+    kafka_version: str
+    """The release that the broker emulates unless a scenario needs another one."""
+    kafkalet_version: str
+    started: str
+    """The time of the start, in ISO 8601."""
+    duration_s: float = 0.0
+    results: list[ClientResult] = field(default_factory=list)
+
+    @property
+    def exit_status(self) -> int:
+        """0 if the client is right wherever it was judged, 1 if it is not, 2 if it was not judged at all."""
+        verdicts = [result.verdict for result in self.results]
+        if all(verdict in (Verdict.NOT_RUN, Verdict.FAILED) for verdict in verdicts):
+            return 2
+        return 0 if all(verdict.is_right or verdict is Verdict.NOT_RUN for verdict in verdicts) else 1

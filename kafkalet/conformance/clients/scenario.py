@@ -1,0 +1,89 @@
+"""A scenario: what the client has to do, what happens to it, and how it is judged.
+
+    @scenario(
+        "produce-leader-moves",
+        "A producer finds the new leader of a partition, and loses no record.",
+        "KIP-320; Sender.completeBatch",
+        role=Role.PRODUCE,
+        judge=produced(),
+        brokers=2,
+    )
+    def produce_leader_moves(stage: Stage) -> None:
+        stage.create_topic()                 # before the client starts
+        stage.start()
+        stage.topic.wait_for(5)              # while it runs: waits for what the broker sees, never for time
+        stage.topic.move_leader(to=2)
+
+A function that does not call `start` only prepares; the client is started after it. If the client ends while the
+function waits, the function ends, and the client is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from .results import Finding
+
+
+class Role(StrEnum):
+    """What the command has to do."""
+
+    PRODUCE = "produce"
+    CONSUME = "consume"
+    TRANSFORM = "transform"
+
+
+Judge = Callable[[Any], Iterable[Finding]]
+"""Takes the `stage.Stage`, and compares what the client did with what is right. Returns deviations and remarks only."""
+Play = Callable[[Any], None]
+"""Takes the `stage.Stage`."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """The definition of a scenario."""
+
+    name: str
+    claim: str
+    sources: tuple[str, ...]
+    role: Role
+    judge: Judge
+    play: Play
+    count: int = 20
+    """The number of records to produce, or to consume."""
+    acks: str = "all"
+    idempotence: bool = False
+    transactional_id: str | None = None
+    group: str | None = None
+    instance_id: str | None = None
+    isolation: str = "read_uncommitted"
+    reset: str = "earliest"
+    settings: Mapping[str, int] = field(default_factory=dict)
+    """Other variables of the contract, without their prefix."""
+    brokers: int = 1
+    kafka_version: str | None = None
+    config: Mapping[str, str | int | bool] = field(default_factory=dict)
+    """Properties of the brokers."""
+
+
+class Catalogue:
+    """Scenarios by name, in the order of their definition."""
+
+    def __init__(self) -> None:
+        self.scenarios: dict[str, Scenario] = {}
+
+    def scenario(
+        self, name: str, claim: str, *sources: str, role: Role, judge: Judge, **options: object
+    ) -> Callable[[Play], Play]:
+        """Define a scenario. The decorated function plays it."""
+
+        def define(play: Play) -> Play:
+            if name in self.scenarios:
+                raise ValueError(f"scenario {name} is defined twice")
+            self.scenarios[name] = Scenario(name, claim, sources, role, judge, play, **options)  # type: ignore[arg-type]
+            return play
+
+        return define

@@ -1,0 +1,238 @@
+"""A scenario in progress: the brokers, the client, and what the scenario does to them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kafkalet.broker.network.faults.rule import Actions, FaultRule, Filters, Selection
+from kafkalet.clock import elapsed_s
+from kafkalet.protocol.api import BY_TITLE
+from kafkalet.testing.faults import Fault, GivenFault
+from kafkalet.testing.waiting import WaitCancelled, cancelled, wait
+
+from .command import Command
+from .output import Output
+from .scenario import Role, Scenario
+
+if TYPE_CHECKING:
+    from kafkalet.testing.cluster import Cluster
+    from kafkalet.testing.record import Record
+    from kafkalet.testing.requests import Request
+    from kafkalet.testing.topic import Topic
+
+TOPIC = "conformance"
+INPUT_TOPIC_SUFFIX = "-output"
+NOT_SUPPORTED = 64
+"""The exit status of a command that does not support a role or a setting."""
+REQUEST_TIMEOUT_MS = 2000
+DELIVERY_TIMEOUT_MS = 20_000
+SESSION_TIMEOUT_MS = 6000
+HEARTBEAT_INTERVAL_MS = 200
+METADATA_MAX_AGE_MS = 5000
+
+
+class Missed(Exception):
+    """The client did not do what the scenario has to wait for. The message says what."""
+
+
+class Stage:
+    """A scenario in progress. Its methods are called in the thread of the scenario."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        cluster: Cluster,
+        words: Sequence[str],
+        environment: Mapping[str, str],
+        timeout_s: float,
+        directory: str | None = None,
+    ) -> None:
+        """`words` is the command, `environment` what it inherits, and `timeout_s` the time that it has."""
+        self.scenario = scenario
+        self.cluster = cluster
+        self.topic: Topic = cluster.topic(TOPIC)
+        self.words = words
+        self.timeout_s = timeout_s
+        self.command: Command | None = None
+        self.missed: str | None = None
+        """What the scenario waited for in vain."""
+        self.expected: list[Record] | None = None
+        """The records that a consumer should return, if they are not those in the log at the end."""
+        self.violations: list[str] = []
+        """What the observer found."""
+        self.output = Output([])
+        self._inherited = environment
+        self._directory = directory
+        self._stop = threading.Event()
+        self._deadline_s = 0.0
+        self._began_s = 0.0
+        self._sent = 0
+
+    # Prepare
+
+    def create_topic(
+        self, partitions: int = 1, replicas: int | None = None, config: Mapping[str, str | int | bool] | None = None
+    ) -> Topic:
+        """Create the topic; by default every broker has a replica, and broker 1 is the leader."""
+        count = self.scenario.brokers if replicas is None else replicas
+        if self.scenario.brokers == 1:
+            self.cluster.create_topic(TOPIC, partitions, 1, config)
+        else:
+            ids = [1 + index % self.scenario.brokers for index in range(count)]
+            self.cluster.create_topic(TOPIC, config=config, assignments=[ids] * partitions)
+        return self.topic
+
+    def send(self, count: int, partition: int | None = 0) -> None:
+        """Append records with the next numbers as key and value, in batches of one record."""
+        for number in range(self._sent, self._sent + count):
+            self.topic.send(f"{number}", key=f"{number}", partition=partition)
+        self._sent += count
+
+    # Start and end
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment variables of the contract."""
+        scenario = self.scenario
+        numbers = {
+            "COUNT": scenario.count,
+            "TIMEOUT_S": max(1, int(self.timeout_s)),
+            "REQUEST_TIMEOUT_MS": REQUEST_TIMEOUT_MS,
+            "DELIVERY_TIMEOUT_MS": DELIVERY_TIMEOUT_MS,
+            "SESSION_TIMEOUT_MS": SESSION_TIMEOUT_MS,
+            "HEARTBEAT_INTERVAL_MS": HEARTBEAT_INTERVAL_MS,
+            "METADATA_MAX_AGE_MS": METADATA_MAX_AGE_MS,
+            **scenario.settings,
+        }
+        texts: dict[str, str | None] = {"ROLE": scenario.role, "TOPIC": TOPIC}
+        if scenario.role is Role.PRODUCE:
+            texts |= {"ACKS": scenario.acks, "IDEMPOTENCE": str(scenario.idempotence).lower()}
+        else:
+            texts |= {"ISOLATION": scenario.isolation, "RESET": scenario.reset, "GROUP": scenario.group}
+            texts |= {"INSTANCE_ID": scenario.instance_id}
+        if scenario.role is Role.TRANSFORM:
+            texts["OUTPUT_TOPIC"] = TOPIC + INPUT_TOPIC_SUFFIX
+        texts["TRANSACTIONAL_ID"] = scenario.transactional_id
+        named = {f"KAFKALET_{name}": value for name, value in texts.items() if value is not None}
+        named |= {f"KAFKALET_{name}": str(value) for name, value in numbers.items()}
+        return {"KAFKA_BOOTSTRAP_SERVERS": self.cluster.bootstrap_servers, **named}
+
+    @property
+    def is_started(self) -> bool:
+        return self.command is not None
+
+    def start(self) -> None:
+        """Start the client. Raises OSError if that is not possible."""
+        inherited = {name: value for name, value in self._inherited.items() if not name.startswith("KAFKALET_")}
+        self._began_s = elapsed_s()
+        self._deadline_s = self._began_s + self.timeout_s
+        self.cluster.timeout_s = self.timeout_s
+        self.command = Command(self.words, {**inherited, **self.environment}, self._client_ended, self._directory)
+
+    def _client_ended(self) -> None:
+        self._stop.set()
+        self.cluster.server.watchers.touch()
+
+    def play(self) -> None:
+        """Run the scenario, start the client if the scenario does not, and wait for its end; kill it at the deadline.
+
+        Raises OSError if the client cannot be started.
+        """
+        token = cancelled.set(self._stop)
+        try:
+            self._play()
+        finally:
+            cancelled.reset(token)
+            if self.command is not None:
+                if not self.command.wait(self._deadline_s - elapsed_s()):
+                    self.command.kill()
+                self.output = Output(list(self.command.lines))
+
+    def _play(self) -> None:
+        try:
+            self.scenario.play(self)
+        except WaitCancelled:
+            self.missed = self.missed or "the client ended before the scenario was complete"
+        except Missed as missed:
+            self.missed = str(missed)
+        except AssertionError as error:
+            if not self.is_started:
+                raise
+            self.missed = str(error)
+        if not self.is_started:
+            self.start()
+
+    def abort(self) -> None:
+        """End the scenario now: kill the client. May be called in any thread."""
+        self._stop.set()
+        if self.command is not None:
+            self.command.kill()
+        self.cluster.server.watchers.touch()
+
+    @property
+    def status(self) -> int | None:
+        """The exit status of the client, negative for a signal."""
+        return None if self.command is None else self.command.status
+
+    @property
+    def was_killed(self) -> bool:
+        return self.command is not None and self.command.was_killed
+
+    @property
+    def duration_s(self) -> float:
+        return elapsed_s() - self._began_s if self._began_s else 0.0
+
+    # What the client does
+
+    def wait_for_request(
+        self, *apis: str, n: int = 1, where: Callable[[Request], object] | None = None
+    ) -> list[Request]:
+        """Wait until the client has sent `n` matching requests."""
+        return self.cluster.requests.wait_for(*apis, n=n, where=where)
+
+    def wait_for_position(self, offset: int, partition: int = 0) -> None:
+        """Wait until the client has fetched from this offset on: it has received all records before."""
+        self.wait_for_request("Fetch", where=lambda request: offset in fetch_offsets(request, partition))
+
+    def wait_for_commit(self, offset: int, partition: int = 0) -> None:
+        """Wait until the group of the client has committed this offset."""
+        assert self.scenario.group is not None
+        self.cluster.group(self.scenario.group).wait_for_commit(TOPIC, partition, offset)
+
+    def wait_until(self, condition: Callable[[], object], what: str) -> None:
+        """Wait until a condition holds, which is looked at after each change and each request."""
+        wait(self.cluster, lambda: True if condition() else None, None, lambda: what, requests=True)
+
+    # What the broker does
+
+    def fault(self, api: str | list[str], **options: Any) -> Fault:
+        """Set a fault until the end of the scenario. If it does not fire, the scenario counts as not run."""
+        return self.cluster.fault(api, **options)
+
+    def rewrite(self, api: str, change: Callable[[Any], object], *, times: int | None = None, **filters: Any) -> Fault:
+        """Change responses before they are encoded. `change` gets the decoded response, in the loop of the broker.
+
+        A response for which `change` returns False does not count.
+        """
+        rule = FaultRule(
+            Filters(frozenset([BY_TITLE[api]]), **filters), Actions(rewrite=change), Selection(times=times)
+        )
+        fault = Fault(self.cluster, GivenFault(api, times=times), rule, self.cluster._forget_fault)
+        self.cluster.server.call(lambda: self.cluster.server.faults.add(rule))
+        self.cluster._faults = (*self.cluster._faults, fault)
+        return fault
+
+
+def fetch_offsets(request: Request, partition: int = 0) -> list[int]:
+    """Return the offsets from which a Fetch request reads a partition."""
+    body = request.request
+    if body is None:
+        return []
+    return [
+        each["fetch_offset"]
+        for topic in body["topics"]
+        for each in topic["partitions"]
+        if each["partition"] == partition
+    ]

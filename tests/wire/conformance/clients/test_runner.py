@@ -1,0 +1,101 @@
+"""The runner starts one client for each scenario, and stops all of them when it has to."""
+
+import os
+import threading
+
+import pytest
+
+from kafkalet.conformance.clients.results import Verdict
+from kafkalet.conformance.clients.runner import NotStarted, Options, Runner
+from kafkalet.conformance.clients.scenario import Catalogue, Role, Scenario
+from kafkalet.conformance.clients.stage import Missed, Stage
+
+from .judged import FAKE, ROOT
+
+
+def scenario_of(play: object, **more: object) -> Scenario:
+    catalogue = Catalogue()
+    options = {"role": Role.PRODUCE, "judge": lambda stage: (), **more}
+    catalogue.scenario("test", "A claim.", "KIP-1", **options)(play)  # type: ignore[arg-type]
+    return catalogue.scenarios["test"]
+
+
+def runner(*command: str, timeout_s: float = 30.0) -> Runner:
+    return Runner(Options(command, os.environ, timeout_s, directory=str(ROOT)))
+
+
+def test_command_that_cannot_be_started_raises() -> None:
+    with pytest.raises(NotStarted, match="/no/such/program: No such file"):
+        runner("/no/such/program").run([scenario_of(lambda stage: stage.create_topic())], lambda result: None)
+
+
+def test_scenario_with_mistake_is_not_judged() -> None:
+    def play(stage: Stage) -> None:
+        raise LookupError("a mistake")
+
+    result = runner("true").run_one(scenario_of(play))
+    assert result.verdict is Verdict.FAILED
+    assert "a mistake" in result.findings[0].text
+
+
+def test_fault_that_does_not_fire_means_not_run() -> None:
+    result = runner("true").run_one(scenario_of(lambda stage: stage.fault("Produce", disconnect="before")))
+    assert result.verdict is Verdict.NOT_RUN
+    assert "never fired" in result.findings[0].text
+
+
+def test_client_that_ends_early_means_not_run() -> None:
+    def play(stage: Stage) -> None:
+        stage.start()
+        stage.wait_for_request("Fetch")
+
+    result = runner("true").run_one(scenario_of(play))
+    assert (result.verdict, result.findings[0].text) == (
+        Verdict.NOT_RUN,
+        "the client ended before the scenario was complete",
+    )
+
+
+def test_event_that_client_misses_means_not_run() -> None:
+    def play(stage: Stage) -> None:
+        stage.start()
+        raise Missed("the client uses no sessions")
+
+    result = runner("true").run_one(scenario_of(play))
+    assert (result.verdict, result.findings[0].text) == (Verdict.NOT_RUN, "the client uses no sessions")
+
+
+def test_stop_kills_the_client() -> None:
+    judged = runner(*FAKE, "hangs")
+    started = threading.Event()
+
+    def play(stage: Stage) -> None:
+        stage.start()
+        started.set()
+
+    results = []
+    thread = threading.Thread(target=lambda: results.append(judged.run_one(scenario_of(play))))
+    thread.start()
+    assert started.wait(10)
+    judged.stop()
+    thread.join(10)
+    assert results[0].exit_status == -9
+
+
+def test_rewritten_response_reaches_the_client() -> None:
+    def change(response: object) -> None:
+        response.responses[0].partition_responses[0].error_code = 9999  # type: ignore[attr-defined]
+
+    def play(stage: Stage) -> None:
+        stage.create_topic()
+        stage.rewrite("Produce", change, times=1)
+
+    seen: list[tuple[str, ...]] = []
+
+    def judge(stage: Stage) -> tuple[()]:
+        seen.extend(request.errors for request in stage.cluster.requests.of("Produce"))
+        return ()
+
+    result = runner(*FAKE, "none").run_one(scenario_of(play, judge=judge))
+    assert result.verdict is Verdict.CORRECT
+    assert seen[:2] == [("error 9999",), ()]
