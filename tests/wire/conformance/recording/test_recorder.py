@@ -19,7 +19,7 @@ def target() -> Iterator[Target]:
         yield Target(broker.bootstrap_servers)
 
 
-@pytest.mark.parametrize("name", ["fetch_isolation", "lo_time_equal", "produce_bad_records", "group_delete"])
+@pytest.mark.parametrize("name", ["fetch_isolation", "lo_time_equal", "produce_bad_records", "txn_interleaved"])
 def test_recorded_cases_equal_those_of_apache_kafka(name: str, target: Target) -> None:
     steps = record(definitions()[name], target, "3.9")
     assert cases(steps) == cases(load(name).steps["3.9"])
