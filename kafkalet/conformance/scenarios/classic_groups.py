@@ -28,7 +28,7 @@ class Classic:
 
     def join(self, case: str, member: str = "", *protocols: str, version: int | None = None, **more: Any) -> None:
         """Send JoinGroup; `bind` gives the name for the member id in the answer."""
-        step = {key: more.pop(key) for key in ("conn", "only") if key in more}
+        step: dict[str, Any] = {key: more.pop(key) for key in ("conn", "only") if key in more}
         if name := more.pop("bind", ""):
             step["bind"] = {name: "member_id"}
         self.ask.request(
@@ -151,7 +151,7 @@ def group_member_ids(ask: ScenarioBuilder) -> None:
 @scenario("groups", "What is refused before anything else is looked at.", EVERY)
 def group_refused(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
-    empty = {"group_id": ""}
+    empty: dict[str, Any] = {"group_id": ""}
     for version in (0, 4, ask.versions("JoinGroup")[-1]):
         group.join(f"v{version} join, empty group id", version=version, **empty)
     for version in (0, 5):

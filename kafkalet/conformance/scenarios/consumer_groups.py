@@ -259,7 +259,7 @@ def consumer_group_three(ask: ScenarioBuilder) -> None:
 def consumer_group_static(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 4)
     group = Consumers(ask)
-    one = {"instance_id": "i1"}
+    one: dict[str, Any] = {"instance_id": "i1"}
     group.join("join", A, t, **one)
     group.beat("it holds all", A, 2, held={t: range(4)}, **one)
     group.beat("without its instance id", A, 2)
@@ -412,12 +412,13 @@ def consumer_group_admin(ask: ScenarioBuilder) -> None:
         ask.request(f"delete offsets of {group.id[1:]}", "OffsetDelete", 0, asked)
     ask.request("delete groups", "DeleteGroups", 2, {"groups_names": [*groups, classic.id]})
     ask.request("delete again", "DeleteGroups", 2, {"groups_names": groups})
-    for name, api, body in (
+    classic_requests: tuple[tuple[str, str, dict[str, Any]], ...] = (
         ("heartbeat", "Heartbeat", {"generation_id": 2, "member_id": A}),
         ("sync", "SyncGroup", {"generation_id": 2, "member_id": A, "assignments": []}),
         ("leave", "LeaveGroup", {"members": [{"member_id": A, "group_instance_id": None}]}),
-    ):
-        ask.request(f"classic {name}", api, ask.versions(api)[-1], {"group_id": stable.id} | body)
+    )
+    for name, api, fields in classic_requests:
+        ask.request(f"classic {name}", api, ask.versions(api)[-1], {"group_id": stable.id} | fields)
 
 
 @scenario(

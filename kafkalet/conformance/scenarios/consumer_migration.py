@@ -212,8 +212,8 @@ def consumer_group_classic_refused(ask: ScenarioBuilder) -> None:
         body = group.classic.joining("", protocols=protocols(t)) | fault
         ask.request(case, "JoinGroup", 4, body, only=["error_code"])
     group.classic_join("version 0, without promises", "", protocols(t), version=0, bind="M1")
-    for version, more in ((0, {}), (1, {}), (2, {}), (3, {})):
-        topics = protocols(t, **({"version": version} | more))
+    for version in range(4):
+        topics = protocols(t, version=version)
         group.classic_join(f"subscription of version {version}", "", topics, version=3, bind=f"M2{version}")
     group.describe_both("all of them")
     group.classic.heartbeat("heartbeat with an older generation", "$M1", 1)
@@ -230,7 +230,7 @@ def consumer_group_classic_refused(ask: ScenarioBuilder) -> None:
 def consumer_group_static_changes(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     group = Mixed(ask)
-    one = {"group_instance_id": "i1"}
+    one: dict[str, Any] = {"group_instance_id": "i1"}
     group.classic_join("a static classic member", "", protocols(t), version=5, bind="M1", **one)
     body = group.classic.syncing("$M1", 1, **one) | {
         "assignments": [{"member_id": "$M1", "assignment": assignment(t=[0, 1])}]

@@ -178,7 +178,7 @@ def walk(seed: int, assignor: str, with_classic: bool = False, with_topics: bool
     name = f"consumer_group_{kind}_walk_{seed}"
 
     def walk_of_seed(ask: ScenarioBuilder) -> None:
-        Walk(ask, random.Random(name), assignor, with_classic, with_topics).go(steps)
+        Walk(ask, random.Random(name), assignor, with_classic, with_topics).go(steps)  # noqa: S311 - reproducible, not secret
 
     walk_of_seed.__name__ = name
     more = ", with a classic member" if with_classic else ", topics grow" if with_topics else ""

@@ -1,5 +1,7 @@
 """Scenarios found by random histories (`python -m tests.oracle.differential`)."""
 
+from typing import Any
+
 from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, record, scenario
 
 UNKNOWN_ID = "0f0f0f0f-1111-4222-8333-444455556666"
@@ -69,7 +71,7 @@ def found_fetch_unknown_order(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
     for version in ask.versions("Fetch", 13):
-        who = {} if version < 15 else {"replica_state": {"replica_id": 7, "replica_epoch": -1}}
+        who: dict[str, Any] = {} if version < 15 else {"replica_state": {"replica_id": 7, "replica_epoch": -1}}
         asked = (
             at("$t.id", partition=9),
             at(UNKNOWN_ID),
@@ -91,7 +93,7 @@ def found_session_zero_id(ask: ScenarioBuilder) -> None:
     ask.fetch("open with unknown", at("$t.id"), at(UNKNOWN_ID), version=13, session_id=0, session_epoch=0)
     ask.steps[-1]["bind"] = {"S": "session_id"}
 
-    def go_on(case: str, epoch: int, *wanted: Step, **more: object) -> None:
+    def go_on(case: str, epoch: int, *wanted: Step, **more: Any) -> None:
         ask.fetch(case, *wanted, version=13, session_id="$S", session_epoch=epoch, **more)
 
     zero = {"forgotten_topics_data": [{"topic_id": "ZERO", "partitions": [0]}]}
@@ -111,7 +113,7 @@ def found_no_time(ask: ScenarioBuilder) -> None:
     for timeout_ms in (0, -1):
         topics = [{"name": name} for name in (new, "a b", "twice", "twice")]
         for version in (2, 5):
-            body = {"topics": topics, "timeout_ms": timeout_ms}
+            body: dict[str, Any] = {"topics": topics, "timeout_ms": timeout_ms}
             ask.request(f"create v{version} in {timeout_ms}", "CreateTopics", version, body)
         body = {"topics": [{"name": "twice"}, {"name": "twice"}], "timeout_ms": timeout_ms}
         ask.request(f"create only doubles in {timeout_ms}", "CreateTopics", 5, body)
@@ -157,12 +159,13 @@ def found_create_topics_faults(ask: ScenarioBuilder) -> None:
 def found_describe_empty_name(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     names = [{"name": ""}, {"name": t}]
-    for case, body in {
+    bodies: dict[str, dict[str, Any]] = {
         "alone": {"topics": [{"name": ""}]},
         "beside another": {"topics": names},
         "with a cursor": {"topics": names, "cursor": {"topic_name": t, "partition_index": 0}},
         "under the cursor": {"topics": names, "cursor": {"topic_name": "", "partition_index": 0}},
-    }.items():
+    }
+    for case, body in bodies.items():
         ask.request(case, "DescribeTopicPartitions", 0, {"response_partition_limit": 2000} | body)
 
 

@@ -30,7 +30,7 @@ def coordinator_find(ask: ScenarioBuilder) -> None:
     for version in ask.versions("FindCoordinator"):
         for kind in (0, 1, 2, 3, -1):
             for name, key in (("a key", g), ("an empty key", "")):
-                body = {"key": key, "coordinator_keys": [key]}
+                body: dict[str, Any] = {"key": key, "coordinator_keys": [key]}
                 case = f"v{version} kind {kind}, {name}"
                 if version == 0 and kind == 0:
                     ask.request(case, "FindCoordinator", version, body)

@@ -167,12 +167,12 @@ def offsets_members(ask: ScenarioBuilder) -> None:
     def commits(state: str) -> None:
         for member in ("", "$M1", UNKNOWN_MEMBER):
             for generation in (-1, 0, 1, 2):
-                who = {"member_id": member, "generation_id_or_member_epoch": generation}
+                who: dict[str, Any] = {"member_id": member, "generation_id_or_member_epoch": generation}
                 name = {"": "nobody", "$M1": "the member"}.get(member, "another")
                 offsets.commit(f"{state}: {name}, generation {generation}", (t, (1,)), **who)
-        instance = {"member_id": "$M1", "generation_id_or_member_epoch": 1, "group_instance_id": "i1"}
+        instance: dict[str, Any] = {"member_id": "$M1", "generation_id_or_member_epoch": 1, "group_instance_id": "i1"}
         offsets.commit(f"{state}: the member with an instance id", (t, (1,)), **instance)
-        nobody = {"member_id": "", "generation_id_or_member_epoch": -1, "group_instance_id": "i1"}
+        nobody: dict[str, Any] = {"member_id": "", "generation_id_or_member_epoch": -1, "group_instance_id": "i1"}
         offsets.commit(f"{state}: nobody with an instance id", (t, (1,)), **nobody)
         if 1 in ask.versions("OffsetCommit"):
             offsets.commit(f"{state}: nobody in version 1", (t, (1,)), version=1)

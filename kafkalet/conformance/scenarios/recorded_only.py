@@ -5,12 +5,14 @@ from kafkalet.conformance.building import recorded_only
 recorded_only(
     "acl_fetch",
     "authorization",
-    "Fetch wants READ; unauthorized and unknown topics answer 29; order of the errors; follower fetches want CLUSTER_ACTION.",
+    "Fetch wants READ; unauthorized and unknown topics answer 29; order of the "
+    "errors; follower fetches want CLUSTER_ACTION.",
 )
 recorded_only(
     "api_versions_unsupported",
     "metadata",
-    "ApiVersions in a version the broker does not know: answered as v0 with error 35 and the ApiVersions range; client names are checked.",
+    "ApiVersions in a version the broker does not know: answered as v0 with error 35 "
+    "and the ApiVersions range; client names are checked.",
 )
 recorded_only(
     "delete_records",
@@ -40,12 +42,14 @@ recorded_only(
 recorded_only(
     "fetch_log_append_time",
     "fetch",
-    "LogAppendTime: the batch carries the type bit and the append time as max timestamp; base timestamp stays the producer's.",
+    "LogAppendTime: the batch carries the type bit and the append time as max "
+    "timestamp; base timestamp stays the producer's.",
 )
 recorded_only(
     "fetch_partition_max_bytes",
     "fetch_limits",
-    "partition_max_bytes around the batch size (270 here): v3+ always gives a first whole batch; later ones come cut off.",
+    "partition_max_bytes around the batch size (270 here): v3+ always gives a first "
+    "whole batch; later ones come cut off.",
 )
 recorded_only(
     "fetch_topic_ids",
@@ -55,7 +59,8 @@ recorded_only(
 recorded_only(
     "fetch_unknown_partitions",
     "fetch",
-    "Unknown topics and partitions beside good ones: errors come after the good partitions, in their own topic entries.",
+    "Unknown topics and partitions beside good ones: errors come after the good "
+    "partitions, in their own topic entries.",
 )
 recorded_only(
     "fetch_waits",
@@ -135,12 +140,14 @@ recorded_only(
 recorded_only(
     "lo_txn_open",
     "list_offsets_state",
-    "An open transaction: the last stable offset bounds what read_committed sees; each version that has an isolation level.",
+    "An open transaction: the last stable offset bounds what read_committed sees; "
+    "each version that has an isolation level.",
 )
 recorded_only(
     "lo_unknown_partitions",
     "list_offsets",
-    "Unknown topic, unknown and negative partition, odd topic names, per version; a good partition beside them is answered.",
+    "Unknown topic, unknown and negative partition, odd topic names, per version; a "
+    "good partition beside them is answered.",
 )
 recorded_only(
     "lo_v0_empty",

@@ -1,10 +1,13 @@
 """Static members of classic groups (KIP-345): returning and fenced members."""
 
+from typing import Any
+
 from kafkalet.conformance.building import ScenarioBuilder, Step, scenario
 
 from .classic_groups import EVERY, UNKNOWN_MEMBER, Classic
 
-I1, I2 = {"group_instance_id": "i1"}, {"group_instance_id": "i2"}
+I1: dict[str, Any] = {"group_instance_id": "i1"}
+I2: dict[str, Any] = {"group_instance_id": "i2"}
 
 
 def instance(name: str, member: str = "") -> Step:

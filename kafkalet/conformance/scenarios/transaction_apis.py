@@ -161,7 +161,7 @@ def transactions_add(ask: ScenarioBuilder) -> None:
     t, u, n = ask.topic("t", 3), ask.topic("u"), ask.unknown_topic()
     for version in ask.versions("AddPartitionsToTxn"):
         txn = Coordinated(ask, version + 1)
-        v = {"version": version}
+        v: dict[str, Any] = {"version": version}
         more = Coordinated(ask, 50 + version)
         more.producer_id = NO_ID  # type: ignore[assignment]
         more.add(f"v{version} an unknown transactional id", 0, (t, (0,)), **v)
@@ -218,7 +218,7 @@ def transactions_end(ask: ScenarioBuilder) -> None:
     t = ask.topic("t")
     for version in ask.versions("EndTxn", 0, 4):
         txn = Coordinated(ask, version + 1)
-        v = {"version": version}
+        v: dict[str, Any] = {"version": version}
         txn.begun()
         for committed in (True, False):
             txn.end(f"v{version} nothing begun, {committed}", 0, committed, **v)
@@ -244,7 +244,8 @@ def transactions_end(ask: ScenarioBuilder) -> None:
 @scenario(GROUP, "EndTxn of transactions of version 2: each has an epoch of its own (KIP-890).", ("4.4",), EndTxn=5)
 def transactions_end_epochs(ask: ScenarioBuilder) -> None:
     t = ask.topic("t")
-    txn, v = Coordinated(ask), {"version": 5}
+    txn = Coordinated(ask)
+    v: dict[str, Any] = {"version": 5}
     txn.begun()
     for committed in (True, False):
         txn.end(f"nothing begun, {committed}", 0, committed, **v)
@@ -337,7 +338,7 @@ def transactions_produce_odd(ask: ScenarioBuilder) -> None:
     fields = {"producer_id": txn.producer_id, "producer_epoch": 0, "base_sequence": 1}
     ask.produce(t, batch(10, transactional=True, **fields), case="no transactional id", version=9)
     ask.produce(t, batch(10, **fields), case="not transactional", version=9, transactional_id=txn.id)
-    other = {"case": "another transactional id", "version": 9, "transactional_id": "another"}
+    other: dict[str, Any] = {"case": "another transactional id", "version": 9, "transactional_id": "another"}
     ask.produce(t, batch(10, transactional=True, **fields), **other)
     txn.look("open", t)
 
@@ -359,7 +360,7 @@ def transactions_timeout(ask: ScenarioBuilder) -> None:
     for version in (3, 4, *ask.versions("EndTxn", 5)):
         txn.end(f"v{version} end too late", 0, version=version)
         txn.end(f"v{version} abort too late", 0, False, version=version)
-    own = {"producer_id": txn.producer_id, "producer_epoch": 0}
+    own: dict[str, Any] = {"producer_id": txn.producer_id, "producer_epoch": 0}
     txn.init("begin again with the old epoch", name="P98", **own)
     txn.init("begin again", name="P97")
     txn.look("begun again", t)

@@ -131,7 +131,11 @@ def transactions_offsets_members(ask: ScenarioBuilder) -> None:
         for version in (3, ask.versions("TxnOffsetCommit")[-1]):
             for name, member in {"nobody": "", "the member": "$M1", "another": UNKNOWN_MEMBER}.items():
                 for generation in (-1, 0, 1, 2):
-                    who = {"member_id": member, "generation_id_or_member_epoch": generation, "version": version}
+                    who: dict[str, Any] = {
+                        "member_id": member,
+                        "generation_id_or_member_epoch": generation,
+                        "version": version,
+                    }
                     txn.commit(f"{state}: v{version} {name}, generation {generation}", 0, (t, (1,)), **who)
             who = {"member_id": "$M1", "generation_id_or_member_epoch": 1, "version": version}
             txn.commit(f"{state}: v{version} unknown instance", 0, (t, (1,)), group_instance_id="i1", **who)
@@ -158,7 +162,7 @@ def transactions_offsets_consumers(ask: ScenarioBuilder) -> None:
     for version in (3, 4, 5, 6):
         for name, member in {"nobody": "", "the member": A, "another": NOBODY}.items():
             for epoch in (-1, 0, 1, 2, 3):
-                who = {"member_id": member, "generation_id_or_member_epoch": epoch, "version": version}
+                who: dict[str, Any] = {"member_id": member, "generation_id_or_member_epoch": epoch, "version": version}
                 txn.commit(f"v{version} {name}, epoch {epoch}", 0, (t, (1,)), **who)
     txn.commit("v6 unknown ids", 0, (t, (1,)), (UNKNOWN_ID, (2,)), ("ZERO", (3,)), version=6)
     for version in (9, 10):
