@@ -8,6 +8,7 @@ from kafkalet.conformance.results import BAD, ScenarioResult
 from .command_line import Option, UsageError, parse, print_line
 
 HELP = """usage: kafkalet conform --bootstrap HOST:PORT [OPTION]...
+       kafkalet conform --between HOST:PORT HOST:PORT [OPTION]...
        kafkalet conform record RELEASE --bootstrap HOST:PORT [OPTION]...
 
 Compares the answers of a broker with the recorded answers of Apache Kafka.
@@ -31,6 +32,10 @@ def main(arguments: Sequence[str]) -> int:
         from .conform_record import main as record
 
         return record(arguments[1:])
+    if arguments[:1] == ["--between"]:
+        from .conform_between import main as between
+
+        return between(arguments[1:])
     if {"-h", "--help"} & set(arguments):
         print_line(HELP.format(options="\n".join(f"  {each.name} {each.value}  {each.help}" for each in OPTIONS)))
         return 0

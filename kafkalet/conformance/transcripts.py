@@ -53,7 +53,7 @@ class Damaged(Exception):
     reason: str = field(default="")
 
     def __str__(self) -> str:
-        return f"the transcript {self.name} cannot be read: {self.reason}; install kafkalet again"
+        return f"the transcript {self.name} cannot be read: {self.reason}"
 
 
 def names() -> list[str]:
@@ -75,6 +75,24 @@ def save(transcript: Transcript, directory: Path = RECORDINGS) -> None:
     """Write a transcript, and replace an earlier one of the same name."""
     writer = zlib.compressobj(9, memLevel=9, zdict=_dictionary())
     (directory / (transcript.name + SUFFIX)).write_bytes(writer.compress(encode(transcript)) + writer.flush())
+
+
+def read_file(path: Path) -> Transcript:
+    """Read a transcript that `write_file` wrote. Raises OSError, or Damaged if the file is not a transcript."""
+    try:
+        return decode(path.stem, path.read_bytes())
+    except (ValueError, LookupError, TypeError) as error:
+        raise Damaged(path.name, str(error)) from error
+
+
+def write_file(transcript: Transcript, path: Path) -> None:
+    """Write a transcript as text, with one step per line."""
+    head = json.dumps({"needs": transcript.needs, "in_order": transcript.in_order})
+    releases = []
+    for release, steps in transcript.steps.items():
+        lines = ",\n  ".join(json.dumps(step, separators=(",", ":")) for step in steps)
+        releases.append(f'"{release}": [\n  {lines}\n]')
+    path.write_text(f'{head[:-1]}, "releases": {{{", ".join(releases)}}}}}\n', encoding="utf-8")
 
 
 def decode(name: str, data: bytes) -> Transcript:

@@ -1,65 +1,25 @@
-"""Tests of the differential tool, and a few histories compared with Apache Kafka."""
+"""Random histories compared with Apache Kafka."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import kafkalet
-from kafkalet.conformance.building import Step
-from kafkalet.conformance.playing.matching import Difference
-from kafkalet.conformance.playing.player import Player
+from kafkalet.conformance.between.comparing import Comparer
+from kafkalet.conformance.between.histories import GROUPS
 from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.recording.recorded_properties import broker_properties
 
 from .apache_kafka import ApacheKafka, missing
-from .differential import QUIET, Pair, Run, Shrinker, units
-from .histories import GROUPS, history
 
 SEED = 1
-
-
-@pytest.fixture(scope="module")
-def two_brokers() -> Iterator[tuple[Target, Target]]:
-    with kafkalet.Broker(kafka_version="3.9") as one, kafkalet.Broker(kafka_version="3.9") as other:
-        yield Target(one.bootstrap_servers), Target(other.bootstrap_servers)
-
-
-@pytest.mark.parametrize("group", GROUPS)
-def test_same_seed_produces_same_history(group: str, two_brokers: tuple[Target, Target]) -> None:
-    steps = [history(group, SEED, number, "3.9", two_brokers[0].versions).steps for number in (0, 0, 1)]
-    assert steps[0] == steps[1] != steps[2]
-
-
-@pytest.mark.parametrize("group", GROUPS)
-def test_two_equal_brokers_have_no_difference(group: str, two_brokers: tuple[Target, Target]) -> None:
-    steps = history(group, SEED, 0, "3.9", two_brokers[0].versions).steps
-    assert Pair(*two_brokers).first_difference(steps) is None
-
-
-def test_shrinker_removes_unneeded_steps(two_brokers: tuple[Target, Target]) -> None:
-    steps = history("list_offsets", SEED, 0, "3.9", two_brokers[0].versions).steps
-
-    class Odd(Pair):
-        """Reports a difference for every answer to ListOffsets since version 4."""
-
-        def compare(self, step: Step, players: list[Player], expected: Any, got: Any) -> list[Difference]:
-            odd = step.get("api") == "ListOffsets" and step["version"] >= 4
-            return [Difference("topics", expected, got)] if odd else []
-
-    pair = Odd(*two_brokers)
-    found = pair.first_difference(steps)
-    assert found is not None
-    shrunk = Shrinker(pair, found.kind(steps)).shrunk(steps)
-    assert [step["api"] for step in shrunk if "case" in step] == ["ListOffsets"]
-    assert len(units(shrunk)) < len(units(steps))
+QUIET = {"log.initial.task.delay.ms": "100000000", "log.retention.check.interval.ms": "100000000"}
 
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("release", ["3.9", "4.4"])
 def test_histories_get_the_answers_of_apache_kafka(release: str, tmp_path: Path) -> None:
-    """Every reproducible difference is written to a file for `kafkalet conform`."""
+    """Every reproducible difference is written to a file."""
     if reason := missing(release):
         pytest.skip(reason)
     config = broker_properties(release)
@@ -67,8 +27,6 @@ def test_histories_get_the_answers_of_apache_kafka(release: str, tmp_path: Path)
         ApacheKafka(release, config=config) as kafka,
         kafkalet.Broker(kafka_version=release, config=config | QUIET) as broker,
     ):
-        run = Run(Pair(Target(kafka.bootstrap_servers), Target(broker.bootstrap_servers)), release, tmp_path)
-        for number in range(5):
-            for group in GROUPS:
-                run.one(group, SEED, number)
-    assert not run.steady, f"scenarios with differences are in {tmp_path}"
+        first, second = Target(kafka.bootstrap_servers), Target(broker.bootstrap_servers)
+        done = Comparer(first, second, release, tmp_path, seed=SEED).run(list(GROUPS), 5, 600)
+    assert not [each for each in done.disagreements if each.is_stable], f"scenarios are in {tmp_path}"

@@ -45,6 +45,8 @@ ELSEWHERE: dict[str, str] = {
     "conformance.building": "test_golden.py",
     "conformance.clients.scenarios.baseline": "conformance/clients/test_scenarios.py",
     "conformance.clients.scenarios.leaders": "conformance/clients/test_scenarios.py",
+    "commands.conform_between": "conformance/between/test_comparing.py",
+    "conformance.between.shrinking": "conformance/between/test_pair.py",
     "conformance.catalogue": "test_replayer.py",
     "commands.conform_record": "conformance/recording/test_recorder.py",
     "commands.conform": "conformance/judging/test_judge.py",
@@ -96,6 +98,7 @@ MIRRORED = [
     for path in MODULES
     if path.name not in ("__init__.py", "__main__.py", "version.py")
     and path.parent not in (SOURCE / "protocol" / "messages", APIS, SOURCE / "conformance" / "scenarios")
+    and path.parent != SOURCE / "conformance" / "between" / "histories"
 ]
 
 

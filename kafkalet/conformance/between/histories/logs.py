@@ -28,7 +28,7 @@ def idempotent(h: History) -> None:
     h.idempotent(batches[0], place)
     if h.chance(0.1):
         batches[0]["transactional"] = True
-    h.send(place, batches, version)
+    h.write_at(place, batches, version)
 
 
 def changed(h: History) -> None:
@@ -42,7 +42,7 @@ def changed(h: History) -> None:
         batch["set"] |= h.dice.choice(HEADER_CHANGES)
     if h.chance(0.15):
         batch["records"][h.dice.randrange(len(batch["records"]))]["offset_delta"] = h.of(0, 1, 2, 3, 7, -1)
-    h.send(place, [batch], version)
+    h.write_at(place, [batch], version)
 
 
 def several(h: History) -> None:
@@ -50,7 +50,7 @@ def several(h: History) -> None:
     version = h.version("Produce", 3, 11)
     if h.chance(0.3):
         place = h.place()
-        h.send(place, [h.batch(place[0], version) for _ in range(h.of(0, 2, 2, 3))], version)
+        h.write_at(place, [h.batch(place[0], version) for _ in range(h.of(0, 2, 2, 3))], version)
         return
     wanted: list[tuple[str, Any]] = []
     for _ in range(h.of(2, 3, 4)):
@@ -72,7 +72,7 @@ def odd(h: History) -> None:
         batches = [old_batch(h, place[0], h.of(0, 1)), *h.of([], batches)]
     acks = h.of(-1, 1, 0, 2, -2)
     if acks:
-        h.send(place, batches, version, acks=acks)
+        h.write_at(place, batches, version, acks=acks)
     else:
         partitions = [{"index": place[1], "records": batches}]
         body = {"acks": 0, "timeout_ms": 5000, "topics": [{"name": place[0], "partitions": partitions}]}
@@ -167,7 +167,7 @@ def write_old(h: History) -> None:
     batches = [old_batch(h, place[0], magic)]
     if h.chance(0.15):
         batches.append(old_batch(h, place[0], h.of(0, 1, 1)))
-    h.send(place, batches, version)
+    h.write_at(place, batches, version)
 
 
 def read_old(h: History) -> None:

@@ -54,7 +54,8 @@ def new_name(h: History) -> str:
 
 
 def odd_name(h: History) -> str:
-    return h.of(*ODD_NAMES)
+    name: str = h.of(*ODD_NAMES)
+    return name
 
 
 def settle(h: History) -> None:

@@ -19,7 +19,8 @@ def fetching(h: History) -> None:
 
 
 def size(h: History) -> int:
-    return h.of(0, 1, 60, 75, 100, 150, 300, 1000, MEBIBYTE, MEBIBYTE, MEBIBYTE, -1)
+    size_bytes: int = h.of(0, 1, 60, 75, 100, 150, 300, 1000, MEBIBYTE, MEBIBYTE, MEBIBYTE, -1)
+    return size_bytes
 
 
 def wanted(h: History, version: int, most: int = 4) -> list[tuple[str, Step]]:

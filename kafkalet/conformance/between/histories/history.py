@@ -67,7 +67,7 @@ HEADER_CHANGES: tuple[Step, ...] = (
 class History(ScenarioBuilder):
     def __init__(self, name: str, release: str, versions: dict[int, tuple[int, int]]) -> None:
         super().__init__("h", release, versions)
-        self.dice = random.Random(name)
+        self.dice = random.Random(name)  # noqa: S311 - histories can be repeated from their names
         self.places: list[tuple[str, int]] = []  # topic, partition
         self.configs: dict[str, dict[str, Any]] = {}
         self.sequences: dict[tuple[Any, ...], int] = {}
@@ -128,14 +128,17 @@ class History(ScenarioBuilder):
     def place(self) -> tuple[str, int]:
         """Return a random partition; rarely one that does not exist."""
         if self.chance(0.03):
-            return self.of((self.places[0][0], 9), (self.unknown_topic(), 0), (self.places[0][0], -1))
-        found: tuple[str, int] = self.dice.choice(self.places)
-        return found
+            missing: tuple[str, int] = self.of(
+                (self.places[0][0], 9), (self.unknown_topic(), 0), (self.places[0][0], -1)
+            )
+            return missing
+        return self.dice.choice(self.places)
 
     # batches
 
-    def time(self) -> int:
-        return self.of(-1, *self.times(), *self.times())
+    def timestamp(self) -> int:
+        chosen: int = self.of(-1, *self.times(), *self.times())
+        return chosen
 
     def times(self) -> Sequence[int]:
         return [T0 + self.dice.randint(0, 30) * 10 for _ in range(4)]
@@ -155,7 +158,7 @@ class History(ScenarioBuilder):
 
     def batch(self, topic: str, version: int = 9, codecs: Sequence[str] = CODECS) -> Step:
         count = self.of(1, 1, 2, 3, 5)
-        times = [self.time() for _ in range(count)]
+        times = [self.timestamp() for _ in range(count)]
         if self.chance(0.2):
             times = [times[0]] * count
         elif self.chance(0.4):
@@ -181,16 +184,16 @@ class History(ScenarioBuilder):
         self.sequences[(*place, producer, epoch)] = max(following, sequence + count)
         batch |= {"producer_id": producer, "producer_epoch": epoch, "base_sequence": sequence}
 
-    def end(self, place: tuple[str, int]) -> int:
+    def end_of(self, place: tuple[str, int]) -> int:
         """Return the approximate end offset of a partition."""
         return self.ends.get(place, 0)
 
     def offset(self, place: tuple[str, int]) -> int:
-        return self.dice.randint(0, self.end(place) + 1) if self.chance(0.95) else self.of(-1, -2, 10**6, 2**63 - 1)
+        return self.dice.randint(0, self.end_of(place) + 1) if self.chance(0.95) else self.of(-1, -2, 10**6, 2**63 - 1)
 
-    def send(self, place: tuple[str, int], batches: list[Any], version: int, **body: Any) -> None:
+    def write_at(self, place: tuple[str, int], batches: list[Any], version: int, **body: Any) -> None:
         topic, partition = place
-        self.ends[place] = self.end(place) + sum(len(batch.get("records", ())) for batch in batches)
+        self.ends[place] = self.end_of(place) + sum(len(batch.get("records", ())) for batch in batches)
         content = {"transactional_id": None, "acks": -1, "timeout_ms": 5000} | body
         content["topics"] = [{"name": topic, "partitions": [{"index": partition, "records": batches}]}]
         self.ask("Produce", version, content)
@@ -201,7 +204,7 @@ class History(ScenarioBuilder):
         batch = self.batch(place[0], version)
         if self.chance(0.15):
             self.idempotent(batch, place)
-        self.send(place, [batch], version)
+        self.write_at(place, [batch], version)
 
     def delete(self) -> None:
         place = self.place()

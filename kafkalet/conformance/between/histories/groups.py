@@ -66,7 +66,8 @@ def offsets(h: History) -> None:
 def metadata(h: History) -> str:
     """Return a subscription of version 0, or invalid metadata."""
     topics = sorted({topic for topic, _ in h.places})
-    return h.of("nothing", "hex:0000000000000000ffffffff", "hex:000100000000ffffffff00000000", topics[0])
+    chosen: str = h.of("nothing", "hex:0000000000000000ffffffff", "hex:000100000000ffffffff00000000", topics[0])
+    return chosen
 
 
 def joining(h: History, member: Member, version: int) -> Step:

@@ -129,7 +129,7 @@ def produce(h: History, producer: Producer) -> None:
     if not implicit and h.chance(0.8):
         added = who | {"topics": [{"name": place[0], "partitions": [place[1]]}]}
         h.ask("AddPartitionsToTxn", h.version("AddPartitionsToTxn", 0, 3), added)
-    h.send(place, [batch], version, transactional_id=who["transactional_id"] or None)
+    h.write_at(place, [batch], version, transactional_id=who["transactional_id"] or None)
     producer.is_open = True
 
 

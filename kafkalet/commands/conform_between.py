@@ -1,0 +1,85 @@
+"""`kafkalet conform --between A B`: compares two live brokers with random histories of requests."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from kafkalet.conformance.between.comparing import Comparer, Disagreement, check_groups
+from kafkalet.conformance.between.histories import GROUPS
+from kafkalet.conformance.judging.judge import nearest
+from kafkalet.conformance.playing.target import Target
+
+from .command_line import Option, UsageError, parse, print_line
+
+HELP = """usage: kafkalet conform --between HOST:PORT HOST:PORT [OPTION]...
+
+Sends the same random requests to two brokers. If two answers differ, the history of requests is
+shortened as far as possible and written to a file, with the answers of the first broker.
+
+{options}
+
+Exit status: 0 if the brokers answered alike, 1 if not, 2 if they could not be compared.
+"""
+OPTIONS = (
+    Option("--seed", "N", "the seed of the histories; a seed always gives the same ones (1)"),
+    Option("--histories", "N", "the number of histories of each group (20)"),
+    Option("--first", "N", "the number of the first history (0)"),
+    Option("--groups", "NAME,...", f"the kinds of histories ({','.join(GROUPS)})"),
+    Option("--minutes", "N", "stop after this time, in minutes (10)"),
+    Option("--out", "DIR", "the directory for differences (differences)"),
+    Option("--release", "RELEASE", "the release of Apache Kafka that both brokers resemble (nearest)"),
+)
+STEPS_SHOWN, FIELDS_SHOWN, CHARACTERS_SHOWN = 40, 6, 700
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Compare two brokers; return 0 if they answered alike, and 1 if not."""
+    if {"-h", "--help"} & set(arguments):
+        print_line(HELP.format(options="\n".join(f"  {f'{o.name} {o.value}':20} {o.help}" for o in OPTIONS)))
+        return 0
+    addresses, rest = arguments[:2], arguments[2:]
+    if len(addresses) < 2 or any(address.startswith("-") for address in addresses):
+        raise UsageError("--between needs the addresses of two brokers: --between HOST:PORT HOST:PORT")
+    given = parse(rest, OPTIONS)
+    groups = given.get("groups", [",".join(GROUPS)])[0].split(",")
+    try:
+        check_groups(groups)
+    except ValueError as error:
+        raise UsageError(f"--groups: {error}") from error
+    first, second = (Target(address) for address in addresses)
+    comparer = Comparer(
+        first,
+        second,
+        given["release"][0] if "release" in given else nearest(first),
+        Path(given.get("out", ["differences"])[0]),
+        show,
+        number_of(given, "seed", 1),
+    )
+    minutes = number_of(given, "minutes", 10)
+    done = comparer.run(groups, number_of(given, "histories", 20), minutes * 60, number_of(given, "first", 0))
+    for line in done.not_performed:
+        print_line(f"not performed: {line}")
+    print_line(f"{done.histories.total()} histories, {done.requests} answers compared, seed {done.seed}")
+    for kind, times in done.kinds.most_common():
+        print_line(f"{times:5} times {' '.join(map(str, kind))}")
+    if done.kinds:
+        return 1
+    return 0 if done.requests else 2
+
+
+def number_of(given: dict[str, list[str]], name: str, default: int) -> int:
+    """Return the value of an option that is a number."""
+    text = given.get(name, [str(default)])[0]
+    if not text.isdecimal():
+        raise UsageError(f"--{name} {text}: expected a number such as {default}")
+    return int(text)
+
+
+def show(found: Disagreement) -> None:
+    """Print a history with different answers."""
+    print_line(f"\n{found.file}{'' if found.is_stable else ' (unstable: it could not be repeated)'}")
+    for step in found.steps[-STEPS_SHOWN:]:
+        shown = {key: value for key, value in step.items() if key not in ("op", "case")}
+        print_line(f"    {step['op']} {json.dumps(shown)[:CHARACTERS_SHOWN]}")
+    for difference in found.differences[:FIELDS_SHOWN]:
+        print_line(f"    differs: {difference}")

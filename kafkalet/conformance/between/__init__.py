@@ -1,0 +1,1 @@
+"""Compares two live brokers with random histories of requests."""

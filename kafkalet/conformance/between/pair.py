@@ -1,0 +1,103 @@
+"""Send the same steps to two brokers, and find the first step with different answers."""
+
+import os
+import re
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+from kafkalet.conformance.judging.replaying import advertised
+from kafkalet.conformance.playing.connection import Closed, NoAnswer
+from kafkalet.conformance.playing.matching import Matcher, resolve
+from kafkalet.conformance.playing.player import Player, compared_part
+from kafkalet.conformance.playing.target import Target
+from kafkalet.conformance.recording.recorder import Placeholders
+from kafkalet.conformance.results import Difference
+from kafkalet.conformance.transcripts import Step
+from kafkalet.protocol.errors import ProtocolError
+
+Versions = dict[int, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A step with different answers from the two brokers."""
+
+    index: int
+    """The index of the step."""
+    expected: Any
+    differences: list[Difference]
+
+    def kind(self, steps: list[Step]) -> tuple[Any, ...]:
+        """Return what differences of the same kind have in common: API, field, and the values if they are errors."""
+        step, first = steps[self.index], self.differences[0]
+        path = re.sub(r"\[\d+\]", "", first.path)
+        telling = "error" in path or "connection" in path
+        sides = (
+            side if isinstance(side, int | None) and abs(side or 0) < 200 else type(side)
+            for side in (first.expected, first.actual)
+        )
+        return (step.get("api", step["op"]), path, *(sides if telling else ()))
+
+
+class Pair:
+    """Two brokers that get the same requests. The answers of the first one are the expected ones."""
+
+    def __init__(self, first: Target, second: Target) -> None:
+        self.first, self.second = first, second
+        self.requests = 0
+
+    def first_difference(self, steps: list[Step]) -> Found | None:
+        """Run the steps on new topics and return the first difference; raise SetupFailed if a setup step fails."""
+        unique = os.urandom(4).hex()
+        players = [Player(server, unique) for server in (self.first, self.second)]
+        try:
+            for index, step in enumerate(steps):
+                expected, got = (perform(player, step) for player in players)
+                if "case" not in step:
+                    continue
+                self.requests += 1
+                if differences := self.compare(step, players, expected, got):
+                    return Found(index, self.placed(step, players[0], expected), differences)
+        finally:
+            for player in players:
+                player.close()
+        return None
+
+    def compare(self, step: Step, players: list[Player], expected: Any, got: Any) -> list[Difference]:
+        for name in step.get("bind", {}):
+            bound = [player.names.get(name) for player in players]
+            if any(value in (0, None, "ZERO") for value in bound) and bound[0] != bound[1]:
+                return [Difference(f"bound to {name}", *bound)]
+        placed = self.placed(step, players[0], expected)
+        wanted = advertised(resolve(placed, players[1].names), self.second)
+        matcher = Matcher({"$NODE": self.second.nodes.__contains__, "$CLUSTER": self.second.cluster_id.__eq__})
+        counts = compared_part(step, got, players[1].names)
+        return matcher.differences(wanted, counts, in_order=step.get("api") == "Fetch")
+
+    def placed(self, step: Step, player: Player, answer: Any) -> Any:
+        """Replace the values in an answer of the first broker that differ between brokers by placeholders."""
+        return Placeholders(player, self.first, step.get("bind", ())).of(compared_part(step, answer, player.names))
+
+    def record(self, steps: list[Step]) -> list[Step]:
+        """Return the steps with the answers of the first broker."""
+        player = Player(self.first, os.urandom(4).hex())
+        out = []
+        try:
+            for step in steps:
+                answer = perform(player, step)
+                expect = {"expect": self.placed(step, player, answer)} if "case" in step else {}
+                out.append(step | expect)
+        finally:
+            player.close()
+        return out
+
+
+def perform(player: Player, step: Step) -> Any:
+    """Perform a step, and describe what went wrong instead of raising."""
+    try:
+        return player.perform(step)
+    except (ProtocolError, struct.error, IndexError, ValueError) as error:
+        return {"unreadable": type(error).__name__}
+    except (Closed, NoAnswer) as error:
+        return {"connection": type(error).__name__}
