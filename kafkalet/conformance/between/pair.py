@@ -49,8 +49,10 @@ class Pair:
 
     def first_difference(self, steps: list[Step]) -> Found | None:
         """Run the steps on new topics and return the first difference; raise SetupFailed if a setup step fails."""
-        unique = os.urandom(4).hex()
-        players = [Player(server, unique) for server in (self.first, self.second)]
+        names = [os.urandom(4).hex()] * 2
+        if self.first.cluster_id == self.second.cluster_id:
+            names[1] = os.urandom(4).hex()  # two addresses of one cluster
+        players = [Player(target, name) for target, name in zip((self.first, self.second), names, strict=True)]
         try:
             for index, step in enumerate(steps):
                 expected, got = (perform(player, step) for player in players)

@@ -55,22 +55,6 @@ def test_command_reports_equal_brokers_with_status_0(
 def test_command_reports_differences_with_status_1(
     one: kafkalet.Broker, other: kafkalet.Broker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    addresses = [one.bootstrap_servers, other.bootstrap_servers]
-    assert (
-        main(
-            [
-                "--between",
-                *addresses,
-                "--histories",
-                "2",
-                "--groups",
-                "produce",
-                "--release",
-                "3.9",
-                "--out",
-                str(tmp_path),
-            ]
-        )
-        == 1
-    )
+    options = ["--histories", "4", "--groups", "produce", "--release", "3.9", "--out", str(tmp_path)]
+    assert main(["--between", one.bootstrap_servers, other.bootstrap_servers, *options]) == 1
     assert "differs: responses" in capsys.readouterr().out
