@@ -226,6 +226,8 @@ class Connection:
         self.last_active_ms = shared.clock.now_ms()
         if self._blocked:
             self._rest += buffer.view[:count]
+            if shared.router.journal is not None and self._context is not None:
+                shared.router.journal.arrived(self._context, count)
         elif self._partial is not None:
             self._receive_partial(self._partial, count)
         else:
@@ -559,6 +561,11 @@ class Connection:
         self._rest, self._partial = b"", None
         if self._outbox is not None:
             self._outbox = Outbox([])
+
+    @property
+    def discards_data(self) -> bool:
+        """Whether the connection has become a black hole."""
+        return not isinstance(self._socket, socket.socket)
 
     def _close(self, reason: str, level: int = logging.WARNING) -> None:
         if self.is_closed:

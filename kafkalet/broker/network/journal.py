@@ -299,6 +299,9 @@ class Journal:
         request, now_s = Journal.beginning(frame), elapsed_s()
         self._add([Exchange(now_s, now_s, self._facts(context), request, len(frame), _reason(problem), False)])
 
+    def arrived(self, context: Context, size: int) -> None:
+        """Called when `size` bytes arrive on a blocked connection. Their requests are recorded when they are served."""
+
     def closed(self, context: Context, reason: str) -> None:
         """Record that a connection was closed, with the request that was waiting, if any."""
         self._left(context, reason and f"connection closed: {reason}")

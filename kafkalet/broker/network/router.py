@@ -97,6 +97,9 @@ class Shaping(Protocol):
     def wrap(self, route: Serve, finish: Finish) -> tuple[Serve, Finish]:
         """Return replacements of `Router.route` and `Router.finish`."""
 
+    def alters(self, context: Context) -> bool:
+        """Return whether the response to the current request of a connection will be changed or lost."""
+
 
 class Encoded(NamedTuple):
     """A long response that was encoded in a thread."""

@@ -55,6 +55,10 @@ class Shaping:
         self._lost.add(context)
         self._changed()
 
+    def alters(self, context: Context) -> bool:
+        """Return whether the response to the current request of a connection will be changed or lost."""
+        return context in self._due or context in self._lost
+
     def finish_slow(self, rule: FaultRule) -> None:
         """Complete the responses that a fault has slowed down."""
         for slow in [slow for slow in self._slow if slow.rule is rule]:

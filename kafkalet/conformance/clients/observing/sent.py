@@ -1,0 +1,132 @@
+"""One request of a client with its whole bytes, its times and its answer. Messages are decoded on access."""
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import cached_property
+from typing import NamedTuple
+
+from kafkalet.protocol.api import BY_KEY, Api
+from kafkalet.protocol.errors import Code, ProtocolError
+from kafkalet.protocol.frame import RequestHeader, has_response_tags
+from kafkalet.protocol.messages import request_type, response_type
+from kafkalet.protocol.schema import Request, Response
+from kafkalet.protocol.tags import skip_tags
+
+from .finding import Place
+
+_UNSUPPORTED = int(Code.UNSUPPORTED_VERSION).to_bytes(2, "big")
+
+Answer = bytes | None
+"""A response frame without its size field; records of Fetch responses may be replaced by zeros."""
+
+
+class Fate(Enum):
+    """What became of a request."""
+
+    WAITING = "waiting"
+    ANSWERED = "answered"
+    NO_ANSWER = "no answer expected"
+    """Produce with acks=0."""
+    REFUSED = "connection closed by the broker"
+    LEFT = "connection closed before the answer"
+
+
+class Sent:
+    """A request that a client has sent."""
+
+    def __init__(self, place: Place, frame: bytes, began_s: float) -> None:
+        self.place = place
+        self.frame = frame
+        """The request without its size field."""
+        self.at_s = place.at_s
+        """When the broker received the request."""
+        self.served_s = began_s
+        """When the broker began to serve it. It is later if the connection was blocked."""
+        self.ended_s: float | None = None
+        """When the answer was given, or the connection closed."""
+        self.fate = Fate.WAITING
+        self.answer: Answer = None
+        self._response: Response | None = None
+        self.close_reason = ""
+        self.is_altered = False
+        """Whether a fault changed, delayed or dropped the answer on its way: the client may not have seen it."""
+
+    def __repr__(self) -> str:
+        return f"<Sent {self.place}, {self.fate.value}>"
+
+    @property
+    def connection(self) -> int:
+        return self.place.connection
+
+    @property
+    def version(self) -> int:
+        return self.place.version
+
+    @property
+    def correlation_id(self) -> int:
+        return self.place.correlation_id
+
+    @cached_property
+    def api(self) -> Api | None:
+        """The API; None if no API has the key."""
+        return BY_KEY.get(int.from_bytes(self.frame[:2], "big", signed=True))
+
+    @cached_property
+    def request(self) -> Request | None:
+        """The decoded request; None if it cannot be decoded."""
+        api = self.api
+        if api is None or not api.client_facing or self.version not in api.versions:
+            return None
+        try:
+            _, start = RequestHeader.decode(self.frame)
+            return request_type(api).decode(self.frame, self.version, start)
+        except ProtocolError:
+            return None
+
+    @property
+    def response(self) -> Response | None:
+        """The decoded response; None if there is none yet, or if it cannot be decoded."""
+        if self._response is None:
+            self._response = self._decoded_response()
+        return self._response
+
+    def _decoded_response(self) -> Response | None:
+        api, answer = self.api, self.answer
+        if answer is None or api is None or not api.client_facing:
+            return None
+        version = self.version
+        is_refused = api is Api.API_VERSIONS and answer[4:6] == _UNSUPPORTED
+        try:
+            start = skip_tags(answer, 4) if has_response_tags(api, version) else 4
+            return response_type(api).decode(answer, 0 if is_refused else version, start)
+        except (ProtocolError, IndexError):
+            return None
+
+    def follows(self, other: Sent, margin_s: float = 0.0) -> bool:
+        """Return whether the client sent this request at least `margin_s` after the answer to the other one."""
+        return other.ended_s is not None and self.at_s > other.ended_s + margin_s
+
+
+class Gap(NamedTuple):
+    """Requests that were not kept, because the limit was reached."""
+
+    requests: int
+
+
+class Answered(NamedTuple):
+    """The answer to a request was given, or it will not be given."""
+
+    sent: Sent
+
+
+class Closed(NamedTuple):
+    """A connection was closed."""
+
+    connection: int
+    at_s: float
+    reason: str
+    """"" if the client closed it between two requests."""
+
+
+Event = Sent | Answered | Closed | Gap

@@ -1,0 +1,35 @@
+"""All rules: their claims, and that they accept any sequence of events."""
+
+import pytest
+
+from kafkalet.conformance.clients.observing.rules.catalogue import RULES
+from kafkalet.conformance.clients.observing.rules.rule import Rule
+from kafkalet.conformance.clients.observing.sent import Closed, Fate
+from kafkalet.protocol.api import Api
+from tests.unit.conformance.clients.observing.test_strict import minimal
+
+from .synthetic import Exchanges
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_claim_is_one_sentence_with_a_source(rule: type[Rule]) -> None:
+    assert rule.CLAIM.text.endswith(".")
+    assert ". " not in rule.CLAIM.text
+    assert rule.CLAIM.source
+    assert rule.__doc__
+
+
+def test_names_of_claims_are_unique() -> None:
+    assert len({rule.CLAIM.rule for rule in RULES}) == len(RULES)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_rule_accepts_a_request_of_every_version_without_a_usable_answer(rule: type[Rule]) -> None:
+    exchanges = Exchanges(rule())
+    for api in Api:
+        if api.client_facing:
+            for version in range(api.versions.low, api.versions.high + 1):
+                sent = exchanges.sends(minimal(api), version)
+                sent.answer, sent.fate = b"\0\0\0\0garbage", Fate.ANSWERED
+                list(exchanges.rule.answered(sent))
+    exchanges.rule.closed(Closed(1, 0.0, "reset"))

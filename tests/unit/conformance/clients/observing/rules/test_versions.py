@@ -1,0 +1,84 @@
+"""Versions of requests against those that a broker advertised."""
+
+from typing import Any
+
+from kafkalet.conformance.clients.observing.rules.versions import AdvertisedVersions
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafkalet.protocol.messages.metadata import MetadataRequest
+
+from .synthetic import Exchanges
+
+ASK = ApiVersionsRequest(client_software_name="c", client_software_version="1")
+ALL = MetadataRequest(topics=None)
+
+
+def versions(error: Code = Code.NONE, **advertised: Any) -> ApiVersionsResponse:
+    keys = {"metadata": 3, "api_versions": 18}
+    return ApiVersionsResponse(
+        error_code=error,
+        api_keys=[
+            ApiVersionsResponse.ApiVersion(api_key=keys[name], min_version=low, max_version=high)
+            for name, (low, high) in advertised.items()
+        ],
+    )
+
+
+def test_advertised_version_is_correct() -> None:
+    exchanges = Exchanges(AdvertisedVersions())
+    exchanges.ask(ASK, 3, versions(metadata=(1, 5)))
+    exchanges.sends(ALL, 5)
+    assert exchanges.found == []
+
+
+def test_version_that_was_not_advertised_is_found() -> None:
+    exchanges = Exchanges(AdvertisedVersions())
+    exchanges.ask(ASK, 3, versions(metadata=(1, 5)))
+    exchanges.sends(ALL, 6)
+    assert exchanges.found == ["versions-advertised"]
+    assert exchanges.texts == ["Metadata v6 is sent, but the broker advertised v1 to v5"]
+
+
+def test_api_that_was_not_advertised_is_found() -> None:
+    exchanges = Exchanges(AdvertisedVersions())
+    exchanges.ask(ASK, 3, versions(api_versions=(0, 3)))
+    exchanges.sends(ALL, 6)
+    assert exchanges.found == ["versions-advertised"]
+
+
+def test_request_before_api_versions_is_noted_once() -> None:
+    exchanges = Exchanges(AdvertisedVersions())
+    exchanges.sends(ALL, 1)
+    exchanges.sends(ALL, 1)
+    assert exchanges.found == ["versions-unknown"]
+
+
+def test_versions_of_another_connection_to_the_broker_are_known() -> None:
+    exchanges = Exchanges(AdvertisedVersions())
+    exchanges.ask(ASK, 3, versions(metadata=(1, 5)))
+    exchanges.closes(1)
+    exchanges.sends(ALL, 6)
+    assert exchanges.found == ["versions-unknown", "versions-advertised"]
+
+
+def test_altered_answer_is_not_known() -> None:
+    exchanges = Exchanges(AdvertisedVersions())
+    exchanges.answers(exchanges.sends(ASK, 3), versions(metadata=(1, 5)), is_altered=True)
+    exchanges.sends(ALL, 6)
+    assert exchanges.found == ["versions-unknown"]
+
+
+def test_downgrade_to_a_listed_version_is_correct() -> None:
+    exchanges = Exchanges(AdvertisedVersions())
+    refusal = versions(Code.UNSUPPORTED_VERSION, api_versions=(0, 3))
+    exchanges.answers(exchanges.sends(ASK, 5), refusal, version=0)
+    exchanges.sends(ASK, 3)
+    assert exchanges.found == []
+
+
+def test_repetition_of_a_refused_version_is_found() -> None:
+    exchanges = Exchanges(AdvertisedVersions())
+    sent = exchanges.sends(ASK, 5)
+    exchanges.answers(sent, versions(Code.UNSUPPORTED_VERSION, api_versions=(0, 3)), version=0)
+    exchanges.sends(ASK, 5)
+    assert exchanges.found == ["versions-downgrade"]
