@@ -32,6 +32,10 @@ def main(arguments: Sequence[str]) -> int:
         from .conform_record import main as record
 
         return record(arguments[1:])
+    if arguments[:1] == ["review"]:
+        from .conform_record import review
+
+        return review(arguments[1:])
     if arguments[:1] == ["--between"]:
         from .conform_between import main as between
 

@@ -1,19 +1,33 @@
-"""`kafkalet conform record`: records the answers of a broker as those of a release."""
+"""`kafkalet conform record` and `review`: record the answers of a broker as those of a release, and compare releases."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import replace
 
 from kafkalet.conformance.building import Definition
-from kafkalet.conformance.playing.player import SetupFailed
+from kafkalet.conformance.judging.judge import recorded_releases
+from kafkalet.conformance.judging.replaying import UNUSABLE
 from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.recording.index import main as write_index
 from kafkalet.conformance.recording.recorder import Unsteady, record
+from kafkalet.conformance.recording.review import changes, compare
 from kafkalet.conformance.scenarios import definitions
-from kafkalet.conformance.transcripts import Step, Transcript, load, names, save, without_comments
+from kafkalet.conformance.transcripts import Step, Transcript, by_release, load, names, save
 
-from .command_line import Option, UsageError, parse, print_line
+from .command_line import Failure, Option, UsageError, parse, print_line
 
+HELP = """usage: kafkalet conform record RELEASE --bootstrap HOST:PORT [OPTION]...
+       kafkalet conform review RELEASE RELEASE [--match TEXT]
+
+`record` performs the scenarios against a broker of Apache Kafka, and writes its answers as those of
+the release. Each scenario is performed twice; answers that change are not recorded. It prints what
+differs from the earlier recording, or from that of the release before. `review` prints the
+differences between two recorded releases.
+
+{options}
+
+Exit status: 0 if everything was recorded, 1 if a scenario was not, 2 if the command line is wrong.
+"""
 OPTIONS = (
     Option("--bootstrap", "HOST:PORT", "the address of a broker of this release"),
     Option("--match", "TEXT", "only scenarios whose name contains this text"),
@@ -23,23 +37,57 @@ OPTIONS = (
 )
 
 
+SHOWN = 100
+"""More changes of one scenario are only counted: it was probably written anew."""
+
+
 def main(arguments: Sequence[str]) -> int:
     """Record the scenarios of a release; return 1 if one could not be recorded."""
     if not arguments or arguments[0].startswith("-"):
+        if {"-h", "--help"} & set(arguments):
+            print_line(HELP.format(options="\n".join(f"  {f'{o.name} {o.value}':22} {o.help}" for o in OPTIONS)))
+            return 0
         raise UsageError("record needs the name of a release: kafkalet conform record 3.9 --bootstrap HOST:PORT")
     release, given = arguments[0], parse(arguments[1:], OPTIONS)
     if "bootstrap" not in given:
         raise UsageError("record needs the address of a broker: --bootstrap HOST:PORT")
-    target = Target(given["bootstrap"][0], "acl" in given, "legacy" in given)
+    try:
+        target = Target(given["bootstrap"][0], "acl" in given, "legacy" in given)
+    except UNUSABLE as error:
+        raise Failure(f"{given['bootstrap'][0]} does not answer: {error or type(error).__name__}") from error
     matching = given.get("match", [""])[0]
     failed = 0
     for definition in definitions().values():
-        wanted = matching in definition.name and (release in definition.releases or definition.write is None)
-        if wanted and not target.lacks(needs_of(definition)):
+        if matching in definition.name and is_for(definition, release) and not target.lacks(needs_of(definition)):
             failed += not _record(definition, target, release, "show" in given)
     if "show" not in given:
         write_index()
     return 1 if failed else 0
+
+
+def review(arguments: Sequence[str]) -> int:
+    """Print what changed between two recorded releases."""
+    releases, given = arguments[:2], parse(arguments[2:], (OPTIONS[1],))
+    known = recorded_releases()
+    for release in releases:
+        if release not in known:
+            raise UsageError(f"there are no recordings of {release}; recorded are {', '.join(known)}")
+    if len(releases) < 2:
+        raise UsageError("review needs two releases: kafkalet conform review 3.9 4.4")
+    matching = given.get("match", [""])[0]
+    for name in names():
+        transcript = load(name)
+        if matching in name and all(release in transcript.steps for release in releases):
+            for change in changes(transcript, *releases):
+                print_line(str(change))
+    return 0
+
+
+def is_for(definition: Definition, release: str) -> bool:
+    """Return whether a scenario is recorded for a release: a new release gets the scenarios of the newest one."""
+    known = recorded_releases()
+    like = release if release in known else known[-1]
+    return like in (definition.releases or load(definition.name).steps)
 
 
 def needs_of(definition: Definition) -> dict[str, object]:
@@ -50,17 +98,20 @@ def needs_of(definition: Definition) -> dict[str, object]:
 def _record(definition: Definition, target: Target, release: str, only_show: bool) -> bool:
     try:
         steps = record(definition, target, release)
-    except (SetupFailed, Unsteady) as error:
+    except (Unsteady, *UNUSABLE) as error:
         print_line(f"{definition.name}: not recorded: {error}")
         return False
     if only_show:
         show(definition, steps)
         return True
     old = load(definition.name) if definition.name in names() else Transcript(definition.name, definition.needs, {})
-    before = old.steps.get(release)
-    save(replace(old, needs=needs_of(definition), steps=dict(sorted({**old.steps, release: steps}.items()))))
-    changed = before is not None and without_comments(before) != without_comments(steps)
-    print_line(f"{definition.name}: {'new' if before is None else 'changed' if changed else 'as before'}")
+    before = old.steps.get(release) or next(reversed(old.steps.values()), None)
+    save(replace(old, needs=needs_of(definition), steps=by_release({**old.steps, release: steps})))
+    changed = compare(definition.name, before, steps) if before else []
+    what = "new" if before is None else f"{len(changed)} changes" if changed else "no change"
+    print_line(f"{definition.name}: {what}")
+    for change in changed if release not in old.steps or len(changed) < SHOWN else ():
+        print_line(f"  {change}")
     return True
 
 

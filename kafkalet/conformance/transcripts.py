@@ -102,6 +102,11 @@ def decode(name: str, data: bytes) -> Transcript:
     return Transcript(name, content["needs"], steps, content["in_order"])
 
 
+def by_release(steps: Mapping[str, list[Step]]) -> dict[str, list[Step]]:
+    """Return the steps of each release in the order of the releases: 4.4 is older than 4.10."""
+    return dict(sorted(steps.items(), key=lambda pair: [int(number) for number in pair[0].split(".")]))
+
+
 def encode(transcript: Transcript) -> bytes:
     releases: dict[str, Any] = {}
     for release, steps in transcript.steps.items():

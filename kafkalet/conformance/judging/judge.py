@@ -59,7 +59,8 @@ def judge(options: Options, progress: Progress = lambda _: None) -> Run:
 
 def recorded_releases() -> list[str]:
     """Return the releases that have recorded answers, the oldest first."""
-    return sorted({release for each in scenarios().values() for release in each.releases})
+    releases = {release for each in scenarios().values() for release in each.releases}
+    return sorted(releases, key=lambda release: [int(number) for number in release.split(".")])
 
 
 def nearest(target: Target) -> str:
