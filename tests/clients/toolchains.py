@@ -34,10 +34,11 @@ def run(*command: str | Path, limit_s: int = FETCHING_S, **more: Any) -> str:
 
 
 class Workshop:
-    """Builds each program once."""
+    """Builds each program once, from the folders `java`, `go`, `node` and `kcat` in `sources`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, sources: Path = HERE) -> None:
         self._folder = folder
+        self._sources = sources
 
     def java(self, program: str, release: str, *, library: str = "kafka-clients", path: str = "") -> list[str | Path]:
         """Return the command of a program in `java/`, with a release of a Kafka library; `path` adds source folders."""
@@ -46,7 +47,7 @@ class Workshop:
         jars = self._jars(library, release)
         classes = self._folder / f"{program}-{release}"
         if not classes.exists():
-            sources = HERE / "java"
+            sources = self._sources / "java"
             where = os.pathsep.join(str(sources / part) for part in ("", *path.split()))
             source = next(sources.rglob(f"{program}.java"))
             run(javac, "-nowarn", "-cp", f"{jars}/*", "-sourcepath", where, "-d", classes, source)
@@ -57,7 +58,7 @@ class Workshop:
         jars = self._folder / f"{library}-{release}"
         if not jars.exists():
             wanted = [f"-DoutputDirectory={jars}", f"-Dkafka.library={library}", f"-Dkafka.version={release}"]
-            run(maven, "-q", "-B", "-f", HERE / "java" / "pom.xml", "dependency:copy-dependencies", *wanted)
+            run(maven, "-q", "-B", "-f", self._sources / "java" / "pom.xml", "dependency:copy-dependencies", *wanted)
         return jars
 
     def go(self, program: str) -> list[str | Path]:
@@ -65,7 +66,7 @@ class Workshop:
         go = tool("go", "https://go.dev/dl, or apt-get install golang-go")
         folder = self._folder / "go"
         if not folder.exists():
-            shutil.copytree(HERE / "go", folder)
+            shutil.copytree(self._sources / "go", folder)
             run(go, "mod", "tidy", cwd=folder)
         if not (folder / "bin" / program).exists():
             run(go, "build", "-o", f"bin/{program}", f"./{program}", cwd=folder)
@@ -77,10 +78,10 @@ class Workshop:
         npm = tool("npm", "apt-get install npm")
         folder = self._folder / "node"
         if not folder.exists():
-            shutil.copytree(HERE / "node", folder)
+            shutil.copytree(self._sources / "node", folder)
             run(npm, "install", "--no-package-lock", "--no-audit", "--no-fund", cwd=folder)
         return [node, folder / program]
 
     def kcat(self, program: str) -> list[str | Path]:
         """Return the command of a script in `kcat/`, which takes the path of kcat as its first argument."""
-        return ["sh", HERE / "kcat" / program, tool("kcat", "apt-get install kcat")]
+        return ["sh", self._sources / "kcat" / program, tool("kcat", "apt-get install kcat")]

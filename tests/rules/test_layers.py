@@ -43,7 +43,7 @@ RANK = {
 }
 FACADES = {"kafkalet", "kafkalet.__main__"}
 NEWER = {"annotationlib", "compression"}  # in the standard library of newer Python versions
-EXTRAS = {"confluent_kafka", "cramjam", "crc32c", "pytest"}
+EXTRAS = {"aiokafka", "confluent_kafka", "cramjam", "crc32c", "kafka", "pytest"}
 OF_THE_PIPELINE = {"numpy", "pyarrow", "pyspark", "py4j"}
 """Packages of the extra `spark`. The pipeline may import them unguarded; other modules must not import them."""
 STORAGE_MAY_IMPORT = (
@@ -161,6 +161,7 @@ ENVIRONMENT = {
     "kafkalet.commands.conform_client",
     "kafkalet.commands.control",
     "kafkalet.broker.cluster.metadata_store",
+    "kafkalet.conformance.clients.drivers.contract",
     "kafkalet.pipeline.session",
 }
 """The modules that may read environment variables: for a command, temporary directories and JAVA_HOME."""
