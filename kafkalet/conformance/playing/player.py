@@ -6,6 +6,7 @@ compared here: judging/ compares them, and recording/ records them.
 With a broker on a manual clock, a step that waits advances the clock instead of sleeping.
 """
 
+import re
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -22,6 +23,9 @@ RETRY_S = 60.0
 PAUSE_MS = 20
 POLL_S = 0.001
 """How long to wait for an answer before advancing the manual clock by another `PAUSE_MS`."""
+
+AT_BROKER = re.compile(r"(?P<where>at|not)-(?P<node>\d+|\$\w+)")
+"""The name of a connection to a certain broker: its id or a name bound to it; `not` means another broker."""
 
 T = TypeVar("T")
 
@@ -208,8 +212,21 @@ class Player:
 
     def connection(self, name: str) -> Connection:
         if name not in self.connections:
-            self.connections[name] = self.target.connect(name)
+            self.connections[name] = self.target.connect(name, self.node_of(name))
         return self.connections[name]
+
+    def node_of(self, name: str) -> int | None:
+        """Return the broker to which a connection of this name leads; None means the bootstrap address."""
+        match = AT_BROKER.match(name)
+        if match is None:
+            return None
+        bound = match["node"].startswith("$")
+        node = self.names.get(match["node"][1:]) if bound else int(match["node"])
+        if match["where"] == "not":
+            node = next((other for other in sorted(self.target.nodes) if other != node), None)
+        if node not in self.target.nodes:
+            raise SetupFailed(f"connection {name!r}: the cluster has no such broker; it has {self.target.nodes}")
+        return node
 
     def drop(self, name: str) -> None:
         self.connections.pop(name).close()

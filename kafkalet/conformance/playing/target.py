@@ -28,12 +28,15 @@ class Target:
             metadata = connection.ask("Metadata", 4, {"topics": [], "allow_auto_topic_creation": False})
         finally:
             connection.close()
-        self.nodes = {broker["node_id"] for broker in metadata["brokers"]}
+        self.addresses = {broker["node_id"]: (broker["host"], broker["port"]) for broker in metadata["brokers"]}
+        self.nodes = set(self.addresses)
         self.cluster_id = metadata["cluster_id"]
 
-    def connect(self, name: str = "main") -> Connection:
+    def connect(self, name: str = "main", node_id: int | None = None) -> Connection:
+        """Open a connection to the broker `node_id`, or to the bootstrap address."""
         user = ("user" if name.startswith("user") else "admin") if self.acl else None
-        return Connection(self.host, self.port, user)
+        host, port = (self.host, self.port) if node_id is None else self.addresses[node_id]
+        return Connection(host, port, user)
 
     def now_ms(self) -> int:
         return int(time.time() * 1000) if self.clock is None else self.clock.now_ms()

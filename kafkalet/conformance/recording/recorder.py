@@ -115,6 +115,7 @@ class Placeholders:
         telling = [(name, player.names[name]) for name in [*just_bound, *older] if name in player.names]
         bound = {name: value for name, value in telling if self.is_recognizable(name, value)}
         self.names = {value: f"${name}" for name, value in bound.items()}
+        self.nodes = {v: f"${n}" for n, v in player.names.items() if n.startswith("B") and type(v) is int}
         self.in_hex = {in_hex(value): f"<{name}>" for name, value in bound.items()}
 
     @staticmethod
@@ -136,6 +137,8 @@ class Placeholders:
                 return value
             case int() if key in NODES and {value} == self.target.nodes:  # with several brokers, ids are compared
                 return "$NODE"
+            case int() if key in NODES and value in self.nodes:
+                return self.nodes[value]
             case int() if abs(value - time.time() * 1000) < MINUTES_MS:
                 return "$NOW"
             case str() if key == "cluster_id" and value == self.target.cluster_id:
