@@ -59,7 +59,6 @@ ELSEWHERE: dict[str, str] = {
     "conformance.clients.observing.rules.catalogue": "conformance/clients/observing/rules/test_rule.py",
     "conformance.clients.observing.sent": "conformance/clients/observing/test_observation.py",
     "conformance.judging.replaying": "test_golden.py",
-    "conformance.notation.codecs": "test_replayer.py",
     "conformance.notation.message_sets": "test_replayer.py",
     "conformance.notation.messages": "test_replayer.py",
     "conformance.notation.record_batches": "test_replayer.py",

@@ -57,7 +57,7 @@ def decompress(codec: str, data: bytes) -> bytes:
         case "gzip":
             return zlib.decompress(data, wbits=31)
         case _ if cramjam is None:
-            return codecs.decompress(codecs.Codec(NAMES.index(codec)), data)
+            return codecs.decompress(codecs.Codec(NAMES.index(codec)), data, magic=0)  # any header checksum
         case "snappy":
             return _snappy(data)
         case "lz4":
