@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from kafkalet.conformance.judging.replaying import ordered
 from kafkalet.conformance.playing.matching import Matcher
 from kafkalet.conformance.results import Difference
 from kafkalet.conformance.transcripts import Step, Transcript
@@ -32,11 +33,12 @@ class Change:
 
 def changes(transcript: Transcript, old: str, new: str) -> list[Change]:
     """Return what changed from the answers of the release `old` to those of `new`."""
-    return compare(transcript.name, transcript.steps.get(old, []), transcript.steps.get(new, []))
+    return compare(transcript, transcript.steps.get(old, []), transcript.steps.get(new, []))
 
 
-def compare(name: str, old: list[Step], new: list[Step]) -> list[Change]:
+def compare(transcript: Transcript, old: list[Step], new: list[Step]) -> list[Change]:
     """Compare two recordings of the same scenario."""
+    name = transcript.name
     before, after = dict(_cases(old)), dict(_cases(new))
     found = []
     for key in {**before, **after}:
@@ -47,8 +49,11 @@ def compare(name: str, old: list[Step], new: list[Step]) -> list[Change]:
             found.append(Change(name, case, one.get("api", ""), "new" if first is None else "gone"))
         elif _request(first) != _request(second):
             found.append(Change(name, case, second.get("api", ""), "asked differently"))
-        elif differences := Matcher({}).differences(_plain(first["expect"]), _plain(second["expect"]), in_order=True):
-            found.append(Change(name, case, second.get("api", ""), "changed", tuple(differences)))
+        else:
+            answers = _plain(first["expect"]), _plain(second["expect"])
+            in_order = ordered(transcript, second.get("api", ""))
+            if differences := Matcher({}).differences(*answers, in_order):
+                found.append(Change(name, case, second.get("api", ""), "changed", tuple(differences)))
     return found
 
 
