@@ -1,4 +1,4 @@
-"""`kafkalet conform record` and `review`: record the answers of a broker as those of a release, and compare releases."""
+"""`kafkalet conform record` and `review`: record the answers of a release, and compare those of two releases."""
 
 import json
 from collections.abc import Sequence

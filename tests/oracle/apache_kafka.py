@@ -58,12 +58,17 @@ def missing(release: str) -> str:
     if not shutil.which("java"):
         return "java is not on the PATH"
     if not _jars(release).exists() and not shutil.which("mvn"):
-        return f"Apache Kafka {VERSIONS[release]} is not in {CACHE} and mvn is not on the PATH"
+        return f"Apache Kafka {version_of(release)} is not in {CACHE} and mvn is not on the PATH"
     return ""
 
 
+def version_of(release: str) -> str:
+    """Return the version that stands for a release; other versions stand for themselves, such as 4.5.0."""
+    return VERSIONS.get(release, release)
+
+
 def _jars(release: str) -> Path:
-    return CACHE / "lib" / VERSIONS[release]
+    return CACHE / "lib" / version_of(release)
 
 
 def _numbers(release: str) -> tuple[int, ...]:
@@ -198,7 +203,7 @@ def _install(release: str) -> None:
     """Let Maven copy the jars of a release into the cache if they are missing."""
     if _jars(release).exists():
         return
-    version = VERSIONS[release]
+    version = version_of(release)
     wanted = [("org.apache.kafka", "kafka_2.13", version)]
     if _numbers(release) >= (4,):
         wanted.append(("org.apache.logging.log4j", "log4j-slf4j-impl", "2.24.3"))

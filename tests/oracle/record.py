@@ -12,12 +12,13 @@ from .apache_kafka import ApacheKafka, missing
 
 
 def main(arguments: list[str]) -> int:
-    release, *options = arguments
-    if reason := missing(release):
-        print(f"cannot start Apache Kafka {release}, because {reason}", file=sys.stderr)
+    version, *options = arguments
+    release = ".".join(version.split(".")[:2])
+    if reason := missing(version):
+        print(f"cannot start Apache Kafka {version}, because {reason}", file=sys.stderr)
         return 2
     legacy = ["--legacy"] if release == "2.8" else []
-    with ApacheKafka(release, "--acl" in options, broker_properties(release)) as kafka:
+    with ApacheKafka(version, "--acl" in options, broker_properties(release)) as kafka:
         return record([release, "--bootstrap", kafka.bootstrap_servers, *legacy, *options])
 
 
