@@ -38,6 +38,8 @@ ORDERS = (
     "transactional_id",
     "member_id",
     "entity_type",
+    "user",
+    "log_dir",
     "key",
 )
 

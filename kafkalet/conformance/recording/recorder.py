@@ -29,6 +29,7 @@ from kafkalet.conformance.results import Outcome
 from kafkalet.conformance.transcripts import Step, Transcript, load
 from kafkalet.protocol.errors import Code
 
+SIZES_OF_DISK = {"total_bytes", "usable_bytes"}
 NODES = {"leader_id", "controller_id", "node_id", "replica_nodes", "isr_nodes", "broker_id", "coordinator_id"}
 
 
@@ -172,6 +173,8 @@ class Placeholders:
     def field(self, name: str, item: Any) -> dict[str, Any]:
         if name in IGNORED:
             return {}
+        if name in SIZES_OF_DISK and item >= 0:
+            return {name: f"$?{name}"}
         if name.endswith("_message") and isinstance(item, str):
             return {name: "$TEXT", f"#{name}": item}
         if name == "error_code" and item:
