@@ -99,15 +99,16 @@ class Coordinators:
     def partition_for(self, topic: StateTopic, key: str) -> int:
         """Return the partition of `topic` that a key maps to, after loading its state if necessary.
 
-        Raises NOT_COORDINATOR if this broker does not lead the partition, or if the topic does not exist yet.
+        Raises NOT_COORDINATOR, as Kafka without a message, if this broker does not lead the partition, or if the topic
+        does not exist yet.
         """
         known = self.node.metadata.topics.get(topic.name)
         if known is None:
-            raise KafkaError(Code.NOT_COORDINATOR, f"{topic.name} does not exist yet")
+            raise KafkaError(Code.NOT_COORDINATOR)
         index = partition_of(key, len(known.partitions))
         self.refresh(topic.name, index)
         if index not in self.of(topic.name).loaded():
-            raise KafkaError(Code.NOT_COORDINATOR, f"broker {self.node.node_id} does not lead {topic.name}-{index}")
+            raise KafkaError(Code.NOT_COORDINATOR)
         return index
 
     def changed(self, topic: str, index: int) -> None:

@@ -38,7 +38,7 @@ class Player:
     def __init__(self, target: Target, unique: str) -> None:
         self.target, self.unique = target, unique
         self.names: dict[str, Any] = {}
-        self.connections: dict[str, Connection] = {}
+        self.connections: dict[tuple[str, int | None], Connection] = {}
         self.waiting: dict[str, tuple[Connection, int, int]] = {}
 
     def close(self) -> None:
@@ -211,9 +211,10 @@ class Player:
             self.target.clock.advance(PAUSE_MS)
 
     def connection(self, name: str) -> Connection:
-        if name not in self.connections:
-            self.connections[name] = self.target.connect(name, self.node_of(name))
-        return self.connections[name]
+        place = name, self.node_of(name)  # a name may be bound to another broker later
+        if place not in self.connections:
+            self.connections[place] = self.target.connect(*place)
+        return self.connections[place]
 
     def node_of(self, name: str) -> int | None:
         """Return the broker to which a connection of this name leads; None means the bootstrap address."""
@@ -229,7 +230,7 @@ class Player:
         return node
 
     def drop(self, name: str) -> None:
-        self.connections.pop(name).close()
+        self.connections.pop((name, self.node_of(name))).close()
 
     def body(self, step: dict[str, Any]) -> dict[str, Any]:
         body: dict[str, Any] = resolve(step["body"], self.names)
