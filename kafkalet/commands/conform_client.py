@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import signal
@@ -100,6 +101,7 @@ def _run(given: dict[str, list[str]], command: list[str], chosen: list[Scenario]
     def done(result: ClientResult) -> None:
         print_line(line(result, width))
 
+    logging.getLogger("kafkalet").addHandler(logging.NullHandler())  # the brokers log connections that they close
     previous = signal.signal(signal.SIGTERM, _interrupt)
     try:
         run = runner.run(chosen, done)

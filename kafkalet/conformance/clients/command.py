@@ -15,7 +15,8 @@ from typing import IO
 MOST_LINES = 100_000
 """Most lines of stdout that are kept. A client that prints more is killed."""
 MOST_LOG_LINES = 500
-MOST_CHARS = 10_000
+MOST_LOG_CHARS = 500
+MOST_CHARS = 1_000_000
 """Longer lines are truncated."""
 READING_S = 2.0
 """The time for reading what is left in the pipes after the process group was killed."""
@@ -97,7 +98,7 @@ class Command:
         with stream:
             for line in iter(lambda: stream.readline(MOST_CHARS), b""):
                 text = line.decode("utf-8", "backslashreplace").rstrip("\r\n")
-                self.log.append(text)
+                self.log.append(text[:MOST_LOG_CHARS])
                 if keep is not None:
                     keep(text)
                     if len(self.lines) >= MOST_LINES:

@@ -45,7 +45,7 @@ def all_of(*judges: Judge) -> Judge:
 # -- the end of the client
 
 
-def _ended(stage: Stage) -> Iterator[Finding]:
+def ended(stage: Stage) -> Iterator[Finding]:
     """Report a client that was killed or crashed, and lines that cannot be read."""
     if stage.was_killed:
         yield Finding(
@@ -85,9 +85,11 @@ def produced(*, failures: str | None = None, duplicates: str | None = None, reor
     """
 
     def judge(stage: Stage) -> Iterator[Finding]:
-        yield from _ended(stage)
+        yield from ended(stage)
         logged = _logged(stage)
         yield from _acknowledged(stage, failures)
+        if failures is not None and (stage.output.failed or stage.output.aborted):
+            yield Finding(Verdict.AS_DOCUMENTED, f"the client reported an error: {failures}", _reasons(stage))
         yield from _lost(stage, logged)
         yield from _duplicated(logged, duplicates)
         yield from _reordered(logged, reordering)
@@ -100,10 +102,13 @@ def refused(reason: str, *, logged: bool = True) -> Judge:
 
     Without `logged`, no record may be visible to read_committed consumers.
     """
-    allowed = produced(failures=reason)
 
     def judge(stage: Stage) -> Iterator[Finding]:
-        yield from allowed(stage)
+        yield from ended(stage)
+        known = _logged(stage)
+        yield from _acknowledged(stage, reason)
+        yield from _lost(stage, known)
+        yield from _duplicated(known, None)
         output = stage.output
         if stage.was_killed:
             return
@@ -119,6 +124,11 @@ def refused(reason: str, *, logged: bool = True) -> Judge:
                 )
 
     return judge
+
+
+def _reasons(stage: Stage) -> tuple[str, ...]:
+    output = stage.output
+    return (*output.aborted[:SHOWN], *(f"value {each.value}: {each.reason}" for each in output.failed[:SHOWN]))
 
 
 Logged = dict[int, list[tuple[int, str]]]
@@ -179,7 +189,7 @@ def _lost(stage: Stage, logged: Logged) -> Iterator[Finding]:
     if wrong:
         first = wrong[0]
         yield Finding(
-            Verdict.LOST,
+            Verdict.WRONG_OFFSETS,
             f"{len(wrong)} records were acknowledged with the offset of another record",
             (
                 f"value {first.value} was acknowledged as {first.partition}@{first.offset}, "
@@ -231,7 +241,7 @@ def consumed(*, redelivery: str | None = None, skipping: str | None = None, erro
     """
 
     def judge(stage: Stage) -> Iterator[Finding]:
-        yield from _ended(stage)
+        yield from ended(stage)
         yield from _returned(stage, redelivery, skipping)
         yield from _complete(stage, error)
 
@@ -281,8 +291,8 @@ def _wrong(stage: Stage, records: Sequence[Returned], known: dict[int, bytes | N
         what = _hidden(stage, first)
         yield Finding(
             Verdict.HIDDEN,
-            f"the client returned {len(hidden)} records that {stage.scenario.isolation} does not show",
-            (f"{first.partition}@{first.offset}: value {first.value!r}, {what}",),
+            f"the client returned {len(hidden)} records that {_rule(stage)} does not show",
+            (f"{first.partition}@{first.offset}: value {_short(first.value)}, {what}",),
         )
     wrong = [record for record in records if record.offset in known and record.value != known[record.offset]]
     if wrong:
@@ -290,8 +300,21 @@ def _wrong(stage: Stage, records: Sequence[Returned], known: dict[int, bytes | N
         yield Finding(
             Verdict.CORRUPT,
             f"the client returned {len(wrong)} records with other values than those in the log",
-            (f"{first.partition}@{first.offset}: returned {first.value!r}, in the log {known[first.offset]!r}",),
+            (
+                f"{first.partition}@{first.offset}: returned {_short(first.value)}",
+                f"in the log: {_short(known[first.offset])}",
+            ),
         )
+
+
+def _rule(stage: Stage) -> str:
+    """Return the setting that hides records from the client."""
+    return stage.scenario.isolation if stage.expected is None else f"auto.offset.reset={stage.scenario.reset}"
+
+
+def _short(value: bytes | None) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:80]}... ({len(value or b'')} bytes)"
 
 
 def _hidden(stage: Stage, record: Returned) -> str:
@@ -340,7 +363,7 @@ def _skipped(records: Sequence[Returned], known: dict[int, bytes | None], skippi
     if missing:
         where = f"{records[0].partition}@{missing[0]}"
         text = f"the client skipped {len(missing)} records"
-        evidence = (f"the first: {where}, value {known[missing[0]]!r}; returned until offset {last}",)
+        evidence = (f"the first: {where}, value {_short(known[missing[0]])}; returned until offset {last}",)
         if skipping is None:
             yield Finding(Verdict.LOST, text, evidence)
         else:
@@ -376,7 +399,7 @@ def transformed(*, redelivery: str | None = None) -> Judge:
     """Judge a consume-transform-produce client: each input is in the output once, for read_committed readers."""
 
     def judge(stage: Stage) -> Iterator[Finding]:
-        yield from _ended(stage)
+        yield from ended(stage)
         inputs = [(record.value or b"").decode() for record in stage.topic.records("read_committed")]
         inputs = inputs[: stage.scenario.count]
         copied = stage.cluster.topic(f"{TOPIC}-output").records("read_committed")

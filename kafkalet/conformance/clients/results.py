@@ -12,6 +12,7 @@ class Verdict(StrEnum):
     CORRUPT = "returned corrupt records"
     HIDDEN = "returned hidden records"
     WRONG_ORDER = "wrong order"
+    WRONG_OFFSETS = "reported wrong offsets"
     HUNG = "hung"
     GAVE_UP = "gave up"
     IGNORED = "ignored the error"

@@ -63,6 +63,8 @@ class Stage:
         self.violations: list[str] = []
         """What the observer found."""
         self.output = Output([])
+        self.held: Fault
+        """The fault that holds a request, in scenarios that hold one."""
         self._inherited = environment
         self._directory = directory
         self._stop = threading.Event()
@@ -89,6 +91,18 @@ class Stage:
         for number in range(self._sent, self._sent + count):
             self.topic.send(f"{number}", key=f"{number}", partition=partition)
         self._sent += count
+
+    def commit(self, offset: int, partition: int = 0) -> None:
+        """Commit an offset of the group of the scenario, which has no members yet."""
+        assert self.scenario.group is not None
+        self.cluster.group(self.scenario.group).seek(offset, TOPIC, partition)
+
+    def expect(self, condition: Callable[[Record], object]) -> None:
+        """Expect only those records from a consumer for which a condition holds: those in the log, and earlier ones."""
+        known = self.expected or []
+        seen = {(record.partition, record.offset) for record in known}
+        more = [record for record in self.topic.records() if (record.partition, record.offset) not in seen]
+        self.expected = [record for record in known + more if condition(record)]
 
     # Start and end
 
@@ -192,6 +206,20 @@ class Stage:
         """Wait until the client has sent `n` matching requests."""
         return self.cluster.requests.wait_for(*apis, n=n, where=where)
 
+    def wait_for_answer(self, api: str, n: int = 1, errors: str | None = None) -> None:
+        """Wait until `n` requests have been answered, with one of the errors if it is given."""
+
+        def answered() -> bool:
+            found = [request for request in self.cluster.requests.of(api, errors=errors) if not request.is_waiting]
+            return len(found) >= n
+
+        self.wait_until(answered, f"fewer than {n} {api} requests were answered{f' with {errors}' if errors else ''}")
+
+    def wait_for_end(self) -> None:
+        """Wait until the client has ended; the scenario ends with it."""
+        assert self.command is not None
+        self.command.wait(self._deadline_s - elapsed_s())
+
     def wait_for_position(self, offset: int, partition: int = 0) -> None:
         """Wait until the client has fetched from this offset on: it has received all records before."""
         self.wait_for_request("Fetch", where=lambda request: offset in fetch_offsets(request, partition))
@@ -216,13 +244,33 @@ class Stage:
 
         A response for which `change` returns False does not count.
         """
-        rule = FaultRule(
-            Filters(frozenset([BY_TITLE[api]]), **filters), Actions(rewrite=change), Selection(times=times)
-        )
+        return self._add(api, Actions(rewrite=change), times, filters)
+
+    def rewrite_frames(
+        self, api: str, change: Callable[[bytearray], bytearray], *, times: int | None = None, **filters: Any
+    ) -> Fault:
+        """Change encoded responses. `change` gets a frame with its size field, and returns the one to send."""
+        return self._add(api, Actions(rewrite_frame=change), times, filters)
+
+    def _add(self, api: str, actions: Actions, times: int | None, filters: dict[str, Any]) -> Fault:
+        rule = FaultRule(Filters(frozenset([BY_TITLE[api]]), **filters), actions, Selection(times=times))
         fault = Fault(self.cluster, GivenFault(api, times=times), rule, self.cluster._forget_fault)
         self.cluster.server.call(lambda: self.cluster.server.faults.add(rule))
         self.cluster._faults = (*self.cluster._faults, fault)
         return fault
+
+
+def fetches_from(offset: int, partition: int = 0) -> Callable[[Any], bool]:
+    """Return a predicate for the option `when` of a fault: a Fetch request that reads a partition from an offset on."""
+
+    def matches(request: Any) -> bool:
+        return any(
+            each.partition == partition and each.fetch_offset == offset
+            for topic in request.topics
+            for each in topic.partitions
+        )
+
+    return matches
 
 
 def fetch_offsets(request: Request, partition: int = 0) -> list[int]:

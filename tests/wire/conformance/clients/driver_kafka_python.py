@@ -5,7 +5,7 @@ import re
 import sys
 
 import kafka  # type: ignore[import-untyped]
-from kafka.errors import KafkaError  # type: ignore[import-untyped]
+from kafka.errors import FencedInstanceIdError, KafkaError  # type: ignore[import-untyped]
 from kafka.structs import OffsetAndMetadata, TopicPartition  # type: ignore[import-untyped]
 
 NAMES = {name.removeprefix("KAFKALET_"): value for name, value in os.environ.items() if name.startswith("KAFKALET_")}
@@ -20,7 +20,7 @@ def say(*words: object) -> None:
 def shown(value: bytes | None) -> str:
     if value is None:
         return "\\N"
-    return re.sub(rb"[^ -\x5b\x5d-~]", lambda found: b"\\x%02x" % found[0], value).decode()
+    return re.sub(rb"[^ -\x5b\x5d-~]", lambda found: b"\\x%02x" % found[0][0], value).decode()
 
 
 def reason(error: Exception) -> str:
@@ -110,6 +110,8 @@ def consume() -> int:
                 if group is not None:
                     try:
                         client.commit({place: OffsetAndMetadata(records[-1].offset + 1, "", -1)})
+                    except FencedInstanceIdError:
+                        raise
                     except KafkaError as error:
                         say("log", reason(error))
     except KafkaError as error:

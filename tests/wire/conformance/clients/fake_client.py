@@ -67,12 +67,12 @@ class Client:
         self.connection: Connection | None = None
 
     def leader(self) -> Connection:
-        """Return a connection to the leader of partition 0."""
+        """Return a connection to the leader of partition 0, the only partition that this client knows."""
         if self.connection is None:
             connection = Connection(self.bootstrap)
             asked = MetadataRequest(topics=[MetadataRequest.Topic(name=TOPIC)])
             told = connection.ask(Api.METADATA, asked)
-            [partition] = told.topics[0].partitions
+            partition = told.topics[0].partitions[0]
             address = next((each.host, each.port) for each in told.brokers if each.node_id == partition.leader_id)
             connection.socket.close()
             self.connection = Connection(address)
@@ -89,7 +89,7 @@ class Client:
                 continue
             [topic] = told.responses
             [partition] = getattr(topic, "partition_responses", None) or topic.partitions
-            if not partition.error_code:
+            if not partition.error_code or FLAW == "trusts":
                 return partition
             if partition.error_code == Code.NOT_LEADER_OR_FOLLOWER:
                 self.connection = None
@@ -140,7 +140,7 @@ def consume() -> int:
                 seen += 1
                 if FLAW == "skips" and record.offset == 3:
                     continue
-                shown = re.sub(rb"[^ -\x5b\x5d-~]", lambda byte: b"\\x%02x" % byte[0], record.value or b"")
+                shown = re.sub(rb"[^ -\x5b\x5d-~]", lambda byte: b"\\x%02x" % byte[0][0], record.value or b"")
                 say("record", 0, record.offset, shown.decode())
                 if FLAW == "repeats" and record.offset == 3:
                     say("record", 0, record.offset, shown.decode())

@@ -1,13 +1,73 @@
-"""Scenarios with real clients, whose verdicts are known."""
+"""Scenarios with real clients, whose verdicts are known, and with clients that have one flaw."""
 
 import pytest
 
 from kafkalet.conformance.clients.results import Verdict
 
-from .judged import driver, judged
+from .judged import driver, judged, judged_fake
+
+RIGHT = [
+    "produce-leader-moves",
+    "consume-new-leader-epoch",
+    "consume-out-of-range-latest",
+    "consume-out-of-range-none",
+    "consume-truncation",
+    "group-unstable-offsets",
+    "group-heartbeat-rebalance-in-progress",
+    "produce-replicas-missing",
+    "transaction-commit-answer-lost",
+    "transaction-fenced",
+    "transform",
+    "consume-aborted",
+    "consume-large-batch",
+    "tagged-fields-fetch",
+    "api-versions-unsupported",
+]
 
 
-@pytest.mark.parametrize("scenario", ["produce-transaction", "consume-in-group", "consume-leader-moves"])
+@pytest.mark.parametrize("scenario", RIGHT)
+def test_librdkafka_is_correct(scenario: str) -> None:
+    result = judged(scenario, driver("confluent"))
+    assert (result.verdict, result.findings) == (Verdict.CORRECT, [])
+
+
+@pytest.mark.parametrize(
+    ("scenario", "verdict"),
+    [
+        ("produce-answer-lost-acks-1", Verdict.AS_DOCUMENTED),  # at least once
+        ("produce-out-of-order-sequence", Verdict.AS_DOCUMENTED),  # reported, but not recovered from (KIP-360)
+        ("consume-wrong-checksum", Verdict.CORRUPT),  # check.crcs is false by default
+        ("consume-invalid-fetch-session-epoch", Verdict.NOT_RUN),  # it has no fetch sessions
+        ("consume-waits-when-throttled", Verdict.TOO_FAST),  # it lists KIP-219 as not supported
+    ],
+)
+def test_librdkafka_gets_known_verdict(scenario: str, verdict: Verdict) -> None:
+    assert judged(scenario, driver("confluent")).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    "scenario", ["consume-partitions", "produce-transaction", "consume-fetch-session-id-not-found"]
+)
 def test_kafka_python_is_correct(scenario: str) -> None:
     result = judged(scenario, driver("kafka_python"))
     assert (result.verdict, result.findings) == (Verdict.CORRECT, [])
+
+
+@pytest.mark.parametrize(
+    ("scenario", "flaw", "verdict"),
+    [
+        ("produce-retries-not-enough-replicas", "hurries", Verdict.TOO_FAST),
+        ("produce-retries-not-enough-replicas", "none", Verdict.CORRECT),
+        ("consume-wrong-checksum", "ignores-crc", Verdict.CORRUPT),
+        ("consume-wrong-checksum", "none", Verdict.CORRECT),
+        ("consume-ends-with-marker", "shows-markers", Verdict.HIDDEN),
+        ("consume-ends-with-marker", "none", Verdict.CORRECT),
+        ("consume-truncation", "none", Verdict.LOST),  # the fake client ignores leader epochs
+        ("produce-answer-lost", "none", Verdict.DUPLICATED),  # it has no sequence numbers
+        ("produce-answer-lost-acks-1", "none", Verdict.AS_DOCUMENTED),
+        ("produce-unknown-error", "trusts", Verdict.IGNORED),
+        ("produce-reports-message-too-large", "trusts", Verdict.LOST),
+    ],
+)
+def test_fake_client_gets_verdict(scenario: str, flaw: str, verdict: Verdict) -> None:
+    assert judged_fake(scenario, flaw, timeout_s=10).verdict is verdict
