@@ -47,10 +47,8 @@ def all_of(*judges: Judge) -> Judge:
 
 def ended(stage: Stage) -> Iterator[Finding]:
     """Report a client that was killed or crashed, and lines that cannot be read."""
-    if stage.was_killed:
-        yield Finding(
-            Verdict.HUNG, f"the client did not end within {stage.timeout_s:g} s, and was killed", _last_requests(stage)
-        )
+    if stage.was_late:
+        yield Finding(Verdict.HUNG, f"the client was not done after {stage.timeout_s:g} s", _last_requests(stage))
     elif stage.status not in (0, 1):
         yield Finding(Verdict.GAVE_UP, f"the command crashed: {_status(stage.status)}", tuple(_last_log(stage)))
     if stage.output.malformed:
@@ -110,7 +108,7 @@ def refused(reason: str, *, logged: bool = True) -> Judge:
         yield from _lost(stage, known)
         yield from _duplicated(known, None)
         output = stage.output
-        if stage.was_killed:
+        if stage.was_late:
             return
         if not output.failed and not output.aborted and not output.errors and stage.status == 0:
             yield Finding(Verdict.IGNORED, f"the client reported success; correct is an error: {reason}")
@@ -153,14 +151,14 @@ def _acknowledged(stage: Stage, failures: str | None) -> Iterator[Finding]:
             f"the client failed {len(output.failed)} of {stage.scenario.count} records",
             (f"value {first.value}: {first.reason}", *_last_requests(stage)),
         )
-    if failures is None and stage.scenario.transactional_id is not None and not stage.was_killed:
+    if failures is None and stage.scenario.transactional_id is not None and not stage.was_late:
         if output.aborted or not output.committed:
             reason = output.aborted[0] if output.aborted else "no reason"
             yield Finding(Verdict.GAVE_UP, f"the transaction was not committed: {reason}", _last_requests(stage))
         return
     told = {each.value for each in output.acked} | {each.value for each in output.failed}
     silent = [value for value in map(str, range(stage.scenario.count)) if value not in told]
-    if silent and not stage.was_killed and not (failures is not None and stage.status == 1):
+    if silent and not stage.was_late and not (failures is not None and stage.status == 1):
         yield Finding(
             Verdict.GAVE_UP,
             f"the client ended without a line for {len(silent)} of {stage.scenario.count} records",
@@ -254,7 +252,7 @@ def consumed_or_failed(reason: str) -> Judge:
 
     def judge(stage: Stage) -> Iterator[Finding]:
         yield from allowed(stage)
-        if not stage.was_killed and stage.status == 0 and not stage.output.errors:
+        if not stage.was_late and stage.status == 0 and not stage.output.errors:
             yield Finding(Verdict.IGNORED, f"the client reported no error; correct is an error: {reason}")
 
     return judge
@@ -373,7 +371,7 @@ def _skipped(records: Sequence[Returned], known: dict[int, bytes | None], skippi
 def _complete(stage: Stage, error: str | None) -> Iterator[Finding]:
     """Report a consumer that ended before it had returned all records."""
     output = stage.output
-    if stage.was_killed or stage.status not in (0, 1):
+    if stage.was_late or stage.status not in (0, 1):
         return
     if output.errors or stage.status == 1:
         reason = output.errors[0] if output.errors else "without a reason"
@@ -409,7 +407,7 @@ def transformed(*, redelivery: str | None = None) -> Judge:
         if missing and stage.status == 0:
             evidence = (f"the first: value {missing[0]}",)
             yield Finding(Verdict.LOST, f"{len(missing)} of {len(inputs)} inputs are not in the output", evidence)
-        elif missing and not stage.was_killed:
+        elif missing and not stage.was_late:
             yield Finding(
                 Verdict.GAVE_UP,
                 f"the client ended with {len(missing)} of {len(inputs)} inputs left",

@@ -65,6 +65,8 @@ class ClientResult:
     role: str
     verdict: Verdict
     findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """Requests that are unusual but allowed, the first of each kind."""
     duration_s: float = 0.0
     exit_status: int | None = None
     """The exit status of the command, negative for a signal; None if it was not started."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -14,9 +14,12 @@ from kafkalet.clock import elapsed_s
 from kafkalet.testing.cluster import Cluster
 from kafkalet.version import VERSION
 
+from .observing.finding import Finding as Observed
+from .observing.finding import Severity
+from .observing.observation import Observation, observe
 from .results import ClientResult, ClientRun, Finding, Verdict, severity, worst
 from .scenario import Scenario
-from .stage import NOT_SUPPORTED, Stage
+from .stage import NO_LIBRARY, NOT_SUPPORTED, Stage
 
 KAFKA_VERSION = "4.4"
 TIMEOUT_S = 30.0
@@ -24,6 +27,8 @@ JOBS = 2
 REQUESTS = 60
 """The number of requests that a result keeps."""
 LOG_LINES = 60
+VIOLATIONS = 5
+"""Most requests that the evidence of a violation lists."""
 _PROPERTIES: Mapping[str, str | int | bool] = {
     "group.initial.rebalance.delay.ms": 0,
     "group.min.session.timeout.ms": 100,
@@ -107,13 +112,13 @@ class Runner:
             config={**_PROPERTIES, **_replicated(scenario), **scenario.config},
             kafka_version=scenario.kafka_version or options.kafka_version,
         )
-        with cluster:
+        with cluster, observe(cluster) as observation:
             stage = Stage(scenario, cluster, options.command, options.environment, options.timeout_s, options.directory)
             with self._lock:
                 self._stages.add(stage)
                 is_stopped = self._is_stopped
             try:
-                return _not_run(stage, "the run was stopped") if is_stopped else _judged(stage)
+                return _not_run(stage, "the run was stopped") if is_stopped else _judged(stage, observation)
             finally:
                 with self._lock:
                     self._stages.discard(stage)
@@ -137,7 +142,7 @@ def _as_completed(futures: Iterable[Future[ClientResult]]) -> Iterable[Future[Cl
         yield from finished
 
 
-def _judged(stage: Stage) -> ClientResult:
+def _judged(stage: Stage, observation: Observation) -> ClientResult:
     """Play a scenario, and judge the client."""
     try:
         stage.play()
@@ -149,15 +154,39 @@ def _judged(stage: Stage) -> ClientResult:
         return _result(stage, [_broken()])
     if stage.status == NOT_SUPPORTED:
         return _not_run(stage, f"the command does not support this (exit status {NOT_SUPPORTED})")
+    if stage.status == NO_LIBRARY:
+        return _not_run(stage, f"the client is not installed (exit status {NO_LIBRARY})")
     try:
         findings = [*stage.scenario.judge(stage)]
+        observed = [*_violations(observation)]
     except Exception:  # noqa: BLE001
         return _result(stage, [_broken()])
     missed = _missed(stage)
-    if missed and all(finding.verdict.is_right for finding in findings):
+    if missed and not observed and all(finding.verdict.is_right for finding in findings):
         return _result(stage, [Finding(Verdict.NOT_RUN, missed[0], tuple(missed[1:]))])
-    findings += [Finding(Verdict.VIOLATED, text) for text in stage.violations]
-    return _result(stage, findings)
+    result = _result(stage, findings + observed)
+    result.notes = [*_notes(observation)]
+    return result
+
+
+def _violations(observation: Observation) -> Iterator[Finding]:
+    """Return a finding for each rule of the protocol that the client has broken."""
+    by_rule: dict[str, list[Observed]] = {}
+    for each in observation.violations():
+        by_rule.setdefault(each.rule, []).append(each)
+    for rule, found in by_rule.items():
+        times = observation.found[rule, Severity.VIOLATION]
+        text = f"{times} requests are against the protocol: {found[0].claim} ({found[0].source})"
+        yield Finding(Verdict.VIOLATED, text, tuple(map(str, found[:VIOLATIONS])))
+
+
+def _notes(observation: Observation) -> Iterator[str]:
+    """Yield the first unusual request of each kind, which is allowed."""
+    seen: set[str] = set()
+    for each in observation.findings():
+        if each.severity is Severity.NOTE and each.rule not in seen:
+            seen.add(each.rule)
+            yield str(each)
 
 
 def _missed(stage: Stage) -> list[str]:
@@ -187,8 +216,8 @@ def _result(stage: Stage, findings: list[Finding]) -> ClientResult:
         str(scenario.role),
         verdict,
         sorted(findings, key=lambda finding: severity(finding.verdict)),
-        stage.duration_s,
-        stage.status,
+        duration_s=stage.duration_s,
+        exit_status=stage.status,
     )
     if stage.command is not None:
         result.settings = {**stage.environment}

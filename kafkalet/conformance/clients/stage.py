@@ -26,6 +26,10 @@ TOPIC = "conformance"
 INPUT_TOPIC_SUFFIX = "-output"
 NOT_SUPPORTED = 64
 """The exit status of a command that does not support a role or a setting."""
+NO_LIBRARY = 69
+"""The exit status of a driver whose client is not installed."""
+GRACE_S = 2.0
+"""The time that the command has to end after its time is up, before it is killed."""
 REQUEST_TIMEOUT_MS = 2000
 DELIVERY_TIMEOUT_MS = 20_000
 SESSION_TIMEOUT_MS = 6000
@@ -60,8 +64,6 @@ class Stage:
         """What the scenario waited for in vain."""
         self.expected: list[Record] | None = None
         """The records that a consumer should return, if they are not those in the log at the end."""
-        self.violations: list[str] = []
-        """What the observer found."""
         self.output = Output([])
         self.held: Fault
         """The fault that holds a request, in scenarios that hold one."""
@@ -70,6 +72,7 @@ class Stage:
         self._stop = threading.Event()
         self._deadline_s = 0.0
         self._began_s = 0.0
+        self._ended_s: float | None = None
         self._sent = 0
 
     # Prepare
@@ -141,11 +144,12 @@ class Stage:
         """Start the client. Raises OSError if that is not possible."""
         inherited = {name: value for name, value in self._inherited.items() if not name.startswith("KAFKALET_")}
         self._began_s = elapsed_s()
-        self._deadline_s = self._began_s + self.timeout_s
+        self._deadline_s = self._began_s + self.timeout_s + GRACE_S
         self.cluster.timeout_s = self.timeout_s
         self.command = Command(self.words, {**inherited, **self.environment}, self._client_ended, self._directory)
 
     def _client_ended(self) -> None:
+        self._ended_s = elapsed_s()
         self._stop.set()
         self.cluster.server.watchers.touch()
 
@@ -191,12 +195,16 @@ class Stage:
         return None if self.command is None else self.command.status
 
     @property
-    def was_killed(self) -> bool:
-        return self.command is not None and self.command.was_killed
+    def was_late(self) -> bool:
+        """Whether the client was killed, or has ended only after its time was up."""
+        return self.command is not None and (self.command.was_killed or self.duration_s >= self.timeout_s)
 
     @property
     def duration_s(self) -> float:
-        return elapsed_s() - self._began_s if self._began_s else 0.0
+        """The time from the start of the client to its end, or until now; 0 before it is started."""
+        if not self.is_started:
+            return 0.0
+        return (elapsed_s() if self._ended_s is None else self._ended_s) - self._began_s
 
     # What the client does
 

@@ -158,7 +158,7 @@ CUT = 5
 def _after_truncation(stage: Stage) -> Iterator[Finding]:
     """Judge a consumer whose log was truncated: it must return the records that replaced those that it has read."""
     yield from ended(stage)
-    if stage.was_killed or stage.status == 1 or stage.output.errors:
+    if stage.was_late or stage.status == 1 or stage.output.errors:
         return
     new = [record for record in stage.output.records if (record.value or b"").startswith(b"new")]
     wanted = [record.offset for record in stage.topic.records() if record.offset >= CUT]

@@ -26,4 +26,4 @@ def judged_fake(scenario: str, flaw: str, timeout_s: float = 30.0) -> ClientResu
 
 def driver(client: str) -> list[str]:
     """Return the command of the driver for a client library."""
-    return [sys.executable, str(HERE / f"driver_{client}.py")]
+    return [sys.executable, "-m", f"kafkalet.conformance.clients.drivers.{client}"]

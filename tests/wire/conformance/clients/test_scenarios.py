@@ -27,7 +27,7 @@ RIGHT = [
 
 @pytest.mark.parametrize("scenario", RIGHT)
 def test_librdkafka_is_correct(scenario: str) -> None:
-    result = judged(scenario, driver("confluent"))
+    result = judged(scenario, driver("confluent_kafka"))
     assert (result.verdict, result.findings) == (Verdict.CORRECT, [])
 
 
@@ -42,7 +42,7 @@ def test_librdkafka_is_correct(scenario: str) -> None:
     ],
 )
 def test_librdkafka_gets_known_verdict(scenario: str, verdict: Verdict) -> None:
-    assert judged(scenario, driver("confluent")).verdict is verdict
+    assert judged(scenario, driver("confluent_kafka")).verdict is verdict
 
 
 @pytest.mark.parametrize(
