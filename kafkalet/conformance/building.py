@@ -1,6 +1,11 @@
 """Build the steps of a scenario: preparation and requests.
 
-    @scenario("list_offsets_time", "Two batches in one segment, asked between them.")
+    @scenario(
+        "list_offsets_timestamps",
+        "ListOffsets answers the first record after a timestamp that lies between two batches.",
+        level="must",
+        sources=["KIP-79"],
+    )
     def lo_time_two_batches(ask: ScenarioBuilder) -> None:
         t = ask.topic()
         ask.produce(t, batch(10, 20), batch(30, 40))
@@ -79,9 +84,10 @@ def scenario(
 ) -> Callable[[Write], Write]:
     """Register a function as the scenario of its name.
 
-    `claim` says in one sentence what Apache Kafka does, `sources` names the KIPs (`KIP-101`) or the classes of Kafka
-    (`kafka.server.ReplicaManager`) that define it, and `level` how much depends on it. `releases` are those to record.
-    `needs` restricts the brokers (see docs/scenario-format.md).
+    `area` is a key of `catalogue.AREAS`. `claim` says in one sentence what Apache Kafka does. `sources` names the KIPs
+    (`KIP-101`) and the classes or methods of Kafka (`kafka.server.ReplicaManager.readFromLog`) that define it, and
+    `level` how much depends on it. `releases` are those to record. `needs` restricts the brokers (see
+    docs/scenario-format.md).
     """
 
     def register(write: Write) -> Write:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_args
 
+from kafkalet.suggestions import did_you_mean
+
 from .transcripts import RECORDINGS
 
 Level = Literal["must", "should", "detail"]
@@ -17,6 +19,63 @@ Level = Literal["must", "should", "detail"]
 `should`: a client or a tool sees the difference; `detail`: only a comparison of single fields shows it."""
 LEVELS: tuple[Level, ...] = get_args(Level)
 INDEX = "index.json"
+PAGE = "docs/conformance-scenarios.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A feature of a broker that several scenarios judge."""
+
+    title: str
+    description: str
+
+
+AREAS = {
+    "list_offsets": Area(
+        "Offsets of logs", "ListOffsets for the earliest and latest offset, while records are added and deleted."
+    ),
+    "list_offsets_timestamps": Area(
+        "Offsets by timestamp", "ListOffsets for a timestamp and for the maximum timestamp."
+    ),
+    "fetch": Area("Fetch", "Records, order and errors that Fetch answers."),
+    "fetch_limits": Area("Fetch: limits and waiting", "Size limits of Fetch, and how long it waits."),
+    "fetch_sessions": Area("Fetch sessions", "Incremental fetches (KIP-227)."),
+    "produce": Area("Produce", "Batches that Produce accepts, and its errors for the others."),
+    "idempotence": Area("Idempotent producers", "Producer ids, epochs and sequence numbers."),
+    "transactions": Area("Transactions", "The transaction coordinator, and records in transactions."),
+    "transaction_offsets": Area("Offsets in transactions", "AddOffsetsToTxn and TxnOffsetCommit."),
+    "read_committed": Area(
+        "Reading transactions", "The last stable offset, aborted transactions and markers in Fetch and ListOffsets."
+    ),
+    "consumer_groups_classic": Area(
+        "Consumer groups: classic protocol", "Membership with JoinGroup, SyncGroup and Heartbeat."
+    ),
+    "consumer_groups_kip848": Area(
+        "Consumer groups: new protocol", "Membership with ConsumerGroupHeartbeat (KIP-848), assignors and migration."
+    ),
+    "share_groups": Area("Share groups", "Membership, records and state of share groups (KIP-932)."),
+    "streams_groups": Area("Streams groups", "Membership in groups of Kafka Streams (KIP-1071)."),
+    "offsets": Area("Committed offsets", "OffsetCommit, OffsetFetch and OffsetDelete."),
+    "topics": Area("Topics", "Creation, growth and deletion of topics, and deletion of records."),
+    "configurations": Area("Configurations", "Properties of topics, brokers and groups."),
+    "quotas": Area("Quotas", "Client quotas."),
+    "features": Area("Features", "Levels of the features of a cluster."),
+    "metadata": Area(
+        "Metadata", "Supported APIs, the brokers and controllers of the cluster, its topics and coordinators."
+    ),
+    "replicas": Area("Replicas", "Elections, reassignments, log directories and leader epochs."),
+    "several_brokers": Area("Several brokers", "Leaders, followers and clients that ask the wrong broker."),
+    "state_topics": Area("State topics", "Records in __consumer_offsets and __transaction_state."),
+    "telemetry": Area("Client telemetry", "Metrics of clients (KIP-714)."),
+    "authorization": Area("Authorization", "Access control lists."),
+    "old_formats": Area(
+        "Old formats and versions", "Message formats 0 and 1, and versions of APIs that were made for them."
+    ),
+    "malformed_requests": Area(
+        "Malformed requests", "Frames, headers and requests that a broker cannot decode or does not serve."
+    ),
+}
+"""All areas, in the order of the reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +116,21 @@ def select(
     only: Iterable[str] = (),
     apis: Iterable[str] = (),
     kips: Iterable[str] = (),
-    levels: Iterable[Level] = LEVELS,
+    levels: Iterable[str] = LEVELS,
 ) -> list[Scenario]:
     """Return the scenarios of a release that match all given conditions, sorted by area and name.
 
-    `only` has areas and names of scenarios, `apis` and `kips` what a scenario must contain at least one of.
+    `only` has areas and names of scenarios, `apis` and `kips` what a scenario must contain at least one of. Raises
+    ValueError for names that the catalogue does not have in any release.
     """
-    only, apis, kips, levels = set(only), set(apis), set(kips), set(levels)
+    every = scenarios().values()
+    only = _known("area or scenario", only, {*AREAS, *scenarios()})
+    apis = _known("API", apis, {api for each in every for api in each.apis})
+    kips = _known("KIP", kips, {kip for each in every for kip in each.kips})
+    levels = _known("level", levels, LEVELS)
     found = [
         each
-        for each in scenarios().values()
+        for each in every
         if release in each.releases
         and (not only or each.area in only or each.name in only)
         and (not apis or apis & each.apis.keys())
@@ -74,3 +138,12 @@ def select(
         and each.level in levels
     ]
     return sorted(found, key=lambda each: (each.area, each.name))
+
+
+def _known(kind: str, given: Iterable[str], known: Iterable[str]) -> set[str]:
+    """Return `given` as a set. Raises ValueError if it has names that are not known."""
+    given, known = set(given), sorted(known)
+    for name in sorted(given.difference(known)):
+        hint = did_you_mean(name, known, most=3) or f"{PAGE} lists what there is"
+        raise ValueError(f"there is no {kind} {name!r} in the catalogue of scenarios; {hint}")
+    return given

@@ -32,7 +32,7 @@ def check_names(what: str, given: Mapping[str, Any], allowed: tuple[str, ...] = 
     """Raise TypeError if one of the options does not exist. `what` names their source in the message."""
     for name in given:
         if name not in allowed:
-            from .suggestions import did_you_mean
+            from kafkalet.suggestions import did_you_mean
 
             hint = did_you_mean(name, allowed)
             space = " " if hint else ""

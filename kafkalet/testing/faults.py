@@ -24,8 +24,8 @@ from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages import response_type
 from kafkalet.protocol.releases import versions_of
+from kafkalet.suggestions import did_you_mean
 
-from .suggestions import did_you_mean
 from .waiting import wait
 
 if TYPE_CHECKING:

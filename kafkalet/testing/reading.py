@@ -17,9 +17,9 @@ from kafkalet.protocol.records.control import ControlType, control_type
 from kafkalet.protocol.records.record import Record as StoredRecord
 from kafkalet.storage.values import AbortedTransaction
 from kafkalet.storage.values import Isolation as StorageIsolation
+from kafkalet.suggestions import did_you_mean
 
 from .record import Headers, Record
-from .suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from .operations import ClusterOperations

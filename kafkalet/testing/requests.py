@@ -20,8 +20,8 @@ from kafkalet.broker.network.exchange import Exchange, plain
 from kafkalet.clock import elapsed_s
 from kafkalet.protocol.api import BY_TITLE
 from kafkalet.protocol.errors import Code
+from kafkalet.suggestions import did_you_mean
 
-from .suggestions import did_you_mean
 from .waiting import timeout_s, wait
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from kafkalet.protocol.records.build import build_batch, build_message_set, numb
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
 from kafkalet.protocol.records.record import Record
-
-from .suggestions import did_you_mean
+from kafkalet.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from .operations import ClusterOperations

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Self
 from kafkalet.broker import arguments
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.build import build_batch
+from kafkalet.suggestions import did_you_mean
 
 from .record import HeaderPairs, Text, Time
-from .suggestions import did_you_mean
 from .waiting import timeout_s, wait
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from kafkalet.storage import lookup
 from .test_golden import wrong
 
 AREAS = {
-    *("downconversion", "fetch_limits", "fetch_topic_ids", "legacy_formats", "list_offsets", "list_offsets_state"),
-    *("list_offsets_time", "list_offsets_v0", "malformed", "produce", "transactions"),
+    *("fetch", "fetch_limits", "idempotence", "list_offsets", "list_offsets_timestamps", "malformed_requests"),
+    *("old_formats", "produce", "read_committed"),
 }
 SMALLEST_BATCH_BYTES = 61
 

@@ -1,6 +1,7 @@
 """The layers of the package: a module may import only modules of lower layers.
 
-clock, properties, version    import no module of kafkalet
+clock, properties,            import no module of kafkalet
+suggestions, version
 protocol                      imports only itself
 formats                       protocol.records; formats of the files beside a log, without policy
 storage                       formats, protocol.records, protocol.errors, and the modules in the first line
@@ -28,6 +29,7 @@ RANK = {
     "clock": 0,
     "garbage": 0,
     "properties": 0,
+    "suggestions": 0,
     "protocol": 1,
     "formats": 2,
     "storage": 3,

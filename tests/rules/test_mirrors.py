@@ -60,7 +60,6 @@ ELSEWHERE: dict[str, str] = {
     "conformance.clients.scenarios.sessions": "conformance/clients/test_scenarios.py",
     "conformance.clients.scenarios.topics": "conformance/clients/test_scenarios.py",
     "conformance.clients.scenarios.versions": "conformance/clients/test_scenarios.py",
-    "conformance.catalogue": "test_replayer.py",
     "commands.conform_record": "conformance/recording/test_recorder.py",
     "commands.conform": "conformance/judging/test_judge.py",
     "conformance.clients.observing.finding": "conformance/clients/observing/test_observation.py",

@@ -10,7 +10,11 @@ def cut(ask: ScenarioBuilder, case: str, version: int, *wanted: tuple[str, int, 
     ask.request(case, "DeleteRecords", version, {"topics": topics, "timeout_ms": 10000})
 
 
-@scenario("admin", "DeleteRecords: what is not there, several partitions, nothing, the same twice.")
+@scenario(
+    "topics",
+    "DeleteRecords answers each partition on its own, and UNKNOWN_TOPIC_OR_PARTITION for unknown ones.",
+    sources=["KIP-107", "kafka.server.ReplicaManager.deleteRecords"],
+)
 def delete_records_many(ask: ScenarioBuilder) -> None:
     t, nope = ask.topic(partitions=3), ask.unknown_topic()
     for partition in range(3):
@@ -29,7 +33,12 @@ def delete_records_many(ask: ScenarioBuilder) -> None:
     ask.request("timeout 0", "DeleteRecords", 2, {"topics": [{"name": t, "partitions": two[:1]}], "timeout_ms": 0})
 
 
-@scenario("admin", "DeleteRecords on topics that are compacted, and compacted and deleted.")
+@scenario(
+    "topics",
+    "DeleteRecords answers POLICY_VIOLATION for a topic with cleanup.policy=compact, and deletes if the policy "
+    "includes delete.",
+    sources=["KIP-107", "kafka.cluster.Partition.deleteRecordsOnLeader"],
+)
 def delete_records_policies(ask: ScenarioBuilder) -> None:
     for name, policy in (("compact", "compact"), ("both", "compact,delete"), ("delete", "delete")):
         t = ask.topic(name, cleanup_policy=policy)
@@ -39,7 +48,17 @@ def delete_records_policies(ask: ScenarioBuilder) -> None:
         ask.offsets(f"{policy} earliest", t, -2)
 
 
-@scenario("admin", "DeleteRecords and what Fetch, ListOffsets and OffsetForLeaderEpoch say afterwards.")
+@scenario(
+    "topics",
+    "After DeleteRecords, Fetch below the log start offset answers OFFSET_OUT_OF_RANGE, and lookups by time and by "
+    "leader epoch reflect the new log start offset.",
+    level="must",
+    sources=[
+        "KIP-107",
+        "kafka.log.UnifiedLog.maybeIncrementLogStartOffset",
+        "org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache.truncateFromStart",
+    ],
+)
 def delete_records_then(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce_each(t, [batch(10, 20, 30), batch(40, 50)])
@@ -60,7 +79,18 @@ def epoch_end(
     ask.request(case, "OffsetForLeaderEpoch", version, body, **more)
 
 
-@scenario("admin", "OffsetForLeaderEpoch in every version: known, unknown, undefined epochs; fencing; replicas.")
+@scenario(
+    "replicas",
+    "OffsetForLeaderEpoch answers the end offset of a leader epoch, -1 for an undefined one, and compares the "
+    "current leader epoch of the request since version 2.",
+    level="must",
+    sources=[
+        "KIP-101",
+        "KIP-320",
+        "kafka.cluster.Partition.lastOffsetForLeaderEpoch",
+        "org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache.endOffsetFor",
+    ],
+)
 def epoch_ends(ask: ScenarioBuilder) -> None:
     t, u, nope = ask.topic(), ask.topic("u"), ask.unknown_topic()
     ask.produce(t, batch(10, 20))

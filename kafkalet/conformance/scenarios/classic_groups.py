@@ -84,7 +84,17 @@ class Classic:
         self.ask.request(case, "DescribeGroups", version, {"groups": [self.id]} | more)
 
 
-@scenario("groups", "The life of a group of one member, in every version.", EVERY)
+@scenario(
+    "consumer_groups_classic",
+    "Every version of JoinGroup, SyncGroup, Heartbeat, LeaveGroup and DescribeGroups serves a group of one member "
+    "from its first join until it is empty.",
+    EVERY,
+    level="must",
+    sources=[
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoin",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupSync",
+    ],
+)
 def group_every_version(ask: ScenarioBuilder) -> None:
     for version in ask.versions("JoinGroup"):
         group, m = Classic(ask, f"g{version}"), f"M{version}"
@@ -108,7 +118,14 @@ def group_every_version(ask: ScenarioBuilder) -> None:
         group.describe(f"v{min(version, 5)} describe the empty group", min(version, 5))
 
 
-@scenario("groups", "Member ids: promised ones, unknown ones, none.", EVERY)
+@scenario(
+    "consumer_groups_classic",
+    "JoinGroup since version 4 answers MEMBER_ID_REQUIRED and a member id to a new member, which joins with this "
+    "id, and unknown ids are answered with UNKNOWN_MEMBER_ID.",
+    EVERY,
+    level="must",
+    sources=["KIP-394", "org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoinNewDynamicMember"],
+)
 def group_member_ids(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     for version in (0, 3, 4, ask.versions("JoinGroup")[-1]):
@@ -148,7 +165,17 @@ def group_member_ids(ask: ScenarioBuilder) -> None:
     group.leave("leave an empty group", UNKNOWN_MEMBER)
 
 
-@scenario("groups", "What is refused before anything else is looked at.", EVERY)
+@scenario(
+    "consumer_groups_classic",
+    "JoinGroup answers INVALID_GROUP_ID for an empty group id, INVALID_SESSION_TIMEOUT outside of the broker's "
+    "limits, and INCONSISTENT_GROUP_PROTOCOL without protocols.",
+    EVERY,
+    level="must",
+    sources=[
+        "org.apache.kafka.coordinator.group.GroupCoordinatorService.joinGroup",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoinToClassicGroup",
+    ],
+)
 def group_refused(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     empty: dict[str, Any] = {"group_id": ""}
@@ -180,7 +207,18 @@ def group_refused(ask: ScenarioBuilder) -> None:
     odd.join("a protocol without a name", version=3, protocols=[{"name": "", "metadata": ""}], bind="M6")
 
 
-@scenario("groups", "Generations, protocol types and names that are not those of the group.", EVERY)
+@scenario(
+    "consumer_groups_classic",
+    "A classic group answers ILLEGAL_GENERATION for another generation, and INCONSISTENT_GROUP_PROTOCOL for another "
+    "protocol type or name.",
+    EVERY,
+    level="must",
+    sources=[
+        "KIP-559",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.validateSyncGroup",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.validateClassicGroupHeartbeat",
+    ],
+)
 def group_mismatches(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     group.enter("M1", "range", "roundrobin")
@@ -210,7 +248,17 @@ def group_mismatches(ask: ScenarioBuilder) -> None:
     group.describe("describe it with another type")
 
 
-@scenario("groups", "Two members: who waits for whom, and what each is told meanwhile.", EVERY)
+@scenario(
+    "consumer_groups_classic",
+    "When a second member joins, the first one gets REBALANCE_IN_PROGRESS until it rejoins, and SyncGroup of the "
+    "follower waits for the assignment of the leader.",
+    EVERY,
+    level="must",
+    sources=[
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.prepareRebalance",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.completeClassicGroupJoin",
+    ],
+)
 def group_two_members(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     group.enter("M1")
@@ -247,7 +295,17 @@ def group_two_members(ask: ScenarioBuilder) -> None:
     group.describe("describe the one with nothing")
 
 
-@scenario("groups", "A follower that syncs first, and a leader that goes before it assigned anything.", EVERY)
+@scenario(
+    "consumer_groups_classic",
+    "If the leader leaves before it assigned partitions, waiting members get REBALANCE_IN_PROGRESS and another "
+    "member becomes leader.",
+    EVERY,
+    level="must",
+    sources=[
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupLeaveToClassicGroup",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.resetAndPropagateAssignmentWithError",
+    ],
+)
 def group_leader_goes(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     group.enter("M1")
@@ -272,7 +330,14 @@ def group_leader_goes(ask: ScenarioBuilder) -> None:
     group.describe("describe the third")
 
 
-@scenario("groups", "Joining again: who starts a rebalance by it and who does not.", EVERY)
+@scenario(
+    "consumer_groups_classic",
+    "A follower that rejoins a stable group without changes gets the current generation, and a rejoining leader or "
+    "new metadata starts a rebalance.",
+    EVERY,
+    level="must",
+    sources=["org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoinExistingMember"],
+)
 def group_rejoin(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     group.enter("M1")
@@ -304,7 +369,17 @@ def group_rejoin(ask: ScenarioBuilder) -> None:
     ask.receive("the leader", "d")
 
 
-@scenario("groups", "Which protocol a group takes: one that all have, by the most votes.", EVERY)
+@scenario(
+    "consumer_groups_classic",
+    "A classic group takes the protocol with the most votes among those that all members support, and rejects "
+    "members that support none of them.",
+    EVERY,
+    level="must",
+    sources=[
+        "org.apache.kafka.coordinator.group.classic.ClassicGroup.selectProtocol",
+        "org.apache.kafka.coordinator.group.classic.ClassicGroup.candidateProtocols",
+    ],
+)
 def group_protocol_choice(ask: ScenarioBuilder) -> None:
     cases = {
         "g1": (("x", "y"), ("y", "x"), ("y", "x")),
@@ -330,7 +405,12 @@ def group_protocol_choice(ask: ScenarioBuilder) -> None:
         group.join(f"{name}: only the least liked", "", "q")
 
 
-@scenario("groups", "Leaving in numbers: known, unknown, twice, by instance.", EVERY)
+@scenario(
+    "consumer_groups_classic",
+    "LeaveGroup since version 3 removes several members and answers an error for each unknown one.",
+    EVERY,
+    sources=["KIP-345", "org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupLeaveToClassicGroup"],
+)
 def group_leave(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     for version in ask.versions("LeaveGroup", 3):
@@ -356,7 +436,17 @@ def group_leave(ask: ScenarioBuilder) -> None:
         group.leave(f"v{version} known", "$M1", version=version)
 
 
-@scenario("groups", "Members that do not come: to a rebalance, with a sync, with heartbeats.", EVERY)
+@scenario(
+    "consumer_groups_classic",
+    "A classic group removes members that do not rejoin, sync or send heartbeats in time, and answers "
+    "UNKNOWN_MEMBER_ID to them afterwards.",
+    EVERY,
+    level="must",
+    sources=[
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.expireClassicGroupMemberHeartbeat",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.completeClassicGroupJoin",
+    ],
+)
 def group_too_late(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     group.enter("M1", rebalance_timeout_ms=500)

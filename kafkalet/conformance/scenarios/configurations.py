@@ -33,7 +33,12 @@ def wait_for_config(ask: ScenarioBuilder, kind: int, name: str, key: str, value:
     ask.until("DescribeConfigs", 1, body, "results.0.configs.0.value", value)
 
 
-@scenario("administration", "All properties of a topic, in every version.")
+@scenario(
+    "configurations",
+    "DescribeConfigs answers all properties of a topic in every version, with their sources and synonyms as the "
+    "version allows.",
+    sources=["KIP-133", "KIP-226", "kafka.server.ConfigHelper.describeConfigs"],
+)
 def describe_topic_configs(ask: ScenarioBuilder) -> None:
     made = ask.let("t", f"c<unique>.{ask.name}.t")
     given = [
@@ -50,7 +55,12 @@ def describe_topic_configs(ask: ScenarioBuilder) -> None:
     describe(ask, "without synonyms", resource(TOPIC, made, all_keys=True), include_synonyms=False)
 
 
-@scenario("administration", "Properties by name, unknown names, resources that are not.")
+@scenario(
+    "configurations",
+    "DescribeConfigs answers only the properties that the request names, leaves out unknown names, and answers an "
+    "error for each unknown or illegal topic.",
+    sources=["KIP-133", "kafka.server.ConfigHelper.describeConfigs"],
+)
 def describe_configs_keys(ask: ScenarioBuilder) -> None:
     t, n = ask.topic("t"), ask.unknown_topic()
     describe(ask, "two", resource(TOPIC, t, "retention.ms", "segment.ms"))
@@ -65,7 +75,12 @@ def describe_configs_keys(ask: ScenarioBuilder) -> None:
     describe(ask, "nothing")
 
 
-@scenario("administration", "Some properties of a broker, with their synonyms.")
+@scenario(
+    "configurations",
+    "DescribeConfigs answers properties of a broker with their synonyms, and INVALID_REQUEST for another broker id "
+    "or resource type.",
+    sources=["KIP-226", "kafka.server.ConfigHelper.createBrokerConfigEntry"],
+)
 def describe_broker_configs(ask: ScenarioBuilder) -> None:
     b = NODE
     keys = (
@@ -89,7 +104,13 @@ def describe_broker_configs(ask: ScenarioBuilder) -> None:
     describe(ask, "an unknown logger", resource(LOGGER, b, "no.such.logger"))
 
 
-@scenario("administration", "Changes of a topic's properties, one by one and several.")
+@scenario(
+    "configurations",
+    "IncrementalAlterConfigs sets, deletes, appends to and subtracts from single properties of a topic, and rejects "
+    "invalid values and operations.",
+    level="must",
+    sources=["KIP-339", "org.apache.kafka.controller.ConfigurationControlManager.incrementalAlterConfigs"],
+)
 def incremental_topic(ask: ScenarioBuilder) -> None:
     t = ask.topic("t")
     for version in ask.versions("IncrementalAlterConfigs"):
@@ -125,7 +146,12 @@ def incremental_topic(ask: ScenarioBuilder) -> None:
     describe(ask, "as before", resource(TOPIC, t, "retention.ms"))
 
 
-@scenario("administration", "Changes of resources that are not, and of several at once.")
+@scenario(
+    "configurations",
+    "IncrementalAlterConfigs answers each resource on its own, with errors for unknown topics, illegal names, "
+    "unknown types and repeated resources.",
+    sources=["KIP-339", "org.apache.kafka.controller.ConfigurationControlManager.incrementalAlterConfigs"],
+)
 def incremental_resources(ask: ScenarioBuilder) -> None:
     t, n = ask.topic("t"), ask.unknown_topic()
     change = ("retention.ms", SET, "5")
@@ -145,7 +171,12 @@ def incremental_resources(ask: ScenarioBuilder) -> None:
     ask.request("no resources", "IncrementalAlterConfigs", 1, {"resources": [], "validate_only": False})
 
 
-@scenario("administration", "Changes of a broker and of all brokers while they run.")
+@scenario(
+    "configurations",
+    "IncrementalAlterConfigs changes dynamic properties of one broker or of all brokers, and the value of the "
+    "single broker takes precedence.",
+    sources=["KIP-226", "KIP-339", "kafka.server.DynamicBrokerConfig"],
+)
 def incremental_broker(ask: ScenarioBuilder) -> None:
     b = NODE
     key, more = "log.cleaner.backoff.ms", "message.max.bytes"
@@ -168,7 +199,12 @@ def incremental_broker(ask: ScenarioBuilder) -> None:
     describe(ask, "the broker at last", resource(BROKER, b, key, more))
 
 
-@scenario("administration", "Changes of brokers that are refused.")
+@scenario(
+    "configurations",
+    "IncrementalAlterConfigs answers INVALID_REQUEST for read-only properties and invalid values of a broker, and "
+    "INVALID_CONFIG for appending to a property that is not a list.",
+    sources=["KIP-226", "KIP-339", "kafka.server.DynamicBrokerConfig.validate"],
+)
 def incremental_broker_errors(ask: ScenarioBuilder) -> None:
     b = NODE
     for name in (b, ""):
@@ -193,7 +229,12 @@ def incremental_broker_errors(ask: ScenarioBuilder) -> None:
     alter(ask, "a negative broker", BROKER, "-1", ("max.connections", SET, "5"))
 
 
-@scenario("administration", "AlterConfigs: what is not named goes back to its default.")
+@scenario(
+    "configurations",
+    "AlterConfigs replaces all properties of a resource, so that properties that the request does not name return "
+    "to their defaults.",
+    sources=["KIP-133", "org.apache.kafka.controller.ConfigurationControlManager.legacyAlterConfigs"],
+)
 def alter_configs_whole(ask: ScenarioBuilder) -> None:
     t, n = ask.topic("t"), ask.unknown_topic()
 

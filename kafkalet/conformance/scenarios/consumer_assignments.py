@@ -67,42 +67,102 @@ def static_order(ask: ScenarioBuilder, assignor: str) -> None:
         shape.joins(member, t, **({"instance_id": instance} if instance else {}))
 
 
-@scenario("consumer_groups", "range, one topic.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "consumer_groups_kip848",
+    "The range assignor gives each member consecutive partitions of a topic, and the first members in order of "
+    "member ids one more if the division leaves a remainder.",
+    FOUR,
+    level="must",
+    sources=["KIP-848", "org.apache.kafka.coordinator.group.assignor.RangeAssignor.assignHomogeneousGroup"],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_range_one(ask: ScenarioBuilder) -> None:
     one_topic(ask, "range")
 
 
-@scenario("consumer_groups", "uniform, one topic.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "consumer_groups_kip848",
+    "The uniform assignor balances the number of partitions per member and moves as few partitions as possible when "
+    "members join or leave.",
+    FOUR,
+    level="must",
+    sources=["KIP-848", "org.apache.kafka.coordinator.group.assignor.UniformHomogeneousAssignmentBuilder.build"],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_uniform_one(ask: ScenarioBuilder) -> None:
     one_topic(ask, "uniform")
 
 
-@scenario("consumer_groups", "range, several topics.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "consumer_groups_kip848",
+    "The range assignor divides topics separately and gives each member partitions with the same numbers in each of "
+    "them.",
+    FOUR,
+    level="must",
+    sources=["KIP-848", "org.apache.kafka.coordinator.group.assignor.RangeAssignor.assignHomogeneousGroup"],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_range_several(ask: ScenarioBuilder) -> None:
     several_topics(ask, "range")
 
 
-@scenario("consumer_groups", "range, members that want different topics.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "consumer_groups_kip848",
+    "The range assignor divides each topic only among the members that subscribe to it.",
+    FOUR,
+    sources=["KIP-848", "org.apache.kafka.coordinator.group.assignor.RangeAssignor.assignHeterogeneousGroup"],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_range_mixed(ask: ScenarioBuilder) -> None:
     mixed_subscriptions(ask, "range")
 
 
-@scenario("consumer_groups", "uniform, members that want different topics.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "consumer_groups_kip848",
+    "The uniform assignor balances the partitions of members with different subscriptions and keeps partitions with "
+    "their owners.",
+    FOUR,
+    sources=["KIP-848", "org.apache.kafka.coordinator.group.assignor.UniformHeterogeneousAssignmentBuilder.build"],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_uniform_mixed(ask: ScenarioBuilder) -> None:
     mixed_subscriptions(ask, "uniform")
 
 
-@scenario("consumer_groups", "range, static members first.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "consumer_groups_kip848",
+    "The range assignor orders static members by instance id before dynamic members.",
+    FOUR,
+    sources=["KIP-848", "org.apache.kafka.coordinator.group.assignor.RangeAssignor.sortMemberIds"],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_range_static(ask: ScenarioBuilder) -> None:
     static_order(ask, "range")
 
 
-@scenario("consumer_groups", "uniform, static members.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "consumer_groups_kip848",
+    "The uniform assignor treats static and dynamic members alike.",
+    FOUR,
+    sources=["KIP-848", "org.apache.kafka.coordinator.group.assignor.UniformAssignor.assign"],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_uniform_static(ask: ScenarioBuilder) -> None:
     static_order(ask, "uniform")
 
 
-@scenario("consumer_groups", "Which assignor a group takes: that of the most members.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "consumer_groups_kip848",
+    "A consumer group uses the assignor that most of its members ask for, and the default one if none of them asks "
+    "for one.",
+    FOUR,
+    sources=[
+        "KIP-848",
+        "org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup.computePreferredServerAssignor",
+        "org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup.preferredServerAssignor",
+    ],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_assignor_choice(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 3)
     group = Consumers(ask)
@@ -119,7 +179,18 @@ def consumer_group_assignor_choice(ask: ScenarioBuilder) -> None:
     group.describe("after only one without a wish is left")
 
 
-@scenario("consumer_groups", "Members that want nothing, beside others.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "consumer_groups_kip848",
+    "Members with an empty subscription get no partitions, do not count in the division, and do not bump the epoch "
+    "of a group that has other members when they join.",
+    FOUR,
+    sources=[
+        "KIP-848",
+        "org.apache.kafka.coordinator.group.assignor.RangeAssignor.assign",
+        "org.apache.kafka.coordinator.group.assignor.UniformAssignor.assign",
+    ],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_wanting_nothing(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 4)
     for assignor in ("range", "uniform"):

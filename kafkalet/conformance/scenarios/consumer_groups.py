@@ -54,7 +54,18 @@ def held_of(topic: str, *partitions: int) -> Step:
     return {"topic_id": f"{topic}.id" if topic.startswith("$") else topic, "partitions": list(partitions)}
 
 
-@scenario("consumer_groups", "Where the consumer protocol is not enabled.", ("3.9",), ConsumerGroupHeartbeat=0)
+@scenario(
+    "consumer_groups_kip848",
+    "A broker whose consumer group protocol is disabled answers UNSUPPORTED_VERSION to ConsumerGroupHeartbeat and "
+    "ConsumerGroupDescribe.",
+    ("3.9",),
+    sources=[
+        "KIP-848",
+        "kafka.server.KafkaApis.handleConsumerGroupHeartbeat",
+        "kafka.server.KafkaApis.isConsumerGroupProtocolEnabled",
+    ],
+    ConsumerGroupHeartbeat=0,
+)
 def consumer_group_not_enabled(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     group = Consumers(ask)
@@ -69,7 +80,17 @@ def consumer_group_not_enabled(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "consumer_groups", "One member: what the answers say, and when they say nothing.", FOUR, ConsumerGroupHeartbeat=1
+    "consumer_groups_kip848",
+    "ConsumerGroupHeartbeat answers the assignment when it changes or the member sends all fields, bumps the member "
+    "epoch with the subscription, and fences older and newer epochs.",
+    FOUR,
+    level="must",
+    sources=[
+        "KIP-848",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupHeartbeat",
+        "org.apache.kafka.coordinator.group.modern.consumer.CurrentAssignmentBuilder.build",
+    ],
+    ConsumerGroupHeartbeat=1,
 )
 def consumer_group_life(ask: ScenarioBuilder) -> None:
     t, u = ask.topic("t", 3), ask.topic("u", 2)
@@ -111,7 +132,18 @@ def consumer_group_life(ask: ScenarioBuilder) -> None:
     group.describe("describe after another joined")
 
 
-@scenario("consumer_groups", "What a heartbeat has to have, in both versions.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "consumer_groups_kip848",
+    "ConsumerGroupHeartbeat answers INVALID_REQUEST for missing or empty fields, UNSUPPORTED_ASSIGNOR for an "
+    "unknown assignor, and UNKNOWN_MEMBER_ID for epochs of unknown members.",
+    FOUR,
+    level="must",
+    sources=[
+        "KIP-848",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.throwIfConsumerGroupHeartbeatRequestIsInvalid",
+    ],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_refused(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     group = Consumers(ask)
@@ -177,7 +209,15 @@ def consumer_group_refused(ask: ScenarioBuilder) -> None:
     group.describe("describe")
 
 
-@scenario("consumer_groups", "Who makes the member id up.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "consumer_groups_kip848",
+    "ConsumerGroupHeartbeat 0 allocates a member id if the request has none, and version 1 requires one and accepts "
+    "any text.",
+    FOUR,
+    level="must",
+    sources=["KIP-848", "KIP-1082", "org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupHeartbeat"],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_member_ids(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     group = Consumers(ask)
@@ -191,7 +231,18 @@ def consumer_group_member_ids(ask: ScenarioBuilder) -> None:
     group.describe("describe")
 
 
-@scenario("consumer_groups", "Two members share: what one gives up, the other gets.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "consumer_groups_kip848",
+    "A new member gets its partitions only after the other member reported that it no longer owns them, and the "
+    "group is Reconciling until then.",
+    FOUR,
+    level="must",
+    sources=[
+        "KIP-848",
+        "org.apache.kafka.coordinator.group.modern.consumer.CurrentAssignmentBuilder.computeNextAssignment",
+    ],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_two(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 4)
     group = Consumers(ask)
@@ -224,7 +275,18 @@ def consumer_group_two(ask: ScenarioBuilder) -> None:
     group.describe("describe at the end")
 
 
-@scenario("consumer_groups", "A third joins while the second still waits.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "consumer_groups_kip848",
+    "If a third member joins during a reconciliation, the group computes a new target assignment, and each member "
+    "moves to it when it has revoked its partitions.",
+    FOUR,
+    level="must",
+    sources=[
+        "KIP-848",
+        "org.apache.kafka.coordinator.group.modern.consumer.CurrentAssignmentBuilder.computeNextAssignment",
+    ],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_three(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 6)
     group = Consumers(ask)
@@ -251,9 +313,16 @@ def consumer_group_three(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "consumer_groups",
-    "Static members: they leave for a while, come back, and are kept out.",
+    "consumer_groups_kip848",
+    "A static member that leaves with epoch -2 keeps its assignment until it returns, and its instance id is "
+    "refused to others with UNRELEASED_INSTANCE_ID or FENCED_INSTANCE_ID.",
     FOUR,
+    level="must",
+    sources=[
+        "KIP-848",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupStaticMemberGroupLeave",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.throwIfInstanceIdIsUnreleased",
+    ],
     ConsumerGroupHeartbeat=1,
 )
 def consumer_group_static(ask: ScenarioBuilder) -> None:
@@ -291,7 +360,15 @@ def consumer_group_static(ask: ScenarioBuilder) -> None:
     group.describe("describe at the end")
 
 
-@scenario("consumer_groups", "Subscriptions by patterns.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "consumer_groups_kip848",
+    "A member can subscribe by a pattern, which the broker resolves after the answer, and an invalid pattern is "
+    "answered with INVALID_REGULAR_EXPRESSION.",
+    FOUR,
+    level="must",
+    sources=["KIP-848", "org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupHeartbeat"],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_regex(ask: ScenarioBuilder) -> None:
     t, u = ask.topic("one.t", 2), ask.topic("one.u", 1)
     group = Consumers(ask)
@@ -317,7 +394,15 @@ def consumer_group_regex(ask: ScenarioBuilder) -> None:
     group.describe("describe both")
 
 
-@scenario("consumer_groups", "A topic that comes later, grows, and goes.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "consumer_groups_kip848",
+    "A consumer group gets a new epoch and assignment when a subscribed topic is created, gets partitions, or is "
+    "deleted.",
+    FOUR,
+    level="must",
+    sources=["KIP-848", "org.apache.kafka.coordinator.group.GroupMetadataManager.onNewMetadataImage"],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_topics(ask: ScenarioBuilder) -> None:
     late = ask.let("late", f"c<unique>.{ask.name}.late")
     group = Consumers(ask)
@@ -346,7 +431,19 @@ def consumer_group_topics(ask: ScenarioBuilder) -> None:
     group.describe("describe without the topic at last")
 
 
-@scenario("consumer_groups", "Offsets of members: epochs instead of generations.", FOUR, OffsetCommit=10)
+@scenario(
+    "consumer_groups_kip848",
+    "In a consumer group, OffsetCommit and OffsetFetch since version 9 require the epoch of the member and answer "
+    "STALE_MEMBER_EPOCH for another one.",
+    FOUR,
+    level="must",
+    sources=[
+        "KIP-848",
+        "org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup.validateOffsetCommit",
+        "org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup.validateOffsetFetch",
+    ],
+    OffsetCommit=10,
+)
 def consumer_group_offsets(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     group = Consumers(ask)
@@ -375,7 +472,18 @@ def consumer_group_offsets(ask: ScenarioBuilder) -> None:
         ask.request(f"v{version} a known and an unknown group", "OffsetFetch", version, body)
 
 
-@scenario("consumer_groups", "Groups of this protocol in the requests for all groups.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "consumer_groups_kip848",
+    "ListGroups shows consumer groups with their type and states, DeleteGroups deletes empty ones, and the classic "
+    "requests of their members are refused.",
+    FOUR,
+    sources=[
+        "KIP-848",
+        "org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup.validateDeleteGroup",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.listGroups",
+    ],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_admin(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     empty, stable, assigning = (Consumers(ask, name) for name in ("empty", "stable", "reconciling"))
@@ -422,7 +530,17 @@ def consumer_group_admin(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "consumer_groups", "A member that does not give up in time, and one that is silent.", FOUR, ConsumerGroupHeartbeat=1
+    "consumer_groups_kip848",
+    "A consumer group removes a member that does not revoke partitions within its rebalance timeout, and a member "
+    "without heartbeats after the session timeout.",
+    FOUR,
+    level="must",
+    sources=[
+        "KIP-848",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.scheduleConsumerGroupRebalanceTimeout",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.scheduleConsumerGroupSessionTimeout",
+    ],
+    ConsumerGroupHeartbeat=1,
 )
 def consumer_group_too_late(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
@@ -440,7 +558,14 @@ def consumer_group_too_late(ask: ScenarioBuilder) -> None:
     group.describe("describe at the end")
 
 
-@scenario("consumer_groups", "No new target within the interval between two.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "consumer_groups_kip848",
+    "A consumer group stays in the state Assigning and keeps its target assignment until the assignment interval of "
+    "the broker has passed.",
+    FOUR,
+    sources=["KIP-848", "org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupHeartbeat"],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_interval(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 4)
     group = Consumers(ask)

@@ -55,7 +55,16 @@ class Mixed(Consumers):
 
 
 @scenario(
-    "consumer_groups", "An empty group changes its protocol, with offsets that stay.", FOUR, ConsumerGroupHeartbeat=1
+    "consumer_groups_kip848",
+    "An empty group changes between the classic and the consumer protocol with the next member that joins, and "
+    "keeps its committed offsets.",
+    FOUR,
+    sources=[
+        "KIP-848",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.getOrMaybeCreateConsumerGroup",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.maybeDeleteEmptyClassicGroup",
+    ],
+    ConsumerGroupHeartbeat=1,
 )
 def consumer_group_empty_changes(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
@@ -84,9 +93,16 @@ def consumer_group_empty_changes(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "consumer_groups",
-    "A stable classic group is upgraded: its members speak both protocols.",
+    "consumer_groups_kip848",
+    "A stable classic group becomes a consumer group when a consumer joins, and its classic members continue with "
+    "JoinGroup, SyncGroup and Heartbeat.",
     FOUR,
+    level="must",
+    sources=[
+        "KIP-848",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.convertToConsumerGroup",
+        "org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup.fromClassicGroup",
+    ],
     ConsumerGroupHeartbeat=1,
 )
 def consumer_group_upgrade(ask: ScenarioBuilder) -> None:
@@ -127,7 +143,14 @@ def consumer_group_upgrade(ask: ScenarioBuilder) -> None:
     group.describe_both("the classic member has become a consumer")
 
 
-@scenario("consumer_groups", "Classic groups that are upgraded while they rebalance.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "consumer_groups_kip848",
+    "If a consumer joins a classic group during a rebalance, waiting classic members get REBALANCE_IN_PROGRESS, and "
+    "a group with unreadable subscriptions is not upgraded.",
+    FOUR,
+    sources=["KIP-848", "org.apache.kafka.coordinator.group.GroupMetadataManager.convertToConsumerGroup"],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_upgrade_early(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 1)
     codes = {"only": ["error_code", "member_epoch"]}
@@ -155,7 +178,16 @@ def consumer_group_upgrade_early(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "consumer_groups", "A consumer group is downgraded when its last consumer leaves.", FOUR, ConsumerGroupHeartbeat=1
+    "consumer_groups_kip848",
+    "A consumer group becomes a classic group when its last member with the consumer protocol leaves.",
+    FOUR,
+    level="must",
+    sources=[
+        "KIP-848",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.convertToClassicGroup",
+        "org.apache.kafka.coordinator.group.classic.ClassicGroup.fromConsumerGroup",
+    ],
+    ConsumerGroupHeartbeat=1,
 )
 def consumer_group_downgrade(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 4)
@@ -187,9 +219,15 @@ def consumer_group_downgrade(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "consumer_groups",
-    "What classic members have to say to be let into a consumer group.",
+    "consumer_groups_kip848",
+    'A classic member can join a consumer group only with the protocol type "consumer" and a supported protocol, '
+    "and in any version of JoinGroup.",
     FOUR,
+    sources=[
+        "KIP-848",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoinToConsumerGroup",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.throwIfClassicProtocolIsNotSupported",
+    ],
     ConsumerGroupHeartbeat=1,
 )
 def consumer_group_classic_refused(ask: ScenarioBuilder) -> None:
@@ -225,7 +263,16 @@ def consumer_group_classic_refused(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "consumer_groups", "Static members change the protocol under their instance id.", FOUR, ConsumerGroupHeartbeat=1
+    "consumer_groups_kip848",
+    "A static member that returns with the other protocol under its instance id takes over the assignment, and the "
+    "old member id is fenced.",
+    FOUR,
+    sources=[
+        "KIP-848",
+        "KIP-345",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.getOrMaybeSubscribeStaticConsumerGroupMember",
+    ],
+    ConsumerGroupHeartbeat=1,
 )
 def consumer_group_static_changes(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)

@@ -9,7 +9,14 @@ from .consumer_migration import Mixed, assignment, protocols
 NONE = {"subscribed_topic_names": None}
 
 
-@scenario("consumer_groups", "Several patterns in a group, patterns beside names.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "consumer_groups_kip848",
+    "Members of a group can use several patterns and share one, internal topics match patterns too, and patterns "
+    "with back references or look-behind are invalid.",
+    FOUR,
+    sources=["KIP-848", "org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupHeartbeat"],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_patterns(ask: ScenarioBuilder) -> None:
     t, u = ask.topic("x.t", 2), ask.topic("y.u", 1)
     first = ask.let("first", f"c<unique>.{ask.name}.x.*")
@@ -50,7 +57,18 @@ def consumer_group_patterns(ask: ScenarioBuilder) -> None:
         made.join(f"a pattern: {name}", A, subscribed_topic_regex=pattern, **NONE)
 
 
-@scenario("consumer_groups", "Configurations of a group.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "consumer_groups_kip848",
+    "The group property consumer.heartbeat.interval.ms changes the heartbeat interval that members of this group "
+    "are told.",
+    FOUR,
+    sources=[
+        "KIP-848",
+        "org.apache.kafka.coordinator.group.GroupConfig",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupHeartbeatIntervalMs",
+    ],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_config(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     group = Consumers(ask)
@@ -68,7 +86,18 @@ def consumer_group_config(ask: ScenarioBuilder) -> None:
     other.join("a group without", A, t)
 
 
-@scenario("consumer_groups", "Classic members of a consumer group that are late.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "consumer_groups_kip848",
+    "A consumer group removes classic members that do not rejoin, sync or send heartbeats in time.",
+    FOUR,
+    level="must",
+    sources=[
+        "KIP-848",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.scheduleConsumerGroupJoinTimeoutIfAbsent",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.scheduleConsumerGroupSyncTimeout",
+    ],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_late_classic(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     body = {"include_authorized_operations": False}
@@ -102,7 +131,13 @@ def consumer_group_late_classic(ask: ScenarioBuilder) -> None:
     silent.classic.heartbeat("its heartbeat after it was silent", "short", 3)
 
 
-@scenario("groups", "Promises run out, and so do members between join and sync.", EVERY)
+@scenario(
+    "consumer_groups_classic",
+    "A member id that JoinGroup allocated expires if its member does not join in time, and so does a member between "
+    "join and sync.",
+    EVERY,
+    sources=["KIP-394", "org.apache.kafka.coordinator.group.GroupMetadataManager.expirePendingSync"],
+)
 def group_runs_out(ask: ScenarioBuilder) -> None:
     promised = Classic(ask, "promised")
     promised.obtain_member_id("M1", session_timeout_ms=6000)

@@ -181,9 +181,19 @@ def walk(seed: int, assignor: str, with_classic: bool = False, with_topics: bool
         Walk(ask, random.Random(name), assignor, with_classic, with_topics).go(steps)  # noqa: S311 - reproducible, not secret
 
     walk_of_seed.__name__ = name
-    more = ", with a classic member" if with_classic else ", topics grow" if with_topics else ""
-    doc = f"A walk by chance, {assignor}{more}."
-    scenario("consumer_groups", doc, FOUR, ConsumerGroupHeartbeat=1)(walk_of_seed)
+    more = " and a member of the classic protocol" if with_classic else " and topics that grow" if with_topics else ""
+    scenario(
+        "consumer_groups_kip848",
+        f"In random sequence {seed} of joins, heartbeats, commits and leaves with the {assignor} assignor{more}, each "
+        "answer follows from the state of the group that the earlier requests left.",
+        FOUR,
+        sources=[
+            "KIP-848",
+            "org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupHeartbeat",
+            "org.apache.kafka.coordinator.group.modern.consumer.CurrentAssignmentBuilder.build",
+        ],
+        ConsumerGroupHeartbeat=1,
+    )(walk_of_seed)
 
 
 for seed in range(1, 5):

@@ -14,9 +14,10 @@ def fetches(
 
 
 @scenario(
-    "downconversion",
-    "Compressed batches become wrappers of the same codec, from their start or from inside.",
+    "old_formats",
+    "Fetch 0 to 3 answer compressed batches as wrapper messages with the same codec.",
     THREE,
+    sources=["KIP-283", "org.apache.kafka.common.record.RecordsUtil.convertRecordBatch"],
     Fetch=0,
 )
 def down_codecs(ask: ScenarioBuilder) -> None:
@@ -27,7 +28,14 @@ def down_codecs(ask: ScenarioBuilder) -> None:
         fetches(ask, t, 0, 1, 3, 4, note=f" {codec}")
 
 
-@scenario("downconversion", "zstd cannot be given to old clients.", THREE, Fetch=0)
+@scenario(
+    "old_formats",
+    "Fetch 0 to 3 answer UNSUPPORTED_COMPRESSION_TYPE if the first batch is compressed with zstd in a log that "
+    "contains other codecs, and stop before zstd batches.",
+    THREE,
+    sources=["KIP-110", "org.apache.kafka.common.record.RecordsUtil.downConvert"],
+    Fetch=0,
+)
 def down_zstd(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
@@ -42,7 +50,13 @@ def down_zstd(ask: ScenarioBuilder) -> None:
     fetches(ask, u, 0, 1, note=" zstd first")
 
 
-@scenario("downconversion", "Control batches are left out; a whole answer of them is none.", THREE, Fetch=0)
+@scenario(
+    "old_formats",
+    "Fetch 0 to 3 leave out control batches, and answer no records if there is nothing else.",
+    THREE,
+    sources=["KIP-98", "KIP-283", "org.apache.kafka.common.record.RecordsUtil.downConvert"],
+    Fetch=0,
+)
 def down_control(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     fields = ask.transaction(t)
@@ -58,7 +72,11 @@ def down_control(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "downconversion", "Limits: what fits is counted in the new format, at least one batch is converted.", THREE, Fetch=0
+    "old_formats",
+    "Fetch 0 to 3 count their limits in bytes of the stored format before they convert the batches.",
+    THREE,
+    sources=["KIP-74", "KIP-283", "org.apache.kafka.common.record.RecordsUtil.downConvert"],
+    Fetch=0,
 )
 def down_limits(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
@@ -71,7 +89,13 @@ def down_limits(ask: ScenarioBuilder) -> None:
         ask.fetch(f"v3, {limit} in all", at(t), at(t, 0, 1), version=3, max_bytes=limit)
 
 
-@scenario("downconversion", "LogAppendTime, missing times and idempotent batches in the old formats.", THREE, Fetch=0)
+@scenario(
+    "old_formats",
+    "Fetch 2 and 3 convert append times, missing timestamps and batches with a producer id to messages of format 1.",
+    THREE,
+    sources=["KIP-32", "org.apache.kafka.common.record.RecordsUtil.convertRecordBatch"],
+    Fetch=0,
+)
 def down_times(ask: ScenarioBuilder) -> None:
     t = ask.topic(message_timestamp_type="LogAppendTime")
     ask.produce(t, batch(10, 20))
@@ -87,9 +111,15 @@ def down_times(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "downconversion",
-    "Old formats that were converted up on the way in come out again as they were, but for their offsets.",
+    "old_formats",
+    "Messages of format 0 and 1 that the broker converted to format 2 are answered to Fetch 0 to 3 as messages with "
+    "the same content.",
     THREE,
+    sources=[
+        "KIP-283",
+        "org.apache.kafka.common.record.RecordsUtil.convertRecordBatch",
+        "org.apache.kafka.storage.internals.log.LogValidator.convertAndAssignOffsetsNonCompressed",
+    ],
     Fetch=0,
 )
 def down_and_up(ask: ScenarioBuilder) -> None:
@@ -102,7 +132,14 @@ def down_and_up(ask: ScenarioBuilder) -> None:
     ask.fetch("v4", at(t), version=4)
 
 
-@scenario("downconversion", "Errors in old versions.", THREE, Fetch=0)
+@scenario(
+    "old_formats",
+    "Fetch 0 to 3 answer the same errors as later versions for offsets out of range, unknown partitions and replica "
+    "ids.",
+    THREE,
+    sources=["kafka.server.KafkaApis.handleFetchRequest", "kafka.server.ReplicaManager.readFromLog"],
+    Fetch=0,
+)
 def down_errors(ask: ScenarioBuilder) -> None:
     t, nope = ask.topic(), ask.unknown_topic()
     ask.produce(t, batch(10, 20))

@@ -23,7 +23,16 @@ def sized(body: bytes) -> bytes:
 GOOD = b"\0" + varint(0) + varint(0) + varint(-1) + sized(b"x") + varint(0)
 
 
-@scenario("produce", "Records that are broken inside a batch whose checksum is right.")
+@scenario(
+    "produce",
+    "Produce answers INVALID_RECORD for a batch with a valid checksum whose records are malformed, and stores "
+    "nothing of it.",
+    level="must",
+    sources=[
+        "org.apache.kafka.common.record.DefaultRecord.readFrom",
+        "org.apache.kafka.storage.internals.log.LogValidator.validateRecord",
+    ],
+)
 def produce_bad_records(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     start = b"\0" + varint(0) + varint(0)
@@ -56,7 +65,15 @@ def produce_bad_records(ask: ScenarioBuilder) -> None:
     ask.offsets("latest", t, -1)
 
 
-@scenario("produce", "Times below zero, plain and compressed.")
+@scenario(
+    "produce",
+    "Produce accepts records with timestamps below zero and stores them unchanged.",
+    level="detail",
+    sources=[
+        "org.apache.kafka.storage.internals.log.LogValidator.validateTimestamp",
+        "org.apache.kafka.common.record.DefaultRecordBatch",
+    ],
+)
 def produce_negative_times(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for n, ts in enumerate((-1, -2, -1000, -(2**62))):
@@ -66,7 +83,15 @@ def produce_negative_times(ask: ScenarioBuilder) -> None:
     ask.fetch("the log", at(t))
 
 
-@scenario("produce", "Produce by topic id (v13): known, unknown, zero.", ("4.4",), Produce=13)
+@scenario(
+    "produce",
+    "Since version 13, Produce names topics by id, answers UNKNOWN_TOPIC_ID for unknown ids and the zero id, and "
+    "stores the other topics.",
+    ("4.4",),
+    level="must",
+    sources=["KIP-516", "kafka.server.KafkaApis.handleProduceRequest"],
+    Produce=13,
+)
 def produce_topic_ids(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     bogus = ask.let("bogus.id", "0f0f0f0f-1111-4222-8333-444455556666")
@@ -85,7 +110,13 @@ def produce_topic_ids(ask: ScenarioBuilder) -> None:
     ask.offsets("latest", t, -1)
 
 
-@scenario("produce", "Producer ids for whoever asks, in every version; what an epoch in the request means.")
+@scenario(
+    "idempotence",
+    "InitProducerId without a transactional id allocates a new producer id in every version, and answers "
+    "INVALID_REQUEST for an empty transactional id or for half of a producer id and epoch.",
+    level="must",
+    sources=["KIP-98", "KIP-360", "kafka.coordinator.transaction.TransactionCoordinator.handleInitProducerId"],
+)
 def init_producer_id(ask: ScenarioBuilder) -> None:
     for version in ask.versions("InitProducerId"):
         body: Step = {"transactional_id": None, "transaction_timeout_ms": 60000}
@@ -102,7 +133,13 @@ def init_producer_id(ask: ScenarioBuilder) -> None:
         ask.request(f"v{version} empty transactional id", "InitProducerId", version, empty)
 
 
-@scenario("admin", "DescribeProducers: who wrote, in which epoch, up to which sequence.", DescribeProducers=0)
+@scenario(
+    "idempotence",
+    "DescribeProducers answers the epoch, last sequence number and last timestamp of every producer of a partition, "
+    "UNKNOWN_TOPIC_OR_PARTITION for unknown partitions, and INVALID_TOPIC_EXCEPTION for illegal names.",
+    sources=["KIP-664", "kafka.server.ReplicaManager.activeProducerState"],
+    DescribeProducers=0,
+)
 def describe_producers(ask: ScenarioBuilder) -> None:
     t, nope = ask.topic(partitions=2), ask.unknown_topic()
     pid = ask.producer()
@@ -125,7 +162,15 @@ def describe_producers(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "list_offsets_v0", "Segments that end because of their time: segment.ms by the times of records.", ListOffsets=0
+    "old_formats",
+    "A log rolls its segment after segment.ms by the timestamps of records, except with LogAppendTime, where the "
+    "timestamps of producers do not count.",
+    level="detail",
+    sources=[
+        "org.apache.kafka.storage.internals.log.LogSegment.shouldRoll",
+        "kafka.log.UnifiedLog.legacyFetchOffsetsBefore",
+    ],
+    ListOffsets=0,
 )
 def lo_v0_segments_by_time(ask: ScenarioBuilder) -> None:
     t = ask.topic(segment_ms=1000)
@@ -142,7 +187,16 @@ def lo_v0_segments_by_time(ask: ScenarioBuilder) -> None:
     ask.offsets("times of clients do not count with append time", v, -1, 0, max_num_offsets=20)
 
 
-@scenario("list_offsets_time", "Segments that end because of their time, or because an index is full.")
+@scenario(
+    "list_offsets_timestamps",
+    "A log starts a new segment after segment.ms by record timestamps or when an index is full, and timestamp "
+    "lookups and fetches follow these segments.",
+    sources=[
+        "KIP-33",
+        "org.apache.kafka.storage.internals.log.LogSegment.shouldRoll",
+        "kafka.log.UnifiedLog.fetchOffsetByTimestamp",
+    ],
+)
 def lo_time_segments_by_time(ask: ScenarioBuilder) -> None:
     t = ask.topic(segment_ms=1000)
     for ts in (0, 400, 1000, 2500, 2001, 5000, 4000, 3000, 6001):
@@ -158,7 +212,17 @@ def lo_time_segments_by_time(ask: ScenarioBuilder) -> None:
             ask.fetch(f"{name} from {offset}", at(topic, offset, max_bytes=100_000))
 
 
-@scenario("list_offsets_v0", "Segments that end because an index is full.", ListOffsets=0)
+@scenario(
+    "old_formats",
+    "A log rolls its segment when the offset index or the time index is full, which depends on index.interval.bytes "
+    "and on whether timestamps rise.",
+    level="detail",
+    sources=[
+        "org.apache.kafka.storage.internals.log.LogSegment.shouldRoll",
+        "kafka.log.UnifiedLog.legacyFetchOffsetsBefore",
+    ],
+    ListOffsets=0,
+)
 def lo_v0_segments_by_index(ask: ScenarioBuilder) -> None:
     for name, size, interval in (("a", 24, 1), ("b", 12, 1), ("c", 40, 100), ("d", 24, 0)):
         t = ask.topic(name, segment_index_bytes=size, index_interval_bytes=interval)
@@ -173,7 +237,16 @@ def raw(ask: ScenarioBuilder, case: str, data: bytes, **more: Any) -> None:
     ask.step("raw", case=case, hex=data.hex(), framed=True, timeout_ms=1500, **more)
 
 
-@scenario("malformed", "APIs that brokers speak among themselves, and versions that a release no longer has.")
+@scenario(
+    "malformed_requests",
+    "A broker closes the connection for APIs of controllers and for versions that its release removed or does not "
+    "have yet.",
+    sources=[
+        "KIP-896",
+        "org.apache.kafka.common.requests.RequestContext.parseRequest",
+        "kafka.network.SocketServer.parseRequestHeader",
+    ],
+)
 def foreign_apis(ask: ScenarioBuilder) -> None:
     for key in (4, 5, 6, 7, 52, 53, 54, 56, 58, 59, 62, 63, 64, 67, 70, 73, 80, 82, 93, 200):
         for version in (0, 1):
@@ -187,7 +260,16 @@ def foreign_apis(ask: ScenarioBuilder) -> None:
         raw(ask, f"{api} beyond its newest", struct.pack(">hhih1sb", APIS[api], beyond, 5, 1, b"c", 0) + bytes(20))
 
 
-@scenario("malformed", "SASL where nobody wants it.")
+@scenario(
+    "malformed_requests",
+    "A listener without SASL answers ILLEGAL_SASL_STATE to SaslHandshake and SaslAuthenticate.",
+    sources=[
+        "KIP-43",
+        "KIP-152",
+        "kafka.server.KafkaApis.handleSaslHandshakeRequest",
+        "kafka.server.KafkaApis.handleSaslAuthenticateRequest",
+    ],
+)
 def sasl_on_plaintext(ask: ScenarioBuilder) -> None:
     for version in ask.versions("SaslHandshake"):
         ask.request(f"handshake v{version}", "SaslHandshake", version, {"mechanism": "PLAIN"}, conn=f"h{version}")
@@ -196,7 +278,13 @@ def sasl_on_plaintext(ask: ScenarioBuilder) -> None:
         ask.request(f"authenticate v{version}", "SaslAuthenticate", version, body, conn=f"a{version}")
 
 
-@scenario("fetch", "Cluster ids and replica states in tags, a follower that is the broker itself.")
+@scenario(
+    "fetch",
+    "Fetch ignores the cluster id tag, reads the replica state tag since version 15, and answers "
+    "NOT_LEADER_OR_FOLLOWER if the leader itself fetches as a follower.",
+    level="detail",
+    sources=["KIP-482", "KIP-903", "KIP-951"],
+)
 def fetch_tags(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
@@ -211,7 +299,16 @@ def fetch_tags(ask: ScenarioBuilder) -> None:
             ask.fetch(f"v{version} as broker 1", at("$t.id" if version > 12 else t), version=version, replica_id=1)
 
 
-@scenario("list_offsets_state", "What batches that were refused, and empty produce requests, leave behind: nothing.")
+@scenario(
+    "list_offsets",
+    "Batches that a broker rejects, and Produce requests without records, change neither the offsets nor the "
+    "maximum timestamp of the log.",
+    level="must",
+    sources=[
+        "kafka.log.UnifiedLog.append",
+        "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsets",
+    ],
+)
 def lo_after_refusals(ask: ScenarioBuilder) -> None:
     t = ask.topic(max_message_bytes=200)
     ask.produce(t, batch(10))

@@ -25,7 +25,12 @@ def finalized(ask: ScenarioBuilder, case: str) -> None:
     ask.request(case, "ApiVersions", 4, body, only=["finalized_features"])
 
 
-@scenario("administration", "UpdateFeatures in every version: what cannot be, and what changes nothing.")
+@scenario(
+    "features",
+    "UpdateFeatures answers INVALID_UPDATE_VERSION for unknown features, unsupported levels and downgrades that are "
+    "not allowed, and success for the current level.",
+    sources=["KIP-584", "KIP-778", "org.apache.kafka.controller.FeatureControlManager.updateFeature"],
+)
 def update_features_errors(ask: ScenarioBuilder) -> None:
     for v in ask.versions("UpdateFeatures"):
         change(ask, f"v{v} nothing", v)
@@ -59,7 +64,13 @@ def update_features_errors(ask: ScenarioBuilder) -> None:
     finalized(ask, "as before")
 
 
-@scenario("administration", "Levels of features go down and up again.", releases=("4.4",))
+@scenario(
+    "features",
+    "UpdateFeatures lowers and raises the levels of features, and since release 4.0 applies all updates of a "
+    "request or none.",
+    ("4.4",),
+    sources=["KIP-584", "KIP-1022", "org.apache.kafka.controller.FeatureControlManager.updateFeature"],
+)
 def update_features_levels(ask: ScenarioBuilder) -> None:
     for name, levels in ((TRANSACTION, (1, 0)), (GROUP, (0,)), ("streams.version", (0,)), ("share.version", (1, 0))):
         for level in levels:
@@ -78,7 +89,13 @@ def update_features_levels(ask: ScenarioBuilder) -> None:
     finalized(ask, "as in the beginning")
 
 
-@scenario("administration", "Before 4.0 each feature is for itself.", releases=("3.9",))
+@scenario(
+    "features",
+    "Before release 4.0, UpdateFeatures applies each update of a request on its own, so that a bad one does not "
+    "stop the others.",
+    ("3.9",),
+    sources=["KIP-584", "org.apache.kafka.controller.FeatureControlManager.updateFeatures"],
+)
 def update_features_apart(ask: ScenarioBuilder) -> None:
     for level in (20, 17):
         change(ask, f"metadata down to {level}", 1, (METADATA, level, SAFE))
@@ -89,7 +106,14 @@ def update_features_apart(ask: ScenarioBuilder) -> None:
     finalized(ask, "as in the beginning")
 
 
-@scenario("administration", "min.insync.replicas while eligible leaders are off and on.", releases=("4.4",))
+@scenario(
+    "features",
+    "While eligible leader replicas are enabled, min.insync.replicas cannot be set for one broker or removed for "
+    "the cluster, and answers INVALID_CONFIG.",
+    ("4.4",),
+    level="detail",
+    sources=["KIP-966", "org.apache.kafka.controller.ConfigurationControlManager.incrementalAlterConfigs"],
+)
 def update_features_eligible_leaders(ask: ScenarioBuilder) -> None:
     from .configurations import BROKER, DELETE, NODE, SET, alter, describe, resource
 

@@ -10,7 +10,12 @@ def topic_of(version: int, name: str = "t") -> str:
     return f"${name}.id" if version >= 13 else f"${name}"
 
 
-@scenario("fetch", "A fetch that starts inside a batch gets the whole batch, plain or compressed.")
+@scenario(
+    "fetch",
+    "Fetch from an offset inside a batch answers the whole batch, compressed or not.",
+    level="must",
+    sources=["kafka.log.LocalLog.read", "org.apache.kafka.storage.internals.log.LogSegment.read"],
+)
 def fetch_mid_batch(ask: ScenarioBuilder) -> None:
     for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
         t = ask.topic(codec)
@@ -20,7 +25,13 @@ def fetch_mid_batch(ask: ScenarioBuilder) -> None:
             ask.fetch(f"{codec} offset {offset}", at(t, offset))
 
 
-@scenario("fetch", "Offsets before the log start, at it, behind the end, and negative ones.")
+@scenario(
+    "fetch",
+    "Fetch answers OFFSET_OUT_OF_RANGE for offsets below the log start offset, above the log end offset, and below "
+    "zero.",
+    level="must",
+    sources=["kafka.server.ReplicaManager.readFromLog", "kafka.log.UnifiedLog.checkLogStartOffset"],
+)
 def fetch_out_of_range(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce_each(t, [batch(10, 20), batch(30, 40)])
@@ -33,7 +44,11 @@ def fetch_out_of_range(ask: ScenarioBuilder) -> None:
             ask.fetch(f"v{version} offset {offset}", at(t, offset), version=version)
 
 
-@scenario("fetch", "Out of range does not wait, and neither does anything beside it.")
+@scenario(
+    "fetch",
+    "A Fetch request with an offset out of range is answered at once, also if its other partitions have no records.",
+    sources=["kafka.server.ReplicaManager.fetchMessages", "kafka.server.DelayedFetch.tryComplete"],
+)
 def fetch_out_of_range_beside(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     ask.produce(t, batch(10))
@@ -42,7 +57,15 @@ def fetch_out_of_range_beside(ask: ScenarioBuilder) -> None:
     ask.fetch("behind an empty one", at(t, 0, 1), at(t, 9), max_wait_ms=3000, min_bytes=1, timing=True)
 
 
-@scenario("fetch", "All compressions as they were written, and batches with producer ids.")
+@scenario(
+    "fetch",
+    "Fetch answers batches with the codec, keys, values, headers and producer ids with which they were written.",
+    level="must",
+    sources=[
+        "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsets",
+        "kafka.log.LocalLog.read",
+    ],
+)
 def fetch_as_written(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     pid = ask.producer()
@@ -56,7 +79,12 @@ def fetch_as_written(ask: ScenarioBuilder) -> None:
         ask.fetch(f"v{version} read committed", at(topic_of(version), 15), version=version, isolation_level=1)
 
 
-@scenario("fetch", "Isolation levels without transactions: the aborted list is null or empty.")
+@scenario(
+    "fetch",
+    "Without transactions, aborted_transactions is null with read_uncommitted and empty with read_committed, and an "
+    "unknown isolation level is answered with UNKNOWN_SERVER_ERROR.",
+    sources=["KIP-98", "org.apache.kafka.common.requests.FetchRequest.isolationLevel"],
+)
 def fetch_isolation(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
@@ -68,7 +96,13 @@ def fetch_isolation(ask: ScenarioBuilder) -> None:
         ask.fetch(f"v{version} out of range", at(topic_of(version), 2), version=version, isolation_level=1)
 
 
-@scenario("fetch", "Leader epochs: fenced, unknown, none; at the end, in range and out of range.")
+@scenario(
+    "fetch",
+    "Fetch answers UNKNOWN_LEADER_EPOCH at once for an epoch above the current one, before it checks the offset, "
+    "and does not compare negative epochs.",
+    level="must",
+    sources=["KIP-320", "kafka.cluster.Partition.checkCurrentLeaderEpoch"],
+)
 def fetch_leader_epoch(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10, 20))
@@ -86,7 +120,12 @@ def fetch_leader_epoch(ask: ScenarioBuilder) -> None:
     )
 
 
-@scenario("fetch", "The last fetched epoch is compared with the leader's epochs; a difference is told at once.")
+@scenario(
+    "fetch",
+    "Fetch compares last_fetched_epoch with the epochs of the leader, and answers at once with the diverging epoch "
+    "and its end offset, or with OFFSET_OUT_OF_RANGE for an unknown epoch.",
+    sources=["KIP-595", "kafka.cluster.Partition.readRecords"],
+)
 def fetch_diverging(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce_each(t, [batch(10, 20), batch(30)])
@@ -98,7 +137,12 @@ def fetch_diverging(ask: ScenarioBuilder) -> None:
     ask.fetch("no wait", at(t, 3, last_fetched_epoch=1), version=12, max_wait_ms=3000, min_bytes=1, timing=True)
 
 
-@scenario("fetch", "Topics and partitions in the order asked, a topic in two places, a partition twice.")
+@scenario(
+    "fetch",
+    "Fetch answers partitions in the order of the request, and a partition that is named twice only once, at the "
+    "last of its offsets.",
+    sources=["kafka.server.KafkaApis.handleFetchRequest", "org.apache.kafka.common.requests.FetchRequest.fetchData"],
+)
 def fetch_order(ask: ScenarioBuilder) -> None:
     t, u = ask.topic(partitions=3), ask.topic("u", 2)
     for topic, partition in ((t, 0), (t, 1), (t, 2), (u, 0), (u, 1)):
@@ -113,7 +157,12 @@ def fetch_order(ask: ScenarioBuilder) -> None:
     ask.fetch("v13 back and forth", *ids, version=13)
 
 
-@scenario("fetch", "Follower fetches from a broker that is no replica, and from a debugger.")
+@scenario(
+    "fetch",
+    "Fetch answers NOT_LEADER_OR_FOLLOWER to a broker id that is not a replica of the partition, and treats other "
+    "negative replica ids as consumers.",
+    sources=["kafka.cluster.Partition.followerReplicaOrThrow", "KIP-903"],
+)
 def fetch_replica_ids(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
@@ -128,7 +177,12 @@ def fetch_replica_ids(ask: ScenarioBuilder) -> None:
             ask.fetch(f"v{version} replica {replica}", at("$t.id"), version=version, replica_state=state)
 
 
-@scenario("fetch", "Nothing asked: no topics, a topic without partitions.")
+@scenario(
+    "fetch",
+    "A Fetch request without partitions, or only with partitions that do not exist, is answered at once and does "
+    "not wait.",
+    sources=["kafka.server.ReplicaManager.fetchMessages", "kafka.server.DelayedFetch.tryComplete"],
+)
 def fetch_nothing(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for version in (4, 7, 12, 13, LAST):
@@ -140,7 +194,15 @@ def fetch_nothing(ask: ScenarioBuilder) -> None:
     ask.fetch("partition -1", at(t, 0, -1), max_wait_ms=2000, min_bytes=1, timing=True)
 
 
-@scenario("fetch", "LogAppendTime with every compression: the time stands in the batch alone.")
+@scenario(
+    "fetch",
+    "With LogAppendTime and every codec, the append time is the maximum timestamp of a batch and applies to all its "
+    "records, and the base timestamp stays that of the producer.",
+    sources=[
+        "KIP-32",
+        "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsetsCompressed",
+    ],
+)
 def fetch_append_time_codecs(ask: ScenarioBuilder) -> None:
     t = ask.topic(message_timestamp_type="LogAppendTime")
     for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
@@ -149,7 +211,12 @@ def fetch_append_time_codecs(ask: ScenarioBuilder) -> None:
     ask.fetch("v11 from 3", at(t, 3), isolation_level=1)
 
 
-@scenario("fetch", "compression.type of the topic: batches are compressed anew, or not at all.")
+@scenario(
+    "fetch",
+    "The topic property compression.type makes the broker compress batches with its codec or store them "
+    'uncompressed, unless it is "producer".',
+    sources=["KIP-110", "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsets"],
+)
 def fetch_compression_type(ask: ScenarioBuilder) -> None:
     for kind in ("gzip", "snappy", "lz4", "zstd", "uncompressed", "producer"):
         t = ask.topic(kind, compression_type=kind)
@@ -162,7 +229,13 @@ def fetch_compression_type(ask: ScenarioBuilder) -> None:
                 ask.fetch(f"{kind} v{version} from 2", at(t, 2, max_bytes=1), version=version, max_bytes=1)
 
 
-@scenario("fetch", "The log start moved into a batch, behind it, and to the end.")
+@scenario(
+    "fetch",
+    "If the log start offset is inside a batch, Fetch from it answers the whole batch, and OFFSET_OUT_OF_RANGE "
+    "below it.",
+    level="must",
+    sources=["KIP-107", "kafka.log.UnifiedLog.checkLogStartOffset", "kafka.log.LocalLog.read"],
+)
 def fetch_log_start(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce_each(t, [batch(10, 20, 30), batch(40)])
@@ -173,7 +246,11 @@ def fetch_log_start(ask: ScenarioBuilder) -> None:
                 ask.fetch(f"start {cut}, v{version} offset {offset}", at(topic_of(version), offset), version=version)
 
 
-@scenario("fetch", "Fetches across small segments: one answer holds one segment's records at most.")
+@scenario(
+    "fetch",
+    "Fetch answers records from one segment at most, even if its limits allow more.",
+    sources=["kafka.log.LocalLog.read", "org.apache.kafka.storage.internals.log.LogSegment.read"],
+)
 def fetch_segments(ask: ScenarioBuilder) -> None:
     t = ask.topic(segment_bytes=1048576)
     ask.produce_each(t, [filled(n, 400_000) for n in range(6)])
@@ -182,7 +259,12 @@ def fetch_segments(ask: ScenarioBuilder) -> None:
         ask.fetch(f"offset {offset}, 500000 bytes", at(t, offset, max_bytes=500_000))
 
 
-@scenario("fetch", "Unknown topics and partitions beside good ones, across the versions.")
+@scenario(
+    "fetch",
+    "Fetch answers UNKNOWN_TOPIC_OR_PARTITION for unknown partitions after all others, and unknown partitions do "
+    "not end the wait of the others.",
+    sources=["kafka.server.KafkaApis.handleFetchRequest"],
+)
 def fetch_unknown_beside(ask: ScenarioBuilder) -> None:
     t, nope = ask.topic(partitions=2), ask.unknown_topic()
     ask.produce(t, batch(10))
@@ -198,7 +280,13 @@ def fetch_unknown_beside(ask: ScenarioBuilder) -> None:
         ask.fetch(f"v{version} only unknown", at(nope), at(nope, 0, 3), version=version, timing=True, **body)
 
 
-@scenario("fetch", "A topic deleted and made again: its old id is unknown, its name leads to the new one.")
+@scenario(
+    "fetch",
+    "After a topic was deleted and created again, Fetch by the old topic id answers UNKNOWN_TOPIC_ID, and Fetch by "
+    "name or by the new id reads the new topic.",
+    level="must",
+    sources=["KIP-516", "kafka.server.KafkaApis.handleFetchRequest"],
+)
 def fetch_recreated(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
@@ -217,7 +305,11 @@ def fetch_recreated(ask: ScenarioBuilder) -> None:
     ask.fetch("v13 new id", at("$new.id"), version=13)
 
 
-@scenario("fetch", "A rack in the request, and a preferred replica in the answer.")
+@scenario(
+    "fetch",
+    "Fetch accepts a rack id and names no preferred read replica if replica.selector.class is not set.",
+    sources=["KIP-392", "kafka.server.ReplicaManager.findPreferredReadReplica"],
+)
 def fetch_rack(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
@@ -226,7 +318,12 @@ def fetch_rack(ask: ScenarioBuilder) -> None:
             ask.fetch(f"v{version} offset {offset}", at(topic_of(version), offset), version=version, rack_id="a rack")
 
 
-@scenario("fetch", "Empty batches of many headers, keys without values, values without keys, and long ones.")
+@scenario(
+    "fetch",
+    "Fetch answers records with null and empty keys and values, long fields and headers as they were produced.",
+    level="must",
+    sources=["org.apache.kafka.common.record.DefaultRecord.readFrom", "kafka.log.LocalLog.read"],
+)
 def fetch_record_shapes(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(record(0, None, None), record(0, "", ""), record(-T0, "zero"), record(2**30, "later")))

@@ -11,7 +11,10 @@ def big(topic: str, offset: int = 0, partition: int = 0) -> dict[str, object]:
 
 @scenario(
     "fetch_limits",
-    "max_bytes over all partitions: the first that has something is never empty, the rest share what is left.",
+    "The limit max_bytes counts over all partitions in the order of the request, and the first partition with "
+    "records is never answered empty.",
+    level="must",
+    sources=["KIP-74", "kafka.server.ReplicaManager.readFromLog"],
 )
 def fetch_max_bytes(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=3)
@@ -29,7 +32,13 @@ def fetch_max_bytes(ask: ScenarioBuilder) -> None:
     ask.fetch("negative", *everything, max_bytes=-1)
 
 
-@scenario("fetch_limits", "partition_max_bytes against max_bytes, in one and in several partitions.")
+@scenario(
+    "fetch_limits",
+    "Fetch applies the smaller of partition_max_bytes and what remains of max_bytes to each partition, and answers "
+    "UNKNOWN_SERVER_ERROR for negative limits.",
+    level="must",
+    sources=["KIP-74", "kafka.server.ReplicaManager.readFromLog"],
+)
 def fetch_both_limits(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     for partition in range(2):
@@ -43,7 +52,10 @@ def fetch_both_limits(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "fetch_limits", "Read committed: a batch that does not fit leaves no records, and no list of aborted transactions."
+    "fetch_limits",
+    "The limits of Fetch count the same with read_committed, and a partition without room for a batch is answered "
+    "without records.",
+    sources=["KIP-74", "KIP-98", "kafka.server.ReplicaManager.readFromLog"],
 )
 def fetch_committed_limits(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
@@ -57,7 +69,13 @@ def fetch_committed_limits(ask: ScenarioBuilder) -> None:
     ask.fetch("at the end, limit 0", at(t, 0), at(t, 3, 1, 0), max_bytes=1, isolation_level=1)
 
 
-@scenario("fetch_limits", "v0 to v2: hard limits, cut where they fall, nothing for the first batch.", Fetch=0)
+@scenario(
+    "old_formats",
+    "In Fetch 0 to 2, partition_max_bytes is a hard limit: a first batch that is larger is not answered, while "
+    "version 3 answers it whole.",
+    sources=["KIP-74", "kafka.server.ReplicaManager.readFromLog"],
+    Fetch=0,
+)
 def fetch_hard_limits(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     for partition in range(2):
@@ -67,7 +85,12 @@ def fetch_hard_limits(ask: ScenarioBuilder) -> None:
             ask.fetch(f"v{version} {limit}", at(t, 0, 0, limit), at(t, 0, 1, limit), version=version)
 
 
-@scenario("fetch_limits", "A batch greater than every limit, behind small ones.")
+@scenario(
+    "fetch_limits",
+    "Fetch answers a batch that exceeds every limit if it comes first, so that a consumer always makes progress.",
+    level="must",
+    sources=["KIP-74", "org.apache.kafka.storage.internals.log.LogSegment.read"],
+)
 def fetch_big_batch(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     ask.produce_each(t, [filled(0, 100), filled(1, 50_000), filled(2, 100)])
@@ -78,7 +101,12 @@ def fetch_big_batch(ask: ScenarioBuilder) -> None:
             ask.fetch(f"offset {offset}, {limit} in all", at(t, offset), at(t, 0, 1), max_bytes=limit)
 
 
-@scenario("fetch_limits", "min_bytes counts over all partitions, each capped by its own limit.")
+@scenario(
+    "fetch_limits",
+    "Fetch waits until the partitions together have min_bytes, where each partition counts at most its "
+    "partition_max_bytes.",
+    sources=["kafka.server.ReplicaManager.fetchMessages", "kafka.server.DelayedFetch.tryComplete"],
+)
 def fetch_min_bytes(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     for partition in range(2):
@@ -98,7 +126,12 @@ def fetch_min_bytes(ask: ScenarioBuilder) -> None:
     ask.fetch("negative max_wait", at(t, 1), max_wait_ms=-1, min_bytes=1)
 
 
-@scenario("fetch_limits", "A fetch on an older segment answers at once, however much it wants.")
+@scenario(
+    "fetch_limits",
+    "Fetch from a segment before the last one answers at once, whatever min_bytes is.",
+    level="detail",
+    sources=["kafka.server.DelayedFetch.tryComplete"],
+)
 def fetch_waits_not_in_old_segments(ask: ScenarioBuilder) -> None:
     t = ask.topic(segment_bytes=1048576)
     ask.produce_each(t, [filled(n, 600_000) for n in range(3)])
@@ -119,7 +152,12 @@ def woken(ask: ScenarioBuilder, name: str, case: str) -> None:
     ask.step("receive", case=case, id=name, conn=name, timing_max_wait_ms=8000)
 
 
-@scenario("fetch_limits", "Several waiting fetches are woken by what concerns them, and by nothing else.")
+@scenario(
+    "fetch_limits",
+    "A produced record wakes the fetches that wait for its partition, and no others.",
+    level="must",
+    sources=["kafka.server.DelayedFetch.tryComplete", "kafka.server.ReplicaManager.tryCompleteActions"],
+)
 def fetch_wakes(ask: ScenarioBuilder) -> None:
     t, u = ask.topic(partitions=2), ask.topic("u")
     waiting(ask, "a", at(t), at(t, 0, 1))
@@ -135,7 +173,12 @@ def fetch_wakes(ask: ScenarioBuilder) -> None:
     woken(ask, "c", "its topic")
 
 
-@scenario("fetch_limits", "Waiting for more bytes: counted over partitions, from the waiting offset on.")
+@scenario(
+    "fetch_limits",
+    "A waiting fetch is answered as soon as the records of all its partitions from the fetch offsets on reach "
+    "min_bytes.",
+    sources=["kafka.server.DelayedFetch.tryComplete"],
+)
 def fetch_wakes_when_enough(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     ask.produce(t, filled(0, 22))
@@ -152,7 +195,12 @@ def fetch_wakes_when_enough(ask: ScenarioBuilder) -> None:
     woken(ask, "b", "180 of 150")
 
 
-@scenario("fetch_limits", "A waiting fetch and a topic that is deleted, a log start that moves past it.")
+@scenario(
+    "fetch_limits",
+    "The deletion of a topic ends the wait of its fetches with UNKNOWN_TOPIC_OR_PARTITION, and a log start offset "
+    "that moves up to the fetch offset does not.",
+    sources=["kafka.server.DelayedFetch.tryComplete", "kafka.server.ReplicaManager.deleteRecordsOnLocalLog"],
+)
 def fetch_wakes_for_errors(ask: ScenarioBuilder) -> None:
     t, u = ask.topic(), ask.topic("u")
     ask.produce(t, batch(10, 20))
@@ -166,7 +214,12 @@ def fetch_wakes_for_errors(ask: ScenarioBuilder) -> None:
     ask.step("receive", case="the log start reaches the fetch offset", id="b", conn="b", timing_max_wait_ms=1500)
 
 
-@scenario("fetch_limits", "Old versions wait as well.", Fetch=0)
+@scenario(
+    "old_formats",
+    "Fetch 0 to 3 wait for min_bytes and max_wait_ms as later versions do.",
+    sources=["kafka.server.DelayedFetch.tryComplete"],
+    Fetch=0,
+)
 def fetch_old_versions_wait(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, filled(0, 22))
@@ -178,7 +231,13 @@ def fetch_old_versions_wait(ask: ScenarioBuilder) -> None:
         ask.fetch(f"v{version} limit below min_bytes", at(t, 0, 0, 30), min_bytes=60, **body)
 
 
-@scenario("fetch_limits", "Answers on one connection come in the order of its requests, even behind one that waits.")
+@scenario(
+    "fetch_limits",
+    "A broker answers the requests of one connection in their order, so that a waiting fetch delays the answers "
+    "after it.",
+    level="must",
+    sources=["kafka.network.SocketServer.processCompletedReceives"],
+)
 def fetch_in_order(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     waiting(ask, "a", at(t), max_wait_ms=1000)

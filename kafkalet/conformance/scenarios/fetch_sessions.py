@@ -15,7 +15,13 @@ def session(
     ask.request(case, "Fetch", version, body | {"session_epoch": epoch}, **extra)
 
 
-@scenario("fetch_sessions", "Ids and epochs that do not fit, and what stays of the session.")
+@scenario(
+    "fetch_sessions",
+    "Fetch answers INVALID_FETCH_SESSION_EPOCH for a wrong session epoch and FETCH_SESSION_ID_NOT_FOUND for an "
+    "unknown id, and the session stays usable.",
+    level="must",
+    sources=["KIP-227", "kafka.server.FetchManager.newContext"],
+)
 def session_errors(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
@@ -38,7 +44,12 @@ def session_errors(ask: ScenarioBuilder) -> None:
     ask.request("id -1, epoch 1", "Fetch", 11, ask.fetching(at(t), session_id=-1, session_epoch=1))
 
 
-@scenario("fetch_sessions", "A full request with a session's id closes that session and opens another, or none.")
+@scenario(
+    "fetch_sessions",
+    "A full Fetch request with the id of a session closes this session and opens another one, and a session that "
+    "has no partitions is closed.",
+    sources=["KIP-227", "kafka.server.FetchManager.newContext"],
+)
 def session_replaced(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
@@ -63,7 +74,12 @@ def session_replaced(ask: ScenarioBuilder) -> None:
     session(ask, "which opened one", s="S3", epoch=1)
 
 
-@scenario("fetch_sessions", "A small max_bytes: partitions that gave records go to the back.")
+@scenario(
+    "fetch_sessions",
+    "Partitions that returned records move to the end of their session, so that a small max_bytes does not starve "
+    "the others.",
+    sources=["KIP-227", "kafka.server.IncrementalFetchContext.updateAndGenerateResponseData"],
+)
 def session_rotation(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=3)
     for partition in range(3):
@@ -78,7 +94,11 @@ def session_rotation(ask: ScenarioBuilder) -> None:
     session(ask, "all again", epoch=9)
 
 
-@scenario("fetch_sessions", "The order of an incremental answer is the session's, not the request's.")
+@scenario(
+    "fetch_sessions",
+    "An incremental fetch answers its partitions in the order of the session, not in the order of the request.",
+    sources=["KIP-227", "kafka.server.FetchSession.update"],
+)
 def session_order(ask: ScenarioBuilder) -> None:
     t, u = ask.topic(partitions=3), ask.topic("u")
     session(ask, "open, empty", at(t, 0, 2), at(t), at(u), at(t, 0, 1))
@@ -92,7 +112,13 @@ def session_order(ask: ScenarioBuilder) -> None:
     session(ask, "the same", epoch=5)
 
 
-@scenario("fetch_sessions", "Forgetting: some, all, unknown ones; forgotten and named in one request.")
+@scenario(
+    "fetch_sessions",
+    "Forgotten partitions leave the session, forgetting an unknown partition changes nothing, and a session whose "
+    "partitions were all forgotten is closed.",
+    level="must",
+    sources=["KIP-227", "kafka.server.FetchSession.update"],
+)
 def session_forget(ask: ScenarioBuilder) -> None:
     t, nope = ask.topic(partitions=3), ask.unknown_topic()
     for partition in range(3):
@@ -113,7 +139,13 @@ def session_forget(ask: ScenarioBuilder) -> None:
     session(ask, "close with something forgotten", epoch=-1, forgotten_topics_data=gone(0))
 
 
-@scenario("fetch_sessions", "What makes a partition appear: records, a new high watermark, log start, errors.")
+@scenario(
+    "fetch_sessions",
+    "A session answers a partition with unread records, a changed high watermark or log start offset, in every "
+    "answer while it has an error, and once after the error.",
+    level="must",
+    sources=["KIP-227", "kafka.server.CachedPartition.maybeUpdateResponseData"],
+)
 def session_reasons(ask: ScenarioBuilder) -> None:
     t, nope = ask.topic(partitions=2), ask.unknown_topic()
     ask.produce(t, batch(10, 20))
@@ -134,7 +166,11 @@ def session_reasons(ask: ScenarioBuilder) -> None:
     session(ask, "quiet but for the unknown", epoch=13)
 
 
-@scenario("fetch_sessions", "Waiting in a session: nothing to tell waits, an error or data does not.")
+@scenario(
+    "fetch_sessions",
+    "An incremental fetch waits if the session has no news, and answers records and errors at once.",
+    sources=["KIP-227", "kafka.server.DelayedFetch.tryComplete"],
+)
 def session_waits(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
 
@@ -155,7 +191,12 @@ def session_waits(ask: ScenarioBuilder) -> None:
     timed("only the log start is new", epoch=8)
 
 
-@scenario("fetch_sessions", "Sessions by id: an unknown id stays and is told; names and ids do not mix.")
+@scenario(
+    "fetch_sessions",
+    "A session keeps an unknown topic id and answers UNKNOWN_TOPIC_ID for it, and FETCH_SESSION_TOPIC_ID_ERROR if "
+    "requests by name and by id are mixed.",
+    sources=["KIP-227", "KIP-516", "kafka.server.FetchManager.newContext"],
+)
 def session_ids(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
@@ -175,7 +216,11 @@ def session_ids(ask: ScenarioBuilder) -> None:
     session(ask, "then by id, named", at("$t.id"), s="SN", epoch=1, version=13)
 
 
-@scenario("fetch_sessions", "Sessions are not bound to a connection, and have versions of their own per request.")
+@scenario(
+    "fetch_sessions",
+    "A fetch session is not bound to a connection or to one version of Fetch, and versions before 7 do not use it.",
+    sources=["KIP-227", "kafka.server.FetchManager.newContext"],
+)
 def session_connections(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
@@ -189,7 +234,12 @@ def session_connections(ask: ScenarioBuilder) -> None:
     session(ask, "v11 again", epoch=7)
 
 
-@scenario("fetch_sessions", "Isolation, limits and leader epochs are those of each request; offsets are the session's.")
+@scenario(
+    "fetch_sessions",
+    "The isolation level, max_bytes and rack are those of each request, while offsets and limits of partitions are "
+    "kept in the session.",
+    sources=["KIP-227", "kafka.server.CachedPartition.updateRequestParams"],
+)
 def session_changing_terms(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     for partition in range(2):

@@ -7,7 +7,16 @@ from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, reco
 UNKNOWN_ID = "0f0f0f0f-1111-4222-8333-444455556666"
 
 
-@scenario("produce", "One partition twice in a request: the last sound records are written, a refusal is the answer.")
+@scenario(
+    "produce",
+    "If a Produce request names a partition twice, the broker answers it once, and an error of the first entry does "
+    "not stop the second from being stored.",
+    level="detail",
+    sources=[
+        "kafka.server.KafkaApis.handleProduceRequest",
+        "org.apache.kafka.common.requests.ProduceRequest.validateRecords",
+    ],
+)
 def found_produce_twice(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     sound, crc = batch(10, 20), batch(30, set={"crc": 1})
@@ -34,7 +43,16 @@ def found_produce_twice(ask: ScenarioBuilder) -> None:
     ask.fetch("the log beside", at(t, partition=1))
 
 
-@scenario("produce", "Messages too short for their format.")
+@scenario(
+    "produce",
+    "Produce since version 3 answers CORRUPT_MESSAGE for batches of format 2 that are too short, after the checks "
+    "of the codec and of the transactional id.",
+    level="detail",
+    sources=[
+        "org.apache.kafka.common.requests.ProduceRequest.validateRecords",
+        "org.apache.kafka.common.record.ByteBufferLogInputStream.nextBatch",
+    ],
+)
 def found_produce_short_messages(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for version in (3, 7, 9):
@@ -55,7 +73,18 @@ def found_produce_short_messages(ask: ScenarioBuilder) -> None:
     ask.offsets("latest", t, -1)
 
 
-@scenario("produce", "Messages too short for their format, in old requests.", ("3.9",), Fetch=0)
+@scenario(
+    "old_formats",
+    "Produce 1 and 2 accept messages of the format of their version with short values, and reject messages of other "
+    "formats.",
+    ("3.9",),
+    level="detail",
+    sources=[
+        "org.apache.kafka.common.record.LegacyRecord.ensureValid",
+        "org.apache.kafka.common.record.ByteBufferLogInputStream.nextBatch",
+    ],
+    Fetch=0,
+)
 def found_produce_short_old_messages(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for version in (1, 2):
@@ -66,7 +95,14 @@ def found_produce_short_old_messages(ask: ScenarioBuilder) -> None:
     ask.fetch("the log", at(t))
 
 
-@scenario("fetch_topic_ids", "The order of what cannot be read: unknown ids first, unless a follower asks.", Fetch=13)
+@scenario(
+    "fetch",
+    "Fetch answers UNKNOWN_SERVER_ERROR for the whole request if it mixes partitions of a known topic id, an "
+    "unknown one and the zero id without a session.",
+    level="detail",
+    sources=["KIP-516", "kafka.server.KafkaApis.handleFetchRequest"],
+    Fetch=13,
+)
 def found_fetch_unknown_order(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
@@ -83,7 +119,14 @@ def found_fetch_unknown_order(ask: ScenarioBuilder) -> None:
         ask.fetch(f"v{version} follower", *asked, version=version, **(who or {"replica_id": 7}))
 
 
-@scenario("fetch_sessions", "A zero id in a session breaks the request, and what came before it stays.", Fetch=13)
+@scenario(
+    "fetch_sessions",
+    "A session accepts the zero topic id, answers UNKNOWN_TOPIC_ID for it, and goes on with its other partitions "
+    "after it was forgotten.",
+    level="detail",
+    sources=["KIP-227", "KIP-516", "kafka.server.FetchSession.update"],
+    Fetch=13,
+)
 def found_session_zero_id(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=3)
     for partition in range(3):
@@ -106,7 +149,16 @@ def found_session_zero_id(ask: ScenarioBuilder) -> None:
     go_on("it has ended the old one", 3)
 
 
-@scenario("admin", "Nothing is done in no time.")
+@scenario(
+    "topics",
+    "CreateTopics, CreatePartitions and DeleteTopics with a timeout of 0 or less answer REQUEST_TIMED_OUT and "
+    "change nothing.",
+    level="detail",
+    sources=[
+        "kafka.server.ControllerApis.handleCreateTopics",
+        "org.apache.kafka.controller.ReplicationControlManager.createTopics",
+    ],
+)
 def found_no_time(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     new = ask.let("u", "c<unique>.found_no_time.u")
@@ -132,7 +184,12 @@ def found_no_time(ask: ScenarioBuilder) -> None:
     )
 
 
-@scenario("admin", "CreateTopics with several faults: which comes first.")
+@scenario(
+    "topics",
+    "If a topic of CreateTopics has an invalid property and other errors, the broker answers INVALID_CONFIG.",
+    level="detail",
+    sources=["org.apache.kafka.controller.ReplicationControlManager.createTopics"],
+)
 def found_create_topics_faults(ask: ScenarioBuilder) -> None:
     bad = [{"name": "retention.ms", "value": "x"}]
     none = [{"name": "retention.ms", "value": None}]
@@ -155,7 +212,17 @@ def found_create_topics_faults(ask: ScenarioBuilder) -> None:
         ask.request(case, "CreateTopics", 5, {"topics": [{"name": name} | fault], "timeout_ms": 5000})
 
 
-@scenario("metadata", "DescribeTopicPartitions of a topic without a name.", DescribeTopicPartitions=0)
+@scenario(
+    "metadata",
+    "DescribeTopicPartitions answers UNKNOWN_SERVER_ERROR for the whole request if one topic name is empty and no "
+    "cursor skips it.",
+    level="detail",
+    sources=[
+        "KIP-966",
+        "kafka.server.handlers.DescribeTopicPartitionsRequestHandler.handleDescribeTopicPartitionsRequest",
+    ],
+    DescribeTopicPartitions=0,
+)
 def found_describe_empty_name(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     names = [{"name": ""}, {"name": t}]
@@ -169,7 +236,17 @@ def found_describe_empty_name(ask: ScenarioBuilder) -> None:
         ask.request(case, "DescribeTopicPartitions", 0, {"response_partition_limit": 2000} | body)
 
 
-@scenario("transactions", "Transactional records in an epoch below, at and above that of the producer in the log.")
+@scenario(
+    "transactions",
+    "For a transactional batch with a transactional id of another producer, Produce answers INVALID_PRODUCER_EPOCH "
+    "below the epoch in the log and INVALID_PRODUCER_ID_MAPPING otherwise.",
+    level="detail",
+    sources=[
+        "KIP-890",
+        "org.apache.kafka.storage.internals.log.ProducerAppendInfo.checkProducerEpoch",
+        "kafka.server.ReplicaManager.handleProduceAppend",
+    ],
+)
 def found_transactional_epochs(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     x = ask.let("X1", f"c<unique>.{ask.name}.X1")

@@ -21,7 +21,14 @@ def subscribed(*topics: str, version: int = 1, **more: Any) -> list[Step]:
     return [{"name": "range", "metadata": {"subscription": {"version": version, "topics": list(topics)} | more}}]
 
 
-@scenario("coordinators", "FindCoordinator: kinds of keys, empty ones, several, twice the same.", EVERY)
+@scenario(
+    "metadata",
+    "FindCoordinator answers the coordinator of groups and transactional ids, since version 4 for several keys, and "
+    "INVALID_REQUEST for an unknown key type.",
+    EVERY,
+    level="must",
+    sources=["KIP-699", "kafka.server.KafkaApis.getCoordinator"],
+)
 def coordinator_find(ask: ScenarioBuilder) -> None:
     g = ask.let("g", f"c<unique>.{ask.name}.g")
     for kind in (0, 1):
@@ -44,7 +51,13 @@ def coordinator_find(ask: ScenarioBuilder) -> None:
             ask.request(f"{name}, kind {kind}", "FindCoordinator", last, body)
 
 
-@scenario("groups", "DescribeGroups in every version and every state.", EVERY)
+@scenario(
+    "consumer_groups_classic",
+    "DescribeGroups answers state, protocol and members of a group in every state, and for an unknown group the "
+    "state Dead, since version 6 with GROUP_ID_NOT_FOUND.",
+    EVERY,
+    sources=["KIP-430", "KIP-1043", "org.apache.kafka.coordinator.group.GroupMetadataManager.describeGroups"],
+)
 def group_describe(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     group = Classic(ask)
@@ -82,7 +95,11 @@ def group_describe(ask: ScenarioBuilder) -> None:
         )
 
 
-@scenario("groups", "ListGroups in every version, by states and types.")
+@scenario(
+    "consumer_groups_classic",
+    "ListGroups filters by state since version 4 and by type since version 5, without regard to case.",
+    sources=["KIP-518", "KIP-848", "org.apache.kafka.coordinator.group.GroupMetadataManager.listGroups"],
+)
 def group_list(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     simple = Classic(ask, "simple")
@@ -120,7 +137,13 @@ def group_list(ask: ScenarioBuilder) -> None:
     ask.request("another type and a state", "ListGroups", 5, both | {"types_filter": ["consumer"]}, **keep)
 
 
-@scenario("groups", "DeleteGroups: in every state and version.", EVERY)
+@scenario(
+    "consumer_groups_classic",
+    "DeleteGroups deletes empty groups with their offsets, and answers NON_EMPTY_GROUP or GROUP_ID_NOT_FOUND for "
+    "others.",
+    EVERY,
+    sources=["KIP-229", "org.apache.kafka.coordinator.group.classic.ClassicGroup.validateDeleteGroup"],
+)
 def group_delete(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for version in ask.versions("DeleteGroups"):
@@ -151,7 +174,17 @@ def group_delete(ask: ScenarioBuilder) -> None:
         promised.join(f"v{version} the promise after that", "$M3")
 
 
-@scenario("groups", "OffsetDelete: of groups in every state, of topics that somebody reads.", EVERY)
+@scenario(
+    "offsets",
+    "OffsetDelete removes offsets of topics that no member subscribes to, and answers GROUP_SUBSCRIBED_TO_TOPIC for "
+    "the others.",
+    EVERY,
+    sources=[
+        "KIP-496",
+        "org.apache.kafka.coordinator.group.OffsetMetadataManager.deleteOffsets",
+        "org.apache.kafka.coordinator.group.classic.ClassicGroup.validateOffsetDelete",
+    ],
+)
 def group_offset_delete(ask: ScenarioBuilder) -> None:
     t, u, n = ask.topic("t", 2), ask.topic("u"), ask.unknown_topic()
 

@@ -56,7 +56,18 @@ def fetching(version: int, *groups: tuple[str, tuple[Topic, ...] | None], **more
     return {"groups": asked} if version >= 8 else asked[0]
 
 
-@scenario("offsets", "A commit by nobody and what is fetched of it, in every version.", EVERY)
+@scenario(
+    "offsets",
+    "Every version of OffsetCommit stores offsets that every version of OffsetFetch returns, and unknown partitions "
+    "have offset -1 without an error.",
+    EVERY,
+    level="must",
+    sources=[
+        "org.apache.kafka.coordinator.group.GroupMetadataManager",
+        "org.apache.kafka.coordinator.group.OffsetMetadataManager.commitOffset",
+        "org.apache.kafka.coordinator.group.OffsetMetadataManager.fetchOffsets",
+    ],
+)
 def offsets_every_version(ask: ScenarioBuilder) -> None:
     t, u, n = ask.topic("t", 2), ask.topic("u"), ask.unknown_topic()
     group = Classic(ask).id
@@ -83,7 +94,18 @@ def offsets_every_version(ask: ScenarioBuilder) -> None:
     ask.setup("DeleteGroups", 0, {"groups_names": [""]}, must_succeed=False)  # other scenarios use this group id too
 
 
-@scenario("offsets", "OffsetFetch: empty lists, the same twice, several groups.", EVERY)
+@scenario(
+    "offsets",
+    "OffsetFetch answers nothing for an empty list, all offsets for a null list, repeated partitions repeatedly, "
+    "and several groups since version 8.",
+    EVERY,
+    level="must",
+    sources=[
+        "KIP-709",
+        "org.apache.kafka.coordinator.group.OffsetMetadataManager.fetchAllOffsets",
+        "org.apache.kafka.coordinator.group.OffsetMetadataManager.fetchOffsets",
+    ],
+)
 def offsets_fetch_lists(ask: ScenarioBuilder) -> None:
     t, u = ask.topic("t", 2), ask.topic("u")
     first, second = Classic(ask, "g1").id, Classic(ask, "g2").id
@@ -117,7 +139,14 @@ def offsets_fetch_lists(ask: ScenarioBuilder) -> None:
         ask.request(f"v{version} an empty list of topics", "OffsetFetch", version, empty)
 
 
-@scenario("offsets", "What belongs to an offset: metadata of all sizes, leader epochs, times.", EVERY)
+@scenario(
+    "offsets",
+    "OffsetCommit stores metadata up to offset.metadata.max.bytes and any leader epoch and offset, and answers "
+    "OFFSET_METADATA_TOO_LARGE above the limit.",
+    EVERY,
+    level="must",
+    sources=["KIP-320", "org.apache.kafka.coordinator.group.OffsetMetadataManager.isMetadataInvalid"],
+)
 def offsets_fields(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 4)
     offsets = Offsets(ask, Classic(ask).id)
@@ -158,7 +187,17 @@ def offsets_fields(ask: ScenarioBuilder) -> None:
     offsets.fetch("fetch odd topics", ("", (0,)), ("a b", (0,)))
 
 
-@scenario("offsets", "Who may commit to a classic group, in each of its states.", EVERY)
+@scenario(
+    "offsets",
+    "OffsetCommit into a classic group with members requires a member id and generation of the group, and an empty "
+    "group accepts commits without them.",
+    EVERY,
+    level="must",
+    sources=[
+        "org.apache.kafka.coordinator.group.classic.ClassicGroup.validateOffsetCommit",
+        "org.apache.kafka.coordinator.group.OffsetMetadataManager.validateOffsetCommit",
+    ],
+)
 def offsets_members(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     group = Classic(ask)
@@ -201,7 +240,12 @@ def offsets_members(ask: ScenarioBuilder) -> None:
     offsets.fetch("what was committed", (t, (0,)))
 
 
-@scenario("offsets", "OffsetFetch by members: what a classic group makes of member ids and epochs.", OffsetFetch=9)
+@scenario(
+    "offsets",
+    "OffsetFetch since version 9 does not check the member id and epoch against a classic group.",
+    sources=["KIP-848", "org.apache.kafka.coordinator.group.classic.ClassicGroup.validateOffsetFetch"],
+    OffsetFetch=9,
+)
 def offsets_fetch_members(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     group = Classic(ask)
@@ -223,7 +267,12 @@ def offsets_fetch_members(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "offsets", "Topics by their ids: unknown ones, the zero one, one that was made anew.", ("4.4",), OffsetCommit=10
+    "offsets",
+    "OffsetCommit and OffsetFetch 10 name topics by id and answer UNKNOWN_TOPIC_ID for unknown, zero and outdated ids.",
+    ("4.4",),
+    level="must",
+    sources=["KIP-516", "org.apache.kafka.coordinator.group.OffsetMetadataManager.commitOffset"],
+    OffsetCommit=10,
 )
 def offsets_topic_ids(ask: ScenarioBuilder) -> None:
     t, u = ask.topic("t", 2), ask.topic("u")
@@ -245,7 +294,12 @@ def offsets_topic_ids(ask: ScenarioBuilder) -> None:
     offsets.commit("to a deleted topic", (u, (8,)), version=10)
 
 
-@scenario("offsets", "With a topic go its offsets.", EVERY)
+@scenario(
+    "offsets",
+    "The deletion of a topic deletes the committed offsets of its partitions.",
+    EVERY,
+    sources=["org.apache.kafka.coordinator.group.OffsetMetadataManager.onPartitionsDeleted"],
+)
 def offsets_deleted_topic(ask: ScenarioBuilder) -> None:
     t, u = ask.topic("t"), ask.topic("u")
     offsets = Offsets(ask, Classic(ask).id)

@@ -24,7 +24,14 @@ def lookups(ask: ScenarioBuilder, t: str, *times: int, note: str = "") -> None:
             ask.time(f"v{version} time {ts}{note}", t, ts, version, **more)
 
 
-@scenario("legacy_formats", "Format v0: batches of every format and codec become v0.", OLD, legacy=True)
+@scenario(
+    "old_formats",
+    "A topic with format 0 stores batches of every format and codec as messages of format 0.",
+    OLD,
+    level="detail",
+    sources=["org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsets"],
+    legacy=True,
+)
 def legacy_090_codecs(ask: ScenarioBuilder) -> None:
     for codec in ("none", "gzip", "snappy", "lz4"):
         t = ask.topic(codec, message_format_version="0.9.0")
@@ -35,7 +42,15 @@ def legacy_090_codecs(ask: ScenarioBuilder) -> None:
         lookups(ask, t, 0, note=f" {codec}")
 
 
-@scenario("legacy_formats", "Format v1: times are kept, wrappers have relative offsets inside.", OLD, legacy=True)
+@scenario(
+    "old_formats",
+    "A topic with format 1 stores batches of every format and codec as messages of format 1 with their timestamps, "
+    "and wrappers with relative offsets.",
+    OLD,
+    level="detail",
+    sources=["KIP-32", "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsets"],
+    legacy=True,
+)
 def legacy_010_codecs(ask: ScenarioBuilder) -> None:
     for codec in ("none", "gzip", "snappy", "lz4"):
         t = ask.topic(codec, message_format_version="0.10.0")
@@ -47,7 +62,13 @@ def legacy_010_codecs(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "legacy_formats", "Format v1 with times out of order, in one wrapper and in several messages.", OLD, legacy=True
+    "old_formats",
+    "In a topic with format 1, ListOffsets finds the first message that is late enough, also if timestamps are out "
+    "of order.",
+    OLD,
+    level="detail",
+    sources=["KIP-33", "kafka.log.UnifiedLog.fetchOffsetByTimestamp"],
+    legacy=True,
 )
 def legacy_010_times(ask: ScenarioBuilder) -> None:
     t = ask.topic(message_format_version="0.10.2")
@@ -61,7 +82,15 @@ def legacy_010_times(ask: ScenarioBuilder) -> None:
     everywhere(ask, t, 1, 4, note=" start 1", versions=(0, 2, 11))
 
 
-@scenario("legacy_formats", "Format v1 with LogAppendTime: the wrapper tells the time of all.", OLD, legacy=True)
+@scenario(
+    "old_formats",
+    "In a topic with format 1 and LogAppendTime, all messages of a compressed wrapper have the append time of the "
+    "wrapper.",
+    OLD,
+    level="detail",
+    sources=["KIP-32", "org.apache.kafka.common.record.AbstractLegacyRecordBatch"],
+    legacy=True,
+)
 def legacy_010_append_time(ask: ScenarioBuilder) -> None:
     t = ask.topic(message_format_version="0.10.2", message_timestamp_type="LogAppendTime")
     for magic, version in ((0, 1), (1, 2), (2, 7)):
@@ -73,7 +102,16 @@ def legacy_010_append_time(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "legacy_formats", "What new features become on old formats: headers, producer ids, transactions.", OLD, legacy=True
+    "old_formats",
+    "Topics with format 0 or 1 reject batches with headers, zstd or producer ids, and accept compressed wrappers "
+    "whose inner offsets are all 0.",
+    OLD,
+    level="detail",
+    sources=[
+        "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsets",
+        "org.apache.kafka.storage.internals.log.LogValidator.validateRecord",
+    ],
+    legacy=True,
 )
 def legacy_010_refused(ask: ScenarioBuilder) -> None:
     for name, version in (("old", "0.10.2"), ("older", "0.9.0")):
@@ -94,9 +132,14 @@ def legacy_010_refused(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "legacy_formats",
-    "The format of a topic changes while it is filled: each part stays as it was written.",
+    "old_formats",
+    "If message.format.version of a topic changes, the messages that are already stored keep their format.",
     OLD,
+    level="detail",
+    sources=[
+        "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsets",
+        "kafka.log.UnifiedLog.append",
+    ],
     legacy=True,
 )
 def legacy_mixed(ask: ScenarioBuilder) -> None:
@@ -113,7 +156,13 @@ def legacy_mixed(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "legacy_formats", "Limits over old formats: cut messages in old versions, whole ones in new.", OLD, legacy=True
+    "old_formats",
+    "In a topic with format 1, the limits of Fetch cut off messages, and since version 3 the first message is "
+    "answered whole.",
+    OLD,
+    level="detail",
+    sources=["KIP-74", "org.apache.kafka.storage.internals.log.LogSegment.read"],
+    legacy=True,
 )
 def legacy_limits(ask: ScenarioBuilder) -> None:
     t = ask.topic(message_format_version="0.10.2")
@@ -124,7 +173,13 @@ def legacy_limits(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "legacy_formats", "A topic of the newest format in this release: sessions, epochs and times.", OLD, legacy=True
+    "old_formats",
+    "Release 2.8 answers ListOffsets and Fetch on a topic with format 2 in all its versions as later releases do, "
+    "except for later special timestamps.",
+    OLD,
+    level="detail",
+    sources=["KIP-79", "KIP-320", "kafka.log.UnifiedLog.fetchOffsetByTimestamp"],
+    legacy=True,
 )
 def legacy_newest(ask: ScenarioBuilder) -> None:
     t = ask.topic()
@@ -137,7 +192,12 @@ def legacy_newest(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "legacy_formats", "Special times that this release does not know yet are times before all others.", OLD, legacy=True
+    "old_formats",
+    "Release 2.8 treats negative timestamps that later releases define as timestamps before all records.",
+    OLD,
+    level="detail",
+    sources=["KIP-79", "kafka.server.ReplicaManager.fetchOffsetForTimestamp"],
+    legacy=True,
 )
 def legacy_special_times(ask: ScenarioBuilder) -> None:
     for name, version in (("a", "0.9.0"), ("b", "0.10.2"), ("c", "2.8")):
@@ -154,7 +214,13 @@ def legacy_special_times(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "legacy_formats", "zstd cannot be given to old clients, in this release with empty records.", OLD, legacy=True
+    "old_formats",
+    "Release 2.8 answers UNSUPPORTED_COMPRESSION_TYPE with empty records if Fetch below version 10 cannot answer a "
+    "zstd batch.",
+    OLD,
+    level="detail",
+    sources=["KIP-110", "org.apache.kafka.common.record.RecordsUtil.downConvert"],
+    legacy=True,
 )
 def legacy_zstd(ask: ScenarioBuilder) -> None:
     t = ask.topic()
@@ -170,7 +236,12 @@ def legacy_zstd(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "legacy_formats", "Fetch sessions of this release: what was told goes to the back, errors too.", OLD, legacy=True
+    "old_formats",
+    "In release 2.8, partitions that were answered in a session move to its end, also if the answer was an error.",
+    OLD,
+    level="detail",
+    sources=["KIP-227", "kafka.server.IncrementalFetchContext.updateAndGenerateResponseData"],
+    legacy=True,
 )
 def legacy_sessions(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=3)

@@ -24,7 +24,11 @@ def times(ask: ScenarioBuilder, t: str, *asked: int, note: str = "") -> None:
 
 
 @scenario(
-    "list_offsets_time", "Times go up and down inside a batch: the first record in offset order that is late enough."
+    "list_offsets_timestamps",
+    "If timestamps go up and down in a batch, ListOffsets answers the first record in offset order that is late "
+    "enough, not the one with the nearest timestamp.",
+    level="must",
+    sources=["KIP-79", "org.apache.kafka.common.record.FileRecords.searchForTimestamp"],
 )
 def lo_time_unordered_batch(ask: ScenarioBuilder) -> None:
     t = ask.topic()
@@ -34,7 +38,11 @@ def lo_time_unordered_batch(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "list_offsets_time", "Timestamps that go down from batch to batch: the first batch whose maximum is late enough."
+    "list_offsets_timestamps",
+    "If timestamps go down from batch to batch, ListOffsets searches the first batch in offset order whose maximum "
+    "timestamp is late enough.",
+    level="must",
+    sources=["KIP-79", "org.apache.kafka.common.record.FileRecords.searchForTimestamp"],
 )
 def lo_time_unordered_batches(ask: ScenarioBuilder) -> None:
     t = ask.topic()
@@ -43,7 +51,12 @@ def lo_time_unordered_batches(ask: ScenarioBuilder) -> None:
     ends(ask, t)
 
 
-@scenario("list_offsets_time", "Seven batches of one record with the greatest time last but one (KAFKA-16310).")
+@scenario(
+    "list_offsets_timestamps",
+    "ListOffsets for the maximum timestamp answers the record that has it even if it is not in the last batch, and "
+    "keeps the earlier record on a tie.",
+    sources=["KIP-734", "org.apache.kafka.storage.internals.log.LogSegment.readMaxTimestampAndOffsetSoFar"],
+)
 def lo_time_max_last_but_one(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce_each(t, [batch(n) for n in (0, 1, 2, 3, 4, 6, 5)])
@@ -55,7 +68,12 @@ def lo_time_max_last_but_one(ask: ScenarioBuilder) -> None:
     ask.time("a new maximum inside a batch", t, MAX_TIMESTAMP, 7)
 
 
-@scenario("list_offsets_time", "Ties of the maximum inside one batch and across batches, every compression.")
+@scenario(
+    "list_offsets_timestamps",
+    "ListOffsets answers the first record with the maximum timestamp, inside a batch and across batches, with every "
+    "compression codec.",
+    sources=["KIP-734", "org.apache.kafka.storage.internals.log.LogSegment.shallowOffsetOfMaxTimestampSoFar"],
+)
 def lo_time_max_ties(ask: ScenarioBuilder) -> None:
     for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
         t = ask.topic(codec)
@@ -66,7 +84,12 @@ def lo_time_max_ties(ask: ScenarioBuilder) -> None:
         times(ask, t, 11, 30, 31, note=f" {codec}")
 
 
-@scenario("list_offsets_time", "Every compression: times are found inside the batch.")
+@scenario(
+    "list_offsets_timestamps",
+    "ListOffsets finds records by timestamp inside batches that are compressed with snappy, lz4 or zstd.",
+    level="must",
+    sources=["KIP-79", "org.apache.kafka.common.record.FileRecords.searchForTimestamp"],
+)
 def lo_time_codecs(ask: ScenarioBuilder) -> None:
     for codec in ("snappy", "lz4", "zstd"):
         t = ask.topic(codec)
@@ -76,7 +99,13 @@ def lo_time_codecs(ask: ScenarioBuilder) -> None:
         ends(ask, t, f" {codec}")
 
 
-@scenario("list_offsets_time", "Records without a time (-1) and with time 0.")
+@scenario(
+    "list_offsets_timestamps",
+    "ListOffsets ignores records without a timestamp (-1), finds records with timestamp 0, and answers offset -1 if "
+    "no record is late enough.",
+    level="detail",
+    sources=["KIP-32", "KIP-734", "org.apache.kafka.common.record.FileRecords.searchForTimestamp"],
+)
 def lo_time_minus_one(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(record(-1 - T0), record(-T0), record(-1 - T0)))
@@ -95,8 +124,10 @@ def lo_time_minus_one(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "list_offsets_time",
-    "Many segments whose times overlap: the first segment that reaches the time, not the nearest record.",
+    "list_offsets_timestamps",
+    "If the timestamps of segments overlap, ListOffsets searches the first segment in offset order whose maximum "
+    "timestamp is late enough.",
+    sources=["KIP-33", "kafka.log.UnifiedLog.searchOffsetInLocalLog"],
 )
 def lo_time_segments_unordered(ask: ScenarioBuilder) -> None:
     t = ask.topic(**ask.small_segments())
@@ -106,7 +137,12 @@ def lo_time_segments_unordered(ask: ScenarioBuilder) -> None:
     ends(ask, t)
 
 
-@scenario("list_offsets_time", "Greatest times in every segment equal; then deleted up to the middle.")
+@scenario(
+    "list_offsets_timestamps",
+    "ListOffsets finds no deleted record by timestamp while the log start offset moves through the segments, and "
+    "answers offset -1 in the segment of the log start if only deleted records match.",
+    sources=["KIP-107", "kafka.log.UnifiedLog.searchOffsetInLocalLog"],
+)
 def lo_time_segments_deleted(ask: ScenarioBuilder) -> None:
     t = ask.topic(**ask.small_segments())
     for n in range(12):
@@ -117,7 +153,13 @@ def lo_time_segments_deleted(ask: ScenarioBuilder) -> None:
         ends(ask, t, f" start {cut}")
 
 
-@scenario("list_offsets_time", "The greatest time lies before the log start.")
+@scenario(
+    "list_offsets_timestamps",
+    "ListOffsets for the maximum timestamp still answers a record before the log start offset as long as its "
+    "segment exists.",
+    level="detail",
+    sources=["KIP-734", "kafka.log.UnifiedLog.fetchOffsetByTimestamp"],
+)
 def lo_time_max_deleted(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10, 90, 30))
@@ -131,7 +173,10 @@ def lo_time_max_deleted(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "list_offsets_time", "LogAppendTime: several records have the time of their batch, the first of them is found."
+    "list_offsets_timestamps",
+    "In a topic with LogAppendTime, all records of a batch have the same timestamp, and ListOffsets answers the "
+    "first of them that is not deleted.",
+    sources=["KIP-32", "org.apache.kafka.common.record.FileRecords.searchForTimestamp"],
 )
 def lo_time_append_batches(ask: ScenarioBuilder) -> None:
     t = ask.topic(message_timestamp_type="LogAppendTime")
@@ -150,7 +195,12 @@ def lo_time_append_batches(ask: ScenarioBuilder) -> None:
     ends(ask, t, " start 4")
 
 
-@scenario("list_offsets", "Special times and unknown negative ones in every version.")
+@scenario(
+    "list_offsets",
+    "ListOffsets supports -3 since version 7, -4 since 8, -5 since 9 and -6 since 11, and answers "
+    "UNSUPPORTED_VERSION for negative timestamps that its version does not define.",
+    sources=["KIP-734", "KIP-405", "KIP-1005", "kafka.server.ReplicaManager.isListOffsetsTimestampUnsupported"],
+)
 def lo_special_times_every_version(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10, 30, 20))
@@ -160,7 +210,13 @@ def lo_special_times_every_version(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "list_offsets", "Special times of newer versions where there is no topic or partition: what is checked first."
+    "list_offsets",
+    "ListOffsets checks whether its version supports the timestamp before it looks for the topic or partition.",
+    level="detail",
+    sources=[
+        "kafka.server.ReplicaManager.fetchOffset",
+        "kafka.server.ReplicaManager.isListOffsetsTimestampUnsupported",
+    ],
 )
 def lo_special_times_nowhere(ask: ScenarioBuilder) -> None:
     t, nope = ask.topic(), ask.unknown_topic()
@@ -170,7 +226,16 @@ def lo_special_times_nowhere(ask: ScenarioBuilder) -> None:
         ask.offsets(f"v{version} -99 partition 5", t, -99, version, partition=5)
 
 
-@scenario("list_offsets", "The same partition twice, in one topic and in two entries of it.")
+@scenario(
+    "list_offsets",
+    "ListOffsets answers INVALID_REQUEST once for a partition that the request names twice, and answers the other "
+    "partitions normally.",
+    level="detail",
+    sources=[
+        "org.apache.kafka.common.requests.ListOffsetsRequest.duplicatePartitions",
+        "kafka.server.ReplicaManager.fetchOffset",
+    ],
+)
 def lo_duplicates(ask: ScenarioBuilder) -> None:
     t, nope = ask.topic(partitions=2), ask.unknown_topic()
     ask.produce(t, batch(10, 20))
@@ -190,7 +255,13 @@ def lo_duplicates(ask: ScenarioBuilder) -> None:
             ask.request(f"v{version} {name}", "ListOffsets", version, {"replica_id": -1, "topics": topics})
 
 
-@scenario("list_offsets", "No topics, a topic without partitions, an empty name, a name that is not allowed.")
+@scenario(
+    "list_offsets",
+    "ListOffsets answers a request without topics with no topics, and UNKNOWN_TOPIC_OR_PARTITION for illegal topic "
+    "names and partition numbers that do not exist.",
+    level="detail",
+    sources=["kafka.server.KafkaApis.handleListOffsetRequest", "kafka.server.ReplicaManager.fetchOffset"],
+)
 def lo_empty_requests(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for version in (1, 4, 9):
@@ -206,7 +277,10 @@ def lo_empty_requests(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "list_offsets",
-    "Replica ids: consumers are -1, a debugger is -2, all others followers; isolation levels beyond the known.",
+    "ListOffsets gives consumers, debugging clients and follower ids the same answer from a leader without "
+    "uncommitted records, and answers UNKNOWN_SERVER_ERROR for an unknown isolation level.",
+    level="detail",
+    sources=["kafka.cluster.Partition.fetchOffsetForTimestamp", "org.apache.kafka.common.requests.ListOffsetsRequest"],
 )
 def lo_replica_ids(ask: ScenarioBuilder) -> None:
     t = ask.topic()
@@ -220,7 +294,13 @@ def lo_replica_ids(ask: ScenarioBuilder) -> None:
         ask.offsets(f"isolation {isolation}", t, -1, 5, isolation_level=isolation)
 
 
-@scenario("list_offsets", "Several topics and partitions in one request: each is answered for itself.")
+@scenario(
+    "list_offsets",
+    "ListOffsets answers each partition of a request on its own, so that unknown partitions do not affect the "
+    "offsets of the others.",
+    level="must",
+    sources=["kafka.server.KafkaApis.handleListOffsetRequest", "kafka.server.ReplicaManager.fetchOffset"],
+)
 def lo_many_partitions(ask: ScenarioBuilder) -> None:
     t, u, nope = ask.topic(partitions=3), ask.topic("u", 2), ask.unknown_topic()
     ask.produce(t, batch(10, 20), partition=0)
@@ -236,7 +316,10 @@ def lo_many_partitions(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "list_offsets", "Leader epochs in requests against a leader of epoch 0: with every special time, and nowhere."
+    "list_offsets",
+    "ListOffsets checks the leader epoch for every kind of timestamp, after the support for the timestamp and the "
+    "existence of the partition.",
+    sources=["KIP-320", "kafka.cluster.Partition.checkCurrentLeaderEpoch"],
 )
 def lo_leader_epoch_times(ask: ScenarioBuilder) -> None:
     t, nope = ask.topic(), ask.unknown_topic()
@@ -250,7 +333,17 @@ def lo_leader_epoch_times(ask: ScenarioBuilder) -> None:
     ask.offsets("epoch 5 unknown time", t, -99, 7, current_leader_epoch=5)
 
 
-@scenario("list_offsets_state", "The log start moves step by step through batches and segments.")
+@scenario(
+    "list_offsets",
+    "ListOffsets follows a log start offset that moves through batches and segments, and finds no record before it "
+    "by timestamp.",
+    level="must",
+    sources=[
+        "KIP-107",
+        "kafka.log.UnifiedLog.fetchOffsetByTimestamp",
+        "kafka.log.UnifiedLog.maybeIncrementLogStartOffset",
+    ],
+)
 def lo_start_moves(ask: ScenarioBuilder) -> None:
     t = ask.topic(**ask.small_segments())
     ask.produce_each(t, [batch(n * 10, n * 10 + 1, n * 10 + 2, value=ask.fill(30)) for n in range(6)])
@@ -265,7 +358,16 @@ def lo_start_moves(ask: ScenarioBuilder) -> None:
     times(ask, t, 0, 101, 102, note=" after new records")
 
 
-@scenario("list_offsets_state", "A topic is deleted and made again under its name: everything starts over.")
+@scenario(
+    "list_offsets",
+    "A topic that is created again under its name starts empty at offset 0, and ListOffsets answers "
+    "UNKNOWN_TOPIC_OR_PARTITION while the topic does not exist.",
+    level="must",
+    sources=[
+        "org.apache.kafka.controller.ReplicationControlManager.deleteTopic",
+        "kafka.log.UnifiedLog.fetchOffsetByTimestamp",
+    ],
+)
 def lo_recreated_topic(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10, 20))
@@ -281,7 +383,13 @@ def lo_recreated_topic(ask: ScenarioBuilder) -> None:
     times(ask, t, 0, note=" made again")
 
 
-@scenario("list_offsets_state", "Partitions that are added later are empty.")
+@scenario(
+    "list_offsets",
+    "Partitions that CreatePartitions adds are empty, and ListOffsets answers UNKNOWN_TOPIC_OR_PARTITION for them "
+    "before they exist.",
+    level="must",
+    sources=["KIP-195", "kafka.server.ReplicaManager.fetchOffset"],
+)
 def lo_added_partitions(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10, 20))
@@ -293,7 +401,12 @@ def lo_added_partitions(ask: ScenarioBuilder) -> None:
             ask.offsets(f"partition {partition}, {ts if ts < 0 else 'T0'}", t, ts, 5, partition=partition)
 
 
-@scenario("list_offsets_state", "Retention by size deletes old segments; what remains is answered.")
+@scenario(
+    "list_offsets",
+    "After all records of a log with several segments were deleted, timestamp lookups find nothing, but the maximum "
+    "timestamp is still that of a deleted record in the last segment.",
+    sources=["KIP-107", "KIP-734", "kafka.log.UnifiedLog.fetchOffsetByTimestamp"],
+)
 def lo_retention_none_left(ask: ScenarioBuilder) -> None:
     t = ask.topic(**ask.small_segments())
     ask.produce_each(t, [batch(n * 10, value=ask.fill(100)) for n in range(5)])
@@ -306,8 +419,10 @@ def lo_retention_none_left(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "list_offsets_v0",
-    "Several segments: base offsets downwards from the end, limited in number, by time of change.",
+    "old_formats",
+    "ListOffsets 0 answers the log end offset and the base offsets of the segments in descending order, limited in "
+    "number and by the time of the last change.",
+    sources=["kafka.log.UnifiedLog.legacyFetchOffsetsBefore"],
     ListOffsets=0,
 )
 def lo_v0_segments(ask: ScenarioBuilder) -> None:
@@ -322,7 +437,14 @@ def lo_v0_segments(ask: ScenarioBuilder) -> None:
         ask.offsets(f"latest as replica {replica}", t, LATEST, 0, max_num_offsets=10, replica_id=replica)
 
 
-@scenario("list_offsets_v0", "Segments of one batch each, and the log start in the middle of one.", ListOffsets=0)
+@scenario(
+    "old_formats",
+    "ListOffsets 0 answers the log start offset in place of base offsets below it, and lists it once for every "
+    "remaining segment.",
+    level="detail",
+    sources=["KIP-107", "kafka.log.UnifiedLog.legacyFetchOffsetsBefore"],
+    ListOffsets=0,
+)
 def lo_v0_deleted(ask: ScenarioBuilder) -> None:
     t = ask.topic(**ask.small_segments())
     ask.produce_each(t, [batch(n * 10, n * 10 + 1, n * 10 + 2, value=ask.fill(60)) for n in range(4)])
@@ -333,7 +455,12 @@ def lo_v0_deleted(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "list_offsets_v0", "The last segment is empty after all records were deleted, then filled again.", ListOffsets=0
+    "old_formats",
+    "After all records were deleted, ListOffsets 0 lists the log end offset twice, and after the next record the "
+    "end and the start offset.",
+    level="detail",
+    sources=["KIP-107", "kafka.log.UnifiedLog.legacyFetchOffsetsBefore"],
+    ListOffsets=0,
 )
 def lo_v0_all_deleted(ask: ScenarioBuilder) -> None:
     t = ask.topic()
@@ -346,7 +473,13 @@ def lo_v0_all_deleted(ask: ScenarioBuilder) -> None:
         ask.offsets(f"{ts} with one more", t, ts, 0, max_num_offsets=10)
 
 
-@scenario("list_offsets_v0", "Several partitions and topics; the same partition twice.", ListOffsets=0)
+@scenario(
+    "old_formats",
+    "ListOffsets 0 answers each partition on its own, and answers a partition that is named twice both times.",
+    level="detail",
+    sources=["kafka.server.KafkaApis.handleListOffsetRequest", "kafka.log.UnifiedLog.legacyFetchOffsetsBefore"],
+    ListOffsets=0,
+)
 def lo_v0_many(ask: ScenarioBuilder) -> None:
     t, nope = ask.topic(partitions=2), ask.unknown_topic()
     ask.produce(t, batch(10, 20))

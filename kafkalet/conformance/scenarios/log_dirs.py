@@ -4,7 +4,7 @@ from kafkalet.conformance.building import ScenarioBuilder, Step, batch, scenario
 
 
 @scenario(
-    "administration",
+    "replicas",
     "DescribeLogDirs lists each directory with the size of each wanted partition, and leaves out unknown partitions.",
     sources=["KIP-113", "KIP-827", "kafka.server.ReplicaManager"],
 )

@@ -12,7 +12,13 @@ def ask_metadata(ask: ScenarioBuilder, case: str, version: int, topics: Any, onl
     ask.request(case, "Metadata", version, body, **extra)
 
 
-@scenario("metadata", "Topics that are made because they are asked for, and those that are not.")
+@scenario(
+    "metadata",
+    "Metadata creates unknown topics if the broker and, since version 4, the request allow it, and answers "
+    "UNKNOWN_TOPIC_OR_PARTITION until a topic is available.",
+    level="must",
+    sources=["kafka.server.AutoTopicCreationManager.createTopics", "kafka.server.KafkaApis.getTopicMetadata"],
+)
 def metadata_auto_create(ask: ScenarioBuilder) -> None:
     for version in (0, 1, 3):
         if version in ask.versions("Metadata"):
@@ -30,7 +36,12 @@ def metadata_auto_create(ask: ScenarioBuilder) -> None:
         ask.offsets(f"v{version} with one partition", n, -1, partition=1)
 
 
-@scenario("metadata", "Names that cannot be: too long, bad characters, empty, dots; the same twice.")
+@scenario(
+    "metadata",
+    "Metadata answers INVALID_TOPIC_EXCEPTION for illegal names whether or not topics may be created, and names a "
+    "repeated topic once.",
+    sources=["org.apache.kafka.common.internals.Topic.validate", "kafka.server.KafkaApis.getTopicMetadata"],
+)
 def metadata_names(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for version in (1, 4, 9, 12):
@@ -47,7 +58,13 @@ def metadata_names(ask: ScenarioBuilder) -> None:
     ask_metadata(ask, "good and unknown", 9, both, True, allow_auto_topic_creation=False)
 
 
-@scenario("metadata", "Topic ids in requests: known, unknown, zero, together with a name.")
+@scenario(
+    "metadata",
+    "Metadata since version 12 accepts topic ids, answers UNKNOWN_TOPIC_ID for unknown ones, and versions 10 and 11 "
+    "answer INVALID_REQUEST for ids.",
+    level="must",
+    sources=["KIP-516", "kafka.server.KafkaApis.handleTopicMetadataRequest"],
+)
 def metadata_ids(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     bogus = ask.let("bogus.id", "0f0f0f0f-1111-4222-8333-444455556666")
@@ -66,7 +83,12 @@ def metadata_ids(ask: ScenarioBuilder) -> None:
     ask_metadata(ask, "v12 two ids", 12, by_id, True)
 
 
-@scenario("metadata", "Authorized operations, asked for where nobody authorizes.")
+@scenario(
+    "metadata",
+    "Metadata since version 8 answers authorized operations only if the request asks for them.",
+    level="detail",
+    sources=["KIP-430", "kafka.server.AuthHelper.authorizedOperations"],
+)
 def metadata_operations(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for version in (8, 9, 10, 11, 12):
@@ -76,7 +98,12 @@ def metadata_operations(ask: ScenarioBuilder) -> None:
         ask_metadata(ask, f"v{version}", version, [{"name": t}], **more)
 
 
-@scenario("metadata", "DescribeCluster in its versions.")
+@scenario(
+    "metadata",
+    "DescribeCluster answers the brokers of the cluster, and rejects the endpoint type of controllers with "
+    "MISMATCHED_ENDPOINT_TYPE and unknown types with UNSUPPORTED_ENDPOINT_TYPE.",
+    sources=["KIP-700", "KIP-919", "kafka.server.AuthHelper.computeDescribeClusterResponse"],
+)
 def describe_cluster(ask: ScenarioBuilder) -> None:
     for version in ask.versions("DescribeCluster"):
         body: Step = {"include_cluster_authorized_operations": False}
@@ -97,7 +124,15 @@ def head(key: int, version: int, client: bytes | None = b"c", flexible: bool = F
     return struct.pack(">hhi", key, version, 5) + name + (b"\0" if flexible else b"")
 
 
-@scenario("malformed", "ListOffsets requests that break off, count too much or too little, or go on behind their end.")
+@scenario(
+    "malformed_requests",
+    "A broker closes the connection for ListOffsets requests that are cut off or have invalid lengths, and ignores "
+    "additional bytes at the end.",
+    sources=[
+        "org.apache.kafka.common.protocol.ByteBufferAccessor.readArray",
+        "org.apache.kafka.common.requests.RequestContext.parseRequest",
+    ],
+)
 def list_offsets_bytes(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10))
@@ -120,7 +155,12 @@ def list_offsets_bytes(ask: ScenarioBuilder) -> None:
     raw(ask, "100000 partitions", body + struct.pack(">iih1si", -1, 1, 1, b"x", 100000))
 
 
-@scenario("malformed", "Flexible requests: bad varints, tags, unknown tags, lengths of null.")
+@scenario(
+    "malformed_requests",
+    "A broker ignores unknown tagged fields, and closes the connection for tags, varints and lengths in flexible "
+    "requests that are invalid.",
+    sources=["KIP-482", "org.apache.kafka.common.protocol.ByteBufferAccessor.readUnsignedVarint"],
+)
 def flexible_bytes(ask: ScenarioBuilder) -> None:
     prefix = head(2, 6, flexible=True) + struct.pack(">ib", -1, 0)
     decode: Step = {"decode": ["ListOffsets", 6]}
@@ -139,7 +179,12 @@ def flexible_bytes(ask: ScenarioBuilder) -> None:
     raw(ask, "unknown tag in the header", tagged, **decode)
 
 
-@scenario("malformed", "ApiVersions: versions, bodies, client names that are not allowed.")
+@scenario(
+    "malformed_requests",
+    "A broker answers ApiVersions with a malformed client name or version, and closes the connection if the request "
+    "is cut off.",
+    sources=["KIP-511", "org.apache.kafka.common.requests.ApiVersionsRequest.isValid"],
+)
 def api_versions_bytes(ask: ScenarioBuilder) -> None:
     def body(name: bytes, version: bytes) -> bytes:
         return bytes([len(name) + 1]) + name + bytes([len(version) + 1]) + version + b"\0"
@@ -161,7 +206,14 @@ def api_versions_bytes(ask: ScenarioBuilder) -> None:
     ask.steps[-1]["only"] = ["correlation_id", "then"]
 
 
-@scenario("malformed", "Produce and Fetch requests that break off.")
+@scenario(
+    "malformed_requests",
+    "A broker closes the connection for Produce and Fetch requests that are cut off or have invalid lengths.",
+    sources=[
+        "org.apache.kafka.common.protocol.ByteBufferAccessor.readArray",
+        "org.apache.kafka.common.requests.RequestContext.parseRequest",
+    ],
+)
 def produce_fetch_bytes(ask: ScenarioBuilder) -> None:
     produce = head(0, 3) + struct.pack(">hhiih1siii", -1, 1, 1000, 1, 1, b"x", 1, 0, -1)
     raw(ask, "produce: null records", produce, decode=["Produce", 3])
@@ -182,7 +234,13 @@ def produce_fetch_bytes(ask: ScenarioBuilder) -> None:
     )
 
 
-@scenario("malformed", "Header oddities: client ids that are long, no text or null, correlation ids of every size.")
+@scenario(
+    "malformed_requests",
+    "A broker returns any correlation id, accepts long, empty, null and undecodable client ids, and closes the "
+    "connection if the client id exceeds the frame.",
+    level="must",
+    sources=["org.apache.kafka.common.requests.RequestHeader.parse"],
+)
 def headers(ask: ScenarioBuilder) -> None:
     for case, client in (("long", b"x" * 2000), ("no UTF-8", b"\xff\xfe"), ("null", None), ("empty", b"")):
         raw(ask, f"client id {case}", head(18, 0, client), decode=["ApiVersions", 0])

@@ -20,7 +20,16 @@ def plain(**fields: object) -> Step:
     return batch(10, 20, set=fields)
 
 
-@scenario("produce", "Header fields of a batch that do not fit what is in it.")
+@scenario(
+    "produce",
+    "Produce rejects a batch whose count, offset delta, length, magic or codec does not fit its content, and "
+    "accepts wrong timestamps, leader epochs and unknown attribute bits in its header.",
+    level="must",
+    sources=[
+        "org.apache.kafka.storage.internals.log.LogValidator.validateBatch",
+        "org.apache.kafka.common.record.DefaultRecordBatch.ensureValid",
+    ],
+)
 def produce_bad_headers(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     tries(
@@ -69,7 +78,15 @@ def producing(topic: str, records: object, partition: int = 0) -> Step:
     return body | {"topics": [{"name": topic, "partitions": partitions}]}
 
 
-@scenario("produce", "Offset deltas inside a batch that are not 0, 1, 2, plain and compressed.")
+@scenario(
+    "produce",
+    "Produce accepts an uncompressed batch with wrong offset deltas if count and last delta agree, and rejects a "
+    "compressed one with UNKNOWN_SERVER_ERROR.",
+    sources=[
+        "org.apache.kafka.storage.internals.log.LogValidator.validateRecord",
+        "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsetsCompressed",
+    ],
+)
 def produce_bad_deltas(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for codec in ("none", "gzip"):
@@ -81,7 +98,14 @@ def produce_bad_deltas(ask: ScenarioBuilder) -> None:
     log_of(ask, t)
 
 
-@scenario("produce", "Several batches in one request of one partition.")
+@scenario(
+    "produce",
+    "Produce 3 and later answers INVALID_RECORD if a partition has several batches or a batch of an older format.",
+    sources=[
+        "org.apache.kafka.common.requests.ProduceRequest.validateRecords",
+        "org.apache.kafka.storage.internals.log.LogValidator.getFirstBatchAndMaybeValidateNoMoreBatches",
+    ],
+)
 def produce_two_batches(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for version in (3, 7, 9):
@@ -94,7 +118,14 @@ def produce_two_batches(ask: ScenarioBuilder) -> None:
     log_of(ask, t)
 
 
-@scenario("produce", "Old formats in old versions: converted on the way in.", ("3.9",), Fetch=0)
+@scenario(
+    "old_formats",
+    "Produce 1 and 2 accept messages of format 0 and 1, plain or compressed, which the broker converts to batches "
+    "of format 2.",
+    ("3.9",),
+    sources=["KIP-724", "org.apache.kafka.storage.internals.log.LogValidator.convertAndAssignOffsetsNonCompressed"],
+    Fetch=0,
+)
 def produce_up_converted(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for magic in (0, 1):
@@ -114,7 +145,17 @@ def produce_up_converted(ask: ScenarioBuilder) -> None:
     ask.offsets("max timestamp", t, -3, 7)
 
 
-@scenario("produce", "Old formats with wrong checksums, lengths and magics.", ("3.9",), Fetch=0)
+@scenario(
+    "old_formats",
+    "Produce 1 and 2 answer CORRUPT_MESSAGE for old messages with a wrong checksum or length, INVALID_RECORD for "
+    "codec 4, and ignore an incomplete last message.",
+    ("3.9",),
+    sources=[
+        "org.apache.kafka.common.record.LegacyRecord.ensureValid",
+        "org.apache.kafka.common.record.AbstractLegacyRecordBatch.ensureValid",
+    ],
+    Fetch=0,
+)
 def produce_old_corrupt(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for magic, version in ((0, 1), (1, 2)):
@@ -134,7 +175,13 @@ def produce_old_corrupt(ask: ScenarioBuilder) -> None:
     log_of(ask, t)
 
 
-@scenario("produce", "A compacted topic wants keys: which records are named in the refusal.")
+@scenario(
+    "produce",
+    "A compacted topic rejects batches with records without a key with INVALID_RECORD, names these records since "
+    "version 8, and accepts empty keys and tombstones.",
+    level="must",
+    sources=["KIP-467", "org.apache.kafka.storage.internals.log.LogValidator.validateKey"],
+)
 def produce_compacted(ask: ScenarioBuilder) -> None:
     t = ask.topic(cleanup_policy="compact")
     for codec in ("none", "gzip"):
@@ -150,7 +197,12 @@ def produce_compacted(ask: ScenarioBuilder) -> None:
     log_of(ask, t)
 
 
-@scenario("produce", "Timestamps against message.timestamp.before.max.ms and after.max.ms.")
+@scenario(
+    "produce",
+    "The timestamp bounds of a topic apply to every codec, but not to records without a timestamp or to topics with "
+    "LogAppendTime.",
+    sources=["KIP-937", "org.apache.kafka.storage.internals.log.LogValidator.validateTimestamp"],
+)
 def produce_timestamp_bounds(ask: ScenarioBuilder) -> None:
     ask.step("bind_now", bind="TN")
     bounds: Step = {"message_timestamp_before_max_ms": 60_000, "message_timestamp_after_max_ms": 60_000}
@@ -175,7 +227,13 @@ def produce_timestamp_bounds(ask: ScenarioBuilder) -> None:
     ask.offsets("latest u", u, -1)
 
 
-@scenario("produce", "LogAppendTime is answered; the offsets of every compression.")
+@scenario(
+    "produce",
+    "In a topic with LogAppendTime, Produce answers the append time with the base offset, with every codec and in "
+    "every version.",
+    level="must",
+    sources=["KIP-32", "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsets"],
+)
 def produce_log_append_time(ask: ScenarioBuilder) -> None:
     t = ask.topic(message_timestamp_type="LogAppendTime")
     for codec in CODECS:
@@ -184,7 +242,17 @@ def produce_log_append_time(ask: ScenarioBuilder) -> None:
         ask.produce(t, batch(10), case=f"v{version}", version=version)
 
 
-@scenario("produce", "Sequences of a producer id: gaps, repeats, old ones, unknown producers and epochs.")
+@scenario(
+    "idempotence",
+    "A producer id may start at any sequence number, continues without gaps, wraps around at 2147483647, and starts "
+    "at 0 in a new epoch.",
+    level="must",
+    sources=[
+        "KIP-98",
+        "org.apache.kafka.storage.internals.log.ProducerAppendInfo.checkSequence",
+        "org.apache.kafka.storage.internals.log.ProducerAppendInfo.checkProducerEpoch",
+    ],
+)
 def produce_sequences(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     pid = ask.producer()
@@ -219,7 +287,12 @@ def produce_sequences(ask: ScenarioBuilder) -> None:
     log_of(ask, t)
 
 
-@scenario("produce", "acks that mean nothing, acks against min.insync.replicas.")
+@scenario(
+    "produce",
+    "Produce answers INVALID_REQUIRED_ACKS for unknown values of acks, after it looked for the partition, and "
+    "accepts any timeout if one replica is enough.",
+    sources=["kafka.server.ReplicaManager.isValidRequiredAcks", "kafka.cluster.Partition.appendRecordsToLeader"],
+)
 def produce_acks_values(ask: ScenarioBuilder) -> None:
     t, u = ask.topic(), ask.topic("u", min_insync_replicas=2)
     for acks in (-2, 2, 5, 1, -1):
@@ -232,7 +305,13 @@ def produce_acks_values(ask: ScenarioBuilder) -> None:
     ask.offsets("latest of the other", u, -1)
 
 
-@scenario("produce", "Names and partitions that are not there, beside good ones; nothing at all.")
+@scenario(
+    "produce",
+    "Produce answers UNKNOWN_TOPIC_OR_PARTITION for unknown partitions, stores the others, and ignores a "
+    "transactional id without a transactional batch.",
+    level="must",
+    sources=["kafka.server.KafkaApis.handleProduceRequest", "kafka.server.ReplicaManager.appendToLocalLog"],
+)
 def produce_nowhere(ask: ScenarioBuilder) -> None:
     t, nope = ask.topic(partitions=2), ask.unknown_topic()
     good = {"index": 0, "records": [batch(10)]}
@@ -252,7 +331,13 @@ def produce_nowhere(ask: ScenarioBuilder) -> None:
     ask.offsets("latest", t, -1)
 
 
-@scenario("produce", "message.max.bytes and segment.bytes: of each batch, before and after compression.")
+@scenario(
+    "produce",
+    "The limit max.message.bytes counts a batch both as sent and as the broker stores it after compression or "
+    "decompression.",
+    level="must",
+    sources=["kafka.log.UnifiedLog.append", "kafka.log.UnifiedLog.analyzeAndValidateRecords"],
+)
 def produce_limits(ask: ScenarioBuilder) -> None:
     t = ask.topic(max_message_bytes=1000)
     text = {"fill": "x", "size": 929}
@@ -272,7 +357,16 @@ def produce_limits(ask: ScenarioBuilder) -> None:
         ask.offsets(f"latest {topic[1]}", topic, -1)
 
 
-@scenario("produce", "Compressed batches whose contents are broken.")
+@scenario(
+    "produce",
+    "Produce rejects compressed batches that cannot be decompressed or hold another number of records, and zstd "
+    "before version 7.",
+    level="must",
+    sources=[
+        "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsetsCompressed",
+        "KIP-110",
+    ],
+)
 def produce_broken_compression(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     for n, codec in enumerate(CODECS[1:], start=1):
@@ -287,7 +381,12 @@ def produce_broken_compression(ask: ScenarioBuilder) -> None:
     ask.offsets("latest", t, -1)
 
 
-@scenario("produce", "Control batches from a client.")
+@scenario(
+    "produce",
+    "Produce rejects control batches from clients.",
+    level="must",
+    sources=["KIP-98", "org.apache.kafka.storage.internals.log.LogValidator.validateBatch"],
+)
 def produce_control(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     marker = record(10, {"hex": "000000000000"}, {"hex": "00000001"})
@@ -299,7 +398,11 @@ def produce_control(ask: ScenarioBuilder) -> None:
     ask.offsets("latest", t, -1)
 
 
-@scenario("produce", "Log offsets, start and append times that a produce answers when the log start has moved.")
+@scenario(
+    "produce",
+    "Since version 5, Produce answers the log start offset, also after it was moved and with an INVALID_RECORD error.",
+    sources=["KIP-107", "kafka.server.ReplicaManager.appendRecords"],
+)
 def produce_after_delete(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(10, 20, 30))

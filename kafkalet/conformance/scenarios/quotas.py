@@ -44,7 +44,16 @@ def wait_for_quota(ask: ScenarioBuilder, kind: str, name: str | None, count: int
         ask.until("DescribeClientQuotas", 1, filtering((kind, how, name), strict=True), values, PRODUCE)
 
 
-@scenario("administration", "Quotas that cannot be.")
+@scenario(
+    "quotas",
+    "AlterClientQuotas answers INVALID_REQUEST for invalid entities, unknown keys and impossible values, and "
+    "changes nothing of an entry that has an error.",
+    sources=[
+        "KIP-546",
+        "org.apache.kafka.controller.ClientQuotaControlManager.validateEntity",
+        "org.apache.kafka.controller.ClientQuotaControlManager.validateQuotaKeyValue",
+    ],
+)
 def alter_quotas_errors(ask: ScenarioBuilder) -> None:
     u = ask.let("u", "u<unique>")
     for v in ask.versions("AlterClientQuotas"):
@@ -105,7 +114,16 @@ def alter_quotas_errors(ask: ScenarioBuilder) -> None:
     describe(ask, "nothing came of it", ("user", EXACT, u))
 
 
-@scenario("administration", "Quotas are set, found by what they are for, and removed.")
+@scenario(
+    "quotas",
+    "AlterClientQuotas sets and removes quotas of users, client ids and addresses, and DescribeClientQuotas finds "
+    "them by exact, default and any match.",
+    sources=[
+        "KIP-546",
+        "org.apache.kafka.controller.ClientQuotaControlManager.alterClientQuotas",
+        "kafka.server.metadata.KRaftMetadataCache.describeClientQuotas",
+    ],
+)
 def client_quotas(ask: ScenarioBuilder) -> None:
     u, c = ask.let("u", "u<unique>"), ask.let("c", "c<unique>")
     made: list[Entity] = [

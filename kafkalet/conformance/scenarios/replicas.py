@@ -46,7 +46,12 @@ def elect(
     ask.request(case, "ElectLeaders", version, how | {"topic_partitions": topics})
 
 
-@scenario("administration", "Leaders are elected where nothing is to do, and where there is nothing.")
+@scenario(
+    "replicas",
+    "ElectLeaders answers ELECTION_NOT_NEEDED for partitions whose preferred replica leads, and "
+    "UNKNOWN_TOPIC_OR_PARTITION for unknown partitions.",
+    sources=["KIP-183", "KIP-460", "org.apache.kafka.controller.ReplicationControlManager.electLeaders"],
+)
 def elect_leaders(ask: ScenarioBuilder) -> None:
     t, n = ask.topic(partitions=2), ask.unknown_topic()
     for v in ask.versions("ElectLeaders"):
@@ -68,7 +73,14 @@ def elect_leaders(ask: ScenarioBuilder) -> None:
         elect(ask, f"type {kind}", (t, [0]), kind=kind)
 
 
-@scenario("administration", "The preferred leader leads again.", brokers=3)
+@scenario(
+    "replicas",
+    "A preferred election makes the first replica of a partition its leader, and an unclean election changes "
+    "nothing while there is a leader.",
+    level="must",
+    sources=["KIP-460", "org.apache.kafka.controller.ReplicationControlManager.electLeader"],
+    brokers=3,
+)
 def elect_preferred_leaders(ask: ScenarioBuilder) -> None:
     t, u = placed(ask, "t", [1, 2, 3], [2, 3, 1]), placed(ask, "u", [3, 1])
     move(ask, "other leaders preferred", (t, 0, [2, 1, 3]), (t, 1, [2, 1, 3]), (u, 0, [1, 3]))
@@ -84,7 +96,12 @@ def elect_preferred_leaders(ask: ScenarioBuilder) -> None:
     ask.request("all again", "ElectLeaders", 2, {"election_type": PREFERRED, "topic_partitions": None}, **OWN)
 
 
-@scenario("administration", "Replicas cannot be moved like that.")
+@scenario(
+    "replicas",
+    "AlterPartitionReassignments answers INVALID_REPLICA_ASSIGNMENT for impossible replicas and "
+    "NO_REASSIGNMENT_IN_PROGRESS for a cancellation without a reassignment.",
+    sources=["KIP-455", "org.apache.kafka.controller.ReplicationControlManager.alterPartitionReassignments"],
+)
 def reassignment_errors(ask: ScenarioBuilder) -> None:
     t, n = ask.topic(partitions=2), ask.unknown_topic()
     for v in ask.versions("AlterPartitionReassignments"):
@@ -111,7 +128,13 @@ def reassignment_errors(ask: ScenarioBuilder) -> None:
     state(ask, "nothing has changed", t)
 
 
-@scenario("administration", "Which replicas are moving: none.")
+@scenario(
+    "replicas",
+    "ListPartitionReassignments answers an empty list while no reassignment is in progress, also for unknown and "
+    "illegal topics.",
+    level="detail",
+    sources=["KIP-455", "org.apache.kafka.controller.ReplicationControlManager.listPartitionReassignments"],
+)
 def list_reassignments(ask: ScenarioBuilder) -> None:
     t, n = ask.topic(partitions=2), ask.unknown_topic()
     for case, topics in (
@@ -127,7 +150,14 @@ def list_reassignments(ask: ScenarioBuilder) -> None:
     ask.request("in no time", "ListPartitionReassignments", 0, {"topics": None, "timeout_ms": 0})
 
 
-@scenario("administration", "Replicas move: to other brokers, in another order, more, fewer.", brokers=3)
+@scenario(
+    "replicas",
+    "AlterPartitionReassignments moves partitions to other brokers, changes their order and number of replicas, and "
+    "elects another leader if the old one is removed.",
+    level="must",
+    sources=["KIP-455", "org.apache.kafka.controller.ReplicationControlManager.alterPartitionReassignment"],
+    brokers=3,
+)
 def reassignments(ask: ScenarioBuilder) -> None:
     for number, (before, after) in enumerate(
         (
@@ -186,7 +216,13 @@ def _one_record(topic: str) -> Step:
     }
 
 
-@scenario("administration", "Replicas stay in the one directory there is.")
+@scenario(
+    "replicas",
+    "AlterReplicaLogDirs answers LOG_DIR_NOT_FOUND for directories that the broker does not have, and "
+    "UNKNOWN_TOPIC_OR_PARTITION for unknown partitions.",
+    level="detail",
+    sources=["KIP-113", "kafka.server.ReplicaManager.alterReplicaLogDirs"],
+)
 def alter_replica_log_dirs(ask: ScenarioBuilder) -> None:
     t, n = ask.topic(partitions=2), ask.unknown_topic()
 
@@ -208,7 +244,12 @@ def alter_replica_log_dirs(ask: ScenarioBuilder) -> None:
         ask.request(f"v{version} nothing", "AlterReplicaLogDirs", version, {"dirs": []})
 
 
-@scenario("administration", "The quorum of controllers, as far as it is the same in every cluster.")
+@scenario(
+    "replicas",
+    "DescribeQuorum answers UNKNOWN_TOPIC_OR_PARTITION for every partition except that of the cluster metadata.",
+    level="detail",
+    sources=["KIP-595", "KIP-853", "org.apache.kafka.raft.KafkaRaftClient.handleDescribeQuorumRequest"],
+)
 def describe_quorum(ask: ScenarioBuilder) -> None:
     def about(*wanted: tuple[str, list[int]]) -> Step:
         return {"topics": [{"topic_name": t, "partitions": [{"partition_index": p} for p in ps]} for t, ps in wanted]}

@@ -21,7 +21,13 @@ def wait_for_config(ask: ScenarioBuilder, kind: int, name: str, key: str, value:
     ask.until("DescribeConfigs", 1, body, "results.0.configs.0.value", value)
 
 
-@scenario("administration", "Properties of groups, where the old group coordinator runs.", releases=("3.9",))
+@scenario(
+    "configurations",
+    "Release 3.9 with its default group coordinator answers INVALID_REQUEST for the resource type of groups.",
+    ("3.9",),
+    level="detail",
+    sources=["KIP-848", "kafka.server.ConfigHelper.describeConfigs"],
+)
 def group_configs_before(ask: ScenarioBuilder) -> None:
     g = ask.let("g", f"c<unique>.{ask.name}.g")
     describe(ask, "all", resource(GROUP, g, all_keys=True))
@@ -40,7 +46,17 @@ def group_configs_before(ask: ScenarioBuilder) -> None:
     replace(ask, "replaced by nothing", GROUP, g)
 
 
-@scenario("administration", "Properties of groups: described, set, removed.", releases=("4.4",))
+@scenario(
+    "configurations",
+    "Properties of a group can be set, replaced and described, and values outside of the limits of the broker are "
+    "answered with INVALID_CONFIG.",
+    ("4.4",),
+    sources=[
+        "KIP-848",
+        "org.apache.kafka.coordinator.group.GroupConfig.validate",
+        "kafka.server.ConfigHelper.createGroupConfigEntry",
+    ],
+)
 def group_configs(ask: ScenarioBuilder) -> None:
     g, h = ask.let("g", f"c<unique>.{ask.name}.g"), ask.let("h", f"c<unique>.{ask.name}.h")
     for v in ask.versions("DescribeConfigs", 1):
@@ -76,7 +92,14 @@ def group_configs(ask: ScenarioBuilder) -> None:
     wait_for_config(ask, GROUP, g, HEARTBEAT, "5000")
 
 
-@scenario("administration", "Properties of groups that later releases have.", releases=("4.4",))
+@scenario(
+    "configurations",
+    "Release 4.4 validates the group properties of share and streams groups against the limits of the broker and "
+    "answers INVALID_CONFIG outside of them.",
+    ("4.4",),
+    level="detail",
+    sources=["KIP-932", "KIP-1071", "org.apache.kafka.coordinator.group.GroupConfig.validate"],
+)
 def group_configs_later(ask: ScenarioBuilder) -> None:
     g = ask.let("g", f"c<unique>.{ask.name}.g")
     for name, values in (
@@ -106,7 +129,12 @@ def group_configs_later(ask: ScenarioBuilder) -> None:
     replace(ask, "nothing", GROUP, g)
 
 
-@scenario("administration", "Subscriptions to metrics of clients: described, set, removed.")
+@scenario(
+    "telemetry",
+    "Client metrics subscriptions can be set, replaced and described, and invalid intervals and match patterns are "
+    "rejected.",
+    sources=["KIP-714", "org.apache.kafka.server.metrics.ClientMetricsConfigs.validate"],
+)
 def client_metrics_configs(ask: ScenarioBuilder) -> None:
     m = ask.let("m", f"c<unique>.{ask.name}.m")
     for v in ask.versions("DescribeConfigs", 1):
@@ -152,7 +180,12 @@ def client_metrics_configs(ask: ScenarioBuilder) -> None:
     describe(ask, "is removed", resource(METRICS, m, all_keys=True))
 
 
-@scenario("administration", "Which resources have a configuration.")
+@scenario(
+    "configurations",
+    "ListConfigResources lists the resources with a configuration by type, and answers UNSUPPORTED_VERSION for "
+    "types that its version does not support.",
+    sources=["KIP-1142", "kafka.server.KafkaApis.handleListClientMetricsResources"],
+)
 def list_config_resources(ask: ScenarioBuilder) -> None:
     g, m = ask.let("g", f"c<unique>.{ask.name}.g"), ask.let("m", f"c<unique>.{ask.name}.m")
     t = ask.topic()
@@ -177,7 +210,16 @@ def list_config_resources(ask: ScenarioBuilder) -> None:
     alter(ask, "no metrics", METRICS, m, ("interval.ms", DELETE, None))
 
 
-@scenario("administration", "Telemetry of clients, where nobody receives it.")
+@scenario(
+    "telemetry",
+    "A broker assigns a client instance id and a subscription, answers THROTTLING_QUOTA_EXCEEDED to early requests, "
+    "and rejects pushes with an unknown subscription or codec.",
+    sources=[
+        "KIP-714",
+        "org.apache.kafka.server.ClientMetricsManager.processGetTelemetrySubscriptionRequest",
+        "org.apache.kafka.server.ClientMetricsManager.processPushTelemetryRequest",
+    ],
+)
 def telemetry(ask: ScenarioBuilder) -> None:
     m = ask.let("m", f"c<unique>.{ask.name}.m")
     bind = {"c": "client_instance_id", "Nsub": "subscription_id"}

@@ -57,7 +57,7 @@ def tokens_without_authentication(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "administration",
+    "configurations",
     "DescribeUserScramCredentials answers RESOURCE_NOT_FOUND for unknown users and DUPLICATE_RESOURCE for repeats.",
     sources=["KIP-554", "org.apache.kafka.image.ScramImage"],
     DescribeUserScramCredentials=0,
@@ -124,7 +124,7 @@ def scram_alter(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "administration",
+    "metadata",
     "UnregisterBroker answers BROKER_ID_NOT_REGISTERED for a broker that is not registered.",
     sources=["KIP-500", "org.apache.kafka.controller.ClusterControlManager"],
     UnregisterBroker=0,
@@ -135,7 +135,7 @@ def unregister_unknown_broker(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "administration",
+    "metadata",
     "Controllers with static voters refuse to add or remove a voter.",
     sources=["KIP-853", "org.apache.kafka.raft.KafkaRaftClient"],
     AddRaftVoter=0,
@@ -152,7 +152,7 @@ def raft_voters_are_static(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "administration",
+    "metadata",
     "UnregisterController answers with an error for a controller that is not registered.",
     releases=("4.4",),
     sources=["org.apache.kafka.controller.ClusterControlManager"],

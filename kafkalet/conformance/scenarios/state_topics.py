@@ -6,7 +6,7 @@ from .classic_groups import EVERY, Classic
 from .consumer_groups import FOUR, A, Consumers
 from .consumer_migration import Mixed, protocols
 from .group_offsets import Offsets
-from .transaction_apis import GROUP, Coordinated
+from .transaction_apis import Coordinated
 from .transaction_offsets import Sending
 
 GROUPS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
@@ -17,7 +17,17 @@ def written(ask: ScenarioBuilder, case: str, topic: str, of: str, **more: bool) 
     ask.step("state_records", case=case, topic=topic, of=of, **more)
 
 
-@scenario("groups", "The records of a classic group: joined, rebalanced, left, deleted.", EVERY)
+@scenario(
+    "state_topics",
+    "A broker writes the metadata of a classic group to __consumer_offsets after each rebalance, and a tombstone "
+    "when the group is deleted.",
+    EVERY,
+    level="detail",
+    sources=[
+        "org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers.newGroupMetadataRecord",
+        "org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers.newGroupMetadataTombstoneRecord",
+    ],
+)
 def group_records(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     group.enter("M1", "range:r", "roundrobin:rr")
@@ -34,7 +44,14 @@ def group_records(ask: ScenarioBuilder) -> None:
     written(ask, "deleted", GROUPS, group.id)
 
 
-@scenario("groups", "The records of static members and of old JoinGroup versions.", EVERY)
+@scenario(
+    "state_topics",
+    "The record of a classic group in __consumer_offsets has the instance ids and the timeouts of its members, also "
+    "for members that joined with JoinGroup 0.",
+    EVERY,
+    level="detail",
+    sources=["KIP-345", "org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers.newGroupMetadataRecord"],
+)
 def group_records_static(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     group.enter("M1", "range:r", version=5, group_instance_id="i1")
@@ -48,7 +65,17 @@ def group_records_static(ask: ScenarioBuilder) -> None:
     written(ask, "a member of version 0", GROUPS, old.id)
 
 
-@scenario("offsets", "The records of offsets: plain ones, deleted ones, those of deleted topics.", EVERY)
+@scenario(
+    "state_topics",
+    "A broker writes each committed offset to __consumer_offsets with its leader epoch and retention time, and a "
+    "tombstone for each deleted offset.",
+    EVERY,
+    level="detail",
+    sources=[
+        "org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers.newOffsetCommitRecord",
+        "org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers.newOffsetCommitTombstoneRecord",
+    ],
+)
 def offsets_records(ask: ScenarioBuilder) -> None:
     t, u = ask.topic("t", 2), ask.topic("u")
     offsets = Offsets(ask, Classic(ask).id)
@@ -70,7 +97,15 @@ def offsets_records(ask: ScenarioBuilder) -> None:
     written(ask, "all are deleted", GROUPS, offsets.group)
 
 
-@scenario("consumer_groups", "The records of a consumer group over its life.", FOUR, ConsumerGroupHeartbeat=1)
+@scenario(
+    "state_topics",
+    "A broker writes the epochs, members, subscriptions, target and current assignments of a consumer group to "
+    "__consumer_offsets as records of different types.",
+    FOUR,
+    level="detail",
+    sources=["KIP-848", "org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers"],
+    ConsumerGroupHeartbeat=1,
+)
 def consumer_group_records(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     group = Consumers(ask)
@@ -91,7 +126,13 @@ def consumer_group_records(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "consumer_groups", "The records of patterns, static members, and changed protocols.", FOUR, ConsumerGroupHeartbeat=1
+    "state_topics",
+    "A broker writes resolved patterns, static members that are away, and the change of a group between protocols "
+    "to __consumer_offsets.",
+    FOUR,
+    level="detail",
+    sources=["KIP-848", "org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers"],
+    ConsumerGroupHeartbeat=1,
 )
 def consumer_group_records_more(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 1)
@@ -115,7 +156,16 @@ def consumer_group_records_more(ask: ScenarioBuilder) -> None:
     ask.request("what it is", "ListGroups", 5, {}, keep={"groups": "group_id"})
 
 
-@scenario(GROUP, "The records of a transactional id: begun, added to, committed, aborted, taken over.")
+@scenario(
+    "state_topics",
+    "A broker writes each state of a transactional id to __transaction_state: created, ongoing, prepared and complete.",
+    level="detail",
+    sources=[
+        "KIP-98",
+        "kafka.coordinator.transaction.TransactionLog.valueToBytes",
+        "kafka.coordinator.transaction.TransactionStateManager.appendTransactionToLog",
+    ],
+)
 def transactions_records(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     txn = Coordinated(ask)
@@ -139,7 +189,15 @@ def transactions_records(ask: ScenarioBuilder) -> None:
     written(ask, "taken over", TRANSACTIONS, txn.id)
 
 
-@scenario(GROUP, "The records of a transaction of version 2.", ("4.4",), EndTxn=5)
+@scenario(
+    "state_topics",
+    "With transactions version 2, the records in __transaction_state have the next epoch and the previous producer "
+    "id of each ended transaction.",
+    ("4.4",),
+    level="detail",
+    sources=["KIP-890", "kafka.coordinator.transaction.TransactionLog.valueToBytes"],
+    EndTxn=5,
+)
 def transactions_records_epochs(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     txn = Coordinated(ask)
@@ -154,7 +212,13 @@ def transactions_records_epochs(ask: ScenarioBuilder) -> None:
     written(ask, "aborted", TRANSACTIONS, txn.id)
 
 
-@scenario(GROUP, "The records of offsets within transactions, and their markers.")
+@scenario(
+    "state_topics",
+    "Offsets of a transaction are transactional records in __consumer_offsets, followed by the marker of the commit "
+    "or the abort.",
+    level="detail",
+    sources=["KIP-98", "org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers.newOffsetCommitRecord"],
+)
 def transactions_records_offsets(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     txn = Sending(ask, Classic(ask).id)

@@ -14,7 +14,17 @@ def instance(name: str, member: str = "") -> Step:
     return {"member_id": member, "group_instance_id": name}
 
 
-@scenario("groups", "A static member alone: the leader that comes back, in every version.", EVERY)
+@scenario(
+    "consumer_groups_classic",
+    "A static member that rejoins under its instance id gets a new member id in every version, and the old member "
+    "id is fenced with FENCED_INSTANCE_ID.",
+    EVERY,
+    level="must",
+    sources=[
+        "KIP-345",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin",
+    ],
+)
 def group_static_every_version(ask: ScenarioBuilder) -> None:
     for version in ask.versions("JoinGroup", 5):
         group, first, second = Classic(ask, f"g{version}"), f"M{version}0", f"M{version}1"
@@ -32,7 +42,14 @@ def group_static_every_version(ask: ScenarioBuilder) -> None:
         group.heartbeat(f"v{version} heartbeat of the old one, no instance", f"${second}", generation)
 
 
-@scenario("groups", "Who was replaced under its instance id is fenced, whatever it does.", EVERY)
+@scenario(
+    "consumer_groups_classic",
+    "Every request of a replaced static member answers FENCED_INSTANCE_ID with its instance id, and "
+    "UNKNOWN_MEMBER_ID with another one or none.",
+    EVERY,
+    level="must",
+    sources=["KIP-345", "org.apache.kafka.coordinator.group.classic.ClassicGroup.validateMember"],
+)
 def group_static_fenced(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     group = Classic(ask)
@@ -59,7 +76,12 @@ def group_static_fenced(ask: ScenarioBuilder) -> None:
     group.describe("describe")
 
 
-@scenario("groups", "A static member by its member id alone, and by its instance id alone.", EVERY)
+@scenario(
+    "consumer_groups_classic",
+    "A static member is accepted by its member id alone in heartbeats, and can leave by its member id alone.",
+    EVERY,
+    sources=["KIP-345", "org.apache.kafka.coordinator.group.classic.ClassicGroup.validateMember"],
+)
 def group_static_ids(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     group.enter("M1", version=5, **I1)
@@ -83,7 +105,16 @@ def group_static_ids(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "groups", "Static members of two: the follower comes back, the leader comes back, one changes what it wants.", EVERY
+    "consumer_groups_classic",
+    "A static member that comes back with the same subscription keeps the assignment without a rebalance, and "
+    "starts one if its metadata changed.",
+    EVERY,
+    level="must",
+    sources=[
+        "KIP-345",
+        "KIP-814",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin",
+    ],
 )
 def group_static_two(ask: ScenarioBuilder) -> None:
     latest = f"$M1{ask.versions('JoinGroup')[-1]}"
@@ -129,7 +160,13 @@ def group_static_two(ask: ScenarioBuilder) -> None:
     group.describe("describe before the assignment")
 
 
-@scenario("groups", "The same instance joins while its other self waits for a rebalance.", EVERY)
+@scenario(
+    "consumer_groups_classic",
+    "If an instance joins again while its first JoinGroup still waits, the first one is answered with "
+    "FENCED_INSTANCE_ID.",
+    EVERY,
+    sources=["KIP-345", "org.apache.kafka.coordinator.group.classic.ClassicGroup.replaceStaticMember"],
+)
 def group_static_waiting(ask: ScenarioBuilder) -> None:
     group = Classic(ask)
     group.enter("M1", version=3)

@@ -28,7 +28,13 @@ def exists(ask: ScenarioBuilder, topic: str) -> None:
     ask.until("Metadata", 4, body, "topics.0.error_code", 0)
 
 
-@scenario("administration", "Every version of CreateTopics: a topic, the same again, one by the defaults.")
+@scenario(
+    "topics",
+    "CreateTopics creates a topic in every version, answers TOPIC_ALREADY_EXISTS for a second one, and since "
+    "version 5 answers the properties of the topic.",
+    level="must",
+    sources=["KIP-4", "KIP-525", "org.apache.kafka.controller.ReplicationControlManager.createTopics"],
+)
 def create_topics_every_version(ask: ScenarioBuilder) -> None:
     for version in ask.versions("CreateTopics"):
         [t] = names(ask, f"t{version}")
@@ -37,7 +43,13 @@ def create_topics_every_version(ask: ScenarioBuilder) -> None:
         create(ask, f"v{version} again", {"name": t, "num_partitions": 3}, version=version)
 
 
-@scenario("administration", "Default counts (-1) and counts that cannot be.")
+@scenario(
+    "topics",
+    "CreateTopics uses the defaults of the broker for -1, and answers INVALID_PARTITIONS or "
+    "INVALID_REPLICATION_FACTOR for other counts that are not possible.",
+    level="must",
+    sources=["KIP-464", "org.apache.kafka.controller.ReplicationControlManager.createTopic"],
+)
 def create_topics_counts(ask: ScenarioBuilder) -> None:
     for version in (4, 5):
         [t] = names(ask, f"defaults{version}")
@@ -51,7 +63,16 @@ def create_topics_counts(ask: ScenarioBuilder) -> None:
         create(ask, f"{partitions} partitions, {replicas} replicas, validate only", topic, validate_only=True)
 
 
-@scenario("administration", "Names that no topic may have, names that collide, names of Kafka's own.")
+@scenario(
+    "topics",
+    "CreateTopics answers INVALID_TOPIC_EXCEPTION for illegal names and for names that differ from a topic only in "
+    "dots and underscores.",
+    level="must",
+    sources=[
+        "org.apache.kafka.common.internals.Topic.validate",
+        "org.apache.kafka.controller.ReplicationControlManager.validateNewTopicNames",
+    ],
+)
 def create_topics_names(ask: ScenarioBuilder) -> None:
     for name in ILLEGAL:
         create(ask, f"{name[:10]!r}", {"name": name})
@@ -67,7 +88,15 @@ def create_topics_names(ask: ScenarioBuilder) -> None:
     create(ask, "every character", {"name": mixed})
 
 
-@scenario("administration", "Several topics in a request: each for itself, one named twice.")
+@scenario(
+    "topics",
+    "CreateTopics answers each topic on its own, and INVALID_REQUEST for a topic that the request names more than "
+    "once.",
+    sources=[
+        "kafka.server.ControllerApis.createTopics",
+        "org.apache.kafka.controller.ReplicationControlManager.createTopics",
+    ],
+)
 def create_topics_several(ask: ScenarioBuilder) -> None:
     one, two, three, four = names(ask, "one", "two", "three", "four")
     create(ask, "a good and a bad one", {"name": one}, {"name": two, "num_partitions": 0})
@@ -77,7 +106,16 @@ def create_topics_several(ask: ScenarioBuilder) -> None:
     create(ask, "an illegal name twice", {"name": "a b"}, {"name": "a b"})
 
 
-@scenario("administration", "Replicas assigned by hand.")
+@scenario(
+    "topics",
+    "CreateTopics accepts replica assignments for consecutive partitions from 0, and answers "
+    "INVALID_REPLICA_ASSIGNMENT for gaps, unknown brokers and repeated replicas.",
+    level="must",
+    sources=[
+        "org.apache.kafka.controller.ReplicationControlManager.validateManualPartitionAssignment",
+        "org.apache.kafka.controller.ReplicationControlManager.createTopic",
+    ],
+)
 def create_topics_assignments(ask: ScenarioBuilder) -> None:
     body = {"topics": [], "allow_auto_topic_creation": False}
     ask.setup("Metadata", 4, body, bind={"N1": "brokers.0.node_id"})
@@ -104,7 +142,15 @@ def create_topics_assignments(ask: ScenarioBuilder) -> None:
     assigned("uneven", (0, ["$N1"]), (1, ["$N1", 77]))
 
 
-@scenario("administration", "Configurations of new topics.")
+@scenario(
+    "topics",
+    "CreateTopics validates the properties of the new topic and answers INVALID_CONFIG for unknown names and "
+    "invalid values.",
+    sources=[
+        "kafka.server.ControllerConfigurationValidator.validate",
+        "org.apache.kafka.storage.internals.log.LogConfig.validate",
+    ],
+)
 def create_topics_configs(ask: ScenarioBuilder) -> None:
     def configured(case: str, given: list[Step], version: int = 5, **more: Any) -> None:
         [t] = names(ask, f"t{len(ask.steps)}")
@@ -130,7 +176,11 @@ def create_topics_configs(ask: ScenarioBuilder) -> None:
     configured("bad value, v4", configs(retention_ms="soon"), version=4)
 
 
-@scenario("administration", "validate_only makes nothing.")
+@scenario(
+    "topics",
+    "CreateTopics with validate_only answers as if it created the topic, and does not create it.",
+    sources=["KIP-4", "org.apache.kafka.controller.ReplicationControlManager.createTopics"],
+)
 def create_topics_validate_only(ask: ScenarioBuilder) -> None:
     for version in ask.versions("CreateTopics", 1):
         [t] = names(ask, f"t{version}")
@@ -141,7 +191,12 @@ def create_topics_validate_only(ask: ScenarioBuilder) -> None:
     ask.request("it does not exist", "Metadata", 4, body)
 
 
-@scenario("administration", "Every version of DeleteTopics, by name.")
+@scenario(
+    "topics",
+    "DeleteTopics deletes topics by name in every version and answers UNKNOWN_TOPIC_OR_PARTITION for unknown ones.",
+    level="must",
+    sources=["KIP-4", "kafka.server.ControllerApis.deleteTopics"],
+)
 def delete_topics_every_version(ask: ScenarioBuilder) -> None:
     for version in ask.versions("DeleteTopics"):
         t = ask.topic(f"t{version}")
@@ -153,7 +208,13 @@ def delete_topics_every_version(ask: ScenarioBuilder) -> None:
             ask.request(f"v{version}", "DeleteTopics", version, body)
 
 
-@scenario("administration", "DeleteTopics: names and ids, twice, both, neither.", DeleteTopics=6)
+@scenario(
+    "topics",
+    "DeleteTopics 6 accepts names or ids, answers UNKNOWN_TOPIC_ID for unknown ids, and INVALID_REQUEST for a topic "
+    "with both, with neither or named twice.",
+    sources=["KIP-516", "kafka.server.ControllerApis.deleteTopics"],
+    DeleteTopics=6,
+)
 def delete_topics_ids(ask: ScenarioBuilder) -> None:
     def delete(case: str, *topics: tuple[str | None, str]) -> None:
         body = {"topics": [{"name": name, "topic_id": topic_id} for name, topic_id in topics]}
@@ -175,7 +236,12 @@ def delete_topics_ids(ask: ScenarioBuilder) -> None:
     assert three
 
 
-@scenario("administration", "DeleteTopics by name: twice, illegal, gone.")
+@scenario(
+    "topics",
+    "DeleteTopics answers INVALID_REQUEST for a topic that is named twice, and deletes the other topics of the "
+    "request.",
+    sources=["kafka.server.ControllerApis.deleteTopics"],
+)
 def delete_topics_names(ask: ScenarioBuilder) -> None:
     t, u = ask.topic("t"), ask.topic("u")
     ask.request("twice", "DeleteTopics", 5, {"topic_names": [t, t]})
@@ -190,7 +256,12 @@ def delete_topics_names(ask: ScenarioBuilder) -> None:
     ask.time("gone for ListOffsets", t, -1)
 
 
-@scenario("administration", "A topic of the same name again: it is empty and has another id.")
+@scenario(
+    "topics",
+    "A topic that is deleted and created again is empty and has another topic id.",
+    level="must",
+    sources=["KIP-516", "org.apache.kafka.controller.ReplicationControlManager.deleteTopic"],
+)
 def delete_topics_and_again(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     ask.produce(t, batch(1, 2, 3))
@@ -202,7 +273,12 @@ def delete_topics_and_again(ask: ScenarioBuilder) -> None:
     ask.time("it is empty", t, -1)
 
 
-@scenario("administration", "Every version of CreatePartitions.")
+@scenario(
+    "topics",
+    "CreatePartitions adds partitions in every version, and only validates with validate_only.",
+    level="must",
+    sources=["KIP-195", "org.apache.kafka.controller.ReplicationControlManager.createPartitions"],
+)
 def create_partitions_every_version(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     count = 1
@@ -215,7 +291,12 @@ def create_partitions_every_version(ask: ScenarioBuilder) -> None:
     ask.request("all of them", "Metadata", 4, {"topics": [{"name": t}], "allow_auto_topic_creation": False})
 
 
-@scenario("administration", "CreatePartitions: counts, assignments, and topics that are not.")
+@scenario(
+    "topics",
+    "CreatePartitions answers INVALID_PARTITIONS if the count does not grow, INVALID_REPLICA_ASSIGNMENT for wrong "
+    "assignments, and UNKNOWN_TOPIC_OR_PARTITION for unknown topics.",
+    sources=["KIP-195", "org.apache.kafka.controller.ReplicationControlManager.createPartitions"],
+)
 def create_partitions_errors(ask: ScenarioBuilder) -> None:
     t, n = ask.topic(partitions=3), ask.unknown_topic()
     ask.setup("Metadata", 4, {"topics": [], "allow_auto_topic_creation": False}, bind={"N1": "brokers.0.node_id"})
@@ -245,7 +326,16 @@ def create_partitions_errors(ask: ScenarioBuilder) -> None:
     ask.request("no topics", "CreatePartitions", 1, {"topics": [], "validate_only": False})
 
 
-@scenario("administration", "DescribeTopicPartitions: names, limits and cursors.", DescribeTopicPartitions=0)
+@scenario(
+    "metadata",
+    "DescribeTopicPartitions answers topics sorted by name up to a limit, continues at a cursor, and rejects "
+    "cursors at topics that were not asked for.",
+    sources=[
+        "KIP-966",
+        "kafka.server.handlers.DescribeTopicPartitionsRequestHandler.handleDescribeTopicPartitionsRequest",
+    ],
+    DescribeTopicPartitions=0,
+)
 def describe_topic_partitions(ask: ScenarioBuilder) -> None:
     t, u, n = ask.topic("t", partitions=3), ask.topic("u", partitions=2), ask.unknown_topic("zz")
 

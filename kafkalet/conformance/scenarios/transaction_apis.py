@@ -69,10 +69,17 @@ class Coordinated:
             self.ask.offsets(f"{case}: latest {name}", topic, -1, 5, isolation_level=level)
 
 
-GROUP = "coordinated_transactions"
-
-
-@scenario(GROUP, "InitProducerId: ids, timeouts, every version.")
+@scenario(
+    "transactions",
+    "InitProducerId answers a producer id and epoch for a transactional id, INVALID_REQUEST for an empty one, and "
+    "INVALID_TRANSACTION_TIMEOUT for a timeout of 0 or above transaction.max.timeout.ms.",
+    level="must",
+    sources=[
+        "KIP-98",
+        "kafka.coordinator.transaction.TransactionCoordinator.handleInitProducerId",
+        "kafka.coordinator.transaction.TransactionStateManager.validateTransactionTimeoutMs",
+    ],
+)
 def transactions_init(ask: ScenarioBuilder) -> None:
     txn = Coordinated(ask)
     for version in ask.versions("InitProducerId"):
@@ -93,7 +100,14 @@ def transactions_init(ask: ScenarioBuilder) -> None:
     txn.describe("describe")
 
 
-@scenario(GROUP, "InitProducerId with a producer id and epoch (KIP-360).", InitProducerId=3)
+@scenario(
+    "transactions",
+    "InitProducerId with the current producer id and epoch bumps the epoch, and another epoch is fenced with "
+    "INVALID_PRODUCER_EPOCH in version 3 and PRODUCER_FENCED since version 4.",
+    level="must",
+    sources=["KIP-360", "KIP-588", "kafka.coordinator.transaction.TransactionCoordinator.prepareInitProducerIdTransit"],
+    InitProducerId=3,
+)
 def transactions_init_again(ask: ScenarioBuilder) -> None:
     for version in ask.versions("InitProducerId", 3):
         txn = Coordinated(ask, version)
@@ -128,7 +142,13 @@ def transactions_init_again(ask: ScenarioBuilder) -> None:
         )
 
 
-@scenario(GROUP, "InitProducerId while a transaction is open: it is aborted, the old epoch is fenced.")
+@scenario(
+    "transactions",
+    "InitProducerId during an open transaction aborts it, after which transactional requests in any epoch but the "
+    "new one are fenced.",
+    level="must",
+    sources=["KIP-98", "KIP-588", "kafka.coordinator.transaction.TransactionCoordinator.handleInitProducerId"],
+)
 def transactions_takeover(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     txn = Coordinated(ask)
@@ -156,7 +176,17 @@ def transactions_takeover(ask: ScenarioBuilder) -> None:
     txn.look("at the end", t)
 
 
-@scenario(GROUP, "AddPartitionsToTxn: what is refused, and what becomes of the rest.")
+@scenario(
+    "transactions",
+    "If one partition of AddPartitionsToTxn is unknown, the broker adds none and answers OPERATION_NOT_ATTEMPTED "
+    "for the others.",
+    level="must",
+    sources=[
+        "KIP-98",
+        "kafka.coordinator.transaction.TransactionCoordinator.handleAddPartitionsToTransaction",
+        "kafka.server.KafkaApis.handleAddPartitionsToTxnRequest",
+    ],
+)
 def transactions_add(ask: ScenarioBuilder) -> None:
     t, u, n = ask.topic("t", 3), ask.topic("u"), ask.unknown_topic()
     for version in ask.versions("AddPartitionsToTxn"):
@@ -187,7 +217,13 @@ def transactions_add(ask: ScenarioBuilder) -> None:
         txn.describe(f"v{version} in the next transaction")
 
 
-@scenario(GROUP, "AddPartitionsToTxn as brokers ask it: several at once, and only to verify.", AddPartitionsToTxn=4)
+@scenario(
+    "transactions",
+    "AddPartitionsToTxn since version 4 handles several transactions, and with verify_only it answers "
+    "TRANSACTION_ABORTABLE for partitions that are not in the transaction.",
+    sources=["KIP-890", "kafka.coordinator.transaction.TransactionCoordinator.handleVerifyPartitionsInTransaction"],
+    AddPartitionsToTxn=4,
+)
 def transactions_verify(ask: ScenarioBuilder) -> None:
     t, n = ask.topic("t", 3), ask.unknown_topic()
     for version in ask.versions("AddPartitionsToTxn", 4):
@@ -213,7 +249,13 @@ def transactions_verify(ask: ScenarioBuilder) -> None:
         first.add(f"v{version} verify after the end", 0, (t, (0,)), **v)
 
 
-@scenario(GROUP, "EndTxn: in every state and version.")
+@scenario(
+    "transactions",
+    "EndTxn 0 to 4 commits or aborts an open transaction, accepts a repetition of the same result, and answers "
+    "INVALID_TXN_STATE for the other result.",
+    level="must",
+    sources=["KIP-98", "KIP-588", "kafka.coordinator.transaction.TransactionCoordinator.handleEndTransaction"],
+)
 def transactions_end(ask: ScenarioBuilder) -> None:
     t = ask.topic("t")
     for version in ask.versions("EndTxn", 0, 4):
@@ -241,7 +283,15 @@ def transactions_end(ask: ScenarioBuilder) -> None:
         txn.look(f"v{version} in the log", t)
 
 
-@scenario(GROUP, "EndTxn of transactions of version 2: each has an epoch of its own (KIP-890).", ("4.4",), EndTxn=5)
+@scenario(
+    "transactions",
+    "EndTxn 5 ends the transaction and answers the next epoch of the producer, accepts a repetition in the old "
+    "epoch, and fences every other epoch.",
+    ("4.4",),
+    level="must",
+    sources=["KIP-890", "kafka.coordinator.transaction.TransactionCoordinator.endTransaction"],
+    EndTxn=5,
+)
 def transactions_end_epochs(ask: ScenarioBuilder) -> None:
     t = ask.topic("t")
     txn = Coordinated(ask)
@@ -275,7 +325,15 @@ def transactions_end_epochs(ask: ScenarioBuilder) -> None:
         txn.look(f"after producing in epoch {old}", t)
 
 
-@scenario(GROUP, "Transactions of version 2: partitions and offsets join by being written to.", ("4.4",), EndTxn=5)
+@scenario(
+    "transactions",
+    "With transactions version 2, Produce 12 and TxnOffsetCommit 5 add their partitions to the transaction, while "
+    "older versions answer an error for partitions that were not added.",
+    ("4.4",),
+    level="must",
+    sources=["KIP-890", "kafka.server.ReplicaManager.handleProduceAppend"],
+    EndTxn=5,
+)
 def transactions_implicit(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     txn = Coordinated(ask)
@@ -304,7 +362,17 @@ def transactions_implicit(ask: ScenarioBuilder) -> None:
     txn.look("aborted by version 5", t)
 
 
-@scenario(GROUP, "Produce within transactions: what has to be there first.")
+@scenario(
+    "transactions",
+    "Produce rejects a transactional batch for a partition that is not in the open transaction, with "
+    "INVALID_TXN_STATE before version 11 and TRANSACTION_ABORTABLE since.",
+    level="must",
+    sources=[
+        "KIP-890",
+        "kafka.server.ReplicaManager.maybeStartTransactionVerificationForPartitions",
+        "org.apache.kafka.storage.internals.log.ProducerAppendInfo.checkSequence",
+    ],
+)
 def transactions_produce(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     txn = Coordinated(ask)
@@ -325,7 +393,12 @@ def transactions_produce(ask: ScenarioBuilder) -> None:
     txn.look("at the end", t)
 
 
-@scenario(GROUP, "Produce within a transaction, by who does not take part in it.")
+@scenario(
+    "transactions",
+    "Produce rejects batches for an open transaction with another producer id, another epoch or without a "
+    "transactional id.",
+    sources=["KIP-98", "KIP-890", "kafka.server.ReplicaManager.handleProduceAppend"],
+)
 def transactions_produce_odd(ask: ScenarioBuilder) -> None:
     t = ask.topic("t")
     txn = Coordinated(ask)
@@ -343,7 +416,13 @@ def transactions_produce_odd(ask: ScenarioBuilder) -> None:
     txn.look("open", t)
 
 
-@scenario(GROUP, "A transaction that takes too long is aborted by the coordinator.")
+@scenario(
+    "transactions",
+    "The coordinator aborts a transaction that exceeds its timeout and bumps the epoch, so that later requests of "
+    "the producer in the old epoch are fenced.",
+    level="must",
+    sources=["KIP-98", "kafka.coordinator.transaction.TransactionCoordinator.abortTimedOutTransactions"],
+)
 def transactions_timeout(ask: ScenarioBuilder) -> None:
     t = ask.topic("t")
     txn = Coordinated(ask)
@@ -366,7 +445,18 @@ def transactions_timeout(ask: ScenarioBuilder) -> None:
     txn.look("begun again", t)
 
 
-@scenario(GROUP, "WriteTxnMarkers, by a client.")
+@scenario(
+    "transactions",
+    "WriteTxnMarkers appends the markers to the given partitions, and rejects older producer epochs and older "
+    "coordinator epochs.",
+    level="detail",
+    sources=[
+        "KIP-98",
+        "KIP-890",
+        "org.apache.kafka.storage.internals.log.ProducerAppendInfo.appendEndTxnMarker",
+        "org.apache.kafka.storage.internals.log.ProducerAppendInfo.checkCoordinatorEpoch",
+    ],
+)
 def transactions_markers(ask: ScenarioBuilder) -> None:
     t, n = ask.topic("t", 2), ask.unknown_topic()
     ask.let("P1", NO_ID)
@@ -409,7 +499,18 @@ def transactions_markers(ask: ScenarioBuilder) -> None:
         txn.look(f"v{version} at the end", t)
 
 
-@scenario(GROUP, "ListTransactions and DescribeTransactions: filters, and what is not there.", DescribeTransactions=0)
+@scenario(
+    "transactions",
+    "ListTransactions filters by state, producer id, duration and a pattern of transactional ids, and returns state "
+    "names that it does not know.",
+    sources=[
+        "KIP-664",
+        "KIP-994",
+        "KIP-1152",
+        "kafka.coordinator.transaction.TransactionStateManager.listTransactionStates",
+    ],
+    DescribeTransactions=0,
+)
 def transactions_list(ask: ScenarioBuilder) -> None:
     t = ask.topic("t")
     fresh, opened, committed, aborted = (Coordinated(ask, n) for n in (1, 2, 3, 4))

@@ -7,7 +7,7 @@ from kafkalet.conformance.building import ScenarioBuilder, Step, scenario
 from .classic_groups import UNKNOWN_MEMBER, Classic
 from .consumer_groups import NOBODY, A, Consumers
 from .group_offsets import UNKNOWN_ID, Offsets, Topic, named
-from .transaction_apis import GROUP, NO_ID, Coordinated
+from .transaction_apis import NO_ID, Coordinated
 
 
 class Sending(Coordinated):
@@ -42,7 +42,18 @@ class Sending(Coordinated):
         self.offsets.fetch(f"{case}, fetched as stable", *topics, version=version, require_stable=True)
 
 
-@scenario(GROUP, "Offsets of a transaction, by who adds them first, in every version.")
+@scenario(
+    "transaction_offsets",
+    "Offsets of a transaction become visible when it commits, and until then OffsetFetch with require_stable "
+    "answers UNSTABLE_OFFSET_COMMIT for them.",
+    level="must",
+    sources=[
+        "KIP-98",
+        "KIP-447",
+        "org.apache.kafka.coordinator.group.OffsetMetadataManager.commitTransactionalOffset",
+        "org.apache.kafka.coordinator.group.OffsetMetadataManager.fetchOffsets",
+    ],
+)
 def transactions_offsets(ask: ScenarioBuilder) -> None:
     t, n = ask.topic("t", 2), ask.unknown_topic()
     for version in ask.versions("TxnOffsetCommit"):
@@ -74,7 +85,17 @@ def transactions_offsets(ask: ScenarioBuilder) -> None:
         txn.fetch_both(f"v{version} aborted", (t, (0, 1)))
 
 
-@scenario(GROUP, "AddOffsetsToTxn and TxnOffsetCommit: what is refused.")
+@scenario(
+    "transaction_offsets",
+    "AddOffsetsToTxn and TxnOffsetCommit reject unknown transactional ids, other producer ids and other epochs, and "
+    "TxnOffsetCommit rejects an empty group id.",
+    level="must",
+    sources=[
+        "KIP-98",
+        "kafka.coordinator.transaction.TransactionCoordinator.handleAddPartitionsToTransaction",
+        "org.apache.kafka.coordinator.group.OffsetMetadataManager.validateTransactionalOffsetCommit",
+    ],
+)
 def transactions_offsets_refused(ask: ScenarioBuilder) -> None:
     t = ask.topic("t")
     group = Classic(ask).id
@@ -102,7 +123,13 @@ def transactions_offsets_refused(ask: ScenarioBuilder) -> None:
     ask.setup("DeleteGroups", 0, {"groups_names": [""]}, must_succeed=False)  # other scenarios use this group id too
 
 
-@scenario(GROUP, "TxnOffsetCommit by versions, without adding the offsets before.")
+@scenario(
+    "transaction_offsets",
+    "TxnOffsetCommit before version 5 rejects a group that AddOffsetsToTxn did not add, and since version 5 it adds "
+    "the group to the transaction.",
+    level="must",
+    sources=["KIP-890", "org.apache.kafka.coordinator.group.GroupCoordinatorService.commitTransactionalOffsets"],
+)
 def transactions_offsets_not_added(ask: ScenarioBuilder) -> None:
     t = ask.topic("t")
     for version in ask.versions("TxnOffsetCommit"):
@@ -119,7 +146,18 @@ def transactions_offsets_not_added(ask: ScenarioBuilder) -> None:
         txn.offsets.fetch(f"v{version} at the end", (t, (0,)))
 
 
-@scenario(GROUP, "TxnOffsetCommit by members of a classic group.", TxnOffsetCommit=3)
+@scenario(
+    "transaction_offsets",
+    "TxnOffsetCommit answers UNKNOWN_MEMBER_ID for a member id and ILLEGAL_GENERATION for a generation that a "
+    "classic group does not have.",
+    level="must",
+    sources=[
+        "KIP-447",
+        "org.apache.kafka.coordinator.group.OffsetMetadataManager.validateTransactionalOffsetCommit",
+        "org.apache.kafka.coordinator.group.classic.ClassicGroup.validateOffsetCommit",
+    ],
+    TxnOffsetCommit=3,
+)
 def transactions_offsets_members(ask: ScenarioBuilder) -> None:
     t = ask.topic("t")
     group = Classic(ask)
@@ -151,7 +189,19 @@ def transactions_offsets_members(ask: ScenarioBuilder) -> None:
     commits("empty")
 
 
-@scenario(GROUP, "TxnOffsetCommit by members of a consumer group.", ("4.4",), TxnOffsetCommit=6)
+@scenario(
+    "transaction_offsets",
+    "TxnOffsetCommit in a consumer group requires the epoch of the member, and answers ILLEGAL_GENERATION for "
+    "another one, since version 6 STALE_MEMBER_EPOCH.",
+    ("4.4",),
+    level="must",
+    sources=[
+        "KIP-848",
+        "KIP-447",
+        "org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup.validateOffsetCommit",
+    ],
+    TxnOffsetCommit=6,
+)
 def transactions_offsets_consumers(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     group = Consumers(ask)
@@ -171,7 +221,16 @@ def transactions_offsets_consumers(ask: ScenarioBuilder) -> None:
         )
 
 
-@scenario(GROUP, "Two transactions for one partition, and commits outside of them.")
+@scenario(
+    "transaction_offsets",
+    "Two transactions and plain commits can write the same offset, the last written one wins when all transactions "
+    "have ended, and deleted offsets do not come back.",
+    sources=[
+        "KIP-447",
+        "org.apache.kafka.coordinator.group.OffsetMetadataManager.replayEndTransactionMarker",
+        "org.apache.kafka.coordinator.group.OffsetMetadataManager.commitTransactionalOffset",
+    ],
+)
 def transactions_offsets_two(ask: ScenarioBuilder) -> None:
     t = ask.topic("t", 2)
     group = Classic(ask).id

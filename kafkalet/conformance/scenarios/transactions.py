@@ -74,7 +74,17 @@ def producers(ask: ScenarioBuilder, topic: str, case: str) -> None:
     ask.request(case, "DescribeProducers", 0, asked)
 
 
-@scenario("transactions", "Aborted, committed and open transactions of three producers, over several segments.")
+@scenario(
+    "read_committed",
+    "With interleaved transactions of three producers in several segments, the first open one limits the last "
+    "stable offset and Fetch lists the aborted ones.",
+    level="must",
+    sources=[
+        "KIP-98",
+        "org.apache.kafka.storage.internals.log.TransactionIndex.collectAbortedTxns",
+        "org.apache.kafka.storage.internals.log.ProducerStateManager.firstUnstableOffset",
+    ],
+)
 def txn_interleaved(ask: ScenarioBuilder) -> None:
     t = ask.topic(**ask.small_segments())
     first, second, third = (Transactional(ask, t, name) for name in ("X1", "X2", "X3"))
@@ -105,7 +115,11 @@ def txn_interleaved(ask: ScenarioBuilder) -> None:
     producers(ask, t, "producers")
 
 
-@scenario("transactions", "Transactions that end in another order than they began: the list is in the markers' order.")
+@scenario(
+    "read_committed",
+    "Fetch lists aborted transactions in the order of their markers, not in the order of their first offsets.",
+    sources=["KIP-98", "org.apache.kafka.storage.internals.log.TransactionIndex.collectAbortedTxns"],
+)
 def txn_other_order(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     first, second, third = (Transactional(ask, t, name) for name in ("X1", "X2", "X3"))
@@ -130,7 +144,17 @@ def txn_other_order(ask: ScenarioBuilder) -> None:
     fetches(ask, t, range(13), 1, BIG)
 
 
-@scenario("transactions", "Aborted transactions up to the next entry of the offset index: all, some, or every batch.")
+@scenario(
+    "read_committed",
+    "Fetch lists aborted transactions up to the upper bound that the offset index gives for the answered range, "
+    "which depends on index.interval.bytes.",
+    level="detail",
+    sources=[
+        "KIP-98",
+        "org.apache.kafka.storage.internals.log.LogSegment.fetchUpperBoundOffset",
+        "kafka.log.LocalLog.addAbortedTransactions",
+    ],
+)
 def txn_index_entries(ask: ScenarioBuilder) -> None:
     for name, interval, size in (("t", 4096, 10), ("u", 4096, 1500), ("v", 0, 10), ("w", 200, 100)):
         t = ask.topic(name, index_interval_bytes=interval)
@@ -148,7 +172,12 @@ def txn_index_entries(ask: ScenarioBuilder) -> None:
                 ask.fetch(f"offset {offset}, {limit}{note}", at(t, offset, 0, limit), isolation_level=1)
 
 
-@scenario("transactions", "Limits over partitions: transactions in both, markers in between.")
+@scenario(
+    "read_committed",
+    "The limits of Fetch count data and markers of transactions alike, with read_committed up to the last stable "
+    "offset.",
+    sources=["KIP-98", "KIP-74", "kafka.server.ReplicaManager.readFromLog"],
+)
 def txn_limits(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     for partition in range(2):
@@ -170,7 +199,16 @@ def txn_limits(ask: ScenarioBuilder) -> None:
     ask.fetch("past the end", at(t, 6), at(t, 6, 1), isolation_level=1)
 
 
-@scenario("transactions", "Records deleted inside of an open transaction, which goes on and is aborted.")
+@scenario(
+    "read_committed",
+    "If records of an open transaction are deleted, the last stable offset moves to the start of the batch that has "
+    "the log start offset.",
+    sources=[
+        "KIP-107",
+        "org.apache.kafka.storage.internals.log.ProducerStateManager.onLogStartOffsetIncremented",
+        "kafka.log.UnifiedLog.maybeIncrementFirstUnstableOffset",
+    ],
+)
 def txn_deleted_open(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     producer = Transactional(ask, t, "X1")
@@ -195,7 +233,12 @@ def txn_deleted_open(ask: ScenarioBuilder) -> None:
     producers(ask, t, "producers, aborted")
 
 
-@scenario("transactions", "Records deleted inside of transactions that have ended, and of one that is still open.")
+@scenario(
+    "read_committed",
+    "If records of ended transactions are deleted, Fetch still lists an aborted one whose marker follows the log "
+    "start offset.",
+    sources=["KIP-107", "org.apache.kafka.storage.internals.log.TransactionIndex.collectAbortedTxns"],
+)
 def txn_deleted_ended(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     first, second = Transactional(ask, t, "X1"), Transactional(ask, t, "X2")
@@ -219,7 +262,17 @@ def txn_deleted_ended(ask: ScenarioBuilder) -> None:
     fetches(ask, t, (7, 8), note=", nothing is left")
 
 
-@scenario("transactions", "Deletion inside of an open transaction over several segments.")
+@scenario(
+    "read_committed",
+    "If the first records of an open transaction are deleted in a log with several segments, read_committed fetches "
+    "and lookups stay limited by this transaction until it ends.",
+    level="detail",
+    sources=[
+        "KIP-107",
+        "kafka.log.UnifiedLog.deleteLogStartOffsetBreachedSegments",
+        "org.apache.kafka.storage.internals.log.ProducerStateManager.onLogStartOffsetIncremented",
+    ],
+)
 def txn_deleted_segments(ask: ScenarioBuilder) -> None:
     t = ask.topic(**ask.small_segments())
     producer = Transactional(ask, t, "X1")
@@ -235,7 +288,12 @@ def txn_deleted_segments(ask: ScenarioBuilder) -> None:
     fetches(ask, t, range(8, 14), note=", aborted")
 
 
-@scenario("transactions", "Transactions without records: their markers are all that is in the log.")
+@scenario(
+    "read_committed",
+    "A transaction without records leaves only its marker in the log, and the marker has an offset and a timestamp "
+    "that can be found.",
+    sources=["KIP-98", "org.apache.kafka.storage.internals.log.ProducerAppendInfo.appendEndTxnMarker"],
+)
 def txn_empty(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     first, second = Transactional(ask, t, "X1"), Transactional(ask, t, "X2")
@@ -258,7 +316,12 @@ def txn_empty(ask: ScenarioBuilder) -> None:
     producers(ask, t, "producers, all ended")
 
 
-@scenario("transactions", "The last stable offset in every version of ListOffsets and Fetch.")
+@scenario(
+    "read_committed",
+    "Every version of ListOffsets since 2 and of Fetch since 4 respects the isolation level at the last stable offset.",
+    level="must",
+    sources=["KIP-98", "kafka.log.UnifiedLog.fetchOffsetByTimestamp", "kafka.server.ReplicaManager.readFromLog"],
+)
 def txn_versions(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     aborted, opened = Transactional(ask, t, "X1"), Transactional(ask, t, "X2")
@@ -285,7 +348,17 @@ def txn_versions(ask: ScenarioBuilder) -> None:
             ask.offsets(f"latest, replica {replica}, {level}", t, -1, replica_id=replica, isolation_level=level)
 
 
-@scenario("transactions", "A marker has the time of its making: it begins a segment, and is found by time.")
+@scenario(
+    "read_committed",
+    "A transaction marker has the time at which it was written, can start a new segment by this time, and is found "
+    "by timestamp.",
+    level="detail",
+    sources=[
+        "KIP-98",
+        "org.apache.kafka.storage.internals.log.LogSegment.shouldRoll",
+        "org.apache.kafka.common.record.MemoryRecords.writeEndTransactionalMarker",
+    ],
+)
 def txn_marker_rolls(ask: ScenarioBuilder) -> None:
     t = ask.topic(segment_ms=WEEK_MS)
     producer = Transactional(ask, t, "X1")
@@ -309,7 +382,17 @@ def txn_marker_rolls(ask: ScenarioBuilder) -> None:
             ask.request(f"v0 {timestamp}", "ListOffsets", 0, body)
 
 
-@scenario("transactions", "Times of the log's making: data and markers alike.")
+@scenario(
+    "read_committed",
+    "In a topic with LogAppendTime, transactional batches have the append time and markers have the time at which "
+    "they were written.",
+    level="detail",
+    sources=[
+        "KIP-32",
+        "KIP-98",
+        "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsets",
+    ],
+)
 def txn_append_time(ask: ScenarioBuilder) -> None:
     t = ask.topic(message_timestamp_type="LogAppendTime")
     producer = Transactional(ask, t, "X1")
@@ -325,7 +408,16 @@ def txn_append_time(ask: ScenarioBuilder) -> None:
             ask.time(f"time {ts} {name}", t, ts, isolation_level=level)
 
 
-@scenario("transactions", "Compressed transactions.")
+@scenario(
+    "read_committed",
+    "Compressed transactional batches are stored as written, and Fetch lists their aborted transactions as for "
+    "uncompressed ones.",
+    level="must",
+    sources=[
+        "KIP-98",
+        "org.apache.kafka.storage.internals.log.LogValidator.validateMessagesAndAssignOffsetsCompressed",
+    ],
+)
 def txn_codecs(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     producer = Transactional(ask, t, "X1")
@@ -339,9 +431,10 @@ def txn_codecs(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "downconversion",
-    "Transactions in the old formats: all data, aborted or open, no markers; segments, limits, codecs.",
+    "old_formats",
+    "Fetch 0 to 3 answer the records of all transactions, also of aborted and open ones, and no markers.",
     THREE,
+    sources=["KIP-98", "KIP-283", "org.apache.kafka.common.record.RecordsUtil.downConvert"],
     Fetch=0,
 )
 def txn_down(ask: ScenarioBuilder) -> None:
@@ -382,7 +475,13 @@ def woken(ask: ScenarioBuilder, name: str, case: str) -> None:
     ask.step("receive", case=case, id=name, conn=name, timing_max_wait_ms=8000)
 
 
-@scenario("transactions", "What is not stable does not count: a waiting fetch is woken by the end of a transaction.")
+@scenario(
+    "read_committed",
+    "A read_committed fetch does not wake for records of an open transaction or for records behind it, but for the "
+    "end of the transaction.",
+    level="must",
+    sources=["KIP-98", "kafka.server.DelayedFetch.tryComplete"],
+)
 def txn_waits(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     first, second = Transactional(ask, t, "X1"), Transactional(ask, t, "X2")
@@ -409,7 +508,11 @@ def txn_waits(ask: ScenarioBuilder) -> None:
         ask.fetch(case, at(t, 6), min_bytes=least, max_wait_ms=500, timing=True, isolation_level=1)
 
 
-@scenario("transactions", "min_bytes under read committed: counted to the last stable offset, over partitions.")
+@scenario(
+    "read_committed",
+    "With read_committed, Fetch counts the bytes up to the last stable offset of each partition towards min_bytes.",
+    sources=["KIP-98", "kafka.server.DelayedFetch.tryComplete"],
+)
 def txn_min_bytes(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     ask.produce(t, batch(10))  # 70 bytes
@@ -430,7 +533,13 @@ def txn_min_bytes(ask: ScenarioBuilder) -> None:
     woken(ask, "a", "436 of 300")
 
 
-@scenario("transactions", "A fetch that waits on an older segment than the last stable offset.")
+@scenario(
+    "read_committed",
+    "A read_committed fetch at the last stable offset waits, and a fetch from a segment before that of the last "
+    "stable offset is answered at once.",
+    level="detail",
+    sources=["kafka.server.DelayedFetch.tryComplete"],
+)
 def txn_waits_in_segments(ask: ScenarioBuilder) -> None:
     t = ask.topic(segment_ms=WEEK_MS)
     producer = Transactional(ask, t, "X1")
@@ -448,7 +557,11 @@ def txn_waits_in_segments(ask: ScenarioBuilder) -> None:
     ask.fetch("the stable offset is in the newer segment", at(t, 1), **body)
 
 
-@scenario("transactions", "Sessions: the last stable offset alone is no news.")
+@scenario(
+    "read_committed",
+    "In a session, a new last stable offset alone does not make Fetch answer a partition.",
+    sources=["KIP-227", "kafka.server.CachedPartition.maybeUpdateResponseData"],
+)
 def txn_sessions(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     producer = Transactional(ask, t, "X1")
@@ -476,7 +589,17 @@ def txn_sessions(ask: ScenarioBuilder) -> None:
     ask.fetch("committed", session_epoch=next(epoch), **session)
 
 
-@scenario("transactions", "What a transactional producer must not send, and what it may.")
+@scenario(
+    "transactions",
+    "In a transaction, Produce answers a repeated batch with its original offset, rejects gaps and other epochs, "
+    "and rejects batches after the end of the transaction.",
+    level="must",
+    sources=[
+        "KIP-98",
+        "org.apache.kafka.storage.internals.log.ProducerAppendInfo.checkSequence",
+        "org.apache.kafka.storage.internals.log.ProducerAppendInfo.checkProducerEpoch",
+    ],
+)
 def txn_produce(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     producer = Transactional(ask, t, "X1")
@@ -491,7 +614,17 @@ def txn_produce(ask: ScenarioBuilder) -> None:
     ask.offsets("latest", t, -1)
 
 
-@scenario("transactions", "The first batch of a transaction: with and without the partition in it, under other names.")
+@scenario(
+    "transactions",
+    "The first transactional batch in a partition is verified with the coordinator, which answers an error for "
+    "other transactional ids, producer ids and epochs.",
+    level="must",
+    sources=[
+        "KIP-890",
+        "kafka.server.ReplicaManager.maybeStartTransactionVerificationForPartitions",
+        "kafka.coordinator.transaction.TransactionCoordinator.handleVerifyPartitionsInTransaction",
+    ],
+)
 def txn_produce_first(ask: ScenarioBuilder) -> None:
     t = ask.topic(partitions=2)
     producer = Transactional(ask, t, "X1")
@@ -517,7 +650,13 @@ def txn_produce_first(ask: ScenarioBuilder) -> None:
     ask.offsets("latest of the other", t, -1, partition=1)
 
 
-@scenario("transactions", "A producer that begins anew: what was open is aborted, and the older epoch is refused.")
+@scenario(
+    "transactions",
+    "After a producer was initialized again, its open transaction is aborted and batches in the older epoch are "
+    "rejected with INVALID_PRODUCER_EPOCH.",
+    level="must",
+    sources=["KIP-98", "org.apache.kafka.storage.internals.log.ProducerAppendInfo.checkProducerEpoch"],
+)
 def txn_fenced(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     old = Transactional(ask, t, "X1")

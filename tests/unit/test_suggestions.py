@@ -1,6 +1,6 @@
 """Tests of the suggestions for misspelled names."""
 
-from kafkalet.testing.suggestions import did_you_mean
+from kafkalet.suggestions import did_you_mean
 
 
 def test_closest_name_is_suggested() -> None:
