@@ -39,6 +39,7 @@ RECORD_NULL = Claim("record-null", "The length of a null key or value is -1.", "
 RECORD_ATTRIBUTES = Claim("record-attributes", "The attributes of a record are 0.", "DefaultRecord")
 HEADER_KEY = Claim("header-key", "The key of a record header is a string of valid UTF-8.", "KIP-82")
 IDEMPOTENCE = Claim("idempotence", "Producer id, epoch and base sequence are all set or all -1.", _VALIDATOR)
+IDEMPOTENCE_NOTE = Claim(*IDEMPOTENCE[:3], Severity.NOTE)
 INNER = Claim("inner-messages", "A wrapper contains uncompressed messages of its own format.", "KIP-31, KIP-32")
 
 _LONGEST_VARINT = 5
@@ -149,7 +150,9 @@ class _Batch:
 
     def idempotence(self, producer_id: int, epoch: int, sequence: int, attributes: int) -> None:
         values = f"producer_id is {producer_id}, producer_epoch {epoch}, base_sequence {sequence}"
-        if min(producer_id, epoch, sequence) < -1 or len({producer_id < 0, epoch < 0, sequence < 0}) > 1:
+        if producer_id == epoch == -1 and sequence >= 0:  # brokers ignore the sequence, and some clients send 0
+            self.complain(IDEMPOTENCE_NOTE, 43, values)
+        elif min(producer_id, epoch, sequence) < -1 or len({producer_id < 0, epoch < 0, sequence < 0}) > 1:
             self.complain(IDEMPOTENCE, 43, values)
         elif attributes & TRANSACTIONAL and producer_id < 0:
             self.complain(IDEMPOTENCE, 43, f"the batch is transactional, but {values}")

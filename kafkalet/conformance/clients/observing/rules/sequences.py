@@ -1,0 +1,168 @@
+"""Sequence numbers of idempotent producers (KIP-98, KIP-360).
+
+    producer id, epoch, partition ──> batches with consecutive sequence numbers, from 0; after 2^31-1 follows 0
+
+A batch may be sent again, unchanged. After an error that says that a batch is not in the log and never will be, a
+producer may use its sequence numbers for other records. From then on, this epoch of the partition is not judged.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kafkalet.conformance.clients.observing.finding import Claim
+from kafkalet.conformance.clients.observing.sent import Fate, Sent
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.end_txn import EndTxnResponse
+from kafkalet.protocol.messages.init_producer_id import InitProducerIdResponse
+from kafkalet.protocol.messages.produce import ProduceRequest, ProduceResponse
+from kafkalet.protocol.records.batch import Batch, batches
+
+from .rule import Remark, Rule
+
+_SOURCE = "KIP-98, TransactionManager, ProducerStateManager"
+_RESENT = Claim("sequence-resent", "A batch that is sent again has the same records.", _SOURCE)
+_FIRST = Claim(
+    "sequence-first",
+    "In a new producer epoch, the sequence numbers of a partition begin with 0.",
+    "KIP-360, TransactionManager.bumpIdempotentProducerEpoch",
+)
+_TOLD = Claim("producer-id", "A producer uses an id that InitProducerId gave, and no older epoch.", _SOURCE)
+_RETRIED = {
+    Code.NONE,
+    Code.DUPLICATE_SEQUENCE_NUMBER,
+    Code.CORRUPT_MESSAGE,
+    Code.UNKNOWN_TOPIC_OR_PARTITION,
+    Code.UNKNOWN_TOPIC_ID,
+    Code.LEADER_NOT_AVAILABLE,
+    Code.NOT_LEADER_OR_FOLLOWER,
+    Code.REQUEST_TIMED_OUT,
+    Code.NETWORK_EXCEPTION,
+    Code.NOT_ENOUGH_REPLICAS,
+    Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    Code.KAFKA_STORAGE_ERROR,
+    Code.CONCURRENT_TRANSACTIONS,
+}
+"""The results after which a batch keeps its sequence numbers."""
+_MODULUS = 1 << 31
+_KEPT_BATCHES = 1000
+
+
+class _Key(NamedTuple):
+    """What sequence numbers belong to."""
+
+    producer_id: int
+    epoch: int
+    topic: str | bytes
+    partition: int
+
+
+class _Sequence:
+    """The sequence numbers of a partition that were seen."""
+
+    def __init__(self, next_sequence: int) -> None:
+        self.next_sequence = next_sequence
+        self.batches: OrderedDict[int, tuple[int, int]] = OrderedDict()
+        """The record count and the checksum of the latest batches, by base sequence."""
+        self.has_failed = False
+        """Whether the numbers of a batch may have been used again."""
+
+
+class SequenceNumbers(Rule):
+    """Follows the sequence numbers of each producer id, epoch and partition."""
+
+    CLAIM = Claim(
+        "sequence-consecutive",
+        "The sequence numbers of a producer in a partition are consecutive.",
+        _SOURCE,
+    )
+
+    def __init__(self) -> None:
+        self._sequences: dict[_Key, _Sequence] = {}
+        self._told: dict[int, int] = {}
+        """The lowest epoch by producer id. An idempotent producer may raise the epoch itself (KIP-360)."""
+        self._is_blind = False
+
+    def sent(self, sent: Sent) -> Iterator[str | Remark]:
+        if sent.place.position == 1 and sent.api is not Api.API_VERSIONS:
+            self._is_blind = True
+        for key, batch in _batches(sent):
+            yield from self._batch(key, batch)
+
+    def _batch(self, key: _Key, batch: Batch) -> Iterator[str | Remark]:
+        told = self._told.get(key.producer_id)
+        if (told is None or key.epoch < told) and not self._is_blind:
+            given = "not given" if told is None else f"given with epoch {told}"
+            yield Remark(_TOLD, f"producer id {key.producer_id} is sent with epoch {key.epoch}, but was {given}")
+            self._told[key.producer_id] = key.epoch  # one finding is enough
+        first, count = batch.base_sequence, batch.count
+        where = f"partition {key.partition} of producer {key.producer_id}, epoch {key.epoch}"
+        sequence = self._sequences.get(key)
+        if sequence is None:
+            sequence = self._sequences[key] = _Sequence(first)
+            if first != 0 and told is not None and key.epoch >= told:
+                yield Remark(_FIRST, f"{where}: the first base sequence is {first}")
+        elif first != sequence.next_sequence:
+            earlier = sequence.batches.get(first)
+            if earlier is not None and (earlier[0] == count or sequence.has_failed):
+                if earlier != (count, batch.crc) and not sequence.has_failed:
+                    text = f"{where}: sequence {first} is sent again with checksum {batch.crc:#x}, not {earlier[1]:#x}"
+                    yield Remark(_RESENT, text)
+                if not sequence.has_failed or earlier == (count, batch.crc):
+                    return
+            elif sequence.has_failed:
+                pass
+            elif earlier is not None:
+                yield Remark(_RESENT, f"{where}: sequence {first} is sent again with {count} records, not {earlier[0]}")
+            else:
+                yield f"{where}: base sequence {first} is sent; {sequence.next_sequence} comes next"
+        sequence.next_sequence = (first + count) % _MODULUS
+        sequence.batches[first] = count, batch.crc
+        sequence.batches.move_to_end(first)
+        if len(sequence.batches) > _KEPT_BATCHES:
+            sequence.batches.popitem(last=False)
+
+    def answered(self, sent: Sent) -> Iterator[str | Remark]:
+        response = sent.response
+        if isinstance(response, InitProducerIdResponse | EndTxnResponse):
+            if response.error_code == Code.NONE and response.producer_id >= 0:
+                lowest = self._told.get(response.producer_id, response.producer_epoch)
+                self._told[response.producer_id] = min(lowest, response.producer_epoch)
+        elif isinstance(response, ProduceResponse):
+            failed = {
+                (topic.name or topic.topic_id, partition.index)
+                for topic in response.responses
+                for partition in topic.partition_responses
+                if partition.error_code not in _RETRIED
+            }
+            if failed:
+                self._fail(sent, failed)
+        elif sent.api is Api.PRODUCE and sent.fate is Fate.REFUSED:
+            self._fail(sent, None)
+        yield from ()
+
+    def _fail(self, sent: Sent, partitions: set[tuple[str | bytes, int]] | None) -> None:
+        for key, _ in _batches(sent):
+            if partitions is None or (key.topic, key.partition) in partitions:
+                sequence = self._sequences.get(key)
+                if sequence is not None:
+                    sequence.has_failed = True
+
+
+def _batches(sent: Sent) -> Iterator[tuple[_Key, Batch]]:
+    """Yield the batches of a request that have sequence numbers."""
+    request = sent.request
+    if not isinstance(request, ProduceRequest) or sent.version < 3:
+        return
+    for topic in request.topic_data:
+        for partition in topic.partition_data:
+            try:
+                for batch in batches(partition.records or b""):
+                    if batch.magic == 2 and batch.producer_id >= 0 and batch.count > 0:
+                        name = topic.name or topic.topic_id
+                        yield _Key(batch.producer_id, batch.producer_epoch, name, partition.index), batch
+            except KafkaError:  # strict decoding complains
+                continue

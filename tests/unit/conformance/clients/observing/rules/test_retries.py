@@ -1,0 +1,40 @@
+"""Requests that are repeated immediately after an error."""
+
+from kafkalet.conformance.clients.observing.rules.retries import MOST, RetryBackoff
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+
+from .synthetic import Exchanges
+
+FIND = FindCoordinatorRequest(key="g")
+FAILED = FindCoordinatorResponse(error_code=Code.COORDINATOR_NOT_AVAILABLE)
+
+
+def repeated(times: int, after_s: float, response: FindCoordinatorResponse = FAILED) -> list[str]:
+    exchanges = Exchanges(RetryBackoff())
+    for _ in range(times):
+        exchanges.ask(FIND, 1, response, after_s=after_s)
+    return exchanges.found
+
+
+def test_fast_retries_are_found_once() -> None:
+    assert repeated(3 * MOST, 0.001) == ["retried-too-fast"]
+
+
+def test_retries_with_a_backoff_are_correct() -> None:
+    assert repeated(3 * MOST, 0.1) == []
+
+
+def test_few_fast_retries_are_correct() -> None:
+    assert repeated(MOST, 0.001) == []
+
+
+def test_requests_after_success_are_no_retries() -> None:
+    assert repeated(3 * MOST, 0.001, FindCoordinatorResponse()) == []
+
+
+def test_different_requests_are_no_retries() -> None:
+    exchanges = Exchanges(RetryBackoff())
+    for number in range(3 * MOST):
+        exchanges.ask(FindCoordinatorRequest(key=f"g{number}"), 1, FAILED, after_s=0.001)
+    assert exchanges.found == []
