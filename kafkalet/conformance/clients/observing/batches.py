@@ -150,8 +150,8 @@ class _Batch:
 
     def idempotence(self, producer_id: int, epoch: int, sequence: int, attributes: int) -> None:
         values = f"producer_id is {producer_id}, producer_epoch {epoch}, base_sequence {sequence}"
-        if producer_id == epoch == -1 and sequence >= 0:  # brokers ignore the sequence, and some clients send 0
-            self.complain(IDEMPOTENCE_NOTE, 43, values)
+        if producer_id == -1 and min(epoch, sequence) >= -1 and max(epoch, sequence) >= 0:
+            self.complain(IDEMPOTENCE_NOTE, 43, values)  # brokers ignore both then, and some clients send 0
         elif min(producer_id, epoch, sequence) < -1 or len({producer_id < 0, epoch < 0, sequence < 0}) > 1:
             self.complain(IDEMPOTENCE, 43, values)
         elif attributes & TRANSACTIONAL and producer_id < 0:

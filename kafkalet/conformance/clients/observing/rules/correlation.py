@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kafkalet.conformance.clients.observing.finding import Claim, Severity
 from kafkalet.conformance.clients.observing.sent import Closed, Fate, Sent
+from kafkalet.protocol.api import Api
 
 from .rule import Remark, Rule
 
@@ -39,12 +40,13 @@ class CorrelationIds(Rule):
         earlier = latest.get(number)
         if earlier is not None and earlier.fate is not Fate.NO_ANSWER and not sent.follows(earlier):
             yield f"the id {number} is also that of {earlier.place}, which was not answered yet"
-        last = self._last.get(connection)
-        if last is not None and number <= last and last != _LARGEST and connection not in self._told:
-            self._told.add(connection)
-            yield Remark(_INCREASING, f"the id {number} follows {last}")
-        self._last[connection] = number
         latest[number] = sent
+        if sent.api is not Api.API_VERSIONS:  # NetworkClient sends it before a request that already has its id
+            last = self._last.get(connection)
+            if last is not None and number <= last and last != _LARGEST and connection not in self._told:
+                self._told.add(connection)
+                yield Remark(_INCREASING, f"the id {number} follows {last}")
+            self._last[connection] = number
         if len(latest) > 1000:
             del latest[next(iter(latest))]
 

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from kafkalet.conformance.clients.observing.finding import Severity
+from kafkalet.conformance.clients.observing.strict import check_request
 from kafkalet.protocol.messages.produce import ProduceRequest
 from kafkalet.protocol.records import legacy
 from kafkalet.protocol.records.batch import HEADER, HEADER_SIZE
@@ -26,7 +28,8 @@ NAMES = (
 def produce(records: bytes | None, version: int = 9, **values: Any) -> bytes:
     partition = ProduceRequest.Topic.Partition(index=0, records=records)
     topic = ProduceRequest.Topic(name="t", topic_id=bytes(range(16)), partition_data=[partition])
-    return bytes(encoded(ProduceRequest(**{"acks": -1, "timeout_ms": 1, "topic_data": [topic]} | values), version))
+    given: dict[str, Any] = {"acks": -1, "timeout_ms": 1, "topic_data": [topic]}
+    return bytes(encoded(ProduceRequest(**given | values), version))
 
 
 def rules(records: bytes | None, version: int = 9, **values: Any) -> list[str]:
@@ -80,6 +83,7 @@ def test_built_message_sets_have_no_defect(records: list[Record]) -> None:
         (changed(build_batch(TWO), max_timestamp=NOW), ["batch-timestamps"]),
         (changed(build_batch(TWO), producer_id=5), ["idempotence"]),
         (changed(build_batch(TWO), producer_id=5, producer_epoch=0, base_sequence=-1), ["idempotence"]),
+        (changed(build_batch(TWO), producer_id=-2), ["idempotence"]),
         (changed(build_batch(TWO), producer_id=5, producer_epoch=0, base_sequence=0), []),
         (changed(build_batch(TWO), length=40), ["batch-size"]),
         (changed(build_batch(TWO), length=10_000), ["batch-size"]),
@@ -125,6 +129,12 @@ def test_defect_of_a_record_has_its_position_in_the_request() -> None:
     [(_, position, path)] = found(frame)
     assert position == frame.index(b"\x10\x01\x00\x00\x02k") + 1
     assert path == "topic_data[0].partition_data[0].records.record 0"
+
+
+def test_sequence_without_a_producer_id_is_a_note() -> None:
+    frame = produce(changed(build_batch(TWO), producer_epoch=0, base_sequence=0))
+    [complaint] = check_request(frame).complaints
+    assert (complaint.claim.rule, complaint.claim.severity) == ("idempotence", Severity.NOTE)
 
 
 def test_zstd_needs_version_7() -> None:

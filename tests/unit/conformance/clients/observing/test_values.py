@@ -33,8 +33,9 @@ def test_each_check_belongs_to_a_declared_field(key: tuple[Api, str]) -> None:
 
 
 def heartbeat(**values: Any) -> ConsumerGroupHeartbeatRequest:
-    values = {"group_id": "g", "member_id": "m", "member_epoch": 0} | values
-    return ConsumerGroupHeartbeatRequest(**values)
+    given: dict[str, Any] = {"group_id": "g", "member_id": "m", "member_epoch": 0}
+    joining: dict[str, Any] = {"rebalance_timeout_ms": 1}
+    return ConsumerGroupHeartbeatRequest(**given | joining | values)
 
 
 def software(name: str) -> ApiVersionsRequest:
