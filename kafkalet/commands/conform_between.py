@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kafkalet.conformance.between.comparing import Comparer, Disagreement, check_groups
 from kafkalet.conformance.between.histories import GROUPS
-from kafkalet.conformance.judging.judge import nearest
+from kafkalet.conformance.judging.nearest import nearest
 from kafkalet.conformance.playing.target import Target
 
 from .command_line import Option, UsageError, parse, print_line
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
     comparer = Comparer(
         first,
         second,
-        given["release"][0] if "release" in given else nearest(first),
+        given["release"][0] if "release" in given else nearest(first.versions),
         Path(given.get("out", ["differences"])[0]),
         show,
         number_of(given, "seed", 1),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kafkalet.conformance.building import Definition
-from kafkalet.conformance.judging.judge import recorded_releases
+from kafkalet.conformance.judging.nearest import recorded_releases
 from kafkalet.conformance.judging.replaying import UNUSABLE
 from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.recording.index import main as write_index

@@ -71,7 +71,6 @@ ELSEWHERE: dict[str, str] = {
     "conformance.notation.messages": "test_replayer.py",
     "conformance.notation.record_batches": "test_replayer.py",
     "conformance.notation.values": "test_replayer.py",
-    "conformance.playing.connection": "test_golden.py",
     "conformance.playing.matching": "test_replayer.py",
     "conformance.playing.player": "test_golden.py",
     "conformance.playing.state_records": "test_golden.py",

@@ -1,25 +1,58 @@
-"""Judge a broker: perform recorded scenarios and collect the results."""
+"""Judge a broker: perform recorded scenarios and collect the results.
 
+Scenarios run in parallel. Those that observe or change the whole cluster run alone, after all others. The run has a
+limit, which is announced before the first scenario: each receive ends at this limit at the latest, and scenarios that
+were not performed by then are NOT_RUN. A broker that no longer accepts connections ends the run.
+"""
+
+import math
+import os
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from kafkalet.conformance.catalogue import LEVELS, Level, Scenario, scenarios, select
+from kafkalet.conformance.catalogue import LEVELS, Level, Scenario, select
+from kafkalet.conformance.playing.connection import Closed, Garbage, NoAnswer, OutOfTime
+from kafkalet.conformance.playing.player import Player
+from kafkalet.conformance.playing.serving import serves, unserved
 from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.results import ORDER, Outcome, Run, ScenarioResult
-from kafkalet.conformance.transcripts import load
+from kafkalet.conformance.results import BAD, ORDER, CaseResult, Outcome, Run, ScenarioResult
+from kafkalet.conformance.transcripts import Transcript, load
 from kafkalet.protocol.api import Api
 from kafkalet.version import VERSION
 
-from .replaying import replay
+from .nearest import nearest, recorded_releases
+from .repetition import Attempt, combined
+from .replaying import description, replay
+from .scope import Scope, scope
 
 NEAREST = "nearest"
+JOBS = 8
+REPEAT = 2
+SCENARIO_S = 120.0
+"""The limit for one scenario."""
+FIRST_S, EACH_S = 120.0, 2.0
+"""The limit for a run is FIRST_S and EACH_S for each scenario, unless another limit is given."""
+CLEANING_S = 15.0
+PROBE_S = 5.0
+PROBES, PROBE_PAUSE_S = 3, 0.5
+TITLES = {api.title for api in Api}
+
+
+class CannotJudge(Exception):
+    """The run is not possible. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to judge. `against` is a recorded release or `nearest`; the other options are those of `select`."""
+    """What to judge, and how. `against` is a recorded release or `nearest`; `only` to `levels` are those of `select`.
+
+    A scenario that differs is performed `repeat` more times. `disposable` allows scenarios that change the
+    configuration of the whole cluster. `timeout_s` limits the run; the default depends on the number of scenarios.
+    """
 
     bootstrap: str
     against: str = NEAREST
@@ -27,23 +60,44 @@ class Options:
     apis: tuple[str, ...] = ()
     kips: tuple[str, ...] = ()
     levels: tuple[Level, ...] = LEVELS
+    jobs: int = JOBS
+    repeat: int = REPEAT
+    timeout_s: float | None = None
+    disposable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """What is known before the first scenario: how many there are, and after how many seconds the run has ended."""
+
+    against: str
+    scenarios: int
+    limit_s: float
 
 
 Progress = Callable[[ScenarioResult], None]
 """Called with each result as soon as it is known."""
 
 
-def judge(options: Options, progress: Progress = lambda _: None) -> Run:
-    """Perform the selected scenarios against the broker, and return the results."""
+def judge(
+    options: Options,
+    progress: Progress = lambda _: None,
+    announce: Callable[[Announcement], None] = lambda _: None,
+) -> Run:
+    """Perform the selected scenarios against the broker, and return the results.
+
+    Raises CannotJudge if the broker cannot be reached or no scenario is selected.
+    """
     began, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
-    target = Target(options.bootstrap)
-    release = nearest(target) if options.against == NEAREST else options.against
+    target = reach(options)
+    release = chosen_release(options.against, target)
     wanted = select(release=release, only=options.only, apis=options.apis, kips=options.kips, levels=options.levels)
-    results = []
-    for scenario in wanted:
-        result = perform(scenario, release, target)
-        progress(result)
-        results.append(result)
+    if not wanted:
+        raise CannotJudge(f"no scenario of release {release} matches the given conditions")
+    limit_s = FIRST_S + EACH_S * len(wanted) if options.timeout_s is None else options.timeout_s
+    announce(Announcement(release, len(wanted), limit_s))
+    judging = Judging(target, release, options, began + limit_s)
+    results = judging.perform(wanted, progress)
     titles = {int(api): api.title for api in Api}
     return Run(
         bootstrap=options.bootstrap,
@@ -57,22 +111,144 @@ def judge(options: Options, progress: Progress = lambda _: None) -> Run:
     )
 
 
-def recorded_releases() -> list[str]:
-    """Return the releases that have recorded answers, the oldest first."""
-    releases = {release for each in scenarios().values() for release in each.releases}
-    return sorted(releases, key=lambda release: [int(number) for number in release.split(".")])
+def reach(options: Options) -> Target:
+    """Connect to the broker. Raises CannotJudge if it does not answer."""
+    limit_s = min(CLEANING_S, options.timeout_s or math.inf)
+    try:
+        return Target(options.bootstrap, deadline=time.monotonic() + limit_s)
+    except (OSError, Closed, NoAnswer, OutOfTime, Garbage, LookupError, TypeError) as error:
+        raise CannotJudge(f"the broker at {options.bootstrap} cannot be judged: {description(error)}") from error
 
 
-def nearest(target: Target) -> str:
-    """Return the recorded release whose advertised versions are most like those of the broker."""
-    return recorded_releases()[-1]
+def chosen_release(against: str, target: Target) -> str:
+    if against == NEAREST:
+        return nearest(target.versions)
+    if against not in recorded_releases():
+        recorded = ", ".join([NEAREST, *recorded_releases()])
+        raise CannotJudge(f"there are no recorded answers of release {against}; choose one of {recorded}")
+    return against
 
 
-def perform(scenario: Scenario, release: str, target: Target) -> ScenarioResult:
-    """Perform one scenario."""
-    if lacking := target.lacks(scenario.needs):
-        return ScenarioResult(scenario, Outcome.NOT_RUN, f"needs {lacking}")
-    began = time.monotonic()
-    cases = replay(load(scenario.name), release, target)
-    outcome = next(worst for worst in ORDER if any(case.outcome is worst for case in cases))
-    return ScenarioResult(scenario, outcome, "", tuple(cases), time.monotonic() - began)
+class Judging:
+    """One run: its limit, the scenarios in progress, and whether the broker still answers."""
+
+    def __init__(self, target: Target, release: str, options: Options, deadline: float) -> None:
+        self.target, self.release, self.options = target, release, options
+        self.ends_at = deadline
+        self.deadline = deadline - min(CLEANING_S, (deadline - time.monotonic()) / 4)
+        """The time at which scenarios end; what is left of the limit is for cleaning up."""
+        self.ended = ""
+        """Why no more scenarios are performed; "" as long as they are."""
+        self.players: set[Player] = set()
+        self.lock, self.probing = threading.Lock(), threading.Lock()
+        self.stopped = threading.Event()
+
+    def perform(self, wanted: list[Scenario], progress: Progress) -> list[ScenarioResult]:
+        """Perform the scenarios and return their results in the same order."""
+        transcripts = {each.name: load(each.name) for each in wanted}
+        scopes = {name: scope(each.steps[self.release]) for name, each in transcripts.items()}
+        results: dict[str, ScenarioResult] = {}
+
+        def run(each: Scenario) -> ScenarioResult:
+            return self.performed(each, transcripts[each.name], scopes[each.name])
+
+        def keep(result: ScenarioResult) -> None:
+            results[result.scenario.name] = result
+            progress(result)
+
+        pool = ThreadPoolExecutor(max(self.options.jobs, 1), "scenario")
+        try:
+            together = [each for each in wanted if scopes[each.name] is Scope.OWN]
+            futures: Iterable[Future[ScenarioResult]] = [pool.submit(run, each) for each in together]
+            for future in as_completed(futures):
+                keep(future.result())
+            for each in wanted:
+                if scopes[each.name] is not Scope.OWN:
+                    keep(run(each))
+        except BaseException:
+            self.stop()
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
+        return [results[each.name] for each in wanted]
+
+    def stop(self) -> None:
+        """End all scenarios in progress."""
+        self.ended = self.ended or "the run was stopped"
+        self.stopped.set()
+        with self.lock:
+            for player in self.players:
+                player.interrupt()
+
+    def performed(self, scenario: Scenario, transcript: Transcript, reach: Scope) -> ScenarioResult:
+        """Return the result of a scenario, and performs it if it can run."""
+        if reason := self.ended:
+            return ScenarioResult(scenario, Outcome.NOT_RUN, reason)
+        if time.monotonic() >= self.deadline:
+            return ScenarioResult(scenario, Outcome.NOT_RUN, "the time for the run is over")
+        for api, version in scenario.needs.items():
+            if api in TITLES and not serves(self.target.versions, api, version):
+                return ScenarioResult(scenario, Outcome.NOT_SERVED, unserved(self.target.versions, api, version))
+        if lacking := self.target.lacks(scenario.needs):
+            return ScenarioResult(scenario, Outcome.NOT_RUN, f"needs {lacking}")
+        if reach is Scope.CHANGES and not self.options.disposable:
+            reason = "changes the configuration of the whole cluster; allow it with --disposable"
+            return ScenarioResult(scenario, Outcome.NOT_RUN, reason)
+        return self.repeated(scenario, transcript)
+
+    def repeated(self, scenario: Scenario, transcript: Transcript) -> ScenarioResult:
+        """Perform a scenario, and again if it differs."""
+        began = time.monotonic()
+        attempts = [self.attempt(transcript)]
+        while any(case.outcome in BAD for case in attempts[0].cases) and len(attempts) <= self.options.repeat:
+            if any(case.outcome is Outcome.FAILED for case in attempts[-1].cases):
+                self.probe()
+            if self.ended or time.monotonic() >= self.deadline or self.was_slow(began, len(attempts)):
+                break
+            attempts.append(self.attempt(transcript))
+        cases = combined(attempts)
+        outcome = next(worst for worst in ORDER if any(case.outcome is worst for case in cases))
+        return ScenarioResult(scenario, outcome, reason_of(outcome, cases), cases, time.monotonic() - began)
+
+    def was_slow(self, began: float, attempts: int) -> bool:
+        """Return whether another attempt would take too much of the time for the run."""
+        each_s = (time.monotonic() - began) / attempts
+        return each_s > EACH_S * self.options.jobs
+
+    def attempt(self, transcript: Transcript) -> Attempt:
+        deadline = min(self.deadline, time.monotonic() + SCENARIO_S)
+        player = Player(self.target, os.urandom(4).hex(), deadline)
+        with self.lock:
+            self.players.add(player)
+        try:
+            return Attempt(tuple(replay(transcript, self.release, self.target, deadline, player)), player)
+        finally:
+            with self.lock:
+                self.players.discard(player)
+
+    def probe(self) -> None:
+        """End the run if the broker no longer answers."""
+        with self.probing:
+            reason = ""
+            for _ in range(PROBES):
+                if self.ended or time.monotonic() >= self.deadline:
+                    return
+                deadline = min(self.deadline, time.monotonic() + PROBE_S)
+                try:
+                    connection = self.target.connect(deadline=deadline)
+                    try:
+                        connection.ask("ApiVersions", 0, {})
+                        return
+                    finally:
+                        connection.close()
+                except (OSError, Closed, NoAnswer, OutOfTime, Garbage) as error:
+                    reason = description(error)
+                self.stopped.wait(PROBE_PAUSE_S)
+            self.ended = f"the broker stopped answering ApiVersions: {reason}"
+
+
+def reason_of(outcome: Outcome, cases: Iterable[CaseResult]) -> str:
+    """Return the reason for the outcome of a scenario: that of its first case with this outcome."""
+    if outcome in (Outcome.AS_KAFKA, Outcome.DIFFERS):
+        return ""
+    return next(case.reason for case in cases if case.outcome is outcome)

@@ -1,19 +1,29 @@
-"""Perform a recorded scenario against a broker, and compare each answer with the recorded one."""
+"""Perform a recorded scenario against a broker, and compare each answer with the recorded one.
 
+A case whose answer cannot be compared is FAILED; the connections are then opened again, and the next step follows.
+After `FAILURES` such cases, or if a step of the preparation fails, the remaining cases are FAILED for the same reason.
+"""
+
+import math
 import os
 import struct
 from typing import Any
 
-from kafkalet.conformance.playing.connection import Closed, NoAnswer
+from kafkalet.conformance.playing.connection import Closed, NoAnswer, OutOfTime
 from kafkalet.conformance.playing.matching import InOrder, Matcher, resolve
 from kafkalet.conformance.playing.player import Player, SetupFailed, compared_part
+from kafkalet.conformance.playing.serving import Plan, asked, plan
 from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.results import CaseResult, Outcome
 from kafkalet.conformance.transcripts import Step, Transcript
 from kafkalet.protocol.errors import ProtocolError
 
-UNUSABLE = (ProtocolError, ValueError, LookupError, struct.error, OSError, Closed, NoAnswer, SetupFailed)
+UNUSABLE = (
+    *(ProtocolError, ValueError, LookupError, TypeError, struct.error, OSError),
+    *(Closed, NoAnswer, OutOfTime, SetupFailed),
+)
 """The errors of a step whose answer cannot be compared."""
+FAILURES = 3
 IN_ORDER: dict[str, InOrder] = {
     **dict.fromkeys(("AlterPartitionReassignments", "CreatePartitions", "CreateTopics", "DescribeQuorum"), True),
     **dict.fromkeys(("DescribeTopicPartitions", "Fetch", "FindCoordinator", "IncrementalAlterConfigs"), True),
@@ -23,37 +33,96 @@ IN_ORDER: dict[str, InOrder] = {
 """Arrays that Kafka returns in the order of the request or of ids. The order of all others depends on hash tables."""
 
 
-def replay(transcript: Transcript, release: str, target: Target) -> list[CaseResult]:
-    """Perform the steps that were recorded with `release`, and return the result of each case."""
-    player = Player(target, os.urandom(4).hex())
+def replay(
+    transcript: Transcript, release: str, target: Target, deadline: float = math.inf, player: Player | None = None
+) -> list[CaseResult]:
+    """Perform the steps that were recorded with `release`, and return the result of each case.
+
+    The steps end at `deadline`, a time of `time.monotonic`.
+    """
+    player = player or Player(target, os.urandom(4).hex(), deadline)
+    made = plan(transcript.steps[release], release, target.versions)
     cases: list[CaseResult] = []
-    steps = transcript.steps[release]
+    failures = 0
     try:
-        for number, step in enumerate(steps):
+        for number, step in enumerate(made.steps):
+            if number in made.verdicts:
+                cases.append(not_compared(transcript.steps[release][number], *made.verdicts[number]))
+            if number in made.skipped:
+                continue
             try:
                 answer = player.perform(step)
-            except (
-                ProtocolError,
-                ValueError,
-                LookupError,
-                struct.error,
-                OSError,
-                Closed,
-                NoAnswer,
-                SetupFailed,
-            ) as error:
-                reason = f"step {number + 1}: {type(error).__name__}: {error}"
-                cases += [_failed(each, reason) for each in steps[number:] if "case" in each]
-                break
-            if "case" in step:
-                cases.append(compared(step, answer, player, ordered(transcript, step.get("api", ""))))
+                if "case" in step:
+                    in_order = ordered(transcript, step.get("api", ""))
+                    cases.append(compared(step, answer, player, in_order))
+            except UNUSABLE as error:
+                reason = description(error)
+                failures += 1
+                if "case" not in step or step.get("bind") or isinstance(error, OutOfTime) or failures == FAILURES:
+                    where = f"step {number + 1}, {step.get('api', step['op'])}: {reason}"
+                    cases += rest(transcript.steps[release], made, number, where, player)
+                    break
+                cases.append(failed(step, reason, player))
+                player.reopen()
+                continue
+            if "case" in step and cases[-1].outcome is Outcome.FAILED:
+                failures += 1
+                if failures == FAILURES:
+                    cases += rest(transcript.steps[release], made, number + 1, cases[-1].reason, player)
+                    break
     finally:
         player.close()
     return cases
 
 
-def _failed(step: Step, reason: str) -> CaseResult:
-    return CaseResult(step["case"], step.get("api", ""), step.get("version", -1), Outcome.FAILED, reason)
+def description(error: BaseException) -> str:
+    """Describe why an answer cannot be compared."""
+    match error:
+        case Closed():
+            return "the broker closed the connection instead of answering"
+        case NoAnswer():
+            return "the broker did not answer in time"
+        case OutOfTime():
+            return "the time for the scenario is over"
+        case TimeoutError():
+            return "the broker did not accept a connection in time"
+        case OSError():
+            return f"no connection to the broker: {error}"
+    return f"{type(error).__name__}: {error}" if isinstance(error, LookupError | TypeError) else str(error)
+
+
+def rest(steps: list[Step], made: Plan, first: int, reason: str, player: Player) -> list[CaseResult]:
+    """Return the results of the cases that are not reached."""
+    return [
+        not_compared(step, *made.verdicts[number])
+        if number in made.verdicts
+        else failed(step, reason, player if number == first else None)
+        for number, step in enumerate(steps)
+        if number >= first and "case" in step
+    ]
+
+
+def not_compared(step: Step, outcome: Outcome, reason: str) -> CaseResult:
+    api, version = asked(step)
+    return CaseResult(step["case"], step.get("api", api or ""), version, outcome, reason)
+
+
+def failed(step: Step, reason: str, player: Player | None) -> CaseResult:
+    """Return the result of a case without an answer, with the request and what was received."""
+    api = step.get("api", "")
+    if player is None:
+        return CaseResult(step["case"], api, step.get("version", -1), Outcome.FAILED, reason)
+    return CaseResult(
+        name=step["case"],
+        api=api,
+        version=step.get("version", -1),
+        outcome=Outcome.FAILED,
+        reason=reason,
+        request=resolve(step.get("body"), player.names),
+        expected=resolve(step["expect"], player.names),
+        request_bytes=player.request_bytes,
+        answer_bytes=player.answer_bytes,
+    )
 
 
 def ordered(transcript: Transcript, api: str) -> InOrder:
@@ -68,6 +137,8 @@ def compared(step: Step, answer: Any, player: Player, in_order: InOrder) -> Case
     actual = compared_part(step, answer, player.names)
     placeholders = {"$NODE": target.nodes.__contains__, "$CLUSTER": target.cluster_id.__eq__}
     differences = Matcher(placeholders, target.now_ms).differences(expected, actual, in_order)
+    if differences and (reason := without_answer(expected, actual)):
+        return failed(step, reason, player)
     return CaseResult(
         name=step["case"],
         api=step.get("api", ""),
@@ -77,14 +148,28 @@ def compared(step: Step, answer: Any, player: Player, in_order: InOrder) -> Case
         request=resolve(step.get("body"), player.names),
         expected=expected,
         actual=actual,
+        request_bytes=player.request_bytes if differences else b"",
+        answer_bytes=player.answer_bytes if differences else b"",
     )
+
+
+def without_answer(expected: Any, actual: Any) -> str:
+    """Say what happened instead of the answer that Kafka sends; "" if the broker answered or Kafka does not answer."""
+    match expected, actual:
+        case {"connection": _}, _:
+            return ""
+        case _, {"connection": "closed"}:
+            return description(Closed())
+        case _, {"connection": "no answer"}:
+            return description(NoAnswer())
+    return ""
 
 
 def advertised(expected: Any, target: Target) -> Any:
     """Replace `$MAX` beside an API key by the version that the broker advertises."""
     match expected:
         case {"api_key": key, "max_version": "$MAX"}:
-            return expected | {"max_version": target.versions[key][1]}
+            return expected | {"max_version": target.versions.get(key, (0, -1))[1]}
         case dict():
             return {name: advertised(item, target) for name, item in expected.items()}
         case list():

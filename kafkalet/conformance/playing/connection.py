@@ -1,5 +1,10 @@
-"""A connection to a broker, with request headers, framing and optional SASL/PLAIN."""
+"""A connection to a broker, with request headers, framing and optional SASL/PLAIN.
 
+What the broker sends is untrusted: the size of a response is limited, every receive has a deadline, and a response that
+cannot belong to a request raises Garbage with its first bytes.
+"""
+
+import math
 import socket
 import struct
 import time
@@ -9,6 +14,10 @@ from kafkalet.conformance.notation import messages
 
 CLIENT_ID = "conformance"
 API_VERSIONS = "ApiVersions"
+MAX_FRAME_BYTES = 100 << 20
+"""The largest response that is read; it is Kafka's default limit for requests (socket.request.max.bytes)."""
+CONNECT_S = 10.0
+SHOWN_BYTES = 32
 
 
 class Closed(Exception):
@@ -19,15 +28,41 @@ class NoAnswer(Exception):
     """The broker kept the connection open but did not answer in time."""
 
 
+class OutOfTime(Exception):
+    """The time for a scenario is over."""
+
+
+class Garbage(ValueError):
+    """The broker sent bytes that are not a response. `data` has the first of them."""
+
+    def __init__(self, reason: str, data: bytes) -> None:
+        super().__init__(reason, data)
+        self.reason, self.data = reason, bytes(data[:SHOWN_BYTES])
+
+    def __str__(self) -> str:
+        return f"the broker sent garbage: {self.reason}; the first bytes are {self.data.hex(' ')}"
+
+
 class Connection:
-    def __init__(self, host: str, port: int, user: str | None = None, timeout_s: float = 40.0) -> None:
-        self.socket = socket.create_connection((host, port), timeout_s)
+    """A connection. Receiving raises OutOfTime after `deadline`, a time of `time.monotonic`."""
+
+    def __init__(
+        self, host: str, port: int, user: str | None = None, timeout_s: float = 40.0, deadline: float = math.inf
+    ) -> None:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise OutOfTime
+        self.socket = socket.create_connection((host, port), min(timeout_s, CONNECT_S, left))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.timeout_s = timeout_s
+        self.timeout_s, self.deadline = timeout_s, deadline
         self.buffer = bytearray()
         self.sent = 0
         self.asked: dict[int, tuple[str, int]] = {}
         self.answers: dict[int, dict[str, Any]] = {}
+        self.frames: dict[int, bytes] = {}
+        """The undecoded responses that `answers` has."""
+        self.last_request = b""
+        self.last_answer = b""
         if user is not None:
             self._authenticate(user)
 
@@ -47,26 +82,43 @@ class Connection:
         return self.sent
 
     def send_frame(self, payload: bytes, size: int | None = None) -> None:
+        self.last_request, self.last_answer = payload, b""
         self.send_bytes(struct.pack(">i", len(payload) if size is None else size) + payload)
 
     def send_bytes(self, data: bytes) -> None:
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise OutOfTime
         try:
+            self.socket.settimeout(min(self.timeout_s, left))
             self.socket.sendall(data)
-        except ConnectionError as error:
+        except TimeoutError:
+            raise NoAnswer from None
+        except OSError as error:
             raise Closed from error
 
     def receive(self, correlation_id: int, timeout_s: float | None = None) -> dict[str, Any]:
         deadline = time.monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
         while correlation_id not in self.answers:
             frame = self.receive_frame(deadline)
+            if len(frame) < 4:
+                raise Garbage(f"a response of {len(frame)} bytes has no correlation id", frame)
             (came,) = struct.unpack_from(">i", frame)
+            if came not in self.asked:
+                expected = ", ".join(map(str, self.asked)) or "none"
+                raise Garbage(f"the response has the correlation id {came}, expected is {expected}", frame)
             api, version = self.asked.pop(came)
-            self.answers[came] = decode_answer(api, version, frame)
+            self.answers[came], self.frames[came] = decode_answer(api, version, frame), frame
+        self.last_answer = self.frames.pop(correlation_id)
         return self.answers.pop(correlation_id)
+
+    def put_back(self, correlation_id: int, answer: dict[str, Any]) -> None:
+        """Let a received answer be received again."""
+        self.answers[correlation_id], self.frames[correlation_id] = answer, self.last_answer
 
     def has_answer(self, correlation_id: int, timeout_s: float) -> bool:
         try:
-            self.answers[correlation_id] = self.receive(correlation_id, timeout_s)
+            self.put_back(correlation_id, self.receive(correlation_id, timeout_s))
         except NoAnswer:
             return False
         return True
@@ -76,19 +128,23 @@ class Connection:
 
     def receive_frame(self, deadline: float) -> bytes:
         (size,) = struct.unpack(">i", self._take(4, deadline, keep=True))
+        if not 0 <= size <= MAX_FRAME_BYTES:
+            raise Garbage(f"a response has the size {size}, allowed are 0 to {MAX_FRAME_BYTES}", bytes(self.buffer))
         return self._take(4 + size, deadline)[4:]
 
     def _take(self, n: int, deadline: float, keep: bool = False) -> bytes:
         while len(self.buffer) < n:
-            left = deadline - time.monotonic()
-            if left <= 0:
+            now = time.monotonic()
+            if now >= self.deadline:
+                raise OutOfTime
+            if now >= deadline:
                 raise NoAnswer
-            self.socket.settimeout(left)
+            self.socket.settimeout(min(deadline, self.deadline) - now)
             try:
                 data = self.socket.recv(1 << 20)
             except TimeoutError:
-                raise NoAnswer from None
-            except ConnectionError as error:
+                continue
+            except OSError as error:
                 raise Closed from error
             if not data:
                 raise Closed
@@ -106,8 +162,16 @@ class Connection:
 
 
 def decode_answer(api: str, version: int, frame: bytes) -> dict[str, Any]:
-    """Decode an answer after its correlation id. The ApiVersions response header never has tagged fields (KIP-511)."""
+    """Decode an answer after its correlation id. Raises Garbage if it is not a response of this version.
+
+    The ApiVersions response header never has tagged fields (KIP-511).
+    """
     flexible = version in messages.APIS[api].flexible and api != API_VERSIONS
-    if api == API_VERSIONS and version and struct.unpack_from(">h", frame, 4)[0] == 35:
-        version = 0  # the broker does not support the version and answers in version 0
-    return messages.decode(api, version, frame[5 if flexible else 4 :])
+    try:
+        if api == API_VERSIONS and version and struct.unpack_from(">h", frame, 4)[0] == 35:
+            version = 0  # the broker does not support the version and answers in version 0
+        if flexible and frame[4]:
+            raise ValueError(f"its header has {frame[4]} tagged fields, and Kafka defines none")
+        return messages.decode(api, version, frame[5 if flexible else 4 :])
+    except Exception as error:  # whatever fails here is due to the bytes that the broker sent
+        raise Garbage(f"{api} v{version} cannot be decoded: {type(error).__name__}: {error}", frame) from error

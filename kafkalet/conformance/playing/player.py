@@ -4,16 +4,21 @@ Each step is performed by the method for its `op`, which returns the answer in t
 compared here: judging/ compares them, and recording/ records them.
 
 With a broker on a manual clock, a step that waits advances the clock instead of sleeping.
+
+`deadline`, a time of `time.monotonic`, limits all steps together: after it, they raise OutOfTime.
 """
 
+import math
 import re
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from contextlib import suppress
+from socket import SHUT_RDWR
+from typing import Any, NamedTuple, TypeVar
 
 from kafkalet.conformance.notation import values as notation
 
-from .connection import Closed, Connection, NoAnswer, decode_answer
+from .connection import Closed, Connection, Garbage, NoAnswer, OutOfTime, decode_answer
 from .matching import NAME, resolve
 from .state_records import state_records
 from .target import Target
@@ -23,6 +28,11 @@ RETRY_S = 60.0
 PAUSE_MS = 20
 POLL_S = 0.001
 """How long to wait for an answer before advancing the manual clock by another `PAUSE_MS`."""
+ANSWER_S = 15.0
+"""How long a broker may take for an answer, in addition to the time that the request lets it wait."""
+LONGEST_S = 40.0
+WAITS = frozenset({"max_wait_ms", "timeout_ms", "rebalance_timeout_ms", "session_timeout_ms"})
+"""The fields of requests that let the broker wait."""
 
 AT_BROKER = re.compile(r"(?P<where>at|not)-(?P<node>\d+|\$\w+)")
 """The name of a connection to a certain broker: its id or a name bound to it; `not` means another broker."""
@@ -34,26 +44,62 @@ class SetupFailed(Exception):
     """A preparation step failed."""
 
 
+class Sent(NamedTuple):
+    """A request whose answer is received in a later step."""
+
+    connection: Connection
+    correlation_id: int
+    began_ms: int
+    data: bytes
+    limit_s: float
+
+
 class Player:
-    def __init__(self, target: Target, unique: str) -> None:
-        self.target, self.unique = target, unique
+    def __init__(self, target: Target, unique: str, deadline: float = math.inf) -> None:
+        self.target, self.unique, self.deadline = target, unique, deadline
         self.names: dict[str, Any] = {}
         self.connections: dict[tuple[str, int | None], Connection] = {}
-        self.waiting: dict[str, tuple[Connection, int, int]] = {}
+        self.waiting: dict[str, Sent] = {}
+        self.request_bytes = self.answer_bytes = b""
+        """The last request and its response, without their sizes."""
 
     def close(self) -> None:
-        for connection in self.connections.values():
+        for connection in list(self.connections.values()):
             connection.close()
         self.connections.clear()
+
+    def interrupt(self) -> None:
+        """End the step in progress, which another thread performs: its receive fails at once."""
+        self.deadline = 0
+        for connection in list(self.connections.values()):
+            connection.deadline = 0
+            with suppress(OSError):
+                connection.socket.shutdown(SHUT_RDWR)
+
+    def reopen(self) -> None:
+        """Close all connections, because the state of one is unknown. They are opened again when they are needed."""
+        self.close()
+        self.waiting.clear()
 
     def perform(self, step: dict[str, Any]) -> Any:
         """Perform a step and return its result in the notation of `expect`."""
         perform = getattr(self, f"op_{step['op']}", None)
         if perform is None:
             raise ValueError(f"unknown op: {step['op']!r}")
+        self.check_time()
         if self.target.clock is not None:
             self.target.clock.advance(1)  # as with Apache Kafka, no two steps have the same time
+        self.request_bytes = self.answer_bytes = b""
         return perform(step)
+
+    def check_time(self) -> None:
+        if time.monotonic() >= self.deadline:
+            raise OutOfTime
+
+    def wait(self, ms: float) -> None:
+        """Wait, at most until the deadline."""
+        self.target.wait(min(ms, max((self.deadline - time.monotonic()) * 1000, 0)))
+        self.check_time()
 
     def op_note(self, step: dict[str, Any]) -> None: ...
 
@@ -65,7 +111,7 @@ class Player:
         self.names[step["bind"]] = self.target.now_ms()
 
     def op_sleep(self, step: dict[str, Any]) -> None:
-        self.target.wait(step["ms"])
+        self.wait(step["ms"])
 
     def op_request(self, step: dict[str, Any]) -> Any:
         name = step.get("conn", "main")
@@ -83,7 +129,7 @@ class Player:
             codes = set(error_codes(answer))
             if not codes & set(step.get("retry_errors", ())) or time.monotonic() > deadline:
                 break
-            self.target.wait(PAUSE_MS)
+            self.wait(PAUSE_MS)
         self.time(step, answer, began_ms)
         self.bind(step, answer)
         if step.get("must_succeed") and (codes - {0} or "connection" in answer):
@@ -101,27 +147,30 @@ class Player:
                 raise SetupFailed(f"{step['api']} v{step['version']}: {type(error).__name__}") from error
             if at_path(answer, step["path"]) == wanted:
                 return
-            self.target.wait(PAUSE_MS)
+            self.wait(PAUSE_MS)
         raise SetupFailed(f"{step['path']} of {step['api']} did not become {wanted!r}; last answer: {answer}")
 
     def op_send(self, step: dict[str, Any]) -> None:
-        connection = self.connection(step.get("conn", "main"))
-        sent = connection.send(step["api"], step["version"], self.body(step))
-        self.waiting[step["id"]] = connection, sent, self.target.now_ms()
+        connection, body = self.connection(step.get("conn", "main")), self.body(step)
+        sent = connection.send(step["api"], step["version"], body)
+        self.request_bytes = connection.last_request
+        self.waiting[step["id"]] = Sent(
+            connection, sent, self.target.now_ms(), connection.last_request, answer_limit_s(body)
+        )
 
     def op_is_pending(self, step: dict[str, Any]) -> Any:
-        connection, sent, _ = self.waiting[step["id"]]
+        connection, sent, *_ = self.waiting[step["id"]]
         try:
             answer = self.receive_within(lambda wait_s: connection.receive(sent, wait_s), step["wait_ms"] / 1000)
         except NoAnswer:
             return {"answered": False}
-        connection.answers[sent] = answer
+        connection.put_back(sent, answer)
         return {"answered": True}
 
     def op_receive(self, step: dict[str, Any]) -> Any:
-        connection, sent, began_ms = self.waiting.pop(step["id"])
+        connection, sent, began_ms, self.request_bytes, limit_s = self.waiting.pop(step["id"])
         try:
-            answer = self.receive(connection, sent)
+            answer = self.receive(connection, sent, limit_s)
         except Closed:
             return {"connection": "closed"}
         except NoAnswer:
@@ -136,7 +185,8 @@ class Player:
         answered = False
         try:
             first = connection.send(step["api"], step["version"], self.body(step))
-            self.receive(connection, connection.send("ApiVersions", 0, {}))
+            self.request_bytes = connection.last_request
+            self.receive(connection, connection.send("ApiVersions", 0, {}), ANSWER_S)
         except (Closed, NoAnswer):
             self.drop(name)
             return {"answered": first in connection.answers, "connection": "closed"}
@@ -144,16 +194,20 @@ class Player:
         return {"answered": answered, "connection": "open"}
 
     def op_raw(self, step: dict[str, Any]) -> Any:
-        connection = self.target.connect(step.get("conn", "main"))
+        name = step.get("conn", "main")
+        connection = self.target.connect(name, self.node_of(name), self.deadline)
         data = bytes.fromhex(step["hex"])
         try:
+            self.request_bytes = data
             if step["framed"]:
                 connection.send_frame(data, step.get("size_prefix"))
             else:
                 connection.send_bytes(data)
-            frame = self.receive_within(
+            self.answer_bytes = frame = self.receive_within(
                 lambda wait_s: connection.receive_frame(time.monotonic() + wait_s), step["timeout_ms"] / 1000
             )
+            if len(frame) < 4:
+                raise Garbage(f"a response of {len(frame)} bytes has no correlation id", frame)
             answer: dict[str, Any] = {"correlation_id": int.from_bytes(frame[:4], "big", signed=True)}
             if "decode" in step:
                 api, version = step["decode"]
@@ -185,11 +239,17 @@ class Player:
         return {"batches": batches}
 
     def ask(self, name: str, step: dict[str, Any]) -> dict[str, Any]:
-        connection = self.connection(name)
-        return self.receive(connection, connection.send(step["api"], step["version"], self.body(step)))
+        connection, body = self.connection(name), self.body(step)
+        self.answer_bytes = b""
+        sent = connection.send(step["api"], step["version"], body)
+        self.request_bytes = connection.last_request
+        return self.receive(connection, sent, answer_limit_s(body))
 
-    def receive(self, connection: Connection, sent: int) -> dict[str, Any]:
-        return self.receive_within(lambda wait_s: connection.receive(sent, wait_s), connection.timeout_s)
+    def receive(self, connection: Connection, sent: int, limit_s: float) -> dict[str, Any]:
+        limit_s = limit_s if self.target.clock is None else connection.timeout_s
+        answer = self.receive_within(lambda wait_s: connection.receive(sent, wait_s), limit_s)
+        self.answer_bytes = connection.last_answer
+        return answer
 
     def receive_within(self, receive: Callable[[float], T], timeout_s: float) -> T:
         """Return the result of `receive` (called with a timeout in seconds), or raise NoAnswer after `timeout_s`."""
@@ -213,7 +273,7 @@ class Player:
     def connection(self, name: str) -> Connection:
         place = name, self.node_of(name)  # a name may be bound to another broker later
         if place not in self.connections:
-            self.connections[place] = self.target.connect(*place)
+            self.connections[place] = self.target.connect(*place, deadline=self.deadline)
         return self.connections[place]
 
     def node_of(self, name: str) -> int | None:
@@ -230,7 +290,9 @@ class Player:
         return node
 
     def drop(self, name: str) -> None:
-        self.connections.pop((name, self.node_of(name))).close()
+        place = name, self.node_of(name)
+        if place in self.connections:
+            self.connections.pop(place).close()
 
     def body(self, step: dict[str, Any]) -> dict[str, Any]:
         body: dict[str, Any] = resolve(step["body"], self.names)
@@ -251,6 +313,12 @@ class Player:
             answer["#elapsed_ms"] = elapsed_ms
 
 
+def answer_limit_s(body: dict[str, Any]) -> float:
+    """Return how long to wait for the answer to a request, from the longest wait that it allows."""
+    waits = [value for field, value in body.items() if field in WAITS and type(value) is int]
+    return min(ANSWER_S + max(0, *waits, 0) / 1000, LONGEST_S)
+
+
 def compared_part(step: dict[str, Any], answer: Any, names: dict[str, Any]) -> Any:
     """Return the part of an answer to compare: the fields in `only`, and in `keep` lists only items of this scenario.
 
@@ -261,7 +329,7 @@ def compared_part(step: dict[str, Any], answer: Any, names: dict[str, Any]) -> A
     out = {key: value for key, value in answer.items() if key in step.get("only", answer)}
     own = set(map(str, names.values()))
     for field, name in step.get("keep", {}).items():
-        out[field] = sorted((item for item in out[field] if item[name] in own), key=lambda item: str(item[name]))
+        out[field] = sorted((item for item in out[field] or () if item[name] in own), key=lambda item: str(item[name]))
     return _read(out, step["as"]) if "as" in step else out
 
 

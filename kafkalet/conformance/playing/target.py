@@ -1,5 +1,6 @@
 """The broker that scenarios are performed against."""
 
+import math
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -17,11 +18,16 @@ class Target:
     """
 
     def __init__(
-        self, bootstrap: str, acl: bool = False, legacy: bool = False, clock: ManualClock | None = None
+        self,
+        bootstrap: str,
+        acl: bool = False,
+        legacy: bool = False,
+        clock: ManualClock | None = None,
+        deadline: float = math.inf,
     ) -> None:
         host, _, port = bootstrap.rpartition(":")
         self.host, self.port, self.acl, self.legacy, self.clock = host, int(port), acl, legacy, clock
-        connection = self.connect()
+        connection = self.connect(deadline=deadline)
         try:
             rows = connection.ask("ApiVersions", 0, {})["api_keys"]
             self.versions = {row["api_key"]: (row["min_version"], row["max_version"]) for row in rows}
@@ -32,20 +38,20 @@ class Target:
         self.nodes = set(self.addresses)
         self.cluster_id = metadata["cluster_id"]
 
-    def connect(self, name: str = "main", node_id: int | None = None) -> Connection:
-        """Open a connection to the broker `node_id`, or to the bootstrap address."""
+    def connect(self, name: str = "main", node_id: int | None = None, deadline: float = math.inf) -> Connection:
+        """Open a connection to the broker `node_id`, or to the bootstrap address; its receives end at the deadline."""
         user = ("user" if name.startswith("user") else "admin") if self.acl else None
         host, port = (self.host, self.port) if node_id is None else self.addresses[node_id]
-        return Connection(host, port, user)
+        return Connection(host, port, user, deadline=deadline)
 
     def now_ms(self) -> int:
         return int(time.time() * 1000) if self.clock is None else self.clock.now_ms()
 
-    def wait(self, ms: int) -> None:
+    def wait(self, ms: float) -> None:
         if self.clock is None:
             time.sleep(ms / 1000)
         else:
-            self.clock.advance(ms)
+            self.clock.advance(int(ms))
 
     def lacks(self, needs: Mapping[str, Any]) -> str:
         """Describe the first need of a scenario that this broker does not meet; "" if there is none."""

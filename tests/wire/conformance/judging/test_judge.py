@@ -1,12 +1,21 @@
 """Judging a broker."""
 
+import struct
+import time
 from collections.abc import Iterator
 
 import pytest
 
 import kafkalet
-from kafkalet.conformance.judging.judge import Options, judge
-from kafkalet.conformance.results import Outcome
+from kafkalet.conformance.judging import judge as judging
+from kafkalet.conformance.judging.judge import Announcement, CannotJudge, Options, judge
+from kafkalet.conformance.playing import player
+from kafkalet.conformance.results import Outcome, Run, ScenarioResult
+from kafkalet.protocol.api import Api
+
+from .garbage_broker import GarbageBroker, Spoil, framed
+
+SCENARIO = "lo_time_equal"
 
 
 @pytest.fixture(scope="module")
@@ -16,6 +25,142 @@ def broker() -> Iterator[kafkalet.Broker]:
 
 
 def test_broker_that_answers_like_kafka_is_as_kafka(broker: kafkalet.Broker) -> None:
-    run = judge(Options(broker.bootstrap_servers, "3.9", only=("lo_every_version", "lo_time_equal")))
+    run = judge(Options(broker.bootstrap_servers, "3.9", only=("lo_every_version", SCENARIO)))
     assert run.counts() == {Outcome.AS_KAFKA: 2}
     assert run.case_counts()[Outcome.AS_KAFKA] > 20
+
+
+def test_run_announces_its_limit(broker: kafkalet.Broker) -> None:
+    told: list[Announcement] = []
+    judge(Options(broker.bootstrap_servers, "nearest", only=(SCENARIO,), timeout_s=90), announce=told.append)
+    assert told == [Announcement("3.9", 1, 90)]
+
+
+def test_each_result_is_told_once(broker: kafkalet.Broker) -> None:
+    told: list[ScenarioResult] = []
+    run = judge(Options(broker.bootstrap_servers, "3.9", only=("list_offsets_time",)), told.append)
+    assert sorted(result.scenario.name for result in told) == [result.scenario.name for result in run.results]
+
+
+def test_address_without_broker_cannot_be_judged() -> None:
+    with pytest.raises(CannotJudge, match=r"the broker at 127\.0\.0\.1:1 cannot be judged: no connection"):
+        judge(Options("127.0.0.1:1"))
+
+
+def test_unknown_release_cannot_be_compared_with(broker: kafkalet.Broker) -> None:
+    with pytest.raises(CannotJudge, match=r"no recorded answers of release 1\.0; choose one of nearest, 2\.8, 3\.9"):
+        judge(Options(broker.bootstrap_servers, "1.0"))
+
+
+def test_selection_without_scenarios_cannot_be_judged(broker: kafkalet.Broker) -> None:
+    with pytest.raises(CannotJudge, match=r"no scenario of release 3\.9 matches"):
+        judge(Options(broker.bootstrap_servers, "3.9", only=("nothing",)))
+
+
+def test_scenario_that_changes_the_cluster_needs_permission(broker: kafkalet.Broker) -> None:
+    options = Options(broker.bootstrap_servers, "3.9", only=("incremental_broker",))
+    [result] = judge(options).results
+    assert (result.outcome, result.cases) == (Outcome.NOT_RUN, ())
+    assert "--disposable" in result.reason
+
+
+def test_scenario_that_changes_the_cluster_runs_with_permission(broker: kafkalet.Broker) -> None:
+    options = Options(broker.bootstrap_servers, "3.9", only=("incremental_broker",), disposable=True)
+    assert judge(options).counts() == {Outcome.AS_KAFKA: 1}
+
+
+def test_scenario_of_a_release_that_serves_more_is_not_served(broker: kafkalet.Broker) -> None:
+    [result] = judge(Options(broker.bootstrap_servers, "4.4", only=("consumer_group_life",))).results
+    assert result.outcome is Outcome.NOT_SERVED
+    assert result.reason == "ConsumerGroupHeartbeat v1: the broker advertises versions 0 to 0"
+
+
+def judged(
+    broker: kafkalet.Broker, spoil: Spoil, api: Api = Api.LIST_OFFSETS, scenario: str = SCENARIO, repeat: int = 0
+) -> Run:
+    with GarbageBroker(broker.bootstrap_servers, api, spoil) as garbage:
+        return judge(Options(garbage.bootstrap_servers, "3.9", only=(scenario,), repeat=repeat))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda _, response: None, "the broker closed the connection instead of answering"),
+        (lambda _, response: framed(response)[:-3], "the broker did not answer in time"),
+        (lambda _, response: b"", "the broker did not answer in time"),
+        (lambda _, response: b"\xff" * 40, "a response has the size -1, allowed are 0 to 104857600"),
+        (lambda _, response: b"\x7f" * 40, "a response has the size 2139062143"),
+        (lambda _, response: framed(b"xy"), "a response of 2 bytes has no correlation id; the first bytes are 78 79"),
+        (lambda n, response: framed(struct.pack(">i", n + 7) + response[4:]), "the response has the correlation id"),
+        (lambda _, response: framed(response[:4] + b"\x7f" * 30), "ListOffsets v5 cannot be decoded: "),
+    ],
+    ids=["closes", "stops within", "silent", "negative size", "huge", "short", "correlation", "undecodable"],
+)
+def test_broker_that_misbehaves_fails_with_what_was_seen(
+    broker: kafkalet.Broker, spoil: Spoil, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(player, "ANSWER_S", 0.2)
+    [result] = judged(broker, spoil).results
+    assert result.outcome is Outcome.FAILED
+    assert reason in result.reason
+    assert all(case.outcome is Outcome.FAILED for case in result.cases)
+
+
+def test_failed_case_has_the_bytes_of_request_and_answer(broker: kafkalet.Broker) -> None:
+    [result] = judged(broker, lambda _, response: framed(response[:5] + b"\x7f" * 30)).results
+    case = result.cases[0]
+    assert case.request_bytes[:2] == struct.pack(">h", Api.LIST_OFFSETS)
+    assert case.answer_bytes == b""
+    assert "7f 7f 7f" in case.reason
+
+
+def test_failing_preparation_fails_all_cases(broker: kafkalet.Broker) -> None:
+    [result] = judged(broker, lambda _, response: None, Api.CREATE_TOPICS).results
+    assert {case.outcome for case in result.cases} == {Outcome.FAILED}
+    assert "CreateTopics" in result.reason
+
+
+def test_answer_that_varies_is_unstable(broker: kafkalet.Broker) -> None:
+    answered = 0
+
+    def spoil(_: int, response: bytes) -> bytes:
+        nonlocal answered
+        answered += 1
+        return framed(response[:-7] + b"\x55" + response[-6:] if answered == 1 else response)
+
+    [result] = judged(broker, spoil, repeat=2).results
+    assert result.outcome is Outcome.UNSTABLE
+    assert result.reason.startswith("3 attempts: differs (")
+    assert result.reason.endswith("; as Kafka; as Kafka")
+
+
+def test_answer_that_always_differs_is_not_unstable(broker: kafkalet.Broker) -> None:
+    [result] = judged(broker, lambda _, response: framed(response[:-7] + b"\x55" + response[-6:]), repeat=2).results
+    assert result.outcome is Outcome.DIFFERS
+    assert result.cases[0].differences
+    assert result.cases[0].answer_bytes.endswith(b"\x55" + result.cases[0].answer_bytes[-6:])
+
+
+def test_dead_broker_ends_the_run(broker: kafkalet.Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "PROBE_PAUSE_S", 0.01)
+    dying: list[GarbageBroker] = []
+
+    def spoil(_: int, response: bytes) -> None:
+        dying[0].die()
+
+    with GarbageBroker(broker.bootstrap_servers, Api.LIST_OFFSETS, spoil) as garbage:
+        dying.append(garbage)
+        run = judge(Options(garbage.bootstrap_servers, "3.9", only=("list_offsets_time",), jobs=1))
+    assert run.results[0].outcome is Outcome.FAILED
+    assert {result.outcome for result in run.results[1:]} == {Outcome.NOT_RUN}
+    assert run.results[1].reason.startswith("the broker stopped answering ApiVersions: no connection")
+
+
+def test_run_keeps_its_limit(broker: kafkalet.Broker) -> None:
+    began = time.monotonic()
+    with GarbageBroker(broker.bootstrap_servers, Api.CREATE_TOPICS, lambda *_: b"") as garbage:
+        options = Options(garbage.bootstrap_servers, "3.9", only=("list_offsets_time",), timeout_s=2, jobs=2)
+        run = judge(options)
+    assert time.monotonic() - began < 2
+    assert run.counts().keys() == {Outcome.FAILED, Outcome.NOT_RUN}
+    assert run.results[-1].reason == "the time for the run is over"

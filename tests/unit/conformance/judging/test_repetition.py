@@ -1,0 +1,61 @@
+"""Answers that vary between attempts."""
+
+import time
+from typing import Any
+
+from kafkalet.conformance.judging.repetition import Attempt, combined, masked
+from kafkalet.conformance.playing.player import Player
+from kafkalet.conformance.playing.target import Target
+from kafkalet.conformance.results import CaseResult, Difference, Outcome
+
+
+def player(unique: str = "cafe", **names: Any) -> Player:
+    made = Player(Target.__new__(Target), unique)
+    made.names |= names
+    return made
+
+
+def attempt(actual: Any, unique: str = "cafe", **names: Any) -> Attempt:
+    differences = () if actual is None else (Difference("topics[0].offset", 1, actual),)
+    outcome = Outcome.DIFFERS if differences else Outcome.AS_KAFKA
+    return Attempt((CaseResult("one", "Fetch", 4, outcome, differences=differences),), player(unique, **names))
+
+
+def test_single_attempt_is_the_result() -> None:
+    one = attempt(5)
+    assert combined([one]) == one.cases
+
+
+def test_same_difference_in_all_attempts_is_stable() -> None:
+    assert combined([attempt(5), attempt(5), attempt(5)])[0].outcome is Outcome.DIFFERS
+
+
+def test_case_that_differs_only_once_is_unstable() -> None:
+    [case] = combined([attempt(5), attempt(None), attempt(None)])
+    assert case.outcome is Outcome.UNSTABLE
+    assert case.reason == "3 attempts: differs (topics[0].offset: expected 1, got 5); as Kafka; as Kafka"
+
+
+def test_unstable_case_has_each_differing_answer_once() -> None:
+    [case] = combined([attempt(5), attempt(6), attempt(5)])
+    assert case.outcome is Outcome.UNSTABLE
+    assert [each.actual for each in case.differences] == [5, 6]
+
+
+def test_bound_names_and_ids_do_not_make_an_answer_unstable() -> None:
+    [case] = combined([attempt("g-cafe", "cafe", P=4000), attempt("g-beef", "beef", P=5000)])
+    assert case.outcome is Outcome.DIFFERS
+    [case] = combined([attempt(4000, "cafe", P=4000), attempt(5000, "beef", P=5000)])
+    assert case.outcome is Outcome.DIFFERS
+
+
+def test_values_that_differ_for_good_reasons_are_masked() -> None:
+    now = int(time.time() * 1000)
+    value = {"a": now, "b": "t-cafe", "c": ["0a8f2b3c-0000-4000-8000-00000000abcd"], "d": 7, "e": 4000}
+    assert masked(value, player(P=4000, E=7)) == {
+        "a": "$NOW",
+        "b": "t-<unique>",
+        "c": ["<uuid>"],
+        "d": 7,
+        "e": "$P",
+    }
