@@ -41,6 +41,8 @@ class Target:
     def connect(self, name: str = "main", node_id: int | None = None, deadline: float = math.inf) -> Connection:
         """Open a connection to the broker `node_id`, or to the bootstrap address; its receives end at the deadline."""
         user = ("user" if name.startswith("user") else "admin") if self.acl else None
+        if name.startswith("anonymous"):
+            user = None
         host, port = (self.host, self.port) if node_id is None else self.addresses[node_id]
         return Connection(host, port, user, deadline=deadline)
 
