@@ -85,6 +85,7 @@ def test_producer_requests_the_acks_of_the_task(
     broker.requests.clear()
     ended = drive(command, broker.bootstrap_servers, "produce", topic, acks=acks, idempotence="false")
     assert (ended.status, acked(ended)) == (0, VALUES), ended
+    assert all(int(partition) >= -1 and int(offset) >= -1 for _, partition, offset in ended.of("acked"))
     sent = {(request.request or {})["acks"] for request in broker.requests.of("Produce")}
     assert sent == {int(acks)}
 

@@ -22,7 +22,8 @@ def produce(task: Task) -> bool:
 
     def delivered(error: Any, message: Any) -> None:
         if error is None:
-            deliveries.acked(message.value(), message.partition(), message.offset())
+            offset = message.offset()  # None with acks=0
+            deliveries.acked(message.value(), message.partition(), -1 if offset is None else offset)
         else:
             deliveries.failed(message.value(), error)
 

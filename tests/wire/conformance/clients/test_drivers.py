@@ -54,6 +54,7 @@ def test_producer_requests_the_acks_of_the_task(client: str, broker: kafkalet.Br
     broker.requests.clear()
     ended = run(client, broker, "produce", topic, acks=acks, idempotence="false")
     assert ended.status == 0, ended
+    assert all(int(partition) >= -1 and int(offset) >= -1 for _, partition, offset in ended.of("acked"))
     assert sorted((value for value, *_ in ended.of("acked")), key=int) == VALUES
     assert {request.request["acks"] for request in broker.requests.of("Produce")} == {int(acks)}
 
