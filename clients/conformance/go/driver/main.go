@@ -25,6 +25,8 @@ const (
 
 var (
 	topic           = os.Getenv("KAFKALET_TOPIC")
+	group           = os.Getenv("KAFKALET_GROUP")
+	reset           = get("KAFKALET_RESET", "earliest")
 	transactionalID = os.Getenv("KAFKALET_TRANSACTIONAL_ID")
 	count, _        = strconv.Atoi(os.Getenv("KAFKALET_COUNT"))
 )
@@ -131,7 +133,7 @@ func consume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer client.Close() // leaves the group, and commits before
+	defer client.Close()
 	for seen := 0; seen < count; {
 		fetches := client.PollFetches(ctx)
 		if err := finalError(fetches); err != nil {
@@ -139,18 +141,26 @@ func consume(ctx context.Context) error {
 		}
 		seen += tell(fetches)
 	}
+	if group != "" { // the automatic commit leaves out the last poll
+		if err := client.CommitUncommittedOffsets(ctx); err != nil {
+			fmt.Println("log", reason(err))
+		}
+	}
 	return nil
 }
 
 func consuming() []kgo.Opt {
-	resets := map[string]kgo.Offset{
-		"earliest": kgo.NewOffset().AtStart(), "latest": kgo.NewOffset().AtEnd(), "none": kgo.NoResetOffset(),
-	}
-	reset := get("KAFKALET_RESET", "earliest")
-	group := os.Getenv("KAFKALET_GROUP")
-	options := []kgo.Opt{kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(resets[reset])}
-	if reset == "none" && group == "" {
-		options = append(options, kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()))
+	start, end, committed := kgo.NewOffset().AtStart(), kgo.NewOffset().AtEnd(), kgo.NewOffset().AtCommitted()
+	options := []kgo.Opt{kgo.ConsumeTopics(topic)}
+	switch {
+	case reset == "latest":
+		options = append(options, kgo.ConsumeResetOffset(end))
+	case reset == "earliest":
+		options = append(options, kgo.ConsumeResetOffset(start))
+	case group == "":
+		options = append(options, kgo.ConsumeStartOffset(start), kgo.ConsumeResetOffset(kgo.NoResetOffset()))
+	default:
+		options = append(options, kgo.ConsumeStartOffset(committed), kgo.ConsumeResetOffset(kgo.NoResetOffset()))
 	}
 	if os.Getenv("KAFKALET_ISOLATION") == "read_committed" {
 		options = append(options, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
@@ -210,16 +220,31 @@ func transform(ctx context.Context) error {
 	return nil
 }
 
-// finalError returns the first error that the client cannot recover from, and logs the others (see Fetches.Errors).
+// finalError returns the first error that is final, and logs the others, after which the client goes on (see
+// Fetches.Errors).
 func finalError(fetches kgo.Fetches) error {
 	for _, failed := range fetches.Errors() {
-		var answered *kerr.Error
-		if errors.Is(failed.Err, context.DeadlineExceeded) || errors.As(failed.Err, &answered) && !answered.Retriable {
+		if isFinal(failed.Err) {
 			return failed.Err
 		}
 		fmt.Println("log", reason(failed.Err))
 	}
 	return nil
+}
+
+func isFinal(err error) bool {
+	var lost *kgo.ErrDataLoss
+	var session *kgo.ErrGroupSession
+	var answered *kerr.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, kerr.FencedInstanceID):
+		return true
+	case errors.As(err, &lost), errors.As(err, &session), errors.Is(err, kerr.UnknownServerError):
+		return false
+	case reset == "none": // a partition without an offset is not fetched any more
+		return true
+	}
+	return errors.As(err, &answered) && !answered.Retriable
 }
 
 func tell(fetches kgo.Fetches) int {

@@ -100,7 +100,7 @@ def consumer_of(task: Task, more: dict[str, Any]) -> Any:
         "session.timeout.ms": task.session_timeout_ms,
         "heartbeat.interval.ms": task.heartbeat_interval_ms,
         "topic.metadata.refresh.interval.ms": task.metadata_max_age_ms,
-        "error_cb": log,
+        "error_cb": raise_if_final,
     }
     return Consumer(given(**settings, **more))
 
@@ -119,14 +119,17 @@ def assign_all_partitions(consumer: Any, task: Task) -> None:
 
 
 def is_record(message: Any) -> bool:
-    """Return whether a message is a record. Raise fatal errors; librdkafka recovers from all others."""
-    error = message.error()
-    if error is None:
-        return True
-    if error.fatal() or error.code() == KafkaError._AUTO_OFFSET_RESET:
+    """Return whether a message is a record; otherwise it reports an error."""
+    if message.error() is not None:
+        raise_if_final(message.error())
+    return message.error() is None
+
+
+def raise_if_final(error: Any) -> None:
+    """Raise a fatal error, or a missing offset; librdkafka recovers from all others. `poll` raises it again."""
+    if error.fatal() or error.code() in (KafkaError._FATAL, KafkaError._AUTO_OFFSET_RESET):
         raise KafkaException(error)
     log(error)
-    return False
 
 
 def transform(task: Task) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 COUNT = 20
 VALUES = [str(number) for number in range(COUNT)]
-LIMIT_S = 20
+LIMIT_S = 60
 
 _numbers = itertools.count()
 
