@@ -76,10 +76,15 @@ def _numbers(release: str) -> tuple[int, ...]:
 
 
 class ApacheKafka:
-    """A single broker of a release in a temporary directory; it runs inside the `with` block."""
+    """The brokers of a release in a temporary directory; they run inside the `with` block.
 
-    def __init__(self, release: str, acl: bool = False, config: Mapping[str, str] | None = None) -> None:
-        self.release, self.acl, self.config = release, acl, config or {}
+    Several brokers need KRaft; broker 1 is the controller.
+    """
+
+    def __init__(
+        self, release: str, acl: bool = False, config: Mapping[str, str] | None = None, brokers: int = 1
+    ) -> None:
+        self.release, self.acl, self.config, self.brokers = release, acl, config or {}, brokers
         self.kraft = _numbers(release) >= (3, 3)
         self.processes: list[subprocess.Popen[bytes]] = []
         self.directory = Path()
@@ -89,17 +94,15 @@ class ApacheKafka:
     def __enter__(self) -> Self:
         _install(self.release)
         self.directory = Path(tempfile.mkdtemp(prefix=f"kafka-{self.release}-"))
-        port, side_port = _free_ports(2)
-        self.bootstrap_servers = f"127.0.0.1:{port}"
+        side_port, *ports = _free_ports(1 + self.brokers)
+        self.bootstrap_servers = f"127.0.0.1:{ports[0]}"
         try:
-            properties = self.directory / "server.properties"
-            properties.write_text("".join(f"{k}={v}\n" for k, v in self._properties(port, side_port).items()))
-            if self.kraft:
-                self._run("kafka.tools.StorageTool", "format", "--cluster-id", CLUSTER_ID, "--config", properties)
-            else:
+            files = [self._configure(node, port, side_port) for node, port in enumerate(ports, 1)]
+            if not self.kraft:
                 self._start_zookeeper(side_port)
             begun = time.perf_counter()
-            self._launch("kafka.Kafka", properties)
+            for file in files:
+                self._launch("kafka.Kafka", file)
             self._wait(self._answers)
             self.start_s = time.perf_counter() - begun
         except BaseException:
@@ -112,15 +115,23 @@ class ApacheKafka:
     ) -> None:
         self._stop()
 
-    def _properties(self, port: int, side_port: int) -> dict[str, str]:
+    def _configure(self, node: int, port: int, side_port: int) -> Path:
+        """Write the properties of a broker, format its directory, and return the file."""
+        file = self.directory / f"server-{node}.properties"
+        file.write_text("".join(f"{k}={v}\n" for k, v in self._properties(node, port, side_port).items()))
+        if self.kraft:
+            self._run("kafka.tools.StorageTool", "format", "--cluster-id", CLUSTER_ID, "--config", file)
+        return file
+
+    def _properties(self, node: int, port: int, side_port: int) -> dict[str, str]:
         listener = "SASL_PLAINTEXT" if self.acl else "PLAINTEXT"
         address, side = f"{listener}://127.0.0.1:{port}", f"127.0.0.1:{side_port}"
-        own = {**PROPERTIES, **self.config, "log.dirs": str(self.directory / "data")}
+        own = {**PROPERTIES, **self.config, "log.dirs": str(self.directory / ("data" if node == 1 else f"data-{node}"))}
         if self.kraft:
             own |= {
-                "node.id": "1",
-                "process.roles": "broker,controller",
-                "listeners": f"{address},CONTROLLER://{side}",
+                "node.id": str(node),
+                "process.roles": "broker,controller" if node == 1 else "broker",
+                "listeners": f"{address},CONTROLLER://{side}" if node == 1 else address,
                 "advertised.listeners": address,
                 "listener.security.protocol.map": f"CONTROLLER:PLAINTEXT,{listener}:{listener}",
                 "controller.listener.names": "CONTROLLER",
@@ -171,7 +182,7 @@ class ApacheKafka:
         host, _, port = self.bootstrap_servers.rpartition(":")
         connection = Connection(host, int(port), "admin" if self.acl else None, timeout_s=5)
         try:
-            return bool(connection.ask("Metadata", 4, {"topics": []})["brokers"])
+            return len(connection.ask("Metadata", 4, {"topics": []})["brokers"]) == self.brokers
         finally:
             connection.close()
 

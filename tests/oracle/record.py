@@ -1,6 +1,6 @@
 """Record scenarios with Apache Kafka: starts a release, and runs `kafkalet conform record` against it.
 
-python -m tests.oracle.record 3.9 [--match lo_time] [--acl] [--show]
+python -m tests.oracle.record 3.9 [--match lo_time] [--acl] [--brokers 3] [--show]
 """
 
 import sys
@@ -18,7 +18,15 @@ def main(arguments: list[str]) -> int:
         print(f"cannot start Apache Kafka {version}, because {reason}", file=sys.stderr)
         return 2
     legacy = ["--legacy"] if release == "2.8" else []
-    with ApacheKafka(version, "--acl" in options, broker_properties(release)) as kafka:
+    brokers = 1
+    if "--brokers" in options:
+        at = options.index("--brokers")
+        brokers = int(options[at + 1])
+        del options[at : at + 2]
+    properties = broker_properties(release)
+    if brokers > 1:
+        properties |= {"auto.leader.rebalance.enable": "false"}  # the scenarios elect leaders themselves
+    with ApacheKafka(version, "--acl" in options, properties, brokers) as kafka:
         return record([release, "--bootstrap", kafka.bootstrap_servers, *legacy, *options])
 
 

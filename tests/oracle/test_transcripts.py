@@ -16,38 +16,45 @@ from .apache_kafka import ApacheKafka, missing
 
 pytestmark = pytest.mark.oracle
 
-PLACES = [("3.9", False), ("4.4", False), ("2.8", False), ("3.9", True), ("4.4", True)]
+PLACES = [("3.9", False, 1), ("4.4", False, 1), ("2.8", False, 1), ("3.9", True, 1), ("4.4", True, 1)]
+PLACES += [("3.9", False, 3), ("4.4", False, 3)]
 ALL = [
-    pytest.param(release, acl, scenario, id=f"{release}{'-acl' * acl}-{scenario.name}")
-    for release, acl in PLACES
+    pytest.param((release, acl, brokers), scenario, id=f"{release}{'-acl' * acl}-{scenario.name}")
+    for release, acl, brokers in PLACES
     for scenario in scenarios().values()
-    if release in scenario.releases and bool(scenario.needs.get("acl")) == acl and "brokers" not in scenario.needs
+    if release in scenario.releases
+    and bool(scenario.needs.get("acl")) == acl
+    and scenario.needs.get("brokers", 1) == brokers
 ]
+Place = tuple[str, bool, int]
+"""A release, whether it has an authorizer, and the number of brokers."""
 
 
 @pytest.fixture(scope="module")
-def target_of() -> Iterator[Callable[[str, bool], Target]]:
+def target_of() -> Iterator[Callable[[Place], Target]]:
     """Start one Kafka at a time and keep it until another is needed; the transcripts are sorted by release."""
-    running: dict[tuple[str, bool], Target] = {}
+    running: dict[Place, Target] = {}
     with ExitStack() as stack:
 
-        def start(release: str, acl: bool) -> Target:
-            if (release, acl) not in running:
+        def start(place: Place) -> Target:
+            release, acl, brokers = place
+            if place not in running:
                 stack.close()
                 running.clear()
-                kafka = stack.enter_context(ApacheKafka(release, acl, broker_properties(release)))
-                running[release, acl] = Target(kafka.bootstrap_servers, acl, legacy=release == "2.8")
-            return running[release, acl]
+                kafka = stack.enter_context(ApacheKafka(release, acl, broker_properties(release), brokers))
+                running[place] = Target(kafka.bootstrap_servers, acl, legacy=release == "2.8")
+            return running[place]
 
         yield start
 
 
-@pytest.mark.parametrize(("release", "acl", "scenario"), ALL)
+@pytest.mark.parametrize(("place", "scenario"), ALL)
 def test_apache_kafka_still_gives_recorded_answers(
-    release: str, acl: bool, scenario: Scenario, target_of: Callable[[str, bool], Target]
+    place: Place, scenario: Scenario, target_of: Callable[[Place], Target]
 ) -> None:
+    release = place[0]
     if reason := missing(release):
         pytest.skip(reason)
-    target = target_of(release, acl)
+    target = target_of(place)
     assert not target.lacks(scenario.needs)
     assert wrong(replay(load(scenario.name), release, target)) == []
