@@ -91,7 +91,10 @@ def judge(
     began, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     target = reach(options)
     release = chosen_release(options.against, target)
-    wanted = select(release=release, only=options.only, apis=options.apis, kips=options.kips, levels=options.levels)
+    try:
+        wanted = select(release=release, only=options.only, apis=options.apis, kips=options.kips, levels=options.levels)
+    except ValueError as error:
+        raise CannotJudge(str(error)) from error
     if not wanted:
         raise CannotJudge(f"no scenario of release {release} matches the given conditions")
     limit_s = FIRST_S + EACH_S * len(wanted) if options.timeout_s is None else options.timeout_s

@@ -1,4 +1,4 @@
-"""Write recordings/index.json, the catalogue of the recorded scenarios.
+"""Write recordings/index.json, the catalogue of the recorded scenarios, and the page docs/conformance-scenarios.md.
 
     python -m kafkalet.conformance.recording.index
 
@@ -7,9 +7,11 @@ This is needed after a claim, a level, a source or a transcript has changed.
 
 import json
 
-from kafkalet.conformance.catalogue import INDEX
+from kafkalet.conformance.catalogue import INDEX, scenarios
 from kafkalet.conformance.scenarios import definitions
 from kafkalet.conformance.transcripts import RECORDINGS, load, names
+
+from . import scenarios_page
 
 
 def text() -> str:
@@ -40,6 +42,8 @@ def _line(name: str) -> dict[str, object]:
 
 def main() -> None:
     (RECORDINGS / INDEX).write_text(text(), encoding="utf-8")
+    scenarios.cache_clear()
+    scenarios_page.write()
 
 
 if __name__ == "__main__":

@@ -54,7 +54,12 @@ def test_unknown_release_cannot_be_compared_with(broker: kafkalet.Broker) -> Non
 
 def test_selection_without_scenarios_cannot_be_judged(broker: kafkalet.Broker) -> None:
     with pytest.raises(CannotJudge, match=r"no scenario of release 3\.9 matches"):
-        judge(Options(broker.bootstrap_servers, "3.9", only=("nothing",)))
+        judge(Options(broker.bootstrap_servers, "3.9", only=("group_configs",)))
+
+
+def test_misspelled_selection_cannot_be_judged(broker: kafkalet.Broker) -> None:
+    with pytest.raises(CannotJudge, match=r"no area or scenario 'qotas' .*did you mean 'quotas'"):
+        judge(Options(broker.bootstrap_servers, only=("qotas",)))
 
 
 def test_scenario_that_changes_the_cluster_needs_permission(broker: kafkalet.Broker) -> None:
