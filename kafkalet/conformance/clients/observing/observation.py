@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,7 @@ MOST_FINDINGS = 100
 class Observation:
     """The requests of the clients of a cluster, and what is wrong with them."""
 
-    def __init__(self, server: Server, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, server: Server, most_bytes: int = MOST_BYTES, *, sees_everything: bool = True) -> None:
         self._server = server
         self._recorded = Recorded(most_bytes, self._judge_soon)
         self._lock = threading.RLock()
@@ -47,6 +47,10 @@ class Observation:
         self._findings: list[Finding] = []
         self._found: Counter[tuple[str, Severity]] = Counter()
         self._rules = [rule() for rule in RULES]
+        for rule in self._rules:
+            rule.sees_everything = sees_everything
+        self._last: dict[int, Sent] = {}
+        """The last request of each open connection."""
         self._requests: list[Sent] = []
         self._bytes = 0
         self._counts: Counter[str] = Counter()
@@ -133,8 +137,11 @@ class Observation:
                     for rule in self._rules:
                         self._add(sent, rule.CLAIM, rule.answered(sent))
             case Closed():
+                last = self._last.pop(event.connection, None)
                 for rule in self._rules:
-                    rule.closed(event)
+                    remarks = rule.closed(event)
+                    if remarks is not None and last is not None:
+                        self._add(last, rule.CLAIM, remarks)
             case Gap():
                 self._has_gap = True
 
@@ -148,11 +155,12 @@ class Observation:
             self._not_kept += 1
         for complaint in check_request(sent.frame).complaints:
             self._find(sent, complaint.claim, f"{sent.place.api} v{sent.version} request, {complaint}")
+        self._last[sent.connection] = sent
         if not self._has_gap:
             for rule in self._rules:
                 self._add(sent, rule.CLAIM, rule.sent(sent))
 
-    def _add(self, sent: Sent, claim: Claim, remarks: Iterator[str | Remark]) -> None:
+    def _add(self, sent: Sent, claim: Claim, remarks: Iterable[str | Remark]) -> None:
         for remark in remarks:
             if isinstance(remark, Remark):
                 self._find(sent, remark.claim, remark.text)
@@ -174,6 +182,9 @@ class Observation:
         if isinstance(server.journal, Recorder):
             raise RuntimeError("this cluster is already observed; end the first observation before the next one")
         self._own_journal = server.journal is None
+        if server.journal is not None and server.journal.counts():
+            for rule in self._rules:
+                rule.sees_everything = False
         self._set_journal(Recorder(server.journal or Journal(most_requests=0), server, self._recorded))
 
     def end(self) -> None:
@@ -190,9 +201,13 @@ class Observation:
 
 
 @contextmanager
-def observe(cluster: Cluster, most_bytes: int = MOST_BYTES) -> Iterator[Observation]:
-    """Observe the clients of a running cluster. `most_bytes` limits the memory for requests that are not judged yet."""
-    observation = Observation(cluster.server, most_bytes)
+def observe(cluster: Cluster, most_bytes: int = MOST_BYTES, *, sees_everything: bool = True) -> Iterator[Observation]:
+    """Observe the clients of a running cluster. `most_bytes` limits the memory for requests that are not judged yet.
+
+    Without `sees_everything`, clients may use producer ids, member ids and topic ids that they were told earlier. This
+    is also the case if clients have sent requests to the cluster before.
+    """
+    observation = Observation(cluster.server, most_bytes, sees_everything=sees_everything)
     cluster.server.call(observation.begin)
     try:
         yield observation

@@ -76,13 +76,12 @@ class ClassicMembers(Rule):
         """The members that are over, with the request that told so, and the reason."""
         self._required: dict[tuple[int, str], tuple[Sent, str]] = {}
         """The last answer MEMBER_ID_REQUIRED with its member id, by connection and group."""
-        self._is_blind = False
         self._consumers: set[str] = set()
         """The groups of which a member uses the consumer protocol; their offsets have epochs instead of generations."""
 
     def sent(self, sent: Sent) -> Iterator[str | Remark]:
         if sent.place.position == 1 and sent.api is not Api.API_VERSIONS:
-            self._is_blind = True
+            self.sees_everything = False
         if sent.api is Api.CONSUMER_GROUP_HEARTBEAT:
             self._consumers.add(getattr(sent.request, "group_id", ""))
         request = sent.request
@@ -115,7 +114,7 @@ class ClassicMembers(Rule):
             return
         told = self._members.get(member)
         if told is None:
-            if not self._is_blind:
+            if self.sees_everything:
                 self._members[member] = []  # one finding is enough
                 yield Remark(_TOLD, f"no answer gave the member id {use.member_id!r}")
             return
@@ -123,7 +122,7 @@ class ClassicMembers(Rule):
             return
         latest = told[-1]
         if use.generation not in {each.generation for each in told}:
-            if not self._is_blind:
+            if self.sees_everything:
                 yield f"{use.member_id!r} sends generation {use.generation}, but joined {latest.generation}"
         elif use.generation != latest.generation and _knows(sent, latest.sent):
             yield f"{use.member_id!r} sends generation {use.generation}; {latest.generation} is the latest"

@@ -10,7 +10,7 @@ dropped it. A rule that depends on an answer has to consider that (`Sent.follows
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar, NamedTuple
 
 from kafkalet.conformance.clients.observing.finding import Claim
@@ -29,6 +29,12 @@ class Rule:
 
     CLAIM: ClassVar[Claim]
 
+    sees_everything = True
+    """Whether the rule has seen all requests since the cluster was created.
+
+    If not, clients may use ids that they were told before.
+    """
+
     def sent(self, sent: Sent) -> Iterator[str | Remark]:
         """Judge a request. A text is a remark with the claim of the rule."""
         yield from ()
@@ -37,5 +43,5 @@ class Rule:
         """Take note of an answer, or that there will be none."""
         yield from ()
 
-    def closed(self, closed: Closed) -> None:
-        """Forget a connection."""
+    def closed(self, closed: Closed) -> Iterable[str | Remark] | None:
+        """Forget a connection. Remarks are about the last request of the connection."""

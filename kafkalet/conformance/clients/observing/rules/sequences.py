@@ -8,12 +8,12 @@ producer may use its sequence numbers for other records. From then on, this epoc
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from kafkalet.conformance.clients.observing.finding import Claim
-from kafkalet.conformance.clients.observing.sent import Fate, Sent
+from kafkalet.conformance.clients.observing.sent import Closed, Fate, Sent
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.end_txn import EndTxnResponse
@@ -84,17 +84,16 @@ class SequenceNumbers(Rule):
         self._sequences: dict[_Key, _Sequence] = {}
         self._told: dict[int, int] = {}
         """The lowest epoch by producer id. An idempotent producer may raise the epoch itself (KIP-360)."""
-        self._is_blind = False
 
     def sent(self, sent: Sent) -> Iterator[str | Remark]:
         if sent.place.position == 1 and sent.api is not Api.API_VERSIONS:
-            self._is_blind = True
+            self.sees_everything = False
         for key, batch in _batches(sent):
             yield from self._batch(key, batch)
 
     def _batch(self, key: _Key, batch: Batch) -> Iterator[str | Remark]:
         told = self._told.get(key.producer_id)
-        if (told is None or key.epoch < told) and not self._is_blind:
+        if (told is None or key.epoch < told) and self.sees_everything:
             given = "not given" if told is None else f"given with epoch {told}"
             yield Remark(_TOLD, f"producer id {key.producer_id} is sent with epoch {key.epoch}, but was {given}")
             self._told[key.producer_id] = key.epoch  # one finding is enough
@@ -131,6 +130,9 @@ class SequenceNumbers(Rule):
             if response.error_code == Code.NONE and response.producer_id >= 0:
                 lowest = self._told.get(response.producer_id, response.producer_epoch)
                 self._told[response.producer_id] = min(lowest, response.producer_epoch)
+                given = (response.producer_id, response.producer_epoch)
+                for key in [key for key in self._sequences if key[:2] == given]:
+                    del self._sequences[key]  # the cluster was reset, and gives the same ids again
         elif isinstance(response, ProduceResponse):
             failed = {
                 (topic.name or topic.topic_id, partition.index)
@@ -150,6 +152,33 @@ class SequenceNumbers(Rule):
                 sequence = self._sequences.get(key)
                 if sequence is not None:
                     sequence.has_failed = True
+
+
+class InFlight(Rule):
+    """Counts the unanswered Produce requests of an idempotent producer with the same partition."""
+
+    CLAIM = Claim(
+        "in-flight",
+        "An idempotent producer has at most 5 unanswered batches of a partition.",
+        "KIP-98, ProducerStateEntry.NUM_BATCHES_TO_RETAIN, ProducerConfig",
+    )
+    MOST = 5
+
+    def __init__(self) -> None:
+        self._sent: dict[tuple[int, _Key], deque[Sent]] = {}
+        """The latest requests by connection, producer and partition."""
+
+    def sent(self, sent: Sent) -> Iterator[str | Remark]:
+        for key, _ in _batches(sent):
+            latest = self._sent.setdefault((sent.connection, key), deque(maxlen=2 * self.MOST))
+            waiting = 1 + sum(each.ended_s is None or each.ended_s >= sent.at_s for each in latest)
+            if waiting > self.MOST:
+                yield f"partition {key.partition} of producer {key.producer_id} has {waiting} unanswered batches"
+            latest.append(sent)
+
+    def closed(self, closed: Closed) -> None:
+        for key in [key for key in self._sent if key[0] == closed.connection]:
+            del self._sent[key]
 
 
 def _batches(sent: Sent) -> Iterator[tuple[_Key, Batch]]:

@@ -35,16 +35,14 @@ class TopicIds(Rule):
         """The names of topics by id; "" if the name is unknown."""
         self._ids: dict[int, dict[str, tuple[bytes, Sent]]] = {}
         """The latest id of each topic, by connection."""
-        self._is_blind = False
-        """Whether a client was told something before the observation."""
 
     def sent(self, sent: Sent) -> Iterator[str | Remark]:
         if sent.place.position == 1 and sent.api is not Api.API_VERSIONS:
-            self._is_blind = True
+            self.sees_everything = False
         for topic_id in topic_ids(sent):
             name = self._names.get(topic_id)
             if name is None:
-                if not self._is_blind and topic_id != ZERO_UUID:
+                if self.sees_everything and topic_id != ZERO_UUID:
                     yield f"no answer has told the topic id {topic_id.hex()}"
                 continue
             latest = self._ids.get(sent.connection, {}).get(name)

@@ -1,6 +1,7 @@
 """Observations of requests that arrive over the network."""
 
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,6 +15,7 @@ from kafkalet.protocol.api import Api
 from kafkalet.protocol.frame import request_frame
 from kafkalet.protocol.messages.api_versions import ApiVersionsRequest
 from kafkalet.protocol.messages.fetch import FetchRequest
+from kafkalet.protocol.messages.heartbeat import HeartbeatRequest
 from kafkalet.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalet.protocol.messages.produce import ProduceRequest
 from kafkalet.protocol.records.build import build_batch, numbered
@@ -159,3 +161,31 @@ def test_lost_answer_is_marked_as_altered(cluster: kafkalet.Cluster) -> None:
     sent = observation.requests[-1]
     assert sent.place.api == "Metadata"
     assert sent.is_altered
+
+
+def test_frame_with_a_negative_size_is_found(cluster: kafkalet.Cluster) -> None:
+    with observe(cluster) as observation, wire(cluster) as connection:
+        connection.send((-5).to_bytes(4, "big", signed=True))
+        assert connection.receive() == b""
+    [finding] = observation.findings()
+    assert finding.rule == "frame-size"
+    assert finding.explanation == "after the request follows a frame of -5 bytes"
+
+
+def test_request_that_arrives_while_the_client_is_throttled_is_found(cluster: kafkalet.Cluster) -> None:
+    throttled = cluster.fault("Metadata", throttle_ms=400, times=1)
+    with observe(cluster) as observation, wire(cluster) as connection, throttled:
+        assert connection.ask(ALL, 9)
+        time.sleep(0.15)  # the rule is about time
+        assert connection.ask(ALL, 9)
+    assert rules(observation) == ["throttle-time"]
+
+
+def test_ids_from_before_the_observation_are_accepted(cluster: kafkalet.Cluster) -> None:
+    beat = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
+    with observe(cluster) as observation, wire(cluster) as connection:
+        connection.ask(beat, 3)
+    assert rules(observation) == ["member-id"]
+    with observe(cluster) as observation, wire(cluster) as connection:
+        connection.ask(beat, 3)
+    assert rules(observation) == []

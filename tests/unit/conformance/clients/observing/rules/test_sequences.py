@@ -1,6 +1,6 @@
 """Sequence numbers of idempotent producers."""
 
-from kafkalet.conformance.clients.observing.rules.sequences import SequenceNumbers
+from kafkalet.conformance.clients.observing.rules.sequences import InFlight, SequenceNumbers
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafkalet.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -126,3 +126,25 @@ def test_producer_id_that_was_not_given_is_found_once() -> None:
     exchanges.sends(produce(0, producer_id=77), 7)
     exchanges.sends(produce(2, producer_id=77), 7)
     assert exchanges.found == ["producer-id"]
+
+
+def test_five_unanswered_batches_are_correct() -> None:
+    exchanges = Exchanges(InFlight())
+    for number in range(5):
+        exchanges.sends(produce(2 * number), 7)
+    exchanges.sends(produce(10), 7, connection=2)
+    assert exchanges.found == []
+
+
+def test_sixth_unanswered_batch_is_found() -> None:
+    exchanges = Exchanges(InFlight())
+    for number in range(6):
+        exchanges.sends(produce(2 * number), 7)
+    assert exchanges.found == ["in-flight"]
+
+
+def test_answered_batches_do_not_count() -> None:
+    exchanges = Exchanges(InFlight())
+    for number in range(8):
+        exchanges.ask(produce(2 * number), 7, answer())
+    assert exchanges.found == []
