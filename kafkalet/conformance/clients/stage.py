@@ -31,7 +31,8 @@ NO_LIBRARY = 69
 GRACE_S = 2.0
 """The time that the command has to end after its time is up, before it is killed."""
 REQUEST_TIMEOUT_MS = 2000
-DELIVERY_TIMEOUT_MS = 20_000
+DELIVERY_TIMEOUT_MS = 25_000
+"""Longer than four retries of franz-go, which waits five seconds for new metadata before each."""
 SESSION_TIMEOUT_MS = 6000
 HEARTBEAT_INTERVAL_MS = 200
 METADATA_MAX_AGE_MS = 5000
