@@ -30,8 +30,8 @@ def down_codecs(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "old_formats",
-    "Fetch 0 to 3 answer UNSUPPORTED_COMPRESSION_TYPE if the first batch is compressed with zstd in a log that "
-    "contains other codecs, and stop before zstd batches.",
+    "Fetch 0 to 3 answer UNSUPPORTED_COMPRESSION_TYPE if the first batch is compressed with zstd, and stop before a "
+    "later batch with zstd.",
     THREE,
     sources=["KIP-110", "org.apache.kafka.common.record.RecordsUtil.downConvert"],
     Fetch=0,

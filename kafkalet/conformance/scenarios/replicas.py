@@ -246,7 +246,8 @@ def alter_replica_log_dirs(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "replicas",
-    "DescribeQuorum answers UNKNOWN_TOPIC_OR_PARTITION for every partition except that of the cluster metadata.",
+    "DescribeQuorum answers UNKNOWN_TOPIC_OR_PARTITION for every partition of the request, unless it names only "
+    "that of the cluster metadata.",
     level="detail",
     sources=["KIP-595", "KIP-853", "org.apache.kafka.raft.KafkaRaftClient.handleDescribeQuorumRequest"],
 )
