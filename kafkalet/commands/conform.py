@@ -1,75 +1,202 @@
 """`kafkalet conform`: compares a broker with the recorded answers of Apache Kafka."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
 
-from kafkalet.conformance.judging.judge import JOBS, NEAREST, REPEAT, Announcement, CannotJudge, Options, judge
-from kafkalet.conformance.results import BAD, ScenarioResult
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from .command_line import Option, UsageError, parse, print_line
+from .command_line import Failure, Option, UsageError, parse, parse_address, print_error
+from .conform_output import check_files, output_of, print_lines, read_report, style_of, width, write_file
 
-HELP = """usage: kafkalet conform --bootstrap HOST:PORT [OPTION]...
-       kafkalet conform --between HOST:PORT HOST:PORT [OPTION]...
-       kafkalet conform record RELEASE --bootstrap HOST:PORT [OPTION]...
+if TYPE_CHECKING:
+    from kafkalet.conformance.catalogue import Level, Scenario
+    from kafkalet.conformance.judging.judge import Options
+    from kafkalet.conformance.results import Run, ScenarioResult
 
-Compares the answers of a broker with the recorded answers of Apache Kafka.
-
-{options}
-"""
-OPTIONS = (
-    Option("--bootstrap", "HOST:PORT", "the address of the broker"),
-    Option("--against", "RELEASE", "the release to compare with, or nearest (nearest)"),
-    Option("--only", "NAME,...", "only these areas and scenarios"),
+NOT_POSSIBLE = 2
+"""The exit status if the broker could not be judged."""
+INTERRUPTED = 130
+TARGET = (Option("--bootstrap", "HOST:PORT", "the address of the broker"),)
+SELECTION = (
+    Option("--against", "RELEASE", "the Kafka release to compare with, or nearest: the most similar one (nearest)"),
+    Option("--only", "NAME,...", "only these areas and scenarios", repeatable=True),
+    Option("--api", "NAME,...", "only scenarios that use one of these APIs", repeatable=True),
+    Option("--kip", "KIP-N,...", "only scenarios that come from one of these KIPs", repeatable=True),
+    Option("--level", "LEVEL,...", "only scenarios of these levels: must, should, detail", repeatable=True),
+    Option("--list", "", "print the selected scenarios with their claims, and exit"),
+)
+RUN = (
     Option("--jobs", "N", "how many scenarios run at the same time (8)"),
     Option("--repeat", "N", "how often a scenario that differs is repeated (2)"),
     Option("--timeout", "SECONDS", "the limit for the whole run"),
     Option("--disposable", "", "also run scenarios that change the configuration of the whole cluster"),
 )
+OUTPUT = (
+    Option("--verbose", "", "print whole answers, and every answer that differs"),
+    Option("--bytes", "", "print the bytes of requests and answers that differ"),
+    Option("--json", "FILE", "write all results as JSON"),
+    Option("--junit", "FILE", "write the results as JUnit XML"),
+    Option("--html", "FILE", "write the results as one HTML page"),
+    Option("--baseline", "FILE", "fail only if something is worse than in this JSON report of an earlier run"),
+    Option("--help", "", "print this help and exit", aliases=("-h",)),
+)
+GROUPS = {"Target": TARGET, "Scenarios": SELECTION, "Run": RUN, "Output": OUTPUT}
+OPTIONS = tuple(option for group in GROUPS.values() for option in group)
+HELP = """\
+usage: kafkalet conform --bootstrap HOST:PORT [OPTION]...
+       kafkalet conform diff EARLIER.json LATER.json [OPTION]...
+       kafkalet conform --between HOST:PORT HOST:PORT [OPTION]...
+       kafkalet conform client [OPTION]... -- CMD [ARG]...
+       kafkalet conform record RELEASE --bootstrap HOST:PORT [OPTION]...
+
+Compare the answers of a broker with the recorded answers of Apache Kafka.
+{options}
+
+A FILE may be - for the standard output; the tables then go to standard error. NAME and LEVEL
+may be lists. Any number of reports can be written at once.
+
+Exit status:
+  0    everything that ran is as Kafka; with --baseline: everything that was as Kafka still is
+  1    something differs; with --baseline: something that was as Kafka is not any more
+  2    the run was not possible: the broker does not answer, nothing is selected or could run,
+       or an option or file is not valid
+  130  the run was interrupted; the reports have the results until then
+"""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command and return its exit status: 0 if every scenario that ran is as Kafka, 1 if not."""
-    if arguments[:1] == ["client"]:
-        from .conform_client import main as client
+    """Run the command with the arguments after `conform`. Return the exit status.
 
-        return client(arguments[1:])
-    if arguments[:1] == ["record"]:
-        from .conform_record import main as record
-
-        return record(arguments[1:])
-    if arguments[:1] == ["review"]:
-        from .conform_record import review
-
-        return review(arguments[1:])
-    if arguments[:1] == ["--between"]:
-        from .conform_between import main as between
-
-        return between(arguments[1:])
-    if {"-h", "--help"} & set(arguments):
-        print_line(HELP.format(options="\n".join(f"  {each.name} {each.value}  {each.help}" for each in OPTIONS)))
-        return 0
+    Raises UsageError for invalid arguments.
+    """
+    if (command := _subcommand(arguments[:1])) is not None:
+        return command(arguments[1:])
     given = parse(arguments, OPTIONS)
+    if "help" in given:
+        print_lines(help_text().splitlines(), sys.stdout)
+        return 0
+    from kafkalet.conformance.reports.terminal import listed
+
+    selected = selection(given)
+    if "list" in given:
+        scenarios = selected()
+        print_lines(listed(scenarios, style_of(given, sys.stdout)), sys.stdout)
+        return 0 if scenarios else nothing_selected()
     if "bootstrap" not in given:
         raise UsageError("conform needs the address of a broker: kafkalet conform --bootstrap HOST:PORT")
-    only = tuple(name for text in given.get("only", []) for name in text.split(","))
-    options = Options(
-        given["bootstrap"][0],
-        given.get("against", [NEAREST])[0],
-        only,
+    check_files(given)
+    return _judge(given, selected)
+
+
+def _subcommand(names: Sequence[str]) -> Callable[[Sequence[str]], int] | None:
+    match names:
+        case ["client"]:
+            from .conform_client import main as command
+        case ["record"]:
+            from .conform_record import main as command
+        case ["review"]:
+            from .conform_record import review as command
+        case ["diff"]:
+            from .conform_diff import main as command
+        case ["--between"]:
+            from .conform_between import main as command
+        case _:
+            return None
+    return command
+
+
+def help_text() -> str:
+    lines = []
+    for title, options in GROUPS.items():
+        lines += ["", f"{title}:"]
+        lines += [f"  {f'{each.name} {each.value}'.rstrip():22}{each.help}" for each in options]
+    return HELP.format(options="\n".join(lines)).rstrip("\n")
+
+
+# The selection
+
+
+def selection(given: dict[str, list[str]]) -> Callable[[], list[Scenario]]:
+    """Check the options that select scenarios; return a function that selects them for listing.
+
+    The options are replaced by the names in the catalogue. Raises UsageError for unknown names.
+    """
+    from kafkalet.conformance.catalogue import LEVELS, scenarios, select
+    from kafkalet.conformance.judging.judge import NEAREST
+    from kafkalet.conformance.judging.nearest import recorded_releases
+
+    every = scenarios().values()
+    known: dict[str, set[str]] = {
+        "only": {name for each in every for name in (each.area, each.name)},
+        "api": {api for each in every for api in each.apis},
+        "kip": {kip for each in every for kip in each.kips},
+        "level": set(LEVELS),
+    }
+    for option, names in known.items():
+        if option in given:
+            given[option] = [_known(f"--{option}", name, names) for name in split_names(given[option])]
+    releases = recorded_releases()
+    against = given.setdefault("against", [NEAREST])[0]
+    if against not in (NEAREST, *releases):
+        raise UsageError(f"--against {against}: recorded releases are {', '.join(releases)}; {NEAREST} chooses one")
+    wanted = options_of(given, "")
+    release = releases[-1] if against == NEAREST else against
+    return lambda: select(release=release, only=wanted.only, apis=wanted.apis, kips=wanted.kips, levels=wanted.levels)
+
+
+def split_names(texts: Iterable[str]) -> list[str]:
+    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+
+
+def _known(option: str, name: str, names: Iterable[str]) -> str:
+    """Return the name in the catalogue: `list_offsets` and `listoffsets` are ListOffsets, `101` is KIP-101."""
+    by_word = {_word(each): each for each in names}
+    if (found := by_word.get(_word(name))) or (found := by_word.get(f"kip{_word(name)}")):
+        return found
+    from difflib import get_close_matches
+
+    close = [by_word[word] for word in get_close_matches(_word(name), by_word, 3)]
+    hint = f"did you mean {' or '.join(close)}?" if close else "kafkalet conform --list shows what there is"
+    raise UsageError(f"{option} {name}: there is no such {_THINGS[option]}; {hint}")
+
+
+_THINGS = {
+    "--only": "area or scenario",
+    "--api": "API with recorded answers",
+    "--kip": "KIP among the sources of the scenarios",
+    "--level": "level",
+}
+
+
+def _word(name: str) -> str:
+    return name.casefold().replace("_", "").replace("-", "")
+
+
+def options_of(given: dict[str, list[str]], bootstrap: str) -> Options:
+    """Return the options of the judge."""
+    from kafkalet.conformance.catalogue import LEVELS
+    from kafkalet.conformance.judging.judge import JOBS, REPEAT, Options
+
+    levels: Sequence[Level] = [level for level in LEVELS if level in given.get("level", LEVELS)]
+    return Options(
+        bootstrap,
+        against=given["against"][0],
+        only=tuple(given.get("only", ())),
+        apis=tuple(given.get("api", ())),
+        kips=tuple(given.get("kip", ())),
+        levels=tuple(levels),
         jobs=int(_number(given, "jobs", JOBS, least=1)),
         repeat=int(_number(given, "repeat", REPEAT, least=0)),
         timeout_s=_number(given, "timeout", 0, least=1) if "timeout" in given else None,
         disposable="disposable" in given,
     )
-    try:
-        run = judge(options, show, announce)
-    except CannotJudge as error:
-        print_line(f"kafkalet conform: {error}")
-        return 2
-    print_line(", ".join(f"{count} {outcome}" for outcome, count in run.counts().items()))
-    return int(any(result.outcome in BAD for result in run.results))
 
 
-def _number(given: Mapping[str, Sequence[str]], name: str, default: float, least: int) -> float:
+def _number(given: dict[str, list[str]], name: str, default: float, least: int) -> float:
     text = given.get(name, [str(default)])[0]
     try:
         number = float(text)
@@ -80,17 +207,116 @@ def _number(given: Mapping[str, Sequence[str]], name: str, default: float, least
     return number
 
 
-def announce(announcement: Announcement) -> None:
-    print_line(
-        f"{announcement.scenarios} scenarios against Apache Kafka {announcement.against}; "
-        f"the run ends within {announcement.limit_s:.0f} s"
+def nothing_selected() -> int:
+    return print_error(Failure("no scenario matches all the given options"), NOT_POSSIBLE)
+
+
+# The run
+
+
+def _judge(given: dict[str, list[str]], selected: Callable[[], list[Scenario]]) -> int:
+    from kafkalet.conformance.judging.judge import NEAREST, Announcement, CannotJudge, judge
+    from kafkalet.conformance.reports.terminal import Progress
+
+    bootstrap, against = given["bootstrap"][0], given["against"][0]
+    for address in bootstrap.split(","):
+        parse_address("--bootstrap", address, least_port=1)
+    baseline = read_report("--baseline", given["baseline"][0]) if "baseline" in given else None
+    if against != NEAREST and not selected():
+        return nothing_selected()
+    results: list[ScenarioResult] = []
+    progress = Progress(sys.stderr, width()) if sys.stderr is not None and sys.stderr.isatty() else None
+
+    def announce(announcement: Announcement) -> None:
+        nonlocal against
+        against = announcement.against
+        if progress is not None:
+            progress.total = announcement.scenarios
+        text = f"{announcement.scenarios} scenarios against Apache Kafka {against}; the run ends within "
+        print_lines([f"{text}{announcement.limit_s:.0f} s", ""], output_of(given))
+
+    def done(result: ScenarioResult) -> None:
+        results.append(result)
+        if progress is not None:
+            progress.show(result)
+
+    started = datetime.now(UTC)
+    interrupted = False
+    with terminated_as_interrupt():
+        try:
+            run = judge(options_of(given, bootstrap), done, announce)
+        except CannotJudge as error:
+            return print_error(error, NOT_POSSIBLE)
+        except KeyboardInterrupt:
+            interrupted = True
+            run = partial(bootstrap, against, started, results)
+        finally:
+            if progress is not None:
+                progress.clear()
+    if not run.results and not interrupted:
+        return nothing_selected()
+    status = show(run, baseline, given)
+    write_reports(run, given)
+    if interrupted:
+        return print_error(Failure(f"interrupted after {len(results)} scenarios"), INTERRUPTED)
+    return status
+
+
+@contextmanager
+def terminated_as_interrupt() -> Iterator[None]:
+    """Let SIGTERM end the run as Ctrl-C does: the results until then are reported."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def partial(bootstrap: str, against: str, started: datetime, results: Sequence[ScenarioResult]) -> Run:
+    """Return a run that was interrupted."""
+    from kafkalet.conformance.results import Run
+    from kafkalet.version import VERSION
+
+    return Run(
+        bootstrap=bootstrap,
+        against=against,
+        kafkalet_version=VERSION,
+        started=started.isoformat(timespec="seconds"),
+        duration_s=(datetime.now(UTC) - started).total_seconds(),
+        brokers=0,
+        options={"interrupted": "yes"},
+        results=tuple(results),
     )
 
 
-def show(result: ScenarioResult) -> None:
-    print_line(f"{result.outcome:12} {result.scenario.name} {result.duration_s:.1f} s {result.reason}")
-    for case in result.cases:
-        if case.outcome in BAD:
-            print_line(f"    {case.api} v{case.version} {case.name!r}: {case.reason}")
-            for difference in case.differences[:8]:
-                print_line(f"        {difference}")
+def show(run: Run, baseline: Run | None, given: dict[str, list[str]]) -> int:
+    """Print the results, and return the exit status that they call for."""
+    from kafkalet.conformance.reports.comparison import compare
+    from kafkalet.conformance.reports.summary import was_possible
+    from kafkalet.conformance.reports.terminal import compared, report
+    from kafkalet.conformance.results import BAD
+
+    stream = output_of(given)
+    style = style_of(given, stream)
+    print_lines(report(run, style), stream)
+    possible = was_possible(run)
+    if baseline is not None:
+        comparison = compare(baseline, run)
+        print_lines(["", "compared with the baseline:", *compared(comparison, style)], stream)
+        return comparison.exit_status if possible else NOT_POSSIBLE
+    if not possible:
+        return NOT_POSSIBLE
+    return int(any(result.outcome in BAD for result in run.results))
+
+
+def write_reports(run: Run, given: dict[str, list[str]]) -> None:
+    """Write the reports that were asked for."""
+    from kafkalet.conformance.reports import html_report, json_report, junit_report
+
+    for name, dumps in (("json", json_report.dumps), ("junit", junit_report.dumps), ("html", html_report.dumps)):
+        if name in given:
+            write_file(f"--{name}", given[name][0], dumps(run))

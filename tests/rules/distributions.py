@@ -33,7 +33,8 @@ def check_wheel(wheel: Path) -> None:
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kafkalet").rglob("*.py")}
     page = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kafkalet" / "control" / "page").iterdir()}
     recordings = {path.relative_to(ROOT).as_posix() for path in RECORDINGS.iterdir()}
-    expected = modules | page | recordings | {"kafkalet/py.typed", f"{metadata}/licenses/LICENSE"}
+    report = {"kafkalet/conformance/reports/page.html"}
+    expected = modules | page | recordings | report | {"kafkalet/py.typed", f"{metadata}/licenses/LICENSE"}
     packaged = {name for name in names if not name.startswith(metadata)}
     assert expected <= set(names), f"not in {wheel.name}: {sorted(expected - set(names))}"
     assert packaged <= expected, f"should not be in {wheel.name}: {sorted(packaged - expected)}"

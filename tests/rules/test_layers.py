@@ -160,6 +160,7 @@ def test_time_and_random_numbers_are_parameters(path: Path) -> None:
 
 ENVIRONMENT = {
     "kafkalet.commands.exec",
+    "kafkalet.commands.conform_output",
     "kafkalet.commands.conform_client",
     "kafkalet.commands.control",
     "kafkalet.broker.cluster.metadata_store",

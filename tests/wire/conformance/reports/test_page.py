@@ -1,0 +1,202 @@
+"""The HTML report in Chromium, opened from a file."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafkalet.conformance.reports.html_report import dumps
+from kafkalet.conformance.results import Outcome, Run
+from tests.unit.conformance.reports.runs import EVIL, case, differing, every_outcome, result, run, scenario
+from tests.wire.control.browser import launched, opened
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, Page
+
+pytestmark = pytest.mark.xdist_group("page")  # one browser for all tests
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    with launched() as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser: "Browser", tmp_path: Path) -> Iterator["Page"]:
+    """The report of a run with every outcome."""
+    with opened(browser, url(every_outcome(), tmp_path)) as found:
+        yield found
+
+
+def url(made: Run, directory: Path) -> str:
+    (directory / "report.html").write_text(dumps(made), encoding="utf-8")
+    return (directory / "report.html").as_uri()
+
+
+def shown(page: "Page") -> list[str]:
+    """Return the names of the scenarios in the list."""
+    return page.locator("#list > details > summary > strong").all_inner_texts()
+
+
+def opened_details(page: "Page", name: str) -> "Locator":
+    """Open a scenario and return its content."""
+    row = page.locator(f"details[data-scenario='{name}']")
+    row.locator("> summary").click()
+    return row.locator("> div")
+
+
+def test_cells_have_the_worst_outcome_with_counts_and_names(page: "Page") -> None:
+    cell = page.get_by_role("button", name="Fetch, fetch: 1 differs, 1 unstable, 1 not served, 1 as Kafka")
+    assert cell.inner_text() == "≠ 1/4"
+    assert page.get_by_role("button", name="Metadata, metadata: 1 differs").inner_text() == "≠ 1"
+    assert page.get_by_role("rowheader").all_inner_texts() == ["(raw bytes)", "Fetch", "JoinGroup", "Metadata"]
+
+
+def test_header_has_target_release_date_and_counts(page: "Page") -> None:
+    header = page.locator("header").inner_text()
+    for text in ("localhost:9092", "Apache Kafka 4.4", "2026-01-02T03:04:05", "1 as Kafka, 2 differ, 1 not served"):
+        assert text in header
+
+
+def test_cell_shows_its_scenarios(page: "Page") -> None:
+    assert len(shown(page)) == 7
+    page.get_by_role("button", name=re.compile("^JoinGroup, groups")).click()
+    assert shown(page) == ["broken"]
+    assert page.get_by_role("status").inner_text() == "1 of 7 scenarios (JoinGroup, groups)"
+    page.get_by_role("button", name=re.compile("^JoinGroup, groups")).click()
+    assert len(shown(page)) == 7
+
+
+def test_scenario_shows_request_and_both_answers_with_differing_lines_marked(page: "Page") -> None:
+    details = opened_details(page, "codes")
+    assert "The claim of codes." in details.inner_text()
+    assert "9223372036854775807" in details.get_by_role("region", name="Request", exact=True).inner_text()
+    assert details.locator(".minus").all_inner_texts() == ["-         error_code: 3 UNKNOWN_TOPIC_OR_PARTITION"]
+    assert details.locator(".plus").all_inner_texts() == ["+         error_code: 0 NONE"]
+    assert details.locator(".paths tbody").inner_text().split("\n")[0].startswith("topics[0].partitions[0].error_code")
+    assert "00000000  00 01 61 62 63" in details.get_by_role("region", name="Request in bytes").inner_text()
+
+
+def test_failed_scenario_shows_its_reason(page: "Page") -> None:
+    assert "the broker closed the connection" in opened_details(page, "broken").inner_text()
+    assert "needs a cluster of 3 brokers" in opened_details(page, "many").inner_text()
+
+
+def test_text_of_the_broker_stays_text(page: "Page") -> None:
+    """`opened` fails if the page shows a dialog, loads an image or writes an error."""
+    details = opened_details(page, "evil")
+    assert "</script><script>alert(1)</script><img src=x" in details.inner_text()
+    assert page.locator("img").count() == 0
+    assert "</script><script>alert(1)" in page.locator("h1").inner_text()
+    assert page.title().startswith("</script>")
+
+
+def test_outcomes_and_levels_filter(page: "Page") -> None:
+    page.get_by_label("≠ differs (2)").uncheck()
+    assert "codes" not in shown(page)
+    page.get_by_label("must (5)").uncheck()
+    assert shown(page) == ["shaky"]
+    page.get_by_role("button", name="Show all").click()
+    assert len(shown(page)) == 7
+    assert page.get_by_label("must (5)").is_checked()
+
+
+def test_search_finds_names_claims_and_apis(page: "Page") -> None:
+    search = page.get_by_role("searchbox")
+    search.fill("claim CODES")
+    assert shown(page) == ["codes"]
+    search.fill("joingroup")
+    assert shown(page) == ["broken"]
+    search.fill("nothing like this")
+    assert shown(page) == []
+
+
+def test_page_is_used_with_the_keyboard(page: "Page") -> None:
+    page.locator("#matrix button[tabindex='0']").focus()
+    assert page.evaluate("document.activeElement.dataset.api") == "(raw bytes)"
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("[document.activeElement.dataset.api, document.activeElement.dataset.area]") == [
+        "Fetch",
+        "groups",
+    ]
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.activeElement.id === 'list-title'")
+    assert shown(page) == ["codes", "shaky", "old", "good"]
+    page.keyboard.press("Tab")
+    for _ in range(20):
+        if page.evaluate("document.activeElement.tagName") == "SUMMARY":
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.locator("details[data-scenario='codes']").get_attribute("open") is not None
+    assert page.locator("#matrix button[tabindex='0']").count() == 1
+
+
+def test_address_names_a_scenario(browser: "Browser", tmp_path: Path) -> None:
+    address = url(every_outcome(), tmp_path)
+    with opened(browser, address) as page:
+        page.goto(f"{address}#scenario=codes")
+        page.reload()
+        assert shown(page) == ["codes"]
+        page.get_by_text("3 UNKNOWN_TOPIC_OR_PARTITION").first.wait_for()
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_page_does_not_scroll_sideways(browser: "Browser", tmp_path: Path, width: int) -> None:
+    with opened(browser, url(every_outcome(), tmp_path)) as page:
+        page.set_viewport_size({"width": width, "height": 800})
+        for name in ("codes", "evil", "broken"):
+            opened_details(page, name).wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_have_enough_contrast(browser: "Browser", tmp_path: Path, scheme: str) -> None:
+    with opened(browser, url(every_outcome(), tmp_path), color_scheme=scheme) as page:
+        opened_details(page, "codes").wait_for()
+        low = page.evaluate(CONTRASTS)
+        assert low == []
+
+
+CONTRASTS = """() => {
+  const channels = text => text.match(/[\\d.]+/g).map(Number);
+  const luminance = ([r, g, b]) => [r, g, b].map(c => c / 255)
+    .map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const background = node => {
+    for (; node; node = node.parentElement) {
+      const color = channels(getComputedStyle(node).backgroundColor);
+      if (color.length === 3 || color[3] > 0) return color;
+    }
+  };
+  const low = [];
+  for (const node of document.querySelectorAll("body *:not(script)")) {
+    if (![...node.childNodes].some(child => child.nodeType === 3 && child.data.trim())) continue;
+    const values = [luminance(channels(getComputedStyle(node).color)), luminance(background(node))].sort();
+    const ratio = (Math.max(...values) + 0.05) / (Math.min(...values) + 0.05);
+    if (ratio < 4.5) low.push(`${node.tagName} ${node.className}: ${ratio}`);
+  }
+  return low;
+}"""
+
+
+def test_large_report_opens_and_stays_small(browser: "Browser", tmp_path: Path) -> None:
+    cases = [differing(f"case {number}", version=number % 10) for number in range(30)]
+    results = [
+        result(scenario(f"s{number}", area=f"area_{number % 22}"), Outcome.DIFFERS, *cases) for number in range(340)
+    ]
+    made = run(*results, result(scenario("last"), Outcome.AS_KAFKA, case()))
+    assert len(dumps(made)) < 12_000_000
+    with opened(browser, url(made, tmp_path)) as page:
+        assert len(shown(page)) == 341
+        assert page.locator("*").count() < 6000, "details are built when they are opened"
+        opened_details(page, "s7").get_by_text("0 NONE").first.wait_for()
+
+
+def test_page_without_scenarios_opens(browser: "Browser", tmp_path: Path) -> None:
+    with opened(browser, url(run(software=EVIL), tmp_path)) as page:
+        assert shown(page) == []
