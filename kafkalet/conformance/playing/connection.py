@@ -55,6 +55,7 @@ class Connection:
         self.socket = socket.create_connection((host, port), min(timeout_s, CONNECT_S, left))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.timeout_s, self.deadline = timeout_s, deadline
+        self.client_id = CLIENT_ID
         self.buffer = bytearray()
         self.sent = 0
         self.asked: dict[int, tuple[str, int]] = {}
@@ -74,7 +75,7 @@ class Connection:
         self.sent += 1
         head = struct.pack(">hhi", messages.APIS[api], version, self.sent)
         if not (api == "ControlledShutdown" and version == 0):
-            head += struct.pack(">h", len(CLIENT_ID)) + CLIENT_ID.encode()
+            head += struct.pack(">h", len(self.client_id)) + self.client_id.encode()
         if version in messages.APIS[api].flexible:
             head += b"\0"
         self.send_frame(head + messages.encode(api, version, body))

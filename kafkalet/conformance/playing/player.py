@@ -36,6 +36,8 @@ WAITS = frozenset({"max_wait_ms", "timeout_ms", "rebalance_timeout_ms", "session
 
 AT_BROKER = re.compile(r"(?P<where>at|not)-(?P<node>\d+|\$\w+)")
 """The name of a connection to a certain broker: its id or a name bound to it; `not` means another broker."""
+AS_CLIENT = re.compile(r"as-\$(?P<name>\w+)")
+"""The name of a connection whose client id is bound to a name."""
 
 T = TypeVar("T")
 
@@ -274,6 +276,8 @@ class Player:
         place = name, self.node_of(name)  # a name may be bound to another broker later
         if place not in self.connections:
             self.connections[place] = self.target.connect(*place, deadline=self.deadline)
+            if (client := AS_CLIENT.match(name)) is not None:
+                self.connections[place].client_id = self.names[client["name"]]
         return self.connections[place]
 
     def node_of(self, name: str) -> int | None:
