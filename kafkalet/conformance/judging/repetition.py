@@ -5,7 +5,7 @@ Values that differ between attempts for good reasons are masked: names and ids b
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,19 +62,19 @@ def _told(case: CaseResult) -> str:
 def masked(value: Any, player: Player) -> Any:
     """Replace what differs between two performances of the same steps."""
     names = {bound: f"${name}" for name, bound in player.names.items() if _is_telling(bound)}
-    return _masked(value, player.unique, names)
+    return _masked(value, player.uniques, names)
 
 
 def _is_telling(bound: Any) -> bool:
     return (type(bound) is int and abs(bound) >= LEAST_ID) or (isinstance(bound, str) and len(bound) > 2)
 
 
-def _masked(value: Any, unique: str, names: Mapping[Any, str]) -> Any:
+def _masked(value: Any, uniques: Iterable[str], names: Mapping[Any, str]) -> Any:
     match value:
         case dict():
-            return {key: _masked(item, unique, names) for key, item in value.items()}
+            return {key: _masked(item, uniques, names) for key, item in value.items()}
         case list() | tuple():
-            return [_masked(item, unique, names) for item in value]
+            return [_masked(item, uniques, names) for item in value]
         case bool() | None | float():
             return value
         case int() if abs(value - time.time() * 1000) < MINUTES_MS:
@@ -82,6 +82,7 @@ def _masked(value: Any, unique: str, names: Mapping[Any, str]) -> Any:
         case int() | str() if value in names:
             return names[value]
         case str():
-            text = value.replace(unique, "<unique>").replace(unique.encode().hex(), "<unique>")
-            return UUIDS.sub("<uuid>", text)
+            for unique in uniques:
+                value = value.replace(unique, "<unique>").replace(unique.encode().hex(), "<unique>")
+            return UUIDS.sub("<uuid>", value)
     return value

@@ -11,6 +11,7 @@ from typing import Any
 
 from kafkalet.conformance.playing.connection import Closed, NoAnswer, OutOfTime
 from kafkalet.conformance.playing.matching import InOrder, Matcher, resolve
+from kafkalet.conformance.playing.placement import is_about_one_broker, of_all_brokers
 from kafkalet.conformance.playing.player import Player, SetupFailed, compared_part
 from kafkalet.conformance.playing.serving import Plan, asked, plan
 from kafkalet.conformance.playing.target import Target
@@ -41,7 +42,7 @@ def replay(
     The steps end at `deadline`, a time of `time.monotonic`.
     """
     player = player or Player(target, os.urandom(4).hex(), deadline)
-    made = plan(transcript.steps[release], release, target.versions)
+    made = prepared(transcript, release, target, player)
     cases: list[CaseResult] = []
     failures = 0
     try:
@@ -73,6 +74,23 @@ def replay(
     finally:
         player.close()
     return cases
+
+
+def prepared(transcript: Transcript, release: str, target: Target, player: Player) -> Plan:
+    """Fit the steps to the versions and to the number of brokers of a cluster."""
+    steps = transcript.steps[release]
+    made = plan(steps, release, target.versions)
+    if len(target.nodes) < 2:
+        return made
+    if "brokers" in transcript.needs:
+        player.home = min(target.nodes)
+        return made
+    player.place(steps)
+    for number, step in enumerate(steps):
+        if "case" in step and number not in made.verdicts and (reason := is_about_one_broker(step)):
+            made.verdicts[number] = Outcome.NOT_RUN, reason
+            made.skipped.add(number)
+    return made
 
 
 def description(error: BaseException) -> str:
@@ -134,6 +152,8 @@ def compared(step: Step, answer: Any, player: Player, in_order: InOrder) -> Case
     """Compare an answer with the recorded one."""
     target = player.target
     expected = advertised(resolve(step["expect"], player.names), target)
+    if player.is_placed:
+        expected = player.here(of_all_brokers(expected, len(target.nodes)))
     actual = compared_part(step, answer, player.names)
     placeholders = {"$NODE": target.nodes.__contains__, "$CLUSTER": target.cluster_id.__eq__}
     differences = Matcher(placeholders, target.now_ms).differences(expected, actual, in_order)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import Any
 
+from kafkalet.conformance.playing.placement import GROUP_FIELDS
 from kafkalet.conformance.playing.player import error_codes
 from kafkalet.conformance.transcripts import Step
 
@@ -62,6 +63,8 @@ def _reach(step: Step) -> Scope:
         return Scope.CHANGES if api == "ElectLeaders" else _unless_filtered(step)
     if api == "DescribeConfigs" and any(each["resource_type"] == BROKER for each in body.get("resources") or ()):
         return Scope.OBSERVES
+    if "" in _names(body, *GROUP_FIELDS):  # a group like any other, which all users of the cluster share
+        return Scope.OBSERVES
     return _unless_filtered(step) if api in WITHOUT_FILTER else Scope.OWN
 
 
@@ -79,14 +82,14 @@ def _are_own(names: Iterable[Any]) -> bool:
     return all(isinstance(name, str) and name.startswith("$") for name in names)
 
 
-def _names(value: Any, field: str) -> Iterator[Any]:
+def _names(value: Any, *fields: str) -> Iterator[Any]:
     match value:
         case dict():
             for key, item in value.items():
-                if key == field:
-                    yield item
+                if key in fields:
+                    yield from item if isinstance(item, list) else [item]
                 else:
-                    yield from _names(item, field)
+                    yield from _names(item, *fields)
         case list():
             for item in value:
-                yield from _names(item, field)
+                yield from _names(item, *fields)

@@ -9,17 +9,20 @@ With a broker on a manual clock, a step that waits advances the clock instead of
 """
 
 import math
+import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from socket import SHUT_RDWR
 from typing import Any, NamedTuple, TypeVar
 
 from kafkalet.conformance.notation import values as notation
+from kafkalet.protocol.api import Api
 
 from .connection import Closed, Connection, Garbage, NoAnswer, OutOfTime, decode_answer
 from .matching import NAME, resolve
+from .placement import coordinated, renamed, renumbered, with_assignments
 from .state_records import state_records
 from .target import Target
 
@@ -31,6 +34,9 @@ POLL_S = 0.001
 ANSWER_S = 15.0
 """How long a broker may take for an answer, in addition to the time that the request lets it wait."""
 LONGEST_S = 40.0
+COORDINATOR_TRIES = 100
+NOT_YET = frozenset({14, 15})
+"""Errors of FindCoordinator while the coordinator or its topic is not ready."""
 WAITS = frozenset({"max_wait_ms", "timeout_ms", "rebalance_timeout_ms", "session_timeout_ms"})
 """The fields of requests that let the broker wait."""
 
@@ -64,6 +70,14 @@ class Player:
         self.waiting: dict[str, Sent] = {}
         self.request_bytes = self.answer_bytes = b""
         """The last request and its response, without their sizes."""
+        self.home: int | None = None
+        """The broker of connections without a certain one; None means the bootstrap address."""
+        self.coordinated: dict[str, set[int]] = {}
+        """The groups and transactional ids that the home broker must coordinate."""
+        self.is_placed = False
+        self.uniques = {unique}
+        """What makes the names of this player unique."""
+        self.renamed: dict[str, str] = {}
 
     def close(self) -> None:
         for connection in list(self.connections.values()):
@@ -107,7 +121,9 @@ class Player:
 
     def op_let(self, step: dict[str, Any]) -> None:
         value = step["value"]
-        self.names[step["name"]] = value.replace("<unique>", self.unique) if isinstance(value, str) else value
+        if isinstance(value, str):
+            value = value.replace("<unique>", self.unique_of(step["name"], value))
+        self.names[step["name"]] = value
 
     def op_bind_now(self, step: dict[str, Any]) -> None:
         self.names[step["bind"]] = self.target.now_ms()
@@ -284,7 +300,7 @@ class Player:
         """Return the broker to which a connection of this name leads; None means the bootstrap address."""
         match = AT_BROKER.match(name)
         if match is None:
-            return None
+            return self.home
         bound = match["node"].startswith("$")
         node = self.names.get(match["node"][1:]) if bound else int(match["node"])
         if match["where"] == "not":
@@ -302,7 +318,55 @@ class Player:
         body: dict[str, Any] = resolve(step["body"], self.names)
         if left := sorted(unbound(body)):
             raise SetupFailed(f"unbound names: {', '.join(left)}")
+        if self.is_placed and self.home is not None:
+            body = self.here(with_assignments(step["api"], body, self.home, self.partition_count))
         return body
+
+    def place(self, steps: Iterable[dict[str, Any]]) -> None:
+        """Prepare for steps that were recorded with one broker, on a cluster of several."""
+        self.home, self.is_placed, self.coordinated = self.target.main, True, coordinated(steps)
+
+        for text, kinds in list(self.coordinated.items()):
+            if not text.startswith("$"):
+                self.coordinated[f"${text}"] = kinds
+                at_home = all(self.coordinator(kind, text) == self.home for kind in kinds)
+                self.renamed[text] = text if at_home else f"{text}-{self.unique_of(text, f'{text}-<unique>')}"
+
+    def here(self, value: Any) -> Any:
+        """Replace what a recording says about its broker and about groups that do not exist."""
+        if not self.is_placed or self.home is None:
+            return value
+        return renamed(renumbered(value, self.home), self.renamed)
+
+    def unique_of(self, name: str, value: str) -> str:
+        """Return the unique part of a name. If it is coordinated, the home broker is its coordinator."""
+        kinds = self.coordinated.get(f"${name}", ()) if "<unique>" in value else ()
+        unique = self.unique
+        for _ in range(COORDINATOR_TRIES):
+            if all(self.coordinator(kind, value.replace("<unique>", unique)) == self.home for kind in kinds):
+                break
+            unique = os.urandom(4).hex()
+        self.uniques.add(unique)
+        return unique
+
+    def coordinator(self, kind: int, key: str) -> int:
+        """Return the broker that coordinates a group or a transactional id."""
+        high = self.target.versions.get(Api.FIND_COORDINATOR, (0, 0))[1]
+        step = {"api": "FindCoordinator", "version": min(high, 2), "body": {"key": key, "key_type": kind}}
+        if high < 1:
+            step["body"] = {"key": key}
+        while True:
+            answer = self.ask("main", step)
+            if answer["error_code"] not in NOT_YET:
+                node: int = answer["node_id"]
+                return node
+            self.wait(PAUSE_MS)
+
+    def partition_count(self, topic: str) -> int | None:
+        """Return the number of partitions of a topic, or None if it does not exist."""
+        body = {"topics": [{"name": topic}], "allow_auto_topic_creation": False}
+        [found] = self.ask("main", {"api": "Metadata", "version": 4, "body": body})["topics"]
+        return None if found["error_code"] else len(found["partitions"])
 
     def bind(self, step: dict[str, Any], answer: dict[str, Any]) -> None:
         if "connection" not in answer:

@@ -36,6 +36,9 @@ class Target:
             connection.close()
         self.addresses = {broker["node_id"]: (broker["host"], broker["port"]) for broker in metadata["brokers"]}
         self.nodes = set(self.addresses)
+        controller = metadata["controller_id"]
+        self.main = controller if controller in self.nodes else min(self.nodes, default=-1)
+        """The broker to which scenarios recorded with one broker are sent."""
         self.cluster_id = metadata["cluster_id"]
 
     def connect(self, name: str = "main", node_id: int | None = None, deadline: float = math.inf) -> Connection:

@@ -38,7 +38,7 @@ def test_run_announces_its_limit(broker: kafkalet.Broker) -> None:
 
 def test_each_result_is_told_once(broker: kafkalet.Broker) -> None:
     told: list[ScenarioResult] = []
-    run = judge(Options(broker.bootstrap_servers, "3.9", only=("list_offsets_time",)), told.append)
+    run = judge(Options(broker.bootstrap_servers, "3.9", only=("list_offsets_timestamps",)), told.append)
     assert sorted(result.scenario.name for result in told) == [result.scenario.name for result in run.results]
 
 
@@ -155,7 +155,7 @@ def test_dead_broker_ends_the_run(broker: kafkalet.Broker, monkeypatch: pytest.M
 
     with GarbageBroker(broker.bootstrap_servers, Api.LIST_OFFSETS, spoil) as garbage:
         dying.append(garbage)
-        run = judge(Options(garbage.bootstrap_servers, "3.9", only=("list_offsets_time",), jobs=1))
+        run = judge(Options(garbage.bootstrap_servers, "3.9", only=("list_offsets_timestamps",), jobs=1))
     assert run.results[0].outcome is Outcome.FAILED
     assert {result.outcome for result in run.results[1:]} == {Outcome.NOT_RUN}
     assert run.results[1].reason.startswith("the broker stopped answering ApiVersions: no connection")
@@ -164,8 +164,23 @@ def test_dead_broker_ends_the_run(broker: kafkalet.Broker, monkeypatch: pytest.M
 def test_run_keeps_its_limit(broker: kafkalet.Broker) -> None:
     began = time.monotonic()
     with GarbageBroker(broker.bootstrap_servers, Api.CREATE_TOPICS, lambda *_: b"") as garbage:
-        options = Options(garbage.bootstrap_servers, "3.9", only=("list_offsets_time",), timeout_s=2, jobs=2)
+        options = Options(garbage.bootstrap_servers, "3.9", only=("list_offsets_timestamps",), timeout_s=2, jobs=2)
         run = judge(options)
     assert time.monotonic() - began < 2
     assert run.counts().keys() == {Outcome.FAILED, Outcome.NOT_RUN}
     assert run.results[-1].reason == "the time for the run is over"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[kafkalet.Cluster]:
+    with kafkalet.Cluster(3, kafka_version="3.9") as cluster:
+        yield cluster
+
+
+@pytest.mark.parametrize(
+    "scenario", ["lo_time_equal", "group_delete", "transactions_add", "create_partitions_errors", "describe_cluster"]
+)
+def test_recording_of_one_broker_is_as_kafka_on_a_cluster_of_three(cluster: kafkalet.Cluster, scenario: str) -> None:
+    run = judge(Options(cluster.bootstrap_servers.split(",")[1], "3.9", only=(scenario,), repeat=0))
+    assert run.brokers == 3
+    assert run.counts() == {Outcome.AS_KAFKA: 1}
