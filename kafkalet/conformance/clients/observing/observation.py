@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kafkalet.testing.cluster import Cluster
 
 KEPT_BYTES = 64 * 1024 * 1024
-"""`Observation.requests` keeps the requests up to this size; later requests are only judged and counted."""
+"""`Observation.requests` keeps requests and answers up to this size; later requests are only judged and counted."""
 MOST_FINDINGS = 100
 """How many findings of each rule and severity are kept; the others are counted."""
 
@@ -136,6 +136,7 @@ class Observation:
                 if not self._has_gap:
                     for rule in self._rules:
                         self._add(sent, rule.CLAIM, rule.answered(sent))
+                self._keep(sent)
             case Closed():
                 last = self._last.pop(event.connection, None)
                 for rule in self._rules:
@@ -147,10 +148,9 @@ class Observation:
 
     def _sent(self, sent: Sent) -> None:
         self._counts[sent.place.api] += 1
-        size = len(sent.frame) + OVERHEAD_BYTES
-        if self._bytes + size <= KEPT_BYTES:
+        if self._bytes <= KEPT_BYTES:
             self._requests.append(sent)
-            self._bytes += size
+            self._bytes += OVERHEAD_BYTES
         else:
             self._not_kept += 1
         for complaint in check_request(sent.frame).complaints:
@@ -159,6 +159,14 @@ class Observation:
         if not self._has_gap:
             for rule in self._rules:
                 self._add(sent, rule.CLAIM, rule.sent(sent))
+
+    def _keep(self, sent: Sent) -> None:
+        """Keep the bytes of a request with its answer, unless there are too many."""
+        size = sent.size_bytes
+        keeps_bytes = self._bytes + size <= KEPT_BYTES
+        if keeps_bytes:
+            self._bytes += size
+        sent.forget(keeps_bytes=keeps_bytes)
 
     def _add(self, sent: Sent, claim: Claim, remarks: Iterable[str | Remark]) -> None:
         for remark in remarks:

@@ -2,8 +2,7 @@
 
 The brokers know one hook, the journal, which drops parts of large messages. The recorder takes its place and shares its
 state, so that everything that reads the journal still works. In addition, it keeps each request as a whole, with the
-times at which its bytes arrived and the answer was given. The answer contains zeros in place of the fetched records,
-which are ranges of files.
+times at which its bytes arrived and the answer was given. Of the fetched records in an answer, only the sizes are kept.
 
 The recorder is called in the event loop of the brokers. It keeps at most `most_bytes` until `take` is called; requests
 beyond that are counted, not kept.
@@ -19,7 +18,7 @@ from kafkalet.broker.network.connection import Connection
 from kafkalet.broker.network.journal import Finish, Journal
 from kafkalet.broker.network.splitting import Frame, Parts, frames, pairs, responses
 from kafkalet.clock import elapsed_s
-from kafkalet.protocol.api import BY_KEY
+from kafkalet.protocol.api import BY_KEY, Api
 from kafkalet.protocol.wire import Chunk
 
 from .finding import Place
@@ -34,6 +33,8 @@ MOST_BYTES = 64 * 1024 * 1024
 OVERHEAD_BYTES = 1000
 MOST_ANSWER_BYTES = 4 * 1024 * 1024
 """Larger answers are not kept; their requests are still checked."""
+RECORDS_BYTES = 4096
+"""Larger parts of Fetch responses are records, which are not kept."""
 
 
 class Recorded:
@@ -199,13 +200,15 @@ class Recorder(Journal):
         if parts is None:
             self._end(sent, Fate.LEFT if sent.is_altered else Fate.NO_ANSWER, "")
             return
-        size = sum(map(len, parts))
-        if size <= MOST_ANSWER_BYTES:
-            data = b"".join(
-                part if isinstance(part, bytes | bytearray | memoryview) else bytes(len(part)) for part in parts
-            )
-            sent.answer = data[4:]
-        self._end(sent, Fate.ANSWERED, "", size)
+        most = RECORDS_BYTES if sent.api is Api.FETCH else MOST_ANSWER_BYTES
+        kept = [
+            bytes(part) if isinstance(part, bytes | bytearray | memoryview) and len(part) <= most else len(part)
+            for part in parts
+        ]
+        kept[0] = kept[0][4:] if isinstance(kept[0], bytes) else kept[0] - 4
+        if sum(map(len, parts)) <= MOST_ANSWER_BYTES:
+            sent.answer = kept
+        self._end(sent, Fate.ANSWERED, "", sum(len(part) for part in kept if isinstance(part, bytes)))
 
     def _end(self, sent: Sent | None, fate: Fate, reason: str, size: int = 0) -> None:
         if sent is not None:

@@ -17,8 +17,8 @@ from .finding import Place
 
 _UNSUPPORTED = int(Code.UNSUPPORTED_VERSION).to_bytes(2, "big")
 
-Answer = bytes | None
-"""A response frame without its size field; records of Fetch responses may be replaced by zeros."""
+Answer = list[bytes | int]
+"""The parts of a response frame without its size field. A part that was not kept, such as records, is its size."""
 
 
 class Fate(Enum):
@@ -39,6 +39,8 @@ class Sent:
         self.place = place
         self.frame = frame
         """The request without its size field."""
+        self.api: Api | None = BY_KEY.get(int.from_bytes(frame[:2], "big", signed=True)) if len(frame) > 1 else None
+        """The API; None if no API has the key."""
         self.at_s = place.at_s
         """When the broker received the request."""
         self.served_s = began_s
@@ -46,7 +48,7 @@ class Sent:
         self.ended_s: float | None = None
         """When the answer was given, or the connection closed."""
         self.fate = Fate.WAITING
-        self.answer: Answer = None
+        self.answer: Answer | None = None
         self._response: Response | None = None
         self.close_reason = ""
         self.is_altered = False
@@ -68,11 +70,6 @@ class Sent:
         return self.place.correlation_id
 
     @cached_property
-    def api(self) -> Api | None:
-        """The API; None if no API has the key."""
-        return BY_KEY.get(int.from_bytes(self.frame[:2], "big", signed=True))
-
-    @cached_property
     def request(self) -> Request | None:
         """The decoded request; None if it cannot be decoded."""
         api = self.api
@@ -92,9 +89,10 @@ class Sent:
         return self._response
 
     def _decoded_response(self) -> Response | None:
-        api, answer = self.api, self.answer
-        if answer is None or api is None or not api.client_facing:
+        api, parts = self.api, self.answer
+        if parts is None or api is None or not api.client_facing:
             return None
+        answer = b"".join(bytes(part) for part in parts)  # zeros in place of the parts that were not kept
         version = self.version
         is_refused = api is Api.API_VERSIONS and answer[4:6] == _UNSUPPORTED
         try:
@@ -102,6 +100,20 @@ class Sent:
             return response_type(api).decode(answer, 0 if is_refused else version, start)
         except (ProtocolError, IndexError):
             return None
+
+    @property
+    def size_bytes(self) -> int:
+        """The memory for the request and the answer, without what is decoded."""
+        answer = self.answer or ()
+        return len(self.frame) + sum(len(part) for part in answer if isinstance(part, bytes))
+
+    def forget(self, *, keeps_bytes: bool) -> None:
+        """Free what was decoded, and the bytes too unless they are kept."""
+        self.__dict__.pop("request", None)
+        self._response = None
+        if not keeps_bytes:
+            self.frame = b""
+            self.answer = None
 
     def follows(self, other: Sent, margin_s: float = 0.0) -> bool:
         """Return whether the client sent this request at least `margin_s` after the answer to the other one."""

@@ -189,3 +189,18 @@ def test_ids_from_before_the_observation_are_accepted(cluster: kafkalet.Cluster)
     with observe(cluster) as observation, wire(cluster) as connection:
         connection.ask(beat, 3)
     assert rules(observation) == []
+
+
+def test_requests_beyond_the_kept_size_are_still_checked(
+    cluster: kafkalet.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kafkalet.conformance.clients.observing.observation.KEPT_BYTES", 1)
+    with observe(cluster) as observation, wire(cluster) as connection:
+        frame = bytearray(connection.frame(ALL, 9)) + b"\0"
+        frame[:4] = (len(frame) - 4).to_bytes(4, "big")
+        connection.send(bytes(frame))
+        assert connection.receive()
+    assert rules(observation) == ["trailing-bytes"]
+    assert observation.not_kept == 1
+    assert sum(observation.counts.values()) == 2
+    assert [sent.frame for sent in observation.requests] == [b""]

@@ -49,7 +49,7 @@ class Exchanges:
     def answers(self, sent: Sent, response: Response, *, version: int | None = None, is_altered: bool = False) -> None:
         """The broker answers a millisecond later."""
         self.now_s += 0.001
-        sent.answer = joined(
+        sent.answer = _parts(
             response_frame(response, sent.version if version is None else version, sent.correlation_id)
         )
         self._end(sent, Fate.ANSWERED, is_altered)
@@ -82,6 +82,10 @@ class Exchanges:
             claim, text = remark if isinstance(remark, Remark) else (self.rule.CLAIM, remark)
             self.found.append(claim.rule)
             self.texts.append(text)
+
+
+def _parts(pieces: list[Chunk]) -> list[bytes | int]:
+    return [joined(pieces)]
 
 
 def joined(pieces: list[Chunk]) -> bytes:

@@ -30,6 +30,6 @@ def test_rule_accepts_a_request_of_every_version_without_a_usable_answer(rule: t
         if api.client_facing:
             for version in range(api.versions.low, api.versions.high + 1):
                 sent = exchanges.sends(minimal(api), version)
-                sent.answer, sent.fate = b"\0\0\0\0garbage", Fate.ANSWERED
+                sent.answer, sent.fate = [b"\0\0\0\0garbage"], Fate.ANSWERED
                 list(exchanges.rule.answered(sent))
     list(exchanges.rule.closed(Closed(1, 0.0, "reset")) or ())
