@@ -121,8 +121,8 @@ def found_fetch_unknown_order(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "fetch_sessions",
-    "A session accepts the zero topic id, answers UNKNOWN_TOPIC_ID for it, and goes on with its other partitions "
-    "after it was forgotten.",
+    "Release 3.9 answers UNKNOWN_SERVER_ERROR to a fetch that opens a session with the zero topic id, and release "
+    "4.4 answers UNKNOWN_TOPIC_ID for this topic alone.",
     level="detail",
     sources=["KIP-227", "KIP-516", "kafka.server.FetchSession.update"],
     Fetch=13,

@@ -58,8 +58,8 @@ def fetching(version: int, *groups: tuple[str, tuple[Topic, ...] | None], **more
 
 @scenario(
     "offsets",
-    "Every version of OffsetCommit stores offsets that every version of OffsetFetch returns, and unknown partitions "
-    "have offset -1 without an error.",
+    "OffsetCommit since version 1 stores offsets that OffsetFetch since version 1 returns, and partitions without "
+    "an offset have offset -1 without an error.",
     EVERY,
     level="must",
     sources=[

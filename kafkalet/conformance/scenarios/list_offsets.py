@@ -228,7 +228,7 @@ def lo_special_times_nowhere(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "list_offsets",
-    "ListOffsets answers INVALID_REQUEST once for a partition that the request names twice, and answers the other "
+    "ListOffsets answers INVALID_REQUEST for a partition that the request names twice, and answers the other "
     "partitions normally.",
     level="detail",
     sources=[

@@ -395,8 +395,8 @@ def transactions_produce(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "transactions",
-    "Produce rejects batches for an open transaction with another producer id, another epoch or without a "
-    "transactional id.",
+    "Produce rejects batches for an open transaction with another producer id, an older epoch or without a "
+    "transactional id, and in release 4.4 also with a newer epoch.",
     sources=["KIP-98", "KIP-890", "kafka.server.ReplicaManager.handleProduceAppend"],
 )
 def transactions_produce_odd(ask: ScenarioBuilder) -> None:

@@ -201,8 +201,8 @@ def txn_limits(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "read_committed",
-    "If records of an open transaction are deleted, the last stable offset moves to the start of the batch that has "
-    "the log start offset.",
+    "If records of an open transaction are deleted, the last stable offset moves to the log start offset, and in "
+    "release 4.4 to the start of the batch that has it.",
     sources=[
         "KIP-107",
         "org.apache.kafka.storage.internals.log.ProducerStateManager.onLogStartOffsetIncremented",
@@ -591,8 +591,8 @@ def txn_sessions(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "transactions",
-    "In a transaction, Produce answers a repeated batch with its original offset, rejects gaps and other epochs, "
-    "and rejects batches after the end of the transaction.",
+    "In a transaction, Produce answers a repeated batch with its original offset, rejects gaps, and in release 4.4 "
+    "other epochs, and rejects batches after the end of the transaction.",
     level="must",
     sources=[
         "KIP-98",
