@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from .command_line import Failure, Option, UsageError, hint, parse, print_error, print_line
+from .conform_output import check_files, output_of, print_lines, write_file
 
 if TYPE_CHECKING:
     from kafkalet.conformance.clients.results import ClientResult, ClientRun
@@ -63,6 +64,7 @@ def main(arguments: Sequence[str]) -> int:
         raise UsageError("no command to judge; give it after --, as in `kafkalet conform client -- python3 driver.py`")
     if shutil.which(command[0]) is None:
         return print_error(Failure(f"{command[0]}: not found, or not executable"), NOT_POSSIBLE)
+    check_files(given)
     return _run(given, command, chosen)
 
 
@@ -99,7 +101,7 @@ def _run(given: dict[str, list[str]], command: list[str], chosen: list[Scenario]
     width = max(len(scenario.name) for scenario in chosen)
 
     def done(result: ClientResult) -> None:
-        print_line(line(result, width))
+        print_lines([line(result, width)], output_of(given))
 
     logging.getLogger("kafkalet").addHandler(logging.NullHandler())  # the brokers log connections that they close
     previous = signal.signal(signal.SIGTERM, _interrupt)
@@ -112,7 +114,7 @@ def _run(given: dict[str, list[str]], command: list[str], chosen: list[Scenario]
     finally:
         signal.signal(signal.SIGTERM, previous)
     for lines in (details, not_run, summary):
-        _print(lines(run))
+        print_lines(lines(run), output_of(given))
     _write(given, run)
     return run.exit_status
 
@@ -145,9 +147,5 @@ def _write(given: dict[str, list[str]], run: ClientRun) -> None:
     from kafkalet.conformance.clients.reports import as_html, as_json, as_junit
 
     for name, convert in (("json", as_json), ("junit", as_junit), ("html", as_html)):
-        for path in given.get(name, ()):
-            try:
-                with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
-                    file.write(convert(run))
-            except OSError as error:
-                raise Failure(f"--{name} {path}: {error.strerror}") from error
+        if name in given:
+            write_file(f"--{name}", given[name][0], convert(run))

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from kafkalet.conformance.results import BAD, ORDER, CaseResult, Outcome, Run, ScenarioResult
 
-RAW = "(raw bytes)"
-"""The name of the row of requests that are not valid messages."""
+RAW = "(other)"
+"""The name of the row of cases without an API: requests that are not valid messages, and records of internal topics."""
 COLUMNS = (
     Outcome.AS_KAFKA,
     Outcome.DIFFERS,

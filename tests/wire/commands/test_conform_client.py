@@ -29,6 +29,18 @@ def test_wrong_client_exits_with_1_and_writes_reports(tmp_path: Path, capsys: py
     assert all(path.stat().st_size for path in files.values())
 
 
+def test_report_on_the_standard_output_moves_the_lines_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--only", "produce", "--json", "-", "--", *FAKE, "none"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["exit_status"] == 0
+    assert "1 scenarios in" in captured.err
+
+
+def test_file_that_cannot_be_written_is_refused_before_the_run() -> None:
+    with pytest.raises(UsageError, match="there is no directory /no/such"):
+        main(["--json", "/no/such/file", "--", *FAKE, "none"])
+
+
 def test_client_that_supports_nothing_exits_with_2() -> None:
     assert main(["--only", "produce,consume", "--", *FAKE, "unsupported"]) == 2
 

@@ -32,7 +32,7 @@ def test_outcomes_become_failures_errors_and_skipped_cases() -> None:
     assert found[f"{place}.groups.broken", "JoinGroup v2: a"] == ["error"]
     assert found[f"{place}.fetch.old", "Fetch v4: a"] == ["skipped"]
     assert found[f"{place}.groups.many", "many"] == ["skipped"]
-    assert found[f"{place}.groups.broken", "(raw bytes): raw"] == []
+    assert found[f"{place}.groups.broken", "(other): raw"] == []
 
 
 def test_failure_has_the_difference_and_the_request() -> None:

@@ -24,7 +24,7 @@ def test_scenario_counts_once_in_a_row_with_its_worst_outcome() -> None:
 def test_scenario_that_was_not_run_belongs_to_all_versions_of_its_apis() -> None:
     skipped = result(scenario("x", apis={"Fetch": (0, 3), "Produce": (9, 9)}), Outcome.NOT_RUN, reason="needs acl")
     assert [(row.api, row.versions) for row in table(run(skipped))] == [("Fetch", "v0-3"), ("Produce", "v9")]
-    assert table(run(result(scenario("x", apis={}), Outcome.NOT_RUN)))[0].api == "(raw bytes)"
+    assert table(run(result(scenario("x", apis={}), Outcome.NOT_RUN)))[0].api == "(other)"
 
 
 def test_worst_outcome_is_a_failure() -> None:

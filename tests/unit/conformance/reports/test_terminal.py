@@ -39,7 +39,7 @@ def test_table_counts_scenarios_by_area_api_and_version() -> None:
     assert [" ".join(each.split()) for each in lines[1:]] == [
         "fetch Fetch v4 2 1 1",
         "Fetch v5 1 1",
-        "groups (raw bytes) 1",
+        "groups (other) 1",
         "Fetch v4-6 1",
         "JoinGroup v2 1",
         "metadata Metadata v9 1",

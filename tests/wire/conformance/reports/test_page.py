@@ -52,7 +52,7 @@ def test_cells_have_the_worst_outcome_with_counts_and_names(page: "Page") -> Non
     cell = page.get_by_role("button", name="Fetch, fetch: 1 differs, 1 unstable, 1 not served, 1 as Kafka")
     assert cell.inner_text() == "≠ 1/4"
     assert page.get_by_role("button", name="Metadata, metadata: 1 differs").inner_text() == "≠ 1"
-    assert page.get_by_role("rowheader").all_inner_texts() == ["(raw bytes)", "Fetch", "JoinGroup", "Metadata"]
+    assert page.get_by_role("rowheader").all_inner_texts() == ["(other)", "Fetch", "JoinGroup", "Metadata"]
 
 
 def test_header_has_target_release_date_and_counts(page: "Page") -> None:
@@ -116,7 +116,7 @@ def test_search_finds_names_claims_and_apis(page: "Page") -> None:
 
 def test_page_is_used_with_the_keyboard(page: "Page") -> None:
     page.locator("#matrix button[tabindex='0']").focus()
-    assert page.evaluate("document.activeElement.dataset.api") == "(raw bytes)"
+    assert page.evaluate("document.activeElement.dataset.api") == "(other)"
     page.keyboard.press("ArrowDown")
     assert page.evaluate("[document.activeElement.dataset.api, document.activeElement.dataset.area]") == [
         "Fetch",
