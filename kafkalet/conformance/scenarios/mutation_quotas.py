@@ -46,7 +46,7 @@ class Limited:
 
 
 @scenario(
-    "administration",
+    "quotas",
     "A client over its mutation quota gets THROTTLING_QUOTA_EXCEEDED, but in old versions only a delay.",
     sources=["KIP-599", "kafka.server.ControllerMutationQuotaManager"],
     AlterClientQuotas=1,
@@ -82,7 +82,7 @@ def mutation_quotas_versions(ask: ScenarioBuilder) -> None:
 
 
 @scenario(
-    "administration",
+    "quotas",
     "Topics of a request count one after the other: the first exceeds the mutation quota, later ones are refused.",
     sources=["KIP-599", "org.apache.kafka.controller.ReplicationControlManager"],
     AlterClientQuotas=1,
