@@ -7,7 +7,7 @@ This is needed after a claim, a level, a source or a transcript has changed.
 
 import json
 
-from kafkalet.conformance.catalogue import INDEX, scenarios
+from kafkalet.conformance.catalogue import AREAS, INDEX, scenarios
 from kafkalet.conformance.scenarios import definitions
 from kafkalet.conformance.transcripts import RECORDINGS, load, names
 
@@ -22,6 +22,8 @@ def text() -> str:
 
 def _line(name: str) -> dict[str, object]:
     transcript, definition = load(name), definitions()[name]
+    if definition.area not in AREAS:
+        raise ValueError(f"{name}: there is no area {definition.area!r}; the areas are {', '.join(AREAS)}")
     apis: dict[str, tuple[int, int]] = {}
     for _, api, version in transcript.apis():
         low, high = apis.get(api, (version, version))
