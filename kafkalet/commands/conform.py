@@ -6,21 +6,27 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from . import conform_security
 from .command_line import Failure, Option, UsageError, parse, parse_address, print_error
 from .conform_output import check_files, output_of, print_lines, read_report, style_of, width, write_file
 
 if TYPE_CHECKING:
     from kafkalet.conformance.catalogue import Level, Scenario
     from kafkalet.conformance.judging.judge import Options
+    from kafkalet.conformance.playing.security import Security
     from kafkalet.conformance.results import Run, ScenarioResult
 
 NOT_POSSIBLE = 2
 """The exit status if the broker could not be judged."""
 INTERRUPTED = 130
-TARGET = (Option("--bootstrap", "HOST:PORT", "the address of the broker"),)
+TARGET = (
+    Option("--bootstrap", "HOST:PORT,...", "the addresses of brokers of the cluster; one is enough"),
+    *conform_security.OPTIONS,
+)
 SELECTION = (
     Option("--against", "RELEASE", "the Kafka release to compare with, or nearest: the most similar one (nearest)"),
     Option("--only", "NAME,...", "only these areas and scenarios", repeatable=True),
@@ -86,10 +92,13 @@ def main(arguments: Sequence[str]) -> int:
         scenarios = selected()
         print_lines(listed(scenarios, style_of(given, sys.stdout)), sys.stdout)
         return 0 if scenarios else nothing_selected()
+    security, bootstrap = conform_security.security_of(given)
+    if bootstrap:
+        given.setdefault("bootstrap", [bootstrap])
     if "bootstrap" not in given:
         raise UsageError("conform needs the address of a broker: kafkalet conform --bootstrap HOST:PORT")
     check_files(given)
-    return _judge(given, selected)
+    return _judge(given, selected, security)
 
 
 def _subcommand(names: Sequence[str]) -> Callable[[Sequence[str]], int] | None:
@@ -214,7 +223,7 @@ def nothing_selected() -> int:
 # The run
 
 
-def _judge(given: dict[str, list[str]], selected: Callable[[], list[Scenario]]) -> int:
+def _judge(given: dict[str, list[str]], selected: Callable[[], list[Scenario]], security: Security) -> int:
     from kafkalet.conformance.judging.judge import NEAREST, Announcement, CannotJudge, judge
     from kafkalet.conformance.reports.terminal import Progress
 
@@ -244,7 +253,7 @@ def _judge(given: dict[str, list[str]], selected: Callable[[], list[Scenario]]) 
     interrupted = False
     with terminated_as_interrupt():
         try:
-            run = judge(options_of(given, bootstrap), done, announce)
+            run = judge(replace(options_of(given, bootstrap), security=security), done, announce)
         except CannotJudge as error:
             return print_error(error, NOT_POSSIBLE)
         except KeyboardInterrupt:

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from kafkalet.conformance.catalogue import LEVELS, Level, Scenario, select
 from kafkalet.conformance.playing.connection import Closed, Garbage, NoAnswer, OutOfTime
 from kafkalet.conformance.playing.player import Player
+from kafkalet.conformance.playing.security import PLAINTEXT, Security
 from kafkalet.conformance.playing.serving import serves, unserved
 from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.results import BAD, ORDER, CaseResult, Outcome, Run, ScenarioResult
@@ -38,7 +39,13 @@ FIRST_S, EACH_S = 120.0, 2.0
 """The limit for a run is FIRST_S and EACH_S for each scenario, unless another limit is given."""
 CLEANING_S = 15.0
 PROBE_S = 5.0
+SECURITY_HINT = "; it may expect TLS (--tls) or SASL (--sasl)"
 PROBES, PROBE_PAUSE_S = 3, 0.5
+WITHOUT_LOGIN = {
+    *("SaslHandshake", "SaslAuthenticate", "DescribeAcls", "CreateAcls", "DeleteAcls"),
+    *("CreateDelegationToken", "RenewDelegationToken", "ExpireDelegationToken", "DescribeDelegationToken"),
+}
+"""APIs whose answers depend on whether the connection is authenticated."""
 TITLES = {api.title for api in Api}
 
 
@@ -64,6 +71,7 @@ class Options:
     repeat: int = REPEAT
     timeout_s: float | None = None
     disposable: bool = False
+    security: Security = PLAINTEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +126,10 @@ def reach(options: Options) -> Target:
     """Connect to the broker. Raises CannotJudge if it does not answer."""
     limit_s = min(CLEANING_S, options.timeout_s or math.inf)
     try:
-        return Target(options.bootstrap, deadline=time.monotonic() + limit_s)
-    except (OSError, Closed, NoAnswer, OutOfTime, Garbage, LookupError, TypeError) as error:
-        raise CannotJudge(f"the broker at {options.bootstrap} cannot be judged: {description(error)}") from error
+        return Target(options.bootstrap, deadline=time.monotonic() + limit_s, security=options.security)
+    except (OSError, Closed, NoAnswer, OutOfTime, ValueError, LookupError, TypeError) as error:
+        hint = "" if not isinstance(error, Closed | NoAnswer) else SECURITY_HINT
+        raise CannotJudge(f"the broker at {options.bootstrap} cannot be judged: {description(error)}{hint}") from error
 
 
 def chosen_release(against: str, target: Target) -> str:
@@ -194,6 +203,8 @@ class Judging:
                 return ScenarioResult(scenario, Outcome.NOT_SERVED, unserved(self.target.versions, api, version))
         if lacking := self.target.lacks(scenario.needs):
             return ScenarioResult(scenario, Outcome.NOT_RUN, f"needs {lacking}")
+        if self.options.security.mechanism and any(api in WITHOUT_LOGIN for api in scenario.apis):
+            return ScenarioResult(scenario, Outcome.NOT_RUN, "recorded on connections without authentication")
         if reach is Scope.CHANGES and not self.options.disposable:
             reason = "changes the configuration of the whole cluster; allow it with --disposable"
             return ScenarioResult(scenario, Outcome.NOT_RUN, reason)

@@ -13,6 +13,7 @@ from kafkalet.conformance.playing.connection import Closed, NoAnswer, OutOfTime
 from kafkalet.conformance.playing.matching import InOrder, Matcher, resolve
 from kafkalet.conformance.playing.placement import is_about_one_broker, of_all_brokers
 from kafkalet.conformance.playing.player import Player, SetupFailed, compared_part
+from kafkalet.conformance.playing.sasl import NotAuthenticated
 from kafkalet.conformance.playing.serving import Plan, asked, plan
 from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.results import CaseResult, Outcome
@@ -102,6 +103,8 @@ def description(error: BaseException) -> str:
             return "the broker did not answer in time"
         case OutOfTime():
             return "the time for the scenario is over"
+        case NotAuthenticated():
+            return str(error)
         case TimeoutError():
             return "the broker did not accept a connection in time"
         case OSError():

@@ -11,6 +11,11 @@ import time
 from typing import Any
 
 from kafkalet.conformance.notation import messages
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.messages import response_type
+
+from .sasl import NotAuthenticated, authenticate
+from .security import PLAINTEXT, Security
 
 CLIENT_ID = "conformance"
 API_VERSIONS = "ApiVersions"
@@ -47,13 +52,24 @@ class Connection:
     """A connection. Receiving raises OutOfTime after `deadline`, a time of `time.monotonic`."""
 
     def __init__(
-        self, host: str, port: int, user: str | None = None, timeout_s: float = 40.0, deadline: float = math.inf
+        self,
+        host: str,
+        port: int,
+        user: str | None = None,
+        timeout_s: float = 40.0,
+        deadline: float = math.inf,
+        security: Security = PLAINTEXT,
     ) -> None:
         left = deadline - time.monotonic()
         if left <= 0:
             raise OutOfTime
         self.socket = socket.create_connection((host, port), min(timeout_s, CONNECT_S, left))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            self.socket = security.wrap(self.socket, host)
+        except OSError:
+            self.socket.close()
+            raise
         self.timeout_s, self.deadline = timeout_s, deadline
         self.client_id = CLIENT_ID
         self.buffer = bytearray()
@@ -65,7 +81,13 @@ class Connection:
         self.last_request = b""
         self.last_answer = b""
         if user is not None:
-            self._authenticate(user)
+            security = Security(security.tls, "PLAIN", user, user)
+        if security.mechanism:
+            try:
+                self._authenticate(security)
+            except BaseException:
+                self.socket.close()
+                raise
 
     def close(self) -> None:
         self.socket.close()
@@ -155,11 +177,19 @@ class Connection:
             del self.buffer[:n]
         return taken
 
-    def _authenticate(self, user: str) -> None:
-        self.ask("SaslHandshake", 1, {"mechanism": "PLAIN"})
-        answer = self.ask("SaslAuthenticate", 1, {"auth_bytes": f"\0{user}\0{user}"})
+    def _authenticate(self, security: Security) -> None:
+        answer = self.ask("SaslHandshake", 1, {"mechanism": security.mechanism})
         if answer["error_code"]:
-            raise PermissionError(f"SASL as {user}: {answer}")
+            enabled = ", ".join(answer["mechanisms"]) or "none"
+            raise NotAuthenticated(f"the broker does not offer SASL {security.mechanism}; it offers {enabled}")
+        authenticate(security.mechanism, security.user, security.password, self._exchange)
+
+    def _exchange(self, token: bytes) -> bytes:
+        answer = self.ask("SaslAuthenticate", 0, {"auth_bytes": {"hex": token.hex()}})
+        if answer["error_code"]:
+            raise NotAuthenticated(f"the broker refused to authenticate: {answer['error_message']}")
+        whole: Any = response_type(Api.SASL_AUTHENTICATE).decode(self.last_answer[4:], 0)
+        return bytes(whole.auth_bytes)
 
 
 def decode_answer(api: str, version: int, frame: bytes) -> dict[str, Any]:

@@ -8,7 +8,9 @@ from typing import Any
 from kafkalet.clock import ManualClock
 from kafkalet.conformance.notation.messages import APIS
 
+from .addresses import bootstrap_addresses
 from .connection import Connection
+from .security import PLAINTEXT, Security
 
 
 class Target:
@@ -24,22 +26,24 @@ class Target:
         legacy: bool = False,
         clock: ManualClock | None = None,
         deadline: float = math.inf,
+        security: Security = PLAINTEXT,
     ) -> None:
-        host, _, port = bootstrap.rpartition(":")
-        self.host, self.port, self.acl, self.legacy, self.clock = host, int(port), acl, legacy, clock
-        connection = self.connect(deadline=deadline)
+        self.acl, self.legacy, self.clock, self.security = acl, legacy, clock, security
+        connection = self.connect_to_one(bootstrap_addresses(bootstrap), deadline)
         try:
             rows = connection.ask("ApiVersions", 0, {})["api_keys"]
             self.versions = {row["api_key"]: (row["min_version"], row["max_version"]) for row in rows}
-            metadata = connection.ask("Metadata", 4, {"topics": [], "allow_auto_topic_creation": False})
+            version = min(4, self.versions.get(APIS["Metadata"], (4, 4))[1])
+            body = {"topics": [], "allow_auto_topic_creation": False} if version == 4 else {"topics": []}
+            metadata = connection.ask("Metadata", version, body)
         finally:
             connection.close()
         self.addresses = {broker["node_id"]: (broker["host"], broker["port"]) for broker in metadata["brokers"]}
         self.nodes = set(self.addresses)
-        controller = metadata["controller_id"]
+        controller = metadata.get("controller_id")
         self.main = controller if controller in self.nodes else min(self.nodes, default=-1)
         """The broker to which scenarios recorded with one broker are sent."""
-        self.cluster_id = metadata["cluster_id"]
+        self.cluster_id = metadata.get("cluster_id")
 
     def connect(self, name: str = "main", node_id: int | None = None, deadline: float = math.inf) -> Connection:
         """Open a connection to the broker `node_id`, or to the bootstrap address; its receives end at the deadline."""
@@ -47,7 +51,17 @@ class Target:
         if name.startswith("anonymous"):
             user = None
         host, port = (self.host, self.port) if node_id is None else self.addresses[node_id]
-        return Connection(host, port, user, deadline=deadline)
+        return Connection(host, port, user, deadline=deadline, security=self.security)
+
+    def connect_to_one(self, addresses: list[tuple[str, int]], deadline: float) -> Connection:
+        """Connect to the first of the addresses that accepts a connection. It becomes the bootstrap address."""
+        failures = []
+        for self.host, self.port in addresses:
+            try:
+                return self.connect(deadline=deadline)
+            except OSError as error:
+                failures.append(error)
+        raise failures[0]
 
     def now_ms(self) -> int:
         return int(time.time() * 1000) if self.clock is None else self.clock.now_ms()
