@@ -148,6 +148,7 @@ public class Driver {
         put(config, "request.timeout.ms", "KAFKALET_REQUEST_TIMEOUT_MS");
         put(config, "session.timeout.ms", "KAFKALET_SESSION_TIMEOUT_MS");
         put(config, "heartbeat.interval.ms", "KAFKALET_HEARTBEAT_INTERVAL_MS");
+        put(config, "auto.commit.interval.ms", "KAFKALET_AUTO_COMMIT_INTERVAL_MS");
         put(config, "metadata.max.age.ms", "KAFKALET_METADATA_MAX_AGE_MS");
         return new KafkaConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
     }

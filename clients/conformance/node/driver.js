@@ -101,7 +101,8 @@ const consume = () => {
     tellRecord(partition, message)
     seen++
   }
-  return runUntil(newConsumer(), () => seen >= count, { eachMessage })
+  const autoCommitInterval = number('KAFKALET_AUTO_COMMIT_INTERVAL_MS')
+  return runUntil(newConsumer(), () => seen >= count, given({ eachMessage, autoCommitInterval }))
 }
 
 // Copies each batch in one transaction.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from kafkalet.broker.network.faults.rule import Actions, FaultRule, Filters, Selection
@@ -35,6 +36,7 @@ DELIVERY_TIMEOUT_MS = 25_000
 """Longer than four retries of franz-go, which waits five seconds for new metadata before each."""
 SESSION_TIMEOUT_MS = 6000
 HEARTBEAT_INTERVAL_MS = 200
+AUTO_COMMIT_INTERVAL_MS = 200
 METADATA_MAX_AGE_MS = 5000
 
 
@@ -121,6 +123,7 @@ class Stage:
             "DELIVERY_TIMEOUT_MS": DELIVERY_TIMEOUT_MS,
             "SESSION_TIMEOUT_MS": SESSION_TIMEOUT_MS,
             "HEARTBEAT_INTERVAL_MS": HEARTBEAT_INTERVAL_MS,
+            "AUTO_COMMIT_INTERVAL_MS": AUTO_COMMIT_INTERVAL_MS,
             "METADATA_MAX_AGE_MS": METADATA_MAX_AGE_MS,
             **scenario.settings,
         }
@@ -228,6 +231,12 @@ class Stage:
         """Wait until the client has ended; the scenario ends with it."""
         assert self.command is not None
         self.command.wait(self._deadline_s - elapsed_s())
+
+    @contextmanager
+    def may_end(self) -> Iterator[None]:
+        """Let the client end while the block waits: it may have reported an error, as it should."""
+        with suppress(WaitCancelled):
+            yield
 
     def wait_for_position(self, offset: int, partition: int = 0) -> None:
         """Wait until the client has fetched from this offset on: it has received all records before."""

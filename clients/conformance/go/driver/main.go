@@ -177,6 +177,9 @@ func consuming() []kgo.Opt {
 	if interval, set := milliseconds("KAFKALET_HEARTBEAT_INTERVAL_MS"); set {
 		options = append(options, kgo.HeartbeatInterval(interval))
 	}
+	if interval, set := milliseconds("KAFKALET_AUTO_COMMIT_INTERVAL_MS"); set {
+		options = append(options, kgo.AutoCommitInterval(interval))
+	}
 	return options
 }
 

@@ -99,6 +99,7 @@ def consumer_of(task: Task, more: dict[str, Any]) -> Any:
         "socket.timeout.ms": task.request_timeout_ms,
         "session.timeout.ms": task.session_timeout_ms,
         "heartbeat.interval.ms": task.heartbeat_interval_ms,
+        "auto.commit.interval.ms": task.auto_commit_interval_ms,
         "topic.metadata.refresh.interval.ms": task.metadata_max_age_ms,
         "error_cb": raise_if_final,
     }

@@ -49,6 +49,7 @@ class Task:
     session_timeout_ms: int | None = None
     heartbeat_interval_ms: int | None = None
     metadata_max_age_ms: int | None = None
+    auto_commit_interval_ms: int | None = None
     _started_s: float = field(default_factory=time.monotonic)
 
     @property
@@ -139,6 +140,7 @@ def task_of(environment: Mapping[str, str]) -> Task:
         session_timeout_ms=number("KAFKALET_SESSION_TIMEOUT_MS"),
         heartbeat_interval_ms=number("KAFKALET_HEARTBEAT_INTERVAL_MS"),
         metadata_max_age_ms=number("KAFKALET_METADATA_MAX_AGE_MS"),
+        auto_commit_interval_ms=number("KAFKALET_AUTO_COMMIT_INTERVAL_MS"),
     )
 
 

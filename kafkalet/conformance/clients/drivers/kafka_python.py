@@ -98,6 +98,7 @@ def consumer_of(task: Task, **more: Any) -> Any:
             request_timeout_ms=task.request_timeout_ms,
             session_timeout_ms=task.session_timeout_ms,
             heartbeat_interval_ms=task.heartbeat_interval_ms,
+            auto_commit_interval_ms=task.auto_commit_interval_ms,
             metadata_max_age_ms=task.metadata_max_age_ms,
         ),
         **more,
