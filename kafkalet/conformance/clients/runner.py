@@ -191,7 +191,7 @@ def _notes(observation: Observation) -> Iterator[str]:
 
 def _missed(stage: Stage) -> list[str]:
     """Return why the client did not meet what the scenario is about; empty if it did."""
-    unfired = stage.cluster.unfired_faults()
+    unfired = [fault.unfired() or "" for fault in stage.cluster.faults if not fault.fired]
     if stage.missed is not None:
         return [*stage.missed.splitlines(), *unfired]
     return [line for text in unfired for line in text.splitlines()]

@@ -2,7 +2,7 @@
 
 from kafkalet.conformance.clients.judges import all_of, consumed, consumed_or_failed, polite
 from kafkalet.conformance.clients.scenario import Catalogue, Play, Role
-from kafkalet.conformance.clients.stage import Stage
+from kafkalet.conformance.clients.stage import Missed, Stage
 
 CATALOGUE = Catalogue()
 scenario = CATALOGUE.scenario
@@ -10,6 +10,8 @@ scenario = CATALOGUE.scenario
 GROUP = "conformance-group"
 IGNORED = 5
 """A client that sends so many requests after FENCED_INSTANCE_ID ignores it."""
+STABLE_OFFSETS = 7
+"""The first version of OffsetFetch with require_stable (KIP-447)."""
 REDELIVERY = "a member whose commit fails reads the records again (at least once)"
 
 
@@ -32,8 +34,6 @@ STARTING = [
     ("SyncGroup", "ILLEGAL_GENERATION", 1, "SyncGroupResponseHandler: joins again"),
     ("SyncGroup", "UNKNOWN_MEMBER_ID", 1, "SyncGroupResponseHandler: joins without a member id"),
     ("SyncGroup", "NOT_COORDINATOR", 1, "SyncGroupResponseHandler: the coordinator is looked up again"),
-    ("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS", 4, "OffsetFetchResponseHandler: retriable"),
-    ("OffsetFetch", "NOT_COORDINATOR", 1, "OffsetFetchResponseHandler: the coordinator is looked up again"),
 ]
 """Errors before a member has its partitions (AbstractCoordinator, ConsumerCoordinator): API, error, how often, why."""
 
@@ -52,6 +52,32 @@ for _api, _error, _times, _why in STARTING:
     )(_failing(_api, _error, _times))
 
 
+def _fetching(error: str, times: int) -> Play:
+    def play(stage: Stage) -> None:
+        stage.create_topic()
+        stage.send(20)
+        stage.commit(10)
+        stage.expect(lambda record: record.offset >= 10)
+        stage.fault("OffsetFetch", error=error, times=times)
+
+    return play
+
+
+for _error, _times, _why in (
+    ("COORDINATOR_LOAD_IN_PROGRESS", 4, "retriable"),
+    ("NOT_COORDINATOR", 1, "the coordinator is looked up again"),
+):
+    scenario(
+        f"group-offsetfetch-{_error.lower().replace('_', '-')}",
+        f"A member that gets {_error} from OffsetFetch tries again, and starts at the committed offset.",
+        f"ConsumerCoordinator.OffsetFetchResponseHandler: {_why}",
+        role=Role.CONSUME,
+        judge=all_of(consumed(), polite("OffsetFetch", errors=[_error])),
+        group=GROUP,
+        count=10,
+    )(_fetching(_error, _times))
+
+
 @scenario(
     "group-unstable-offsets",
     "A member waits while its offsets are in an open transaction, and starts at the committed ones.",
@@ -68,6 +94,11 @@ def group_unstable_offsets(stage: Stage) -> None:
     with stage.cluster.open_transaction("conformance-open") as transaction:
         transaction.send_offsets(GROUP, {(stage.topic.name, 0): 10})
         stage.start()
+        [first] = stage.wait_for_request("OffsetFetch")[:1]
+        if first.version < STABLE_OFFSETS:
+            raise Missed(
+                f"the client sends OffsetFetch v{first.version}; only v{STABLE_OFFSETS} can ask for stable offsets"
+            )
         stage.wait_for_answer("OffsetFetch", n=4, errors="UNSTABLE_OFFSET_COMMIT")
     stage.expect(lambda record: record.offset >= 10)
 
@@ -206,7 +237,9 @@ def group_evicted(stage: Stage) -> None:
 )
 def group_coordinator_moves(stage: Stage) -> None:
     _half_way(stage)
+    lookups = len(stage.cluster.requests.of("FindCoordinator"))
     stage.cluster.move_coordinator(group=GROUP)
+    stage.wait_for_request("FindCoordinator", n=lookups + 1)
     stage.send(10)
 
 
@@ -222,5 +255,7 @@ def group_coordinator_moves(stage: Stage) -> None:
 def group_coordinator_stops(stage: Stage) -> None:
     _half_way(stage)
     [found] = stage.cluster.requests.of("Heartbeat", "OffsetCommit").last(1)
+    lookups = len(stage.cluster.requests.of("FindCoordinator"))
     stage.cluster.stop_broker(found.broker)
+    stage.wait_for_request("FindCoordinator", n=lookups + 1)
     stage.send(10)

@@ -151,5 +151,8 @@ def consume_waits_when_throttled(stage: Stage) -> None:
         response.throttle_time_ms = THROTTLE_MS
 
     stage.create_topic()
-    stage.send(20)
+    stage.send(10)
     stage.rewrite("Fetch", change, times=1, versions=range(8, 100))
+    stage.start()
+    stage.wait_for_position(10)
+    stage.send(10)
