@@ -84,9 +84,13 @@ def review(arguments: Sequence[str]) -> int:
 
 
 def is_for(definition: Definition, release: str) -> bool:
-    """Return whether a scenario is recorded for a release: a new release gets the scenarios of the newest one."""
-    known = recorded_releases()
-    like = release if release in known else known[-1]
+    """Return whether a scenario is recorded for a release.
+
+    A release that no definition names gets the scenarios of the newest one that they name, also if it was recorded
+    before.
+    """
+    named = {each for known in definitions().values() for each in known.releases}
+    like = release if release in named else [known for known in recorded_releases() if known in named][-1]
     return like in (definition.releases or load(definition.name).steps)
 
 

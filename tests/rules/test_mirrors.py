@@ -61,7 +61,6 @@ ELSEWHERE: dict[str, str] = {
     "conformance.clients.scenarios.topics": "conformance/clients/test_scenarios.py",
     "conformance.clients.scenarios.versions": "conformance/clients/test_scenarios.py",
     "commands.conform_output": "commands/test_conform.py",
-    "commands.conform_record": "conformance/recording/test_recorder.py",
     "conformance.clients.observing.finding": "conformance/clients/observing/test_observation.py",
     "conformance.clients.observing.recorder": "conformance/clients/observing/test_observation.py",
     "conformance.clients.observing.rules.catalogue": "conformance/clients/observing/rules/test_rule.py",
