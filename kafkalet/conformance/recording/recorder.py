@@ -123,7 +123,7 @@ class Placeholders:
         bound = {name: value for name, value in telling if self.is_recognizable(name, value)}
         self.names = {value: f"${name}" for name, value in bound.items()}
         self.nodes: dict[int, str] = {}
-        """The names of bound broker ids, if they are replaced: coordinators vary by run, leaders of a scenario do not."""
+        """The names of bound broker ids, if they are replaced: coordinators vary by run, leaders do not."""
         self.in_hex = {in_hex(value): f"<{name}>" for name, value in bound.items()}
 
     @staticmethod
