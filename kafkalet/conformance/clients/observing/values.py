@@ -214,7 +214,7 @@ def _metadata_topic_by_name(topic: dict[str, Any]) -> str | None:
 def _metadata_topic(topic: dict[str, Any]) -> str | None:
     if topic["topic_id"] == ZERO_UUID and topic["name"] is None:
         return "the topic has neither a name nor an id"
-    if topic["topic_id"] != ZERO_UUID and topic["name"] is not None:
+    if topic["topic_id"] != ZERO_UUID and topic["name"]:  # the Java client sends an empty name with an id
         return f"the topic has an id and the name {topic['name']!r}"
     return None
 

@@ -73,6 +73,7 @@ TRANSACTION = AddPartitionsToTxnRequest.Transaction(transactional_id="t", produc
         (fetch_without_id(), 12, None),
         (topic("t", ZERO_UUID), 12, None),
         (topic(None, ID), 12, None),
+        (topic("", ID), 12, None),
         (topic(None, ID), 10, "topic-id"),
         (topic(None, ZERO_UUID), 12, "topic-id"),
         (topic("t", ID), 12, "topic-id"),
