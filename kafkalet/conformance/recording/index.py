@@ -11,7 +11,7 @@ from kafkalet.conformance.catalogue import AREAS, INDEX, scenarios
 from kafkalet.conformance.scenarios import definitions
 from kafkalet.conformance.transcripts import RECORDINGS, load, names
 
-from . import scenarios_page
+from . import errors_page, scenarios_page
 
 
 def text() -> str:
@@ -46,6 +46,7 @@ def main() -> None:
     (RECORDINGS / INDEX).write_text(text(), encoding="utf-8")
     scenarios.cache_clear()
     scenarios_page.write()
+    errors_page.write()
 
 
 if __name__ == "__main__":
