@@ -66,9 +66,9 @@ class Command:
         """The exit status, negative for a signal; None while the command runs."""
         return self._process.returncode
 
-    def wait(self, seconds: float) -> bool:
+    def wait(self, seconds: float | None = None) -> bool:
         """Wait until the command has ended; return False if it still runs after this time."""
-        return self._is_over.wait(max(0.0, seconds))
+        return self._is_over.wait(seconds)
 
     def kill(self) -> None:
         """Kill the process group of the command, if the command still runs, and wait for its end."""

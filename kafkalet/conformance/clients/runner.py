@@ -152,6 +152,8 @@ def _judged(stage: Stage, observation: Observation) -> ClientResult:
         return _result(stage, [_broken()])
     except Exception:  # noqa: BLE001 - a mistake in a scenario must not end the run
         return _result(stage, [_broken()])
+    if not stage.is_started:
+        return _not_run(stage, "the run was stopped")
     if stage.status == NOT_SUPPORTED:
         return _not_run(stage, f"the command does not support this (exit status {NOT_SUPPORTED})")
     if stage.status == NO_LIBRARY:

@@ -73,7 +73,6 @@ class Stage:
         self._inherited = environment
         self._directory = directory
         self._stop = threading.Event()
-        self._deadline_s = 0.0
         self._began_s = 0.0
         self._ended_s: float | None = None
         self._sent = 0
@@ -146,11 +145,15 @@ class Stage:
 
     def start(self) -> None:
         """Start the client. Raises OSError if that is not possible."""
+        if self._stop.is_set():
+            raise WaitCancelled
         inherited = {name: value for name, value in self._inherited.items() if not name.startswith("KAFKALET_")}
         self._began_s = elapsed_s()
-        self._deadline_s = self._began_s + self.timeout_s + GRACE_S
         self.cluster.timeout_s = self.timeout_s
         self.command = Command(self.words, {**inherited, **self.environment}, self._client_ended, self._directory)
+        self._timer = threading.Timer(self.timeout_s + GRACE_S, self.command.kill)
+        self._timer.daemon = True
+        self._timer.start()
 
     def _client_ended(self) -> None:
         self._ended_s = elapsed_s()
@@ -168,8 +171,8 @@ class Stage:
         finally:
             cancelled.reset(token)
             if self.command is not None:
-                if not self.command.wait(self._deadline_s - elapsed_s()):
-                    self.command.kill()
+                self.command.wait()
+                self._timer.cancel()
                 self.output = Output(list(self.command.lines))
 
     def _play(self) -> None:
@@ -183,7 +186,7 @@ class Stage:
             if not self.is_started:
                 raise
             self.missed = str(error)
-        if not self.is_started:
+        if not self.is_started and not self._stop.is_set():
             self.start()
 
     def abort(self) -> None:
@@ -230,7 +233,7 @@ class Stage:
     def wait_for_end(self) -> None:
         """Wait until the client has ended; the scenario ends with it."""
         assert self.command is not None
-        self.command.wait(self._deadline_s - elapsed_s())
+        self.command.wait()
 
     @contextmanager
     def may_end(self) -> Iterator[None]:

@@ -1,6 +1,11 @@
 """`kafkalet conform client`: its options, its output and its exit status."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -74,3 +79,19 @@ def test_help_lists_options(capsys: pytest.CaptureFixture[str]) -> None:
 def test_invalid_arguments_are_refused(arguments: list[str], text: str) -> None:
     with pytest.raises(UsageError, match=text):
         main(arguments)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_ends_run_and_client(number: signal.Signals, tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    client = f"import os, time; open({str(pid_file)!r}, 'w').write(f'{{os.getpid()}}\\n'); time.sleep(600)"
+    arguments = ["-m", "kafkalet", "conform", "client", "--only", "produce", "--", sys.executable, "-c", client]
+    process = subprocess.Popen([sys.executable, *arguments], stderr=subprocess.PIPE, text=True)
+    while not pid_file.exists() or not pid_file.read_text().endswith("\n"):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(number)
+    _, text = process.communicate(timeout=20)
+    assert (process.returncode, text) == (130, "kafkalet: interrupted; the clients were stopped\n")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid_file.read_text()), 0)

@@ -13,6 +13,11 @@ ROOT = HERE.parents[3]
 FAKE = [sys.executable, "-m", "tests.wire.conformance.clients.fake_client"]
 
 
+def fake_runner(flaw: str) -> Runner:
+    """Return a runner that judges the fake client."""
+    return Runner(Options([*FAKE, flaw], os.environ, directory=str(ROOT)))
+
+
 def judged(scenario: str, command: list[str], timeout_s: float = 30.0) -> ClientResult:
     """Run one scenario with a command."""
     options = Options(command, os.environ, timeout_s, directory=str(ROOT))

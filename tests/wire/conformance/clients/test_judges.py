@@ -2,9 +2,16 @@
 
 import pytest
 
+from kafkalet.conformance.clients.judges import consumed, produced, tolerating
 from kafkalet.conformance.clients.results import Verdict
+from kafkalet.conformance.clients.scenario import Judge, Play, Role, Scenario
+from kafkalet.conformance.clients.stage import Stage
 
-from .judged import judged_fake
+from .judged import fake_runner, judged_fake
+
+
+def scenario_of(role: Role, judge: Judge, play: Play, **options: int) -> Scenario:
+    return Scenario("test", "A claim.", ("KIP-1",), role, judge, play, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("scenario", ["produce", "produce-acks-1", "consume", "produce-leader-moves"])
@@ -37,3 +44,37 @@ def test_client_that_hangs_is_killed() -> None:
     result = judged_fake("produce", "hangs", timeout_s=1.5)
     assert result.verdict is Verdict.HUNG
     assert result.exit_status == -9
+
+
+def test_records_below_committed_offset_are_duplicates() -> None:
+    def play(stage: Stage) -> None:
+        stage.create_topic()
+        stage.send(10)
+        stage.expect(lambda record: record.offset >= 5)
+
+    result = fake_runner("none").run_one(scenario_of(Role.CONSUME, consumed(), play, count=10))
+    assert result.verdict is Verdict.DUPLICATED
+    assert result.findings[0].evidence == ("the first: 0@0; the committed offset was 5",)
+
+
+def test_tolerated_verdict_is_as_documented() -> None:
+    judge = tolerating(produced(), "this is allowed", Verdict.GAVE_UP)
+    scenario = scenario_of(Role.PRODUCE, judge, lambda stage: stage.create_topic())
+    result = fake_runner("fails").run_one(scenario)
+    assert result.verdict is Verdict.AS_DOCUMENTED
+    assert result.findings[0].text.endswith(": this is allowed")
+
+
+def test_verdict_that_is_not_tolerated_remains() -> None:
+    judge = tolerating(produced(), "this is allowed", Verdict.GAVE_UP)
+    scenario = scenario_of(Role.PRODUCE, judge, lambda stage: stage.create_topic())
+    assert fake_runner("loses").run_one(scenario).verdict is Verdict.LOST
+
+
+def test_fault_that_fires_less_often_than_it_could_counts() -> None:
+    def play(stage: Stage) -> None:
+        stage.create_topic()
+        stage.fault("Produce", error="NOT_ENOUGH_REPLICAS", times=1)
+        stage.fault("Metadata", delay=0.001, times=20)
+
+    assert fake_runner("none").run_one(scenario_of(Role.PRODUCE, produced(), play)).verdict is Verdict.CORRECT

@@ -99,3 +99,24 @@ def test_rewritten_response_reaches_the_client() -> None:
     result = runner(*FAKE, "none").run_one(scenario_of(play, judge=judge))
     assert result.verdict is Verdict.CORRECT
     assert seen[:2] == [("error 9999",), ()]
+
+
+def test_client_is_killed_while_scenario_waits() -> None:
+    def play(stage: Stage) -> None:
+        stage.create_topic()
+        stage.start()
+        stage.cluster.timeout_s = 600
+        stage.wait_for_request("Produce")
+
+    result = runner(*FAKE, "hangs", timeout_s=1).run_one(scenario_of(play))
+    assert result.exit_status == -9
+
+
+def test_client_is_not_started_after_stop() -> None:
+    stopped = runner(*FAKE, "hangs")
+
+    def play(stage: Stage) -> None:
+        stopped.stop()
+
+    result = stopped.run_one(scenario_of(play))
+    assert (result.verdict, result.exit_status) == (Verdict.NOT_RUN, None)
