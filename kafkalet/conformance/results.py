@@ -97,6 +97,9 @@ class Run:
     served: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """The versions of each API that the broker advertises."""
     options: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    """What else is worth knowing: properties of the broker that differ from the recorded ones, and what is left of the
+    run on the cluster."""
     results: tuple[ScenarioResult, ...] = ()
 
     def counts(self) -> Counter[Outcome]:

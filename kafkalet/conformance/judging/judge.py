@@ -1,8 +1,9 @@
 """Judge a broker: perform recorded scenarios and collect the results.
 
-Scenarios run in parallel. Those that observe or change the whole cluster run alone, after all others. The run has a
-limit, which is announced before the first scenario: each receive ends at this limit at the latest, and scenarios that
-were not performed by then are NOT_RUN. A broker that no longer accepts connections ends the run.
+Scenarios run in parallel. Those that observe or change the whole cluster run alone, after all others; so do those that
+differed while others ran, and only their answers when alone count. The run has a limit, which is announced before the
+first scenario: each receive ends at this limit at the latest, and scenarios that were not performed by then are
+NOT_RUN. A broker that no longer accepts connections ends the run. What scenarios created is removed at the end.
 """
 
 import math
@@ -25,6 +26,8 @@ from kafkalet.conformance.transcripts import Transcript, load
 from kafkalet.protocol.api import Api
 from kafkalet.version import VERSION
 
+from .cleaning import clean
+from .configuration import differing, notes, obstacle
 from .nearest import nearest, recorded_releases
 from .repetition import Attempt, combined
 from .replaying import description, replay
@@ -38,6 +41,8 @@ SCENARIO_S = 120.0
 FIRST_S, EACH_S = 120.0, 2.0
 """The limit for a run is FIRST_S and EACH_S for each scenario, unless another limit is given."""
 CLEANING_S = 15.0
+SHARE_ALONE = 0.5
+"""The share of the remaining time in which scenarios that differed are repeated alone."""
 PROBE_S = 5.0
 SECURITY_HINT = "; it may expect TLS (--tls) or SASL (--sasl)"
 PROBES, PROBE_PAUSE_S = 3, 0.5
@@ -108,7 +113,10 @@ def judge(
     limit_s = FIRST_S + EACH_S * len(wanted) if options.timeout_s is None else options.timeout_s
     announce(Announcement(release, len(wanted), limit_s))
     judging = Judging(target, release, options, began + limit_s)
-    results = judging.perform(wanted, progress)
+    try:
+        results = judging.perform(wanted, progress)
+    finally:
+        left = clean(target, judging.uniques, min(began + limit_s, time.monotonic() + CLEANING_S))
     titles = {int(api): api.title for api in Api}
     return Run(
         bootstrap=options.bootstrap,
@@ -118,6 +126,7 @@ def judge(
         duration_s=time.monotonic() - began,
         brokers=len(target.nodes),
         served={titles[key]: versions for key, versions in target.versions.items() if key in titles},
+        notes=(*notes(judging.configuration), *left),
         results=tuple(results),
     )
 
@@ -151,6 +160,9 @@ class Judging:
         """The time at which scenarios end; what is left of the limit is for cleaning up."""
         self.ended = ""
         """Why no more scenarios are performed; "" as long as they are."""
+        self.configuration = differing(target, min(self.deadline, time.monotonic() + PROBE_S))
+        self.uniques: set[str] = set()
+        """The unique parts of all names that scenarios created."""
         self.players: set[Player] = set()
         self.lock, self.probing = threading.Lock(), threading.Lock()
         self.stopped = threading.Event()
@@ -161,8 +173,8 @@ class Judging:
         scopes = {name: scope(each.steps[self.release]) for name, each in transcripts.items()}
         results: dict[str, ScenarioResult] = {}
 
-        def run(each: Scenario) -> ScenarioResult:
-            return self.performed(each, transcripts[each.name], scopes[each.name])
+        def run(each: Scenario, is_alone: bool) -> ScenarioResult:
+            return self.performed(each, transcripts[each.name], scopes[each.name], is_alone)
 
         def keep(result: ScenarioResult) -> None:
             results[result.scenario.name] = result
@@ -171,12 +183,22 @@ class Judging:
         pool = ThreadPoolExecutor(max(self.options.jobs, 1), "scenario")
         try:
             together = [each for each in wanted if scopes[each.name] is Scope.OWN]
-            futures: Iterable[Future[ScenarioResult]] = [pool.submit(run, each) for each in together]
+            is_alone = self.options.jobs == 1 or len(together) == 1
+            futures: Iterable[Future[ScenarioResult]] = [pool.submit(run, each, is_alone) for each in together]
+            differed: dict[str, ScenarioResult] = {}
             for future in as_completed(futures):
-                keep(future.result())
+                result = future.result()
+                if result.outcome is Outcome.DIFFERS and not is_alone:
+                    differed[result.scenario.name] = result
+                else:
+                    keep(result)
+            until = time.monotonic() + (self.deadline - time.monotonic()) * SHARE_ALONE
             for each in wanted:
-                if scopes[each.name] is not Scope.OWN:
-                    keep(run(each))
+                in_time = time.monotonic() < until and not self.ended
+                if each.name in differed and not in_time:
+                    keep(differed[each.name])
+                elif each.name in differed or scopes[each.name] is not Scope.OWN:
+                    keep(run(each, True))
         except BaseException:
             self.stop()
             raise
@@ -192,8 +214,8 @@ class Judging:
             for player in self.players:
                 player.interrupt()
 
-    def performed(self, scenario: Scenario, transcript: Transcript, reach: Scope) -> ScenarioResult:
-        """Return the result of a scenario, and performs it if it can run."""
+    def performed(self, scenario: Scenario, transcript: Transcript, reach: Scope, is_alone: bool) -> ScenarioResult:
+        """Perform a scenario if it can run, and return its result."""
         if reason := self.ended:
             return ScenarioResult(scenario, Outcome.NOT_RUN, reason)
         if time.monotonic() >= self.deadline:
@@ -203,18 +225,21 @@ class Judging:
                 return ScenarioResult(scenario, Outcome.NOT_SERVED, unserved(self.target.versions, api, version))
         if lacking := self.target.lacks(scenario.needs):
             return ScenarioResult(scenario, Outcome.NOT_RUN, f"needs {lacking}")
+        if reason := obstacle(transcript.steps[self.release], self.configuration):
+            return ScenarioResult(scenario, Outcome.NOT_RUN, reason)
         if self.options.security.mechanism and any(api in WITHOUT_LOGIN for api in scenario.apis):
             return ScenarioResult(scenario, Outcome.NOT_RUN, "recorded on connections without authentication")
         if reach is Scope.CHANGES and not self.options.disposable:
             reason = "changes the configuration of the whole cluster; allow it with --disposable"
             return ScenarioResult(scenario, Outcome.NOT_RUN, reason)
-        return self.repeated(scenario, transcript)
+        return self.repeated(scenario, transcript, is_alone)
 
-    def repeated(self, scenario: Scenario, transcript: Transcript) -> ScenarioResult:
-        """Perform a scenario, and again if it differs."""
+    def repeated(self, scenario: Scenario, transcript: Transcript, is_alone: bool) -> ScenarioResult:
+        """Perform a scenario, and again if it differs. One that only differs is repeated when it is alone."""
         began = time.monotonic()
         attempts = [self.attempt(transcript)]
-        while any(case.outcome in BAD for case in attempts[0].cases) and len(attempts) <= self.options.repeat:
+        repeated = BAD if is_alone else {Outcome.FAILED}
+        while any(case.outcome in repeated for case in attempts[0].cases) and len(attempts) <= self.options.repeat:
             if any(case.outcome is Outcome.FAILED for case in attempts[-1].cases):
                 self.probe()
             if self.ended or time.monotonic() >= self.deadline or self.was_slow(began, len(attempts)):
@@ -239,6 +264,7 @@ class Judging:
         finally:
             with self.lock:
                 self.players.discard(player)
+                self.uniques |= player.uniques
 
     def probe(self) -> None:
         """End the run if the broker no longer answers."""

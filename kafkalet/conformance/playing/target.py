@@ -41,7 +41,7 @@ class Target:
         self.addresses = {broker["node_id"]: (broker["host"], broker["port"]) for broker in metadata["brokers"]}
         self.nodes = set(self.addresses)
         controller = metadata.get("controller_id")
-        self.main = controller if controller in self.nodes else min(self.nodes, default=-1)
+        self.main: int = controller if controller in self.nodes else min(self.nodes, default=-1)
         """The broker to which scenarios recorded with one broker are sent."""
         self.cluster_id = metadata.get("cluster_id")
 

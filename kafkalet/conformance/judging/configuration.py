@@ -1,0 +1,63 @@
+"""How the configuration of a judged broker differs from that of the recorded ones, as far as answers depend on it.
+
+The recordings come from brokers with Kafka's defaults, except for the properties in
+`recording/recorded_properties.py`. Brokers that do not serve DescribeConfigs are assumed to be configured alike.
+"""
+
+import struct
+from collections.abc import Iterable, Mapping
+
+from kafkalet.conformance.playing.connection import Closed, NoAnswer, OutOfTime
+from kafkalet.conformance.playing.serving import serves
+from kafkalet.conformance.playing.target import Target
+from kafkalet.conformance.transcripts import Step
+from kafkalet.protocol.errors import ProtocolError
+
+RECORDED = {
+    "auto.create.topics.enable": "true",
+    "num.partitions": "1",
+    "default.replication.factor": "1",
+    "min.insync.replicas": "1",
+    "message.max.bytes": "1048588",
+    "log.message.timestamp.type": "CreateTime",
+    "offsets.retention.minutes": "10080",
+    "group.initial.rebalance.delay.ms": "0",
+}
+"""The values with which the answers were recorded."""
+NEEDED_BY: Mapping[str, frozenset[str]] = {
+    "group.initial.rebalance.delay.ms": frozenset({"JoinGroup"}),
+}
+"""Scenarios that use one of these APIs cannot be compared if the property differs."""
+BROKER = 4
+
+
+def differing(target: Target, deadline: float) -> dict[str, str]:
+    """Return the properties that differ from the recorded brokers, with their values."""
+    if not serves(target.versions, "DescribeConfigs", 1):
+        return {}
+    resource = {"resource_type": BROKER, "resource_name": str(target.main), "configuration_keys": list(RECORDED)}
+    try:
+        connection = target.connect("main", target.main if len(target.nodes) > 1 else None, deadline)
+        try:
+            answer = connection.ask("DescribeConfigs", 1, {"resources": [resource]})
+        finally:
+            connection.close()
+        configs = answer["results"][0]["configs"]
+        found = {each["name"]: each["value"] for each in configs if each["value"] is not None}
+    except (ProtocolError, ValueError, LookupError, TypeError, struct.error, OSError, Closed, NoAnswer, OutOfTime):
+        return {}
+    return {name: found[name] for name, value in RECORDED.items() if name in found and found[name] != value}
+
+
+def notes(differences: Mapping[str, str]) -> list[str]:
+    """Describe properties that differ."""
+    return [f"the broker has {name}={value}, the recorded one {RECORDED[name]}" for name, value in differences.items()]
+
+
+def obstacle(steps: Iterable[Step], differences: Mapping[str, str]) -> str:
+    """Name the property because of which a scenario cannot be compared; "" if there is none."""
+    used = {step.get("api") for step in steps}
+    for name, apis in NEEDED_BY.items():
+        if name in differences and apis & used:
+            return f"depends on {name}, which is {differences[name]} here and was {RECORDED[name]} when recorded"
+    return ""
