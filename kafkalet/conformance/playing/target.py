@@ -38,10 +38,12 @@ class Target:
             metadata = connection.ask("Metadata", version, body)
         finally:
             connection.close()
-        self.addresses = {broker["node_id"]: (broker["host"], broker["port"]) for broker in metadata["brokers"]}
+        self.addresses: dict[int, tuple[str, int]] = {
+            broker["node_id"]: (broker["host"], broker["port"]) for broker in metadata["brokers"]
+        }
         self.nodes = set(self.addresses)
-        controller = metadata.get("controller_id")
-        self.main: int = controller if controller in self.nodes else min(self.nodes, default=-1)
+        controller: int = metadata.get("controller_id", -1)
+        self.main: int = min(self.nodes, default=-1) if controller not in self.nodes else controller
         """The broker to which scenarios recorded with one broker are sent."""
         self.cluster_id = metadata.get("cluster_id")
 
