@@ -52,6 +52,8 @@ class Recorded:
         self.positions: dict[int, int] = {}
         """The number of requests on each open connection."""
         self.waiting: dict[Context, Sent] = {}
+        self.refused: dict[Context, tuple[bytes, str]] = {}
+        """Requests that close their connections, with the reasons, until they are recorded."""
         self.arrivals: dict[Context, deque[tuple[float, int]]] = {}
         """When bytes arrived on blocked connections, and how many."""
 
@@ -106,6 +108,7 @@ class Recorder(Journal):
         for frame, answer in pairs(requests, responses(out)):
             self._answer(context, self._sent(context, bytes(frame), began_s), answer)
         super().add_turn(context, received, out, is_waiting=is_waiting)
+        self._add_refused(context)
 
     def request(self, context: Context, request: Frame, size: int, out: list[Chunk], *, is_waiting: bool) -> None:
         sent = self._sent(context, bytes(request), context.node.turns.began_s)
@@ -130,8 +133,14 @@ class Recorder(Journal):
 
     def refused(self, context: Context, frame: Frame, problem: Exception) -> None:
         super().refused(context, frame, problem)
-        sent = self._sent(context, bytes(frame), elapsed_s())
-        self._end(sent, Fate.REFUSED, str(problem))
+        self._observer[1].refused[context] = bytes(frame), str(problem)
+
+    def _add_refused(self, context: Context) -> None:
+        """Record a refused request after the earlier ones of its turn, which are recorded when the turn ends."""
+        refused = self._observer[1].refused.pop(context, None)
+        if refused is not None:
+            frame, problem = refused
+            self._end(self._sent(context, frame, elapsed_s()), Fate.REFUSED, problem)
 
     def arrived(self, context: Context, size: int) -> None:
         """Record that bytes arrived while the connection was blocked."""
@@ -140,6 +149,7 @@ class Recorder(Journal):
     def closed(self, context: Context, reason: str) -> None:
         super().closed(context, reason)
         recorded = self._observer[1]
+        self._add_refused(context)
         recorded.arrivals.pop(context, None)
         recorded.positions.pop(context.number, None)
         self._end(recorded.waiting.pop(context, None), Fate.LEFT, reason)

@@ -15,7 +15,7 @@ from kafkalet.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEp
 from .partitions import FetchedPartition, partitions_with_epochs, told_epochs, told_topics
 from .rule import Remark, Rule
 
-MARGIN_S = 1.0
+MARGIN_S = 2.0
 """The time that a client has to use what it was told."""
 
 

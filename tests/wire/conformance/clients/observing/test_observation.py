@@ -106,6 +106,16 @@ def test_request_that_closes_the_connection_is_judged(cluster: kafkalet.Cluster)
     assert observation.requests[-1].fate is Fate.REFUSED
 
 
+def test_refused_request_follows_the_requests_before_it(cluster: kafkalet.Cluster) -> None:
+    with observe(cluster) as observation, wire(cluster) as connection:
+        refused = bytes((0, 0, 0, 10)) + (300).to_bytes(2, "big") + bytes(8)
+        connection.send(connection.frame(ALL, 9) + connection.frame(ALL, 8) + refused)
+        while connection.receive():
+            pass
+    assert [sent.place.api for sent in observation.requests] == ["ApiVersions", "Metadata", "Metadata", "API 300"]
+    assert [sent.place.position for sent in observation.requests] == [1, 2, 3, 4]
+
+
 def test_large_produce_request_is_kept_as_a_whole(cluster: kafkalet.Cluster) -> None:
     batch = build_batch(numbered([(1000, None, bytes(700_000), ())]))
     partition = ProduceRequest.Topic.Partition(index=0, records=batch)
