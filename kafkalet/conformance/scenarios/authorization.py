@@ -364,9 +364,10 @@ def denied_describe_cluster(ask: ScenarioBuilder) -> None:
             ask.request(f"v{v}: {case}, as admin", "DescribeCluster", v, body, **only)
 
 
-READ, WRITE, CREATE, DESCRIBE, ALTER, ALLOW, DENY = 3, 4, 5, 8, 7, 3, 2
-TOPICS, GROUPS, CLUSTER, TRANSACTIONAL_IDS, TOKENS, USERS = 2, 3, 4, 5, 6, 7
-ANY, MATCH, LITERAL, PREFIXED = 1, 2, 3, 4
+READ, WRITE, DELETE, ALTER, DESCRIBE = 3, 4, 6, 7, 8
+ALLOW = 3
+TOPICS, GROUPS, CLUSTER, TRANSACTIONAL_IDS = 2, 3, 4, 5
+ANY, MATCH, LITERAL = 1, 2, 3
 
 
 def acl(kind: int, name: str, operation: int, pattern: int = LITERAL, **more: object) -> Step:
@@ -494,7 +495,7 @@ def denied_topics_of_group(ask: ScenarioBuilder) -> None:
         asked(ask, "AddPartitionsToTxn", {f"add {case}": added}, 0, 3)
     deleted = [{"name": t, "partitions": [{"partition_index": 0}]}]
     asked(ask, "OffsetDelete", {"delete with READ": {"group_id": g, "topics": deleted}})
-    granted(ask, (GROUPS, g, 6))
+    granted(ask, (GROUPS, g, DELETE))
     asked(ask, "OffsetDelete", {"delete with DELETE": {"group_id": g, "topics": deleted}})
 
 
@@ -528,7 +529,7 @@ def denied_group_of_transaction(ask: ScenarioBuilder) -> None:
 def denied_topics_of_consumers(ask: ScenarioBuilder) -> None:
     t = ask.topic()
     g = group_of(ask)
-    granted(ask, (GROUPS, g, READ), (GROUPS, g, 6), (GROUPS, g, DESCRIBE))
+    granted(ask, (GROUPS, g, READ), (GROUPS, g, DELETE), (GROUPS, g, DESCRIBE))
     beating = {"group_id": g, "member_id": "AAAAAAAAAAAAAAAAAAAAAQ", "member_epoch": 0, "rebalance_timeout_ms": 60000}
     named = {"subscribed_topic_names": [t], "topic_partitions": []}
     asked(ask, "ConsumerGroupHeartbeat", {"join": beating | named})
@@ -552,6 +553,67 @@ def denied_topics_of_consumers(ask: ScenarioBuilder) -> None:
     partition = {"partition_index": 0, "acknowledgement_batches": acknowledged}
     acknowledging = who | {"share_session_epoch": 1, "topics": [{"topic_id": "$t.id", "partitions": [partition]}]}
     ask.request("acknowledge", "ShareAcknowledge", 1, acknowledging, conn="user")
+
+
+@scenario(
+    "authorization",
+    "Descriptions of groups leave out members with topics that the user may not describe, and say "
+    "TOPIC_AUTHORIZATION_FAILED.",
+    releases=("4.4",),
+    sources=["KIP-848", "KIP-932", "KIP-1071", "kafka.server.KafkaApis"],
+    acl=True,
+)
+def denied_described_members(ask: ScenarioBuilder) -> None:
+    t = ask.topic()
+    groups = {kind: ask.let(kind, f"c<unique>.{ask.name}.{kind}") for kind in ("consumer", "share", "streams")}
+    for group in groups.values():
+        ask.coordinator(group)
+        granted(ask, (GROUPS, group, DESCRIBE), (GROUPS, group, DELETE))
+    member = {"member_id": "AAAAAAAAAAAAAAAAAAAAAQ", "member_epoch": 0, "rebalance_timeout_ms": 60000}
+    named = {"group_id": groups["consumer"], "subscribed_topic_names": [t], "topic_partitions": []}
+    ask.until("ConsumerGroupHeartbeat", 1, member | named, "error_code", 0)
+    sharing = beating_shares(groups["share"], t)
+    ask.until("ShareGroupHeartbeat", 1, sharing, "error_code", 0)
+    ask.until("ShareGroupHeartbeat", 1, sharing, "assignment.topic_partitions.0.partitions.0", 0)
+    tasks: Step = {"active_tasks": [], "standby_tasks": [], "warmup_tasks": [], "process_id": "p1", "client_tags": []}
+    topology = {"topology": {"epoch": 0, "subtopologies": [{"subtopology_id": "0", "source_topics": [t]}]}}
+    ask.until("StreamsGroupHeartbeat", 1, member | tasks | topology | {"group_id": groups["streams"]}, "error_code", 0)
+    for kind, api in (("consumer", "Consumer"), ("share", "Share"), ("streams", "Streams")):
+        asked(ask, f"{api}GroupDescribe", {f"describe the {kind} group": {"group_ids": [groups[kind]]}})
+    asked(
+        ask,
+        "OffsetDelete",
+        {
+            "delete offsets": {
+                "group_id": groups["consumer"],
+                "topics": [{"name": t, "partitions": [{"partition_index": 0}]}],
+            }
+        },
+    )
+    leaving = {"member_id": "AAAAAAAAAAAAAAAAAAAAAQ", "member_epoch": -1}
+    ask.setup("ConsumerGroupHeartbeat", 1, leaving | {"group_id": groups["consumer"]})
+    ask.setup("ShareGroupHeartbeat", 1, leaving | {"group_id": groups["share"]})
+    ask.setup("StreamsGroupHeartbeat", 1, leaving | {"group_id": groups["streams"]})
+    deleted = {"group_id": groups["share"], "topics": [{"topic_name": t}]}
+    asked(ask, "DeleteShareGroupOffsets", {"delete offsets of the share group": deleted})
+
+
+@scenario(
+    "authorization",
+    "OffsetDelete needs DELETE on the group, and answers TOPIC_AUTHORIZATION_FAILED for topics without READ.",
+    sources=["KIP-496", "kafka.server.KafkaApis"],
+    acl=True,
+)
+def denied_topics_of_offset_delete(ask: ScenarioBuilder) -> None:
+    t, n = topics(ask)
+    g = group_of(ask)
+    granted(ask, (GROUPS, g, DELETE))
+    partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": "m"}
+    committing = {"group_id": g, "generation_id_or_member_epoch": -1, "member_id": ""}
+    ask.setup("OffsetCommit", 8, committing | {"topics": [{"name": t, "partitions": [partition]}]})
+    for case, topic in (("topic", t), ("unknown topic", n)):
+        deleted = [{"name": topic, "partitions": [{"partition_index": 0}]}]
+        ask.request(f"delete {case}", "OffsetDelete", 0, {"group_id": g, "topics": deleted}, conn="user")
 
 
 @scenario(

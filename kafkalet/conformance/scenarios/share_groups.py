@@ -179,6 +179,36 @@ def share_fetch_life(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "share_groups",
+    "Acknowledgements of records that a member has not acquired are answered with INVALID_RECORD_STATE.",
+    FOUR,
+    level="must",
+    sources=["KIP-932", "kafka.server.share.SharePartition"],
+    ShareFetch=1,
+)
+def share_not_acquired(ask: ScenarioBuilder) -> None:
+    t = ask.topic()
+    ask.produce(t, batch(10, 20, 30))
+    group = Share(ask)
+    group.joined(M, t)
+    body = group.fetching(M, OPEN, of("$t.id"), max_records=1, batch_size=1)
+    ask.until("ShareFetch", 1, body, "responses.0.partitions.0.error_code", 0)
+    group.acknowledge("close", M, GONE, of("$t.id"))
+    last = ask.versions("ShareFetch")[-1]
+    group.fetch("all records", M, OPEN, of("$t.id"), version=last, max_wait_ms=5000)
+    ask.setup("ShareFetch", last, group.fetching(N, OPEN, of("$t.id"), max_wait_ms=0))
+    for epoch, v in enumerate(ask.versions("ShareAcknowledge"), 1):
+        group.acknowledge(f"v{v}: another member", N, epoch, of("$t.id", (0, 0, ACCEPT)), version=v)
+    for epoch, v in enumerate(ask.versions("ShareFetch"), 3):
+        group.fetch(f"v{v}: another member fetches", N, epoch, of("$t.id", (0, 0, ACCEPT)), version=v, max_wait_ms=0)
+    group.acknowledge("accept", M, 1, of("$t.id", (0, 2, ACCEPT)))
+    group.acknowledge("release what is accepted", M, 2, of("$t.id", (0, 2, RELEASE)))
+    group.acknowledge("beyond the end", M, 3, of("$t.id", (7, 8, ACCEPT)))
+    group.fetch("unknown partition", M, 4, of("$t.id", partition=7), version=last, max_wait_ms=0)
+    group.fetch("unknown partition and acknowledgement", M, 5, of("$t.id", (0, 0, ACCEPT), partition=8), max_wait_ms=0)
+
+
+@scenario(
+    "share_groups",
     "The offsets of a share group can be described always, and altered and deleted while it has no members.",
     FOUR,
     sources=["KIP-932", "org.apache.kafka.coordinator.group.GroupCoordinatorService"],
@@ -274,6 +304,11 @@ def share_state_errors(ask: ScenarioBuilder) -> None:
         send(f"v{v}: summary in an old leader epoch", "ReadShareGroupStateSummary", v, leader_epoch=1)
         send(f"v{v}: summary of an unknown topic", "ReadShareGroupStateSummary", v, topic=bogus, leader_epoch=3)
         send(f"v{v}: summary of a group without name", "ReadShareGroupStateSummary", v, group="", leader_epoch=3)
+    for case, partition in (("negative partition", -1), ("unknown partition", 7)):
+        send(f"read: {case}", "ReadShareGroupState", partition=partition, leader_epoch=3)
+        send(f"summary: {case}", "ReadShareGroupStateSummary", partition=partition, leader_epoch=3)
+        send(f"write: {case}", "WriteShareGroupState", partition=partition, state_epoch=5, leader_epoch=3)
+        send(f"delete: {case}", "DeleteShareGroupState", partition=partition)
     send("delete for an unknown topic", "DeleteShareGroupState", topic=bogus)
     send("delete for a group without name", "DeleteShareGroupState", group="")
     send("delete", "DeleteShareGroupState")

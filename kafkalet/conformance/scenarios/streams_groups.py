@@ -18,8 +18,9 @@ class Streams:
         ask.coordinator(self.id)
 
     def beat(self, case: str, member: str, epoch: int, version: int = 1, **more: Any) -> None:
+        step = {"only": more.pop("only")} if "only" in more else {}
         body = {"group_id": self.id, "member_id": member, "member_epoch": epoch} | more
-        self.ask.request(case, "StreamsGroupHeartbeat", version, body)
+        self.ask.request(case, "StreamsGroupHeartbeat", version, body, **step)
 
     def join(self, case: str, member: str, *topics: str, version: int = 1, **more: Any) -> None:
         self.beat(case, member, 0, version, **joining(*topics) | more)
@@ -76,6 +77,29 @@ def streams_heartbeat_errors(ask: ScenarioBuilder) -> None:
     group.join("changed topology", M, t, topology=topology(t, "other"))
     group.beat("leaves", M, GONE)
     group.beat("leaves again", M, GONE)
+
+
+@scenario(
+    "streams_groups",
+    "A static member of a streams group is replaced only after it left, and is then fenced.",
+    FOUR,
+    sources=["KIP-1071", "org.apache.kafka.coordinator.group.GroupMetadataManager"],
+    StreamsGroupHeartbeat=1,
+)
+def streams_static_member(ask: ScenarioBuilder) -> None:
+    t = ask.topic()
+    group = Streams(ask)
+    static = {"group_id": group.id, "member_id": M, "instance_id": "i1"}
+    ask.until("StreamsGroupHeartbeat", 1, static | joining(t), "error_code", 0)
+    for v in ask.versions("StreamsGroupHeartbeat"):
+        group.join(f"v{v}: another member with the instance id", N, t, version=v, instance_id="i1")
+        group.beat(f"v{v}: heartbeat of another member", N, 1, v, instance_id="i1")
+        group.beat(f"v{v}: unknown instance", M, 1, v, instance_id="i2")
+    group.beat("leaves for now", M, -2, instance_id="i1", only=["error_code", "member_id", "member_epoch"])
+    group.join("another member", N, t, instance_id="i1", only=["error_code", "member_id"])
+    group.beat("heartbeat of the first", M, 1, instance_id="i1", only=["error_code"])
+    group.beat("the first leaves", M, GONE, instance_id="i1", only=["error_code"])
+    group.beat("leaves", N, GONE, instance_id="i1", only=["error_code", "member_id"])
 
 
 @scenario(
