@@ -79,6 +79,9 @@ class LogConfig(NamedTuple):
 
     min_insync_replicas: int = _default("min.insync.replicas")
     unclean_leader_election_enable: bool = _default("unclean.leader.election.enable")
+    # Replicas whose copying is throttled, as partition:broker, or * for all (KIP-73).
+    leader_replication_throttled_replicas: tuple[str, ...] = _default("leader.replication.throttled.replicas")
+    follower_replication_throttled_replicas: tuple[str, ...] = _default("follower.replication.throttled.replicas")
 
     # Rules of the emulated release; see LogRules.
     lifts_unstable_to_log_start: bool = False

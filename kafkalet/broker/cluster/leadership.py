@@ -26,6 +26,7 @@ from .node import Node
 
 if TYPE_CHECKING:  # avoids loading the log when a broker without partitions starts
     from .partition import Partition
+    from .throttled_replication import ThrottledReplication
 
 
 class Leadership:
@@ -39,6 +40,9 @@ class Leadership:
         self.clock = clock
         self.watchers = watchers or Watchers()
         self._held: set[tuple[int, str | None, int | None]] = set()
+        self._throttled: set[tuple[str, int]] = set()
+        """The partitions that have a follower whose replication is throttled."""
+        self._throttles: ThrottledReplication | None = None
 
     # Leaders
 
@@ -161,7 +165,8 @@ class Leadership:
         """
         state.begin_move(replicas)
         for node_id in state.adding:
-            if (node := self.nodes.get(node_id)) is not None:
+            node = self.nodes.get(node_id)
+            if node is not None and (topic.name, state.index) not in node.partitions:
                 node.host(topic, state, node.config.log_config(topic.config), self.changed)
         leader = self._replica(state.leader, topic.name, state.index)
         if leader is not None:
@@ -211,13 +216,13 @@ class Leadership:
 
     def replicate(self, leader: Partition) -> None:
         """Let every follower that is not held back catch up with the leader."""
-        from .replication import catch_up, copy_watermarks
+        from .replication import copy_watermarks
 
         now_ms = self.clock.now_ms()
         followers = [follower for follower in self._followers(leader) if not self._is_held(follower)]
         for follower in list(followers):
             try:
-                catch_up(leader, follower)
+                self._catch_up(leader, follower, now_ms)
             except KafkaError:
                 # The disk of the follower failed, or an entry of the leader is corrupt: the follower will leave the
                 # in-sync replicas, as if it had stopped fetching.
@@ -230,6 +235,45 @@ class Leadership:
             leader.followers[follower.node_id].log_start_offset = follower.log.log_start_offset
         if leader.state.is_moving:
             self._finish_move(self.metadata.topics[leader.topic], leader.state)
+
+    def _catch_up(self, leader: Partition, follower: Partition, now_ms: int) -> None:
+        """Copy what the follower lacks, or as much as the limits of replication permit (KIP-73)."""
+        from .replication import catch_up
+
+        quotas = []
+        if follower.node_id not in leader.state.isr:
+            if self._throttles is None:
+                from .throttled_replication import ThrottledReplication
+
+                self._throttles = ThrottledReplication(self.metadata)
+            quotas = self._throttles.quotas(leader, follower)
+        if not quotas:
+            catch_up(leader, follower)
+            return
+        while follower.log.log_end_offset < leader.log.log_end_offset:
+            if any(quota.is_exceeded(now_ms) for quota in quotas):
+                self._throttled.add((leader.topic, leader.index))
+                return
+            copied = catch_up(leader, follower, one_fetch=True)
+            if not copied:
+                return
+            for quota in quotas:
+                quota.meter.record(copied, now_ms)
+
+    def replicate_throttled(self) -> None:
+        """Let throttled followers continue if their limits permit it by now, or have been removed."""
+        throttled, self._throttled = self._throttled, set()
+        for topic, index in throttled:
+            state = self.metadata.partition(topic, index)
+            leader = None if state is None else self._replica(state.leader, topic, index)
+            if leader is not None:
+                self.replicate(leader)
+                self._wake(topic, index)
+
+    @property
+    def may_replicate_throttled(self) -> bool:
+        """Whether a follower is throttled."""
+        return bool(self._throttled)
 
     def follower_fetched(self, leader: Partition, node_id: int, fetch_offset: int, log_start_offset: int) -> None:
         """Handle a fetch by a follower in another process. The follower has all records below `fetch_offset`."""

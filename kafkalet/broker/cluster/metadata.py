@@ -152,11 +152,16 @@ class PartitionState:
         self.partition_epoch += 1
 
     def begin_move(self, replicas: list[int]) -> None:
-        """Start a reassignment to `replicas`. Current replicas that are not in this list are removed when it ends."""
-        old = self.replicas
-        self.removing = sorted(set(old) - set(replicas))
-        self.adding = sorted(set(replicas) - set(old))
-        self.replicas = replicas + self.removing
+        """Start a reassignment to `replicas`. Current replicas that are not in this list are removed when it ends.
+
+        If another reassignment is in progress, its replicas are current ones, and what it adds and removes stays unless
+        the new one adds and removes others (ReplicationControlManager.changePartitionReassignment).
+        """
+        removing = sorted(set(self.replicas) - set(replicas))
+        adding = sorted(set(replicas) - set(self.replicas))
+        self.replicas = replicas + removing
+        self.removing = removing or self.removing
+        self.adding = adding or self.adding
         self.partition_epoch += 1
 
     def end_move(self, isr: list[int], dropped: Collection[int], alive: Container[int]) -> None:

@@ -4,6 +4,7 @@
     flush                           every log.flush.scheduler.interval.ms, if set: logs whose flush.ms has passed
     checkpoints                     every replica.high.watermark.checkpoint.interval.ms, unless the data is temporary
     ISR shrinking                   at intervals of half of replica.lag.time.max.ms, if there are followers
+    throttled replication           every second, if there are throttled followers
 
 Source: kafka.log.LogManager.startup, kafka.server.ReplicaManager.startup.
 """
@@ -23,6 +24,8 @@ from .leadership import Leadership
 from .node import Node
 
 _LOG = logging.getLogger(__name__)
+
+THROTTLED_PERIOD_MS = 1000
 
 
 class PeriodicTasks:
@@ -58,6 +61,11 @@ class PeriodicTasks:
                 lag_ms / 2,
                 lambda: self._leadership.drop_laggards(lag_ms),
                 quiet_ms=lambda: 0 if self._leadership.may_drop_laggards else math.inf,
+            )
+            every(
+                THROTTLED_PERIOD_MS,
+                self._leadership.replicate_throttled,
+                quiet_ms=lambda: 0 if self._leadership.may_replicate_throttled else math.inf,
             )
 
     def stop(self) -> None:

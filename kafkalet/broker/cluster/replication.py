@@ -19,8 +19,12 @@ from .partition import Partition
 COPY_BYTES = 1 << 20
 
 
-def catch_up(leader: Partition, follower: Partition) -> None:
-    """Make the follower's log equal to the leader's."""
+def catch_up(leader: Partition, follower: Partition, *, one_fetch: bool = False) -> int:
+    """Make the follower's log equal to the leader's, or with `one_fetch` copy only what one fetch returns.
+
+    Returns the number of bytes that were copied.
+    """
+    copied = 0
     _truncate_divergent_records(leader, follower)
     source, target = leader.log, follower.log
     if target.log_end_offset < source.log_start_offset:
@@ -33,12 +37,16 @@ def catch_up(leader: Partition, follower: Partition) -> None:
             break  # the leader was truncated within an entry; the follower catches up with the next one
         try:
             target.append_as_follower(records)
+            copied += len(records)
+            if one_fetch:
+                break
         except UnexpectedOffset:  # the follower was truncated, or begins, within an entry that the leader still has
             base_offset = int.from_bytes(records[:8], "big")
             if not 0 <= base_offset < target.log_end_offset:
                 raise
             target.truncate_to(base_offset)
     copy_watermarks(leader, follower)
+    return copied
 
 
 def copy_watermarks(leader: Partition, follower: Partition) -> None:

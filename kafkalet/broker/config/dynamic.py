@@ -15,7 +15,7 @@ kafka.log.LogCleaner, kafka.network.ConnectionQuotas, kafka.server.KafkaConfig.v
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from kafkalet.properties import Declaration, InvalidProperty, Type, Value, one_of
+from kafkalet.properties import Declaration, InvalidProperty, Property, Type, Value, at_least, one_of
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .broker_config import BrokerConfig
@@ -34,6 +34,15 @@ THREAD_POOLS = (
     "remote.log.manager.follower.thread.pool.size",
     "remote.log.reader.threads",
 )
+REPLICATION_RATES = {
+    name: Property(name, Type.LONG, str((1 << 63) - 1), at_least(0))
+    for name in (
+        "leader.replication.throttled.rate",
+        "follower.replication.throttled.rate",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+    )
+}
+"""The properties that exist only at runtime (DynamicConfig.Broker, QuotaConfig)."""
 GROUP_KINDS = ("consumer", "share", "streams")
 LISTENERS = ("listeners", "advertised.listeners")
 REPORTERS = frozenset({"", "org.apache.kafka.common.metrics.JmxReporter"})
@@ -55,6 +64,8 @@ def check_change(texts: Mapping[str, str], *, cluster_wide: bool, config: Broker
         for name, found in known.items():
             found.declared.parse(texts[name])
             _check_words(name, texts[name], found, config)
+        for name in texts.keys() & REPLICATION_RATES.keys():
+            REPLICATION_RATES[name].parse(texts[name])
         if cluster_wide and (own := [name for name, found in known.items() if found.is_per_broker]):
             names = _set_of(own, config)
             raise _refused(

@@ -43,6 +43,7 @@ def refused_by_component(message: str) -> str:
         ("remote_fetch_max_wait_ms", 1),
         ("log_flush_interval_messages", 1),
         ("log_index_size_max_bytes", 4),
+        ("leader_replication_throttled_rate", 0),
     ],
 )
 def test_value_below_the_bound_is_refused(release: str, name: str, least: int) -> None:

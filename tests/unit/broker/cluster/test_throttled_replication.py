@@ -1,0 +1,122 @@
+"""`kafkalet.broker.cluster.throttled_replication`: replicas that are added within the limits of their brokers."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import kafkalet
+from kafkalet.broker.cluster.metadata import PartitionState
+from kafkalet.protocol.records.build import build_batch, numbered
+from tests.unit.broker.apis.asking import Asking, asking
+
+LARGE = build_batch(numbered([(1_600_000_000_000, None, b"x" * 900_000, ())]))
+BATCHES = 3
+LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
+LEADERS, FOLLOWERS = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
+WINDOWS_MS = 12_000
+
+
+@pytest.fixture
+def clock() -> kafkalet.ManualClock:
+    return kafkalet.ManualClock()
+
+
+@pytest.fixture
+def ask(clock: kafkalet.ManualClock) -> Iterator[Asking]:
+    with asking(brokers=3, clock=clock) as asked:
+        yield asked
+
+
+def begin_move(ask: Asking, config: dict[str, str], rates: dict[int, dict[str, str]]) -> None:
+    """Add broker 2 to a partition of broker 1, which has large batches."""
+    ask.cluster.create_topic("t", assignments=[[1]], config=config)
+    for _ in range(BATCHES):
+        ask.cluster.produce("t", 0, LARGE)
+    server = ask.cluster.server
+
+    def move() -> None:
+        server.metadata.broker_config.update(rates)
+        server.controller.leadership.move(server.metadata.topics["t"], state_of(ask), [1, 2])
+
+    server.call(move)
+
+
+def state_of(ask: Asking) -> PartitionState:
+    state = ask.cluster.server.metadata.partition("t", 0)
+    assert state is not None
+    return state
+
+
+def copied(ask: Asking) -> int:
+    """Return the number of batches on broker 2."""
+    return ask.cluster.server.nodes[2].partitions["t", 0].log.log_end_offset
+
+
+@pytest.mark.parametrize(
+    ("config", "rates"),
+    [
+        ({LEADERS: "*"}, {1: {LEADER_RATE: "1"}}),
+        ({FOLLOWERS: "*"}, {2: {FOLLOWER_RATE: "1"}}),
+        ({LEADERS: "1:1,0:1"}, {1: {LEADER_RATE: "1"}}),
+        ({FOLLOWERS: "0:2"}, {2: {FOLLOWER_RATE: "1"}}),
+    ],
+)
+def test_throttled_replica_waits_after_one_fetch(
+    config: dict[str, str], rates: dict[int, dict[str, str]], ask: Asking
+) -> None:
+    begin_move(ask, config, rates)
+    assert copied(ask) == 1
+    assert (state_of(ask).isr, state_of(ask).adding) == ([1], [2])
+
+
+@pytest.mark.parametrize(
+    ("config", "rates"),
+    [
+        ({LEADERS: "*"}, {}),
+        ({LEADERS: "*"}, {1: {FOLLOWER_RATE: "1"}, 2: {LEADER_RATE: "1"}}),
+        ({LEADERS: "0:2", FOLLOWERS: "0:1,0:3"}, {1: {LEADER_RATE: "1"}, 2: {FOLLOWER_RATE: "1"}}),
+        ({}, {1: {LEADER_RATE: "1"}, 2: {FOLLOWER_RATE: "1"}}),
+    ],
+)
+def test_replica_without_a_limit_is_copied_at_once(
+    config: dict[str, str], rates: dict[int, dict[str, str]], ask: Asking
+) -> None:
+    begin_move(ask, config, rates)
+    assert copied(ask) == BATCHES
+    assert (state_of(ask).isr, state_of(ask).is_moving) == ([1, 2], False)
+
+
+def test_throttled_replica_continues_when_the_rate_is_below_the_limit(ask: Asking, clock: kafkalet.ManualClock) -> None:
+    begin_move(ask, {LEADERS: "*"}, {1: {LEADER_RATE: "1"}})
+    leadership = ask.cluster.server.controller.leadership
+    ask.cluster.server.call(leadership.replicate_throttled)
+    assert copied(ask) == 1
+    for _ in range(1, BATCHES):
+        clock.advance(WINDOWS_MS)
+        ask.cluster.server.call(leadership.replicate_throttled)
+    assert (copied(ask), state_of(ask).isr, state_of(ask).is_moving) == (BATCHES, [1, 2], False)
+
+
+def test_removed_limit_lets_the_replica_continue(ask: Asking) -> None:
+    begin_move(ask, {LEADERS: "*"}, {1: {LEADER_RATE: "1"}})
+    server = ask.cluster.server
+    server.call(lambda: server.metadata.broker_config.pop(1))
+    server.call(server.controller.leadership.replicate_throttled)
+    assert (copied(ask), state_of(ask).is_moving) == (BATCHES, False)
+
+
+def test_replica_in_sync_is_not_throttled(ask: Asking) -> None:
+    begin_move(ask, {LEADERS: "*"}, {})
+    ask.cluster.server.metadata.broker_config[1] = {LEADER_RATE: "1"}
+    for _ in range(3):
+        ask.cluster.produce("t", 0, LARGE)
+    assert copied(ask) == BATCHES + 3
+
+
+def test_deleted_topic_with_a_throttled_replica_is_forgotten(ask: Asking) -> None:
+    begin_move(ask, {LEADERS: "*"}, {1: {LEADER_RATE: "1"}})
+    leadership = ask.cluster.server.controller.leadership
+    assert leadership.may_replicate_throttled
+    ask.cluster.delete_topic("t")
+    ask.cluster.server.call(leadership.replicate_throttled)
+    assert not leadership.may_replicate_throttled
