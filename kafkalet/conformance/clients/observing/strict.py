@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from kafkalet.protocol.api import BY_KEY, Api
 from kafkalet.protocol.fields import Field
 from kafkalet.protocol.messages import request_type
+from kafkalet.protocol.schema import Message
 
 from .batches import BatchSummary, check_records
 from .finding import Claim, Complaint, Severity
@@ -60,6 +61,26 @@ def check_request(frame: bytes) -> StrictRequest:
         is_decoded = False
     walk.complaints.sort(key=lambda complaint: complaint.position)
     return StrictRequest(walk.complaints, is_decoded, walk.batches)
+
+
+def check_embedded(data: bytes, message: type[Message]) -> list[Complaint]:
+    """Check a message that begins with its version, inside of a request. Positions are those in `data`.
+
+    Unknown versions are read as the newest known one, which their fields continue.
+    """
+    walk = _Walk(data)
+    try:
+        version = walk.signed(2, (None, "version"))
+        walk.version = min(max(version, 0), message.VERSIONS.high)
+        if version < 0:
+            walk.complain(VERSION, 0, (None, "version"), f"the version is {version}")
+        walk.struct(_plan(Api.JOIN_GROUP, message, walk.version, "embedded"), None)
+        if walk.position < walk.end and version <= message.VERSIONS.high:
+            text = f"{walk.end - walk.position} bytes follow the last field of version {version}"
+            walk.complain(TRAILING, walk.position, (None, "end"), text)
+    except Unreadable:
+        pass
+    return walk.complaints
 
 
 class _Step(NamedTuple):

@@ -14,6 +14,7 @@ from .leader_epochs import LeaderEpochs, PositionValidation
 from .retries import RetryBackoff
 from .rule import Rule
 from .sequences import InFlight, SequenceNumbers
+from .subscriptions import Subscriptions
 from .throttling import Throttling
 from .topic_ids import TopicIds
 from .transactions import Transactions
@@ -32,6 +33,7 @@ RULES: tuple[type[Rule], ...] = (
     Transactions,
     ClassicMembers,
     ConsumerMembers,
+    Subscriptions,
     Throttling,
     RetryBackoff,
 )
