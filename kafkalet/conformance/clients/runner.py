@@ -192,11 +192,15 @@ def _notes(observation: Observation) -> Iterator[str]:
 
 
 def _missed(stage: Stage) -> list[str]:
-    """Return why the client did not meet what the scenario is about; empty if it did."""
-    unfired = [fault.unfired() or "" for fault in stage.cluster.faults if not fault.fired]
-    if stage.missed is not None:
-        return [*stage.missed.splitlines(), *unfired]
-    return [line for text in unfired for line in text.splitlines()]
+    """Return why the client did not meet what the scenario is about, in one line, and details; empty if it did."""
+    lines = [] if stage.missed is None else stage.missed.splitlines()
+    for fault in stage.cluster.faults:
+        if not fault.fired:
+            api = fault.options.api
+            named = api if isinstance(api, str) else " or ".join(api or ())
+            lines.append(f"the client sent no {named} request of the kind that the scenario is about")
+            lines += (fault.unfired() or "").splitlines()[1:]
+    return lines
 
 
 def _broken() -> Finding:
