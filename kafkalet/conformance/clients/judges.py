@@ -341,7 +341,9 @@ def _hidden(stage: Stage, record: Returned) -> str:
         return "no batch has this offset"
     if batch.is_control:
         return "a control record"
-    return "of an aborted or open transaction" if batch.is_transactional else "an offset without a record"
+    if batch.is_transactional:
+        return "of an aborted or open transaction"
+    return "an offset without a record" if stage.expected is None else "a record that the client should skip"
 
 
 def _covers(batch: Batch, offset: int) -> bool:
