@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kafkalet.conformance.playing.matching import MINUTES_MS
 from kafkalet.conformance.playing.player import Player
+from kafkalet.conformance.playing.tolerances import MINUTES_MS
 from kafkalet.conformance.results import CaseResult, Outcome
 
 UUIDS = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?<![\w-])[\w-]{22}(?![\w-])")

@@ -16,6 +16,7 @@ from kafkalet.conformance.playing.player import Player, SetupFailed, compared_pa
 from kafkalet.conformance.playing.sasl import NotAuthenticated
 from kafkalet.conformance.playing.serving import Plan, asked, plan
 from kafkalet.conformance.playing.target import Target
+from kafkalet.conformance.playing.tolerances import IN_ORDER
 from kafkalet.conformance.results import CaseResult, Outcome
 from kafkalet.conformance.transcripts import Step, Transcript
 from kafkalet.protocol.errors import ProtocolError
@@ -26,13 +27,6 @@ UNUSABLE = (
 )
 """The errors of a step whose answer cannot be compared."""
 FAILURES = 3
-IN_ORDER: dict[str, InOrder] = {
-    **dict.fromkeys(("AlterPartitionReassignments", "CreatePartitions", "CreateTopics", "DescribeQuorum"), True),
-    **dict.fromkeys(("DescribeTopicPartitions", "Fetch", "FindCoordinator", "IncrementalAlterConfigs"), True),
-    **dict.fromkeys(("ListConfigResources", "UpdateFeatures"), True),
-    "Metadata": frozenset({"topics"}),  # 3.9 returns partitions in the order of a hash set
-}
-"""Arrays that Kafka returns in the order of the request or of ids. The order of all others depends on hash tables."""
 
 
 def replay(

@@ -25,8 +25,8 @@ from .matching import NAME, resolve
 from .placement import coordinated, renamed, renumbered, with_assignments
 from .state_records import state_records
 from .target import Target
+from .tolerances import WAITED
 
-WAITED = 0.97  # an answer that takes this share of the maximum wait counts as "waited"
 RETRY_S = 60.0
 PAUSE_MS = 20
 POLL_S = 0.001

@@ -16,15 +16,14 @@ from kafkalet.conformance.playing.matching import (
     CHANCE,
     CLIENT_ID,
     HEX,
-    IGNORED,
     MADE_UP,
-    MINUTES_MS,
     PRESENT,
     UUID,
     in_hex,
 )
 from kafkalet.conformance.playing.player import Player, at_path, compared_part
 from kafkalet.conformance.playing.target import Target
+from kafkalet.conformance.playing.tolerances import IGNORED, MINUTES_MS
 from kafkalet.conformance.results import Outcome
 from kafkalet.conformance.transcripts import Step, Transcript, load
 from kafkalet.protocol.errors import Code

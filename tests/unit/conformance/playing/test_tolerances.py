@@ -1,0 +1,37 @@
+"""What may legitimately differ, and its table in the documentation."""
+
+from kafkalet.conformance.playing.matching import Matcher, normalized
+from kafkalet.conformance.playing.tolerances import IGNORED, IN_ORDER, ORDERS, PLACEHOLDERS, SETS, table
+from kafkalet.protocol.api import BY_TITLE
+from tests.source import ROOT
+
+PAGE = (ROOT / "docs" / "scenario-format.md").read_text(encoding="utf-8")
+
+
+def test_documentation_has_the_table() -> None:
+    assert "\n".join(table()) in PAGE
+
+
+def test_each_tolerance_has_a_reason() -> None:
+    assert all(reason.strip() for reason in (*IGNORED.values(), *PLACEHOLDERS.values()))
+
+
+def test_ignored_fields_are_not_compared() -> None:
+    assert Matcher({}).differences(dict.fromkeys(IGNORED, 1), dict.fromkeys(IGNORED, 2)) == []
+    assert Matcher({}).differences({"error_code": 1}, {"error_code": 2})
+
+
+def test_items_are_sorted_by_each_listed_field() -> None:
+    for field in ORDERS:
+        assert normalized([{field: "b"}, {field: "a"}], False) == [{field: "a"}, {field: "b"}]
+        assert normalized([{field: "b"}, {field: "a"}], True) == [{field: "b"}, {field: "a"}]
+
+
+def test_sets_are_compared_without_order() -> None:
+    for field, kind in SETS.items():
+        values = [kind(2), kind(1)]
+        assert normalized({field: values}, False) == {field: sorted(values)}
+
+
+def test_compared_orders_are_those_of_apis() -> None:
+    assert IN_ORDER.keys() <= BY_TITLE.keys()
