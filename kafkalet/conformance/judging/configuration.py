@@ -22,13 +22,16 @@ RECORDED = {
     "log.message.timestamp.type": "CreateTime",
     "offsets.retention.minutes": "10080",
     "group.initial.rebalance.delay.ms": "0",
+    "group.consumer.assignment.interval.ms": "0",
 }
 """The values with which the answers were recorded."""
+GROUP_CONFIGS = "the configuration of a group"
 NEEDED_BY: Mapping[str, frozenset[str]] = {
     "group.initial.rebalance.delay.ms": frozenset({"JoinGroup"}),
+    "group.consumer.assignment.interval.ms": frozenset({"ConsumerGroupHeartbeat", GROUP_CONFIGS}),
 }
 """Scenarios that use one of these APIs cannot be compared if the property differs."""
-BROKER = 4
+BROKER, GROUP = 4, 32
 
 
 def differing(target: Target, deadline: float) -> dict[str, str]:
@@ -56,7 +59,11 @@ def notes(differences: Mapping[str, str]) -> list[str]:
 
 def obstacle(steps: Iterable[Step], differences: Mapping[str, str]) -> str:
     """Name the property because of which a scenario cannot be compared; "" if there is none."""
+    steps = list(steps)
     used = {step.get("api") for step in steps}
+    resources = [each for step in steps for each in step.get("body", {}).get("resources") or ()]
+    if any(each.get("resource_type") == GROUP for each in resources):
+        used.add(GROUP_CONFIGS)
     for name, apis in NEEDED_BY.items():
         if name in differences and apis & used:
             return f"depends on {name}, which is {differences[name]} here and was {RECORDED[name]} when recorded"

@@ -10,13 +10,14 @@ import kafkalet
 from kafkalet.conformance.judging.cleaning import clean
 from kafkalet.conformance.judging.judge import Options, judge
 from kafkalet.conformance.playing.target import Target
+from kafkalet.conformance.recording.recorded_properties import broker_properties
 
 INTERNAL = {"__consumer_offsets", "__transaction_state"}
 
 
 @pytest.fixture
 def target() -> Iterator[Target]:
-    with kafkalet.Broker(kafka_version="4.4") as broker:
+    with kafkalet.Broker(kafka_version="4.4", config=broker_properties("4.4")) as broker:
         yield Target(broker.bootstrap_servers)
 
 

@@ -36,4 +36,14 @@ def test_scenario_depends_only_on_properties_of_its_apis() -> None:
     assert obstacle([{"op": "request", "api": "Fetch"}], differences) == ""
     assert obstacle([{"op": "request", "api": "JoinGroup"}], {}) == ""
     assert notes({}) == []
-    assert set(differences) <= set(RECORDED)
+
+
+def test_configurations_of_groups_depend_on_the_defaults_of_groups() -> None:
+    differences = {"group.consumer.assignment.interval.ms": "1000"}
+    described = {"op": "request", "api": "DescribeConfigs", "body": {"resources": [{"resource_type": 32}]}}
+    assert "assignment.interval.ms, which is 1000 here and was 0" in obstacle([described], differences)
+    assert obstacle([described | {"body": {"resources": [{"resource_type": 2}]}}], differences) == ""
+
+
+def test_recorded_properties_are_those_of_the_recorded_brokers() -> None:
+    assert broker_properties("4.4").items() <= RECORDED.items()
