@@ -22,7 +22,7 @@ from kafkalet.conformance.transcripts import Step, Transcript
 from kafkalet.protocol.errors import ProtocolError
 
 UNUSABLE = (
-    *(ProtocolError, ValueError, LookupError, TypeError, struct.error, OSError),
+    *(ProtocolError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, struct.error, OSError),
     *(Closed, NoAnswer, OutOfTime, SetupFailed),
 )
 """The errors of a step whose answer cannot be compared."""

@@ -42,7 +42,10 @@ def partition_of(of: str, count: int) -> int:
 
 def _partition_count(connection: Connection, topic: str) -> int:
     answer = connection.ask("Metadata", 4, {"topics": [{"name": topic}], "allow_auto_topic_creation": False})
-    return len(answer["topics"][0]["partitions"])
+    count = len(answer["topics"][0]["partitions"])
+    if not count:
+        raise LookupError(f"the broker has no topic {topic}: error {answer['topics'][0]['error_code']}")
+    return count
 
 
 def _batches(connection: Connection, topic: str, partition: int) -> Iterator[Batch]:
