@@ -89,9 +89,20 @@ def is_about_one_broker(step: Step) -> str:
     """Return why a case recorded with one broker cannot be compared on a cluster of several; "" if it can be."""
     if step.get("api") == "DescribeQuorum":
         return "recorded with one voter"
+    if step.get("api") not in NOT_ABOUT_GROUPS and _is_nameless(step.get("body")):
+        return "the group without a name may be coordinated by another broker"
     if INVALID_REPLICATION_FACTOR in _codes(step.get("expect")):
         return "recorded with one broker, which refuses more replicas"
     return ""
+
+
+def _is_nameless(value: Any) -> bool:
+    match value:
+        case dict():
+            return any(key in GROUP_FIELDS and item in ("", [""]) or _is_nameless(item) for key, item in value.items())
+        case list():
+            return any(map(_is_nameless, value))
+    return False
 
 
 def _codes(value: Any) -> Iterator[Any]:

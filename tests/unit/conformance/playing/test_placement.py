@@ -91,4 +91,7 @@ def test_case_about_the_number_of_brokers_cannot_be_compared() -> None:
     refused = {"api": "CreateTopics", "expect": {"topics": [{"error_code": 38}]}}
     assert is_about_one_broker(refused) == "recorded with one broker, which refuses more replicas"
     assert is_about_one_broker({"api": "DescribeQuorum"}) == "recorded with one voter"
+    nameless = {"api": "OffsetFetch", "body": {"groups": [{"group_id": ""}]}}
+    assert is_about_one_broker(nameless) == "the group without a name may be coordinated by another broker"
+    assert is_about_one_broker({"api": "OffsetFetch", "body": {"groups": [{"group_id": "$g"}]}}) == ""
     assert is_about_one_broker({"api": "CreateTopics", "expect": {"topics": [{"error_code": 0}]}}) == ""
