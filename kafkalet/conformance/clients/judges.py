@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SHOWN = 5
 """Most values that the evidence of a finding lists."""
+UNKNOWN_PRODUCER = "the broker accepts a later batch first if it does not know the producer yet (ProducerAppendInfo)"
+"""Why the records of an idempotent producer may change their order if its first batch fails."""
 FEWEST_GAPS = 3
 TOO_FAST_MS = 20.0
 """A client that waits less than this between most of its retries has no backoff. Java waits 100 ms with a jitter of

@@ -27,6 +27,8 @@ JOBS = 2
 REQUESTS = 60
 """The number of requests that a result keeps."""
 LOG_LINES = 60
+HURRIED = ("retried-too-fast", "throttle-time")
+"""The rules of the observer that are about the time between requests."""
 VIOLATIONS = 5
 """Most requests that the evidence of a violation lists."""
 _PROPERTIES: Mapping[str, str | int | bool] = {
@@ -178,8 +180,9 @@ def _violations(observation: Observation) -> Iterator[Finding]:
         by_rule.setdefault(each.rule, []).append(each)
     for rule, found in by_rule.items():
         times = observation.found[rule, Severity.VIOLATION]
-        text = f"{times} requests are against the protocol: {found[0].claim} ({found[0].source})"
-        yield Finding(Verdict.VIOLATED, text, tuple(map(str, found[:VIOLATIONS])))
+        verdict = Verdict.TOO_FAST if rule in HURRIED else Verdict.VIOLATED
+        text = f"{times} requests contradict the rule {rule}: {found[0].claim} ({found[0].source})"
+        yield Finding(verdict, text, tuple(map(str, found[:VIOLATIONS])))
 
 
 def _notes(observation: Observation) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Sequence numbers and epochs of producers that the broker refuses, and transactions that cannot be committed."""
 
-from kafkalet.conformance.clients.judges import all_of, polite, produced, refused, transformed
+from kafkalet.conformance.clients.judges import UNKNOWN_PRODUCER, all_of, polite, produced, refused, transformed
 from kafkalet.conformance.clients.scenario import Catalogue, Role
 from kafkalet.conformance.clients.stage import TOPIC, Stage
 
@@ -16,7 +16,7 @@ BEFORE_KIP_360 = "before KIP-360, the producer cannot continue after this error,
     "An idempotent producer continues with a new epoch after OUT_OF_ORDER_SEQUENCE_NUMBER, or reports the error.",
     "KIP-360; TransactionManager.canRetry, requestIdempotentEpochBumpForPartition",
     role=Role.PRODUCE,
-    judge=produced(failures=BEFORE_KIP_360),
+    judge=produced(failures=BEFORE_KIP_360, reordering=UNKNOWN_PRODUCER),
     idempotence=True,
 )
 def produce_out_of_order_sequence(stage: Stage) -> None:
@@ -29,7 +29,7 @@ def produce_out_of_order_sequence(stage: Stage) -> None:
     "An idempotent producer continues with a new epoch after UNKNOWN_PRODUCER_ID, or reports the error.",
     "KIP-360; TransactionManager.canRetry",
     role=Role.PRODUCE,
-    judge=produced(failures=BEFORE_KIP_360),
+    judge=produced(failures=BEFORE_KIP_360, reordering=UNKNOWN_PRODUCER),
     idempotence=True,
 )
 def produce_unknown_producer_id(stage: Stage) -> None:
@@ -134,7 +134,7 @@ def transaction_commit_answer_lost(stage: Stage) -> None:
     "A transactional producer sends a batch again after NOT_LEADER_OR_FOLLOWER, and commits.",
     "Sender.canRetry",
     role=Role.PRODUCE,
-    judge=produced(),
+    judge=produced(reordering=UNKNOWN_PRODUCER),
     idempotence=True,
     transactional_id=ID,
 )

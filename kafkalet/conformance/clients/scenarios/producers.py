@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kafkalet.conformance.clients.judges import all_of, polite, produced, refused
+from kafkalet.conformance.clients.judges import UNKNOWN_PRODUCER, all_of, polite, produced, refused
 from kafkalet.conformance.clients.results import Finding, Verdict
 from kafkalet.conformance.clients.scenario import Catalogue, Play, Role
 from kafkalet.conformance.clients.stage import Missed, Stage
+from kafkalet.protocol.records.batch import Batch
 
 CATALOGUE = Catalogue()
 scenario = CATALOGUE.scenario
@@ -132,16 +133,22 @@ def produce_unknown_error(stage: Stage) -> None:
 
 @scenario(
     "produce-retry-keeps-order",
-    "An idempotent producer whose first request fails sends the records again in order, each once.",
+    "An idempotent producer whose second batch fails sends the records again in order, each once.",
     "KIP-98; Sender.canRetry (OUT_OF_ORDER_SEQUENCE_NUMBER of later batches), max.in.flight.requests.per.connection",
     role=Role.PRODUCE,
     judge=produced(),
-    count=500,
+    count=20_000,
     idempotence=True,
 )
 def produce_retry_keeps_order(stage: Stage) -> None:
     stage.create_topic()
-    stage.fault("Produce", error="NOT_ENOUGH_REPLICAS", times=2)
+    stage.fault("Produce", error="NOT_ENOUGH_REPLICAS", times=2, when=_is_later)
+
+
+def _is_later(request: Any) -> bool:
+    """Return whether a request has a batch that is not the first one of its producer."""
+    batches = [Batch(part.records) for topic in request.topic_data for part in topic.partition_data if part.records]
+    return any(batch.base_sequence > 0 for batch in batches)
 
 
 @scenario(
@@ -162,7 +169,7 @@ def produce_retry_without_idempotence(stage: Stage) -> None:
     "A producer with acks=all delivers its records once enough replicas are in sync again.",
     "min.insync.replicas; NotEnoughReplicasException is a RetriableException",
     role=Role.PRODUCE,
-    judge=produced(),
+    judge=produced(reordering=UNKNOWN_PRODUCER),
     brokers=2,
     idempotence=True,
 )

@@ -44,6 +44,8 @@ class Connection:
         self.sent += 1
         version = VERSIONS[api]
         data = RequestHeader(api, version, self.sent, f"fake-{FLAW}").encode() + request.encode(version)
+        if FLAW == "adds-bytes":
+            data += b"more"
         self.socket.sendall(struct.pack(">i", len(data)) + data)
         if not answer:
             return None

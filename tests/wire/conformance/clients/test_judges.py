@@ -28,6 +28,7 @@ def test_client_without_flaw_is_correct(scenario: str) -> None:
         ("produce", "reorders", Verdict.WRONG_ORDER, "not in the order in which they were sent"),
         ("produce", "fails", Verdict.GAVE_UP, "failed 1 of 20 records"),
         ("produce", "crashes", Verdict.GAVE_UP, "without a line for 20 of 20 records"),
+        ("produce", "adds-bytes", Verdict.VIOLATED, "21 requests contradict the rule trailing-bytes"),
         ("consume", "skips", Verdict.LOST, "skipped 1 records"),
         ("consume", "repeats", Verdict.DUPLICATED, "1 records were returned more than once"),
         ("consume", "crashes", Verdict.GAVE_UP, "ended with an error after 0 records"),
