@@ -99,7 +99,9 @@ def is_about_one_broker(step: Step) -> str:
 def _is_nameless(value: Any) -> bool:
     match value:
         case dict():
-            return any(key in GROUP_FIELDS and item in ("", [""]) or _is_nameless(item) for key, item in value.items())
+            return any(
+                (key in GROUP_FIELDS and item in ("", [""])) or _is_nameless(item) for key, item in value.items()
+            )
         case list():
             return any(map(_is_nameless, value))
     return False

@@ -178,7 +178,8 @@ def cluster() -> Iterator[kafkalet.Cluster]:
 
 
 @pytest.mark.parametrize(
-    "scenario", ["lo_time_equal", "group_delete", "transactions_add", "create_partitions_errors", "describe_cluster"]
+    "scenario",
+    ["lo_time_equal", "offsets_fetch_lists", "transactions_add", "create_partitions_errors", "describe_cluster"],
 )
 def test_recording_of_one_broker_is_as_kafka_on_a_cluster_of_three(cluster: kafkalet.Cluster, scenario: str) -> None:
     run = judge(Options(cluster.bootstrap_servers.split(",")[1], "3.9", only=(scenario,), repeat=0))
