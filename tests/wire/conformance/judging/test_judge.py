@@ -184,4 +184,5 @@ def cluster() -> Iterator[kafkalet.Cluster]:
 def test_recording_of_one_broker_is_as_kafka_on_a_cluster_of_three(cluster: kafkalet.Cluster, scenario: str) -> None:
     run = judge(Options(cluster.bootstrap_servers.split(",")[1], "3.9", only=(scenario,), repeat=0))
     assert run.brokers == 3
-    assert run.counts() == {Outcome.AS_KAFKA: 1}
+    assert run.case_counts().keys() <= {Outcome.AS_KAFKA, Outcome.NOT_RUN}
+    assert run.case_counts()[Outcome.AS_KAFKA] > 2
