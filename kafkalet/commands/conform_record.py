@@ -110,7 +110,8 @@ def _record(definition: Definition, target: Target, release: str, only_show: boo
         return True
     old = load(definition.name) if definition.name in names() else Transcript(definition.name, definition.needs, {})
     before = old.steps.get(release) or next(iter(reversed(list(old.steps.values()))), None)
-    save(replace(old, needs=needs_of(definition), steps=by_release({**old.steps, release: steps})))
+    new = replace(old, needs=needs_of(definition), steps=by_release({**old.steps, release: steps}))
+    save([new], definition.area)
     changed = compare(old, before, steps) if before else []
     what = "new" if before is None else f"{len(changed)} changes" if changed else "no change"
     print_line(f"{definition.name}: {what}")

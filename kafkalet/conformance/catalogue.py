@@ -12,13 +12,12 @@ from typing import Any, Literal, get_args
 
 from kafkalet.suggestions import did_you_mean
 
-from .transcripts import RECORDINGS
+from .transcripts import INDEX, RECORDINGS
 
 Level = Literal["must", "should", "detail"]
 """How much depends on a scenario: `must`: clients lose, repeat or misread records, or stop, if a broker differs;
 `should`: a client or a tool sees the difference; `detail`: only a comparison of single fields shows it."""
 LEVELS: tuple[Level, ...] = get_args(Level)
-INDEX = "index.json"
 PAGE = "docs/conformance-scenarios.md"
 
 

@@ -77,7 +77,6 @@ ELSEWHERE: dict[str, str] = {
     "conformance.recording.index": "test_replayer.py",
     "conformance.recording.recorded_properties": "test_golden.py",
     "conformance.results": "test_replayer.py",
-    "conformance.transcripts": "test_replayer.py",
     "control.encoding": "control/test_server.py",
     "control.fields": "control/test_openapi.py",
     "control.state": "control/routes/test_topics.py",
