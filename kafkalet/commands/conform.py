@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import conform_security
@@ -33,6 +34,7 @@ SELECTION = (
     Option("--api", "NAME,...", "only scenarios that use one of these APIs", repeatable=True),
     Option("--kip", "KIP-N,...", "only scenarios that come from one of these KIPs", repeatable=True),
     Option("--level", "LEVEL,...", "only scenarios of these levels: must, should, detail", repeatable=True),
+    Option("--scenario", "FILE", "perform the scenario in a file that --between wrote"),
     Option("--list", "", "print the selected scenarios with their claims, and exit"),
 )
 RUN = (
@@ -58,6 +60,7 @@ usage: kafkalet conform --bootstrap HOST:PORT [OPTION]...
        kafkalet conform --between HOST:PORT HOST:PORT [OPTION]...
        kafkalet conform client [OPTION]... -- CMD [ARG]...
        kafkalet conform record RELEASE --bootstrap HOST:PORT [OPTION]...
+       kafkalet conform review RELEASE RELEASE [OPTION]...
 
 Compare the answers of a broker with the recorded answers of Apache Kafka.
 {options}
@@ -202,6 +205,7 @@ def options_of(given: dict[str, list[str]], bootstrap: str) -> Options:
         repeat=int(_number(given, "repeat", REPEAT, least=0)),
         timeout_s=_number(given, "timeout", 0, least=1) if "timeout" in given else None,
         disposable="disposable" in given,
+        file=Path(given["scenario"][0]) if "scenario" in given else None,
     )
 
 
@@ -231,7 +235,7 @@ def _judge(given: dict[str, list[str]], selected: Callable[[], list[Scenario]], 
     for address in bootstrap.split(","):
         parse_address("--bootstrap", address, least_port=1)
     baseline = read_report("--baseline", given["baseline"][0]) if "baseline" in given else None
-    if against != NEAREST and not selected():
+    if against != NEAREST and "scenario" not in given and not selected():
         return nothing_selected()
     results: list[ScenarioResult] = []
     progress = Progress(sys.stderr, width()) if sys.stderr is not None and sys.stderr.isatty() else None

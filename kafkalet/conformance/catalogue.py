@@ -6,7 +6,7 @@ scenarios and from their transcripts.
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, get_args
 
@@ -91,6 +91,8 @@ class Scenario:
     apis: Mapping[str, tuple[int, int]]
     cases: int
     """The number of recorded answers in the newest release."""
+    scopes: Mapping[str, int] = field(default_factory=dict)
+    """How far the requests reach in each release (judging.scope.Scope), if they concern others' topics and groups."""
 
     @property
     def kips(self) -> tuple[str, ...]:

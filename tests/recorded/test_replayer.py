@@ -123,6 +123,27 @@ def test_order_is_compared_only_in_transcripts_that_kept_it() -> None:
     assert ordered(kept, "OffsetFetch") is False
 
 
+def test_missing_item_is_reported_by_its_name() -> None:
+    expected = {"configs": [{"name": "a", "n": 1}, {"name": "b", "n": 2}, {"name": "c", "n": 3}]}
+    got = {"configs": [{"name": "a", "n": 1}, {"name": "c", "n": 4}]}
+    found = Matcher({}).differences(expected, got)
+    assert [str(each) for each in found] == [
+        "configs[name=b]: expected {'name': 'b', 'n': 2}, got nothing",
+        "configs[name=c].n: expected 3, got 4",
+    ]
+
+
+def test_missing_item_does_not_hide_another_order() -> None:
+    expected = [{"name": "a"}, {"name": "b"}, {"name": "c"}]
+    assert len(Matcher({}).differences(expected, [{"name": "c"}, {"name": "a"}], in_order=True)) == 3
+
+
+def test_items_of_the_same_name_are_compared_by_place() -> None:
+    expected = [{"name": "a", "n": 1}, {"name": "a", "n": 2}]
+    [found] = Matcher({}).differences(expected, expected[:1])
+    assert found.path == "[1]"
+
+
 def test_true_differs_from_one() -> None:
     assert Matcher({}).differences({"a": 1}, {"a": True})
 

@@ -31,7 +31,7 @@ class Found:
     def kind(self, steps: list[Step]) -> tuple[Any, ...]:
         """Return what differences of the same kind have in common: API, field, and the values if they are errors."""
         step, first = steps[self.index], self.differences[0]
-        path = re.sub(r"\[\d+\]", "", first.path)
+        path = re.sub(r"\[[^]]*\]", "", first.path)
         telling = "error" in path or "connection" in path
         sides = (
             side if isinstance(side, int | None) and abs(side or 0) < 200 else type(side)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from kafkalet.conformance.catalogue import LEVELS, Level, Scenario, select
 from kafkalet.conformance.playing.connection import Closed, Garbage, NoAnswer, OutOfTime
@@ -22,7 +23,7 @@ from kafkalet.conformance.playing.security import PLAINTEXT, Security
 from kafkalet.conformance.playing.serving import serves, unserved
 from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.results import BAD, ORDER, CaseResult, Outcome, Run, ScenarioResult
-from kafkalet.conformance.transcripts import Transcript, load
+from kafkalet.conformance.transcripts import Damaged, Transcript, load, read_file
 from kafkalet.protocol.api import Api
 from kafkalet.version import VERSION
 
@@ -31,7 +32,7 @@ from .configuration import differing, notes, obstacle
 from .nearest import nearest, recorded_releases
 from .repetition import Attempt, combined
 from .replaying import description, replay
-from .scope import Scope, scope
+from .scope import Scope
 
 NEAREST = "nearest"
 JOBS = 8
@@ -76,6 +77,8 @@ class Options:
     repeat: int = REPEAT
     timeout_s: float | None = None
     disposable: bool = False
+    file: Path | None = None
+    """A scenario in a file, as `conform --between` writes it, to perform instead of recorded ones."""
     security: Security = PLAINTEXT
 
 
@@ -103,16 +106,15 @@ def judge(
     """
     began, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     target = reach(options)
-    release = chosen_release(options.against, target)
-    try:
-        wanted = select(release=release, only=options.only, apis=options.apis, kips=options.kips, levels=options.levels)
-    except ValueError as error:
-        raise CannotJudge(str(error)) from error
+    given = read_scenario(options.file) if options.file else None
+    release = given.release if given else chosen_release(options.against, target)
+    wanted = [given.scenario] if given else selected(options, release)
     if not wanted:
         raise CannotJudge(f"no scenario of release {release} matches the given conditions")
     limit_s = FIRST_S + EACH_S * len(wanted) if options.timeout_s is None else options.timeout_s
     announce(Announcement(release, len(wanted), limit_s))
-    judging = Judging(target, release, options, began + limit_s)
+    transcript_of = (lambda name: given.transcript) if given else load
+    judging = Judging(target, release, options, began + limit_s, transcript_of)
     try:
         results = judging.perform(wanted, progress)
     finally:
@@ -129,6 +131,50 @@ def judge(
         notes=(*notes(judging.configuration), *left),
         results=tuple(results),
     )
+
+
+def selected(options: Options, release: str) -> list[Scenario]:
+    """Return the recorded scenarios that match the options. Raises CannotJudge for unknown names."""
+    try:
+        return select(release=release, only=options.only, apis=options.apis, kips=options.kips, levels=options.levels)
+    except ValueError as error:
+        raise CannotJudge(str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A scenario from a file."""
+
+    scenario: Scenario
+    transcript: Transcript
+    release: str
+
+
+def read_scenario(path: Path) -> Given:
+    """Read a scenario that `conform --between` wrote. Raises CannotJudge if the file has none."""
+    try:
+        transcript = read_file(path)
+    except (OSError, Damaged) as error:
+        raise CannotJudge(f"the scenario in {path} cannot be read: {error}") from error
+    if not transcript.steps:
+        raise CannotJudge(f"the scenario in {path} has no steps")
+    release, steps = next(iter(transcript.steps.items()))
+    apis: dict[str, tuple[int, int]] = {}
+    for _, api, version in transcript.apis():
+        low, high = apis.get(api, (version, version))
+        apis[api] = min(low, version), max(high, version)
+    scenario = Scenario(
+        name=transcript.name,
+        area="from_a_file",
+        claim="The broker gives the responses in the file.",
+        level="detail",
+        sources=(str(path),),
+        releases=(release,),
+        needs=transcript.needs,
+        apis=apis,
+        cases=sum("case" in step for step in steps),
+    )
+    return Given(scenario, transcript, release)
 
 
 def reach(options: Options) -> Target:
@@ -153,8 +199,16 @@ def chosen_release(against: str, target: Target) -> str:
 class Judging:
     """One run: its limit, the scenarios in progress, and whether the broker still answers."""
 
-    def __init__(self, target: Target, release: str, options: Options, deadline: float) -> None:
+    def __init__(
+        self,
+        target: Target,
+        release: str,
+        options: Options,
+        deadline: float,
+        transcript_of: Callable[[str], Transcript] = load,
+    ) -> None:
         self.target, self.release, self.options = target, release, options
+        self.transcript_of = transcript_of
         self.ends_at = deadline
         self.deadline = deadline - min(CLEANING_S, (deadline - time.monotonic()) / 4)
         """The time at which scenarios end; what is left of the limit is for cleaning up."""
@@ -169,12 +223,11 @@ class Judging:
 
     def perform(self, wanted: list[Scenario], progress: Progress) -> list[ScenarioResult]:
         """Perform the scenarios and return their results in the same order."""
-        transcripts = {each.name: load(each.name) for each in wanted}
-        scopes = {name: scope(each.steps[self.release]) for name, each in transcripts.items()}
+        scopes = {each.name: Scope(each.scopes.get(self.release, Scope.OWN)) for each in wanted}
         results: dict[str, ScenarioResult] = {}
 
         def run(each: Scenario, is_alone: bool) -> ScenarioResult:
-            return self.performed(each, transcripts[each.name], scopes[each.name], is_alone)
+            return self.performed(each, scopes[each.name], is_alone)
 
         def keep(result: ScenarioResult) -> None:
             results[result.scenario.name] = result
@@ -214,7 +267,7 @@ class Judging:
             for player in self.players:
                 player.interrupt()
 
-    def performed(self, scenario: Scenario, transcript: Transcript, reach: Scope, is_alone: bool) -> ScenarioResult:
+    def performed(self, scenario: Scenario, reach: Scope, is_alone: bool) -> ScenarioResult:
         """Perform a scenario if it can run, and return its result."""
         if reason := self.ended:
             return ScenarioResult(scenario, Outcome.NOT_RUN, reason)
@@ -225,6 +278,7 @@ class Judging:
                 return ScenarioResult(scenario, Outcome.NOT_SERVED, unserved(self.target.versions, api, version))
         if lacking := self.target.lacks(scenario.needs):
             return ScenarioResult(scenario, Outcome.NOT_RUN, f"needs {lacking}")
+        transcript = self.transcript_of(scenario.name)
         if reason := obstacle(transcript.steps[self.release], self.configuration):
             return ScenarioResult(scenario, Outcome.NOT_RUN, reason)
         if self.options.security.mechanism and any(api in WITHOUT_LOGIN for api in scenario.apis):

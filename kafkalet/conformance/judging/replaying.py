@@ -37,13 +37,14 @@ def replay(
     The steps end at `deadline`, a time of `time.monotonic`.
     """
     player = player or Player(target, os.urandom(4).hex(), deadline)
-    made = prepared(transcript, release, target, player)
+    steps = with_versions(transcript.steps[release])
+    made = prepared(transcript, steps, release, target, player)
     cases: list[CaseResult] = []
     failures = 0
     try:
         for number, step in enumerate(made.steps):
             if number in made.verdicts:
-                cases.append(not_compared(transcript.steps[release][number], *made.verdicts[number]))
+                cases.append(not_compared(steps[number], *made.verdicts[number]))
             if number in made.skipped:
                 continue
             try:
@@ -56,7 +57,7 @@ def replay(
                 failures += 1
                 if "case" not in step or step.get("bind") or isinstance(error, OutOfTime) or failures == FAILURES:
                     where = f"step {number + 1}, {step.get('api', step['op'])}: {reason}"
-                    cases += rest(transcript.steps[release], made, number, where, player)
+                    cases += rest(steps, made, number, where, player)
                     break
                 cases.append(failed(step, reason, player))
                 player.reopen()
@@ -64,16 +65,24 @@ def replay(
             if "case" in step and cases[-1].outcome is Outcome.FAILED:
                 failures += 1
                 if failures == FAILURES:
-                    cases += rest(transcript.steps[release], made, number + 1, cases[-1].reason, player)
+                    cases += rest(steps, made, number + 1, cases[-1].reason, player)
                     break
     finally:
         player.close()
     return cases
 
 
-def prepared(transcript: Transcript, release: str, target: Target, player: Player) -> Plan:
+def with_versions(steps: list[Step]) -> list[Step]:
+    """Return the steps with the version of the request in those that receive its answer."""
+    versions = {step["id"]: step["version"] for step in steps if step["op"] == "send"}
+    return [
+        {**step, "version": versions[step["id"]]} if step["op"] == "receive" and step["id"] in versions else step
+        for step in steps
+    ]
+
+
+def prepared(transcript: Transcript, steps: list[Step], release: str, target: Target, player: Player) -> Plan:
     """Fit the steps to the versions and to the number of brokers of a cluster."""
-    steps = transcript.steps[release]
     made = plan(steps, release, target.versions)
     if len(target.nodes) < 2:
         return made

@@ -11,7 +11,7 @@ Topics, partitions and members may be in any order, unless the caller requires t
 import re
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from kafkalet.conformance.results import Difference
@@ -93,6 +93,33 @@ def _order(item: Any) -> tuple[tuple[str, Any], ...]:
     return tuple(pair for pair in found if pair[1] is not None)
 
 
+def aligned(expected: list[Any], got: list[Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the items of two arrays to compare with each other, and their place: an index, or a field that names them.
+
+    Items are compared by name if some are missing or additional, so that the others are not reported as different.
+    """
+    names = [[_name(item) for item in side] for side in (expected, got)]
+    by_name = [dict(zip(own, side, strict=True)) for own, side in zip(names, (expected, got), strict=True)]
+    common = [[name for name in own if name in other] for own, other in zip(names, reversed(by_name), strict=True)]
+    are_named = "" not in by_name[0] | by_name[1] and [len(own) for own in by_name] == [len(expected), len(got)]
+    if are_named and common[0] == common[1] and names[0] != names[1]:
+        for name in {**by_name[0], **by_name[1]}:
+            yield name, by_name[0].get(name, MISSING), by_name[1].get(name, MISSING)
+    else:
+        for n in range(max(len(expected), len(got))):
+            one, other = (side[n] if n < len(side) else MISSING for side in (expected, got))
+            yield str(n), one, other
+
+
+def _name(item: Any) -> str:
+    """Return the field that tells an item of an array from the others, such as `name=t`; "" if there is none.
+
+    A placeholder such as `$TEXT` does not tell items apart.
+    """
+    key = next((key for key in ORDERS if isinstance(item, dict) and key in item), "")
+    return f"{key}={item[key]}" if key and not str(item[key]).startswith("$") else ""
+
+
 class Matcher:
     """Compares answers of a broker whose current time is `now_ms()`."""
 
@@ -114,9 +141,8 @@ class Matcher:
             for key in {**expected, **got}:
                 self._compare(expected.get(key, MISSING), got.get(key, MISSING), f"{path}.{key}".lstrip("."), found)
         elif isinstance(expected, list) and isinstance(got, list):
-            for n in range(max(len(expected), len(got))):
-                sides = [side[n] if n < len(side) else MISSING for side in (expected, got)]
-                self._compare(sides[0], sides[1], f"{path}[{n}]", found)
+            for place, one, other in aligned(expected, got):
+                self._compare(one, other, f"{path}[{place}]", found)
         elif not self._equal(expected, got):
             found.append(Difference(path, expected, got))
 

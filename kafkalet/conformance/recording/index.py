@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 
 from kafkalet.conformance.catalogue import AREAS, scenarios
+from kafkalet.conformance.judging.scope import scope
 from kafkalet.conformance.scenarios import definitions
 from kafkalet.conformance.transcripts import (
     INDEX,
@@ -57,6 +58,7 @@ def _line(transcript: Transcript) -> dict[str, object]:
         "needs": transcript.needs,
         "apis": dict(sorted(apis.items())),
         "cases": sum("case" in step for step in transcript.steps[newest]),
+        "scopes": {release: reach for release, steps in transcript.steps.items() if (reach := scope(steps))},
     }
 
 

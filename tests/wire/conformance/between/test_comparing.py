@@ -58,3 +58,23 @@ def test_command_reports_differences_with_status_1(
     options = ["--histories", "4", "--groups", "produce", "--release", "3.9", "--out", str(tmp_path)]
     assert main(["--between", one.bootstrap_servers, other.bootstrap_servers, *options]) == 1
     assert "differs: responses" in capsys.readouterr().out
+
+
+def test_scenario_of_a_difference_can_be_judged(
+    one: kafkalet.Broker, other: kafkalet.Broker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--histories", "4", "--groups", "produce", "--release", "3.9", "--out", str(tmp_path)]
+    main(["--between", one.bootstrap_servers, other.bootstrap_servers, *options])
+    file = str(next(tmp_path.iterdir()))
+    capsys.readouterr()
+    assert main(["--bootstrap", one.bootstrap_servers, "--scenario", file]) == 0
+    assert main(["--bootstrap", other.bootstrap_servers, "--scenario", file]) == 1
+    assert "found_produce" in capsys.readouterr().out
+
+
+def test_file_without_a_scenario_is_refused(
+    one: kafkalet.Broker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.json").write_text("{}")
+    assert main(["--bootstrap", one.bootstrap_servers, "--scenario", str(tmp_path / "x.json")]) == 2
+    assert "cannot be read" in capsys.readouterr().err
