@@ -2,7 +2,9 @@
 
     producer id, epoch, partition ──> batches with consecutive sequence numbers, from 0; after 2^31-1 follows 0
 
-A batch may be sent again, unchanged. After an error that says that a batch is not in the log and never will be, a
+A batch may be sent again with the same records. Brokers compare only the epoch and the sequence numbers
+(ProducerStateEntry.findDuplicateBatch), so that a client may encode the records again, for example with new timestamps,
+which is a note. After an error that says that a batch is not in the log and never will be, a
 producer may use its sequence numbers for other records. From then on, this epoch of the partition is not judged.
 """
 
@@ -12,7 +14,7 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kafkalet.conformance.clients.observing.finding import Claim
+from kafkalet.conformance.clients.observing.finding import Claim, Severity
 from kafkalet.conformance.clients.observing.sent import Closed, Fate, Sent
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
@@ -24,7 +26,15 @@ from kafkalet.protocol.records.batch import Batch, batches
 from .rule import Remark, Rule
 
 _SOURCE = "KIP-98, TransactionManager, ProducerStateManager"
-_RESENT = Claim("sequence-resent", "A batch that is sent again has the same records.", _SOURCE)
+_RESENT = Claim(
+    "sequence-resent", "A batch that is sent again has the same keys, values and headers.", f"{_SOURCE}, ProducerBatch"
+)
+_ENCODED_AGAIN = Claim(
+    "sequence-encoded-again",
+    "A batch that is sent again has the same bytes, and so the same timestamps.",
+    "ProducerBatch, ProducerStateEntry.findDuplicateBatch",
+    Severity.NOTE,
+)
 _FIRST = Claim(
     "sequence-first",
     "In a new producer epoch, the sequence numbers of a partition begin with 0.",
@@ -60,13 +70,22 @@ class _Key(NamedTuple):
     partition: int
 
 
+class _Content(NamedTuple):
+    """What a batch contains."""
+
+    record_count: int
+    crc: int
+    records: int
+    """A hash of the keys, values and headers."""
+
+
 class _Sequence:
     """The sequence numbers of a partition that were seen."""
 
     def __init__(self, next_sequence: int) -> None:
         self.next_sequence = next_sequence
-        self.batches: OrderedDict[int, tuple[int, int]] = OrderedDict()
-        """The record count and the checksum of the latest batches, by base sequence."""
+        self.batches: OrderedDict[int, _Content] = OrderedDict()
+        """The latest batches, by base sequence."""
         self.has_failed = False
         """Whether the numbers of a batch may have been used again."""
 
@@ -97,7 +116,7 @@ class SequenceNumbers(Rule):
             given = "not given" if told is None else f"given with epoch {told}"
             yield Remark(_TOLD, f"producer id {key.producer_id} is sent with epoch {key.epoch}, but was {given}")
             self._told[key.producer_id] = key.epoch  # one finding is enough
-        first, count = batch.base_sequence, batch.count
+        first, count, content = batch.base_sequence, batch.count, _content(batch)
         where = f"partition {key.partition} of producer {key.producer_id}, epoch {key.epoch}"
         sequence = self._sequences.get(key)
         if sequence is None:
@@ -106,20 +125,22 @@ class SequenceNumbers(Rule):
                 yield Remark(_FIRST, f"{where}: the first base sequence is {first}")
         elif first != sequence.next_sequence:
             earlier = sequence.batches.get(first)
-            if earlier is not None and (earlier[0] == count or sequence.has_failed):
-                if earlier != (count, batch.crc) and not sequence.has_failed:
-                    text = f"{where}: sequence {first} is sent again with checksum {batch.crc:#x}, not {earlier[1]:#x}"
-                    yield Remark(_RESENT, text)
-                if not sequence.has_failed or earlier == (count, batch.crc):
+            if earlier is not None and (earlier.record_count == count or sequence.has_failed):
+                is_same = earlier.record_count == count and earlier.records == content.records
+                if not sequence.has_failed:
+                    yield from _resent(f"{where}: sequence {first} is sent again", earlier, content)
+                if is_same or not sequence.has_failed:
                     return
             elif sequence.has_failed:
                 pass
             elif earlier is not None:
-                yield Remark(_RESENT, f"{where}: sequence {first} is sent again with {count} records, not {earlier[0]}")
+                yield Remark(
+                    _RESENT, f"{where}: sequence {first} is sent again with {count} records, not {earlier.record_count}"
+                )
             else:
                 yield f"{where}: base sequence {first} is sent; {sequence.next_sequence} comes next"
         sequence.next_sequence = (first + count) % _MODULUS
-        sequence.batches[first] = count, batch.crc
+        sequence.batches[first] = content
         sequence.batches.move_to_end(first)
         if len(sequence.batches) > _KEPT_BATCHES:
             sequence.batches.popitem(last=False)
@@ -152,6 +173,24 @@ class SequenceNumbers(Rule):
                 sequence = self._sequences.get(key)
                 if sequence is not None:
                     sequence.has_failed = True
+
+
+def _content(batch: Batch) -> _Content:
+    try:
+        records = hash(tuple((record.key, record.value, record.headers) for record in batch.iterate()))
+    except KafkaError:  # strict decoding complains
+        records = batch.crc
+    return _Content(batch.count, batch.crc, records)
+
+
+def _resent(what: str, earlier: _Content, content: _Content) -> Iterator[Remark]:
+    """Compare a batch with the one that was sent before with the same sequence numbers."""
+    if content.records != earlier.records:
+        yield Remark(_RESENT, f"{what} with other keys, values or headers")
+    elif content.crc != earlier.crc:
+        yield Remark(
+            _ENCODED_AGAIN, f"{what} with checksum {content.crc:#x}, not {earlier.crc:#x}, and the same values"
+        )
 
 
 class InFlight(Rule):

@@ -1,11 +1,17 @@
 """Sequence numbers of idempotent producers."""
 
+import pytest
+
 from kafkalet.conformance.clients.observing.rules.sequences import InFlight, SequenceNumbers
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafkalet.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kafkalet.protocol.messages.produce import ProduceRequest, ProduceResponse
+from kafkalet.protocol.records.batch import ATTRIBUTES_AT, CRC_AT, HEADER_SIZE
 from kafkalet.protocol.records.build import build_batch, numbered
+from kafkalet.protocol.records.codecs import Codec
+from kafkalet.protocol.records.crc32c import crc32c
+from kafkalet.protocol.records.record import Headers
 
 from .synthetic import Exchanges
 
@@ -13,10 +19,20 @@ ASK = ApiVersionsRequest(client_software_name="c", client_software_version="1")
 
 
 def produce(
-    sequence: int, count: int = 2, *, epoch: int = 0, producer_id: int = 9, value: bytes = b"v"
+    sequence: int,
+    count: int = 2,
+    *,
+    epoch: int = 0,
+    producer_id: int = 9,
+    value: bytes = b"v",
+    key: bytes | None = None,
+    headers: Headers = (),
+    timestamp: int = 1000,
+    codec: Codec = Codec.NONE,
 ) -> ProduceRequest:
     batch = build_batch(
-        numbered([(1000, None, value, ())] * count),
+        numbered([(timestamp, key, value, headers)] * count),
+        codec=codec,
         producer_id=producer_id,
         producer_epoch=epoch,
         base_sequence=sequence,
@@ -78,10 +94,39 @@ def test_identical_batch_may_be_sent_again() -> None:
     assert exchanges.found == []
 
 
-def test_other_records_with_the_same_sequences_are_found() -> None:
+@pytest.mark.parametrize(
+    "other",
+    [produce(0, value=b"w"), produce(0, key=b"k"), produce(0, headers=(("h", b"1"),))],
+    ids=["value", "key", "headers"],
+)
+def test_other_records_with_the_same_sequences_are_found(other: ProduceRequest) -> None:
     exchanges = begun()
     exchanges.sends(produce(0), 7)
-    exchanges.sends(produce(0, value=b"w"), 7)
+    exchanges.sends(other, 7)
+    assert exchanges.found == ["sequence-resent"]
+    assert exchanges.texts[0].endswith("sequence 0 is sent again with other keys, values or headers")
+
+
+@pytest.mark.parametrize(
+    "again", [produce(0, timestamp=2000), produce(0, codec=Codec.GZIP)], ids=["timestamps", "codec"]
+)
+def test_same_records_in_other_bytes_are_noted(again: ProduceRequest) -> None:
+    exchanges = begun()
+    exchanges.sends(produce(0), 7)
+    exchanges.sends(again, 7)
+    exchanges.sends(produce(2), 7)
+    assert exchanges.found == ["sequence-encoded-again"]
+
+
+def test_malformed_records_are_compared_by_checksum() -> None:
+    exchanges = begun()
+    for first_byte in (0xFF, 0xFE):
+        request = produce(0)
+        data = bytearray(request.topic_data[0].partition_data[0].records or b"")
+        data[HEADER_SIZE] = first_byte
+        data[CRC_AT : CRC_AT + 4] = crc32c(data[ATTRIBUTES_AT:]).to_bytes(4, "big")
+        request.topic_data[0].partition_data[0].records = bytes(data)
+        exchanges.sends(request, 7)
     assert exchanges.found == ["sequence-resent"]
 
 
