@@ -20,7 +20,8 @@ _BEFORE = Claim(
 )
 _DOWNGRADE = Claim(
     "versions-downgrade",
-    "After UNSUPPORTED_VERSION, a client repeats ApiVersions with a version that the answer lists, or version 0.",
+    "After UNSUPPORTED_VERSION, a client repeats ApiVersions with a version that the answer lists, or with a lower one "
+    "if it lists none, as before Kafka 2.4.",
     "KIP-511, NetworkClient.handleApiVersionsResponse",
 )
 _SASL = (Api.SASL_HANDSHAKE, Api.SASL_AUTHENTICATE)
@@ -39,7 +40,8 @@ class AdvertisedVersions(Rule):
         self._advertised: dict[int, dict[int, tuple[int, int]]] = {}
         """The versions by connection."""
         self._of_brokers: dict[int, dict[int, tuple[int, int]]] = {}
-        self._refused: dict[int, tuple[Sent, tuple[int, int]]] = {}
+        self._refused: dict[int, tuple[Sent, tuple[int, int] | None]] = {}
+        """The refused ApiVersions request of a connection, and the versions that the answer listed."""
         self._told: set[int] = set()
         """The connections with a note that the versions were not known."""
 
@@ -69,13 +71,16 @@ class AdvertisedVersions(Rule):
         refused = self._refused.get(sent.connection)
         if refused is None:
             return
-        earlier, (low, high) = refused
+        earlier, listed = refused
         if sent.follows(earlier):
             del self._refused[sent.connection]
-            if sent.version != 0 and not low <= sent.version <= high:
-                text = (
-                    f"v{sent.version} follows, but v{earlier.version} was refused and v{low} to v{high} are supported"
-                )
+            if listed is None:  # the broker is older than KIP-511
+                if sent.version >= earlier.version:
+                    text = f"v{sent.version} follows, but v{earlier.version} was refused; a lower version was expected"
+                    yield Remark(_DOWNGRADE, text)
+            elif sent.version != 0 and not listed[0] <= sent.version <= listed[1]:
+                supported = f"v{listed[0]} to v{listed[1]}"
+                text = f"v{sent.version} follows, but v{earlier.version} was refused and {supported} are supported"
                 yield Remark(_DOWNGRADE, text)
 
     def answered(self, sent: Sent) -> Iterator[str | Remark]:
@@ -85,7 +90,7 @@ class AdvertisedVersions(Rule):
             if response.error_code == Code.NONE:
                 self._advertised[sent.connection] = self._of_brokers[sent.place.broker] = versions
             elif response.error_code == Code.UNSUPPORTED_VERSION:
-                self._refused[sent.connection] = sent, versions.get(Api.API_VERSIONS, (0, 0))
+                self._refused[sent.connection] = sent, versions.get(Api.API_VERSIONS)
         yield from ()
 
     def closed(self, closed: Closed) -> None:

@@ -82,3 +82,26 @@ def test_repetition_of_a_refused_version_is_found() -> None:
     exchanges.answers(sent, versions(Code.UNSUPPORTED_VERSION, api_versions=(0, 3)), version=0)
     exchanges.sends(ASK, 5)
     assert exchanges.found == ["versions-downgrade"]
+
+
+def test_broker_that_lists_no_versions_may_be_asked_with_each_lower_one() -> None:
+    exchanges = Exchanges(AdvertisedVersions())
+    for version in (2, 1):
+        exchanges.answers(exchanges.sends(ASK, version), versions(Code.UNSUPPORTED_VERSION), version=0)
+    exchanges.ask(ASK, 0, versions(metadata=(1, 5)))
+    assert exchanges.found == []
+
+
+def test_refused_version_is_found_if_broker_lists_none() -> None:
+    exchanges = Exchanges(AdvertisedVersions())
+    exchanges.answers(exchanges.sends(ASK, 2), versions(Code.UNSUPPORTED_VERSION), version=0)
+    exchanges.sends(ASK, 2)
+    assert exchanges.texts == ["v2 follows, but v2 was refused; a lower version was expected"]
+
+
+def test_lower_version_that_is_not_listed_is_found() -> None:
+    exchanges = Exchanges(AdvertisedVersions())
+    refusal = versions(Code.UNSUPPORTED_VERSION, api_versions=(3, 3))
+    exchanges.answers(exchanges.sends(ASK, 4), refusal, version=0)
+    exchanges.sends(ASK, 2)
+    assert exchanges.texts == ["v2 follows, but v4 was refused and v3 to v3 are supported"]
