@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from kafkalet.conformance.clients.observing.finding import Severity
+from kafkalet.conformance.clients.observing.strict import check_request
 from kafkalet.conformance.clients.observing.values import CHECKS, STRUCT_CHECKS
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.messages import request_type
@@ -12,6 +14,7 @@ from kafkalet.protocol.messages.api_versions import ApiVersionsRequest
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kafkalet.protocol.messages.fetch import FetchRequest
 from kafkalet.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafkalet.protocol.messages.heartbeat import HeartbeatRequest
 from kafkalet.protocol.messages.init_producer_id import InitProducerIdRequest
 from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest
 from kafkalet.protocol.messages.metadata import MetadataRequest
@@ -92,3 +95,9 @@ TRANSACTION = AddPartitionsToTxnRequest.Transaction(transactional_id="t", produc
 )
 def test_value_is_judged(request_: Request, version: int, rule: str | None) -> None:
     assert [each for each, _, _ in found(encoded(request_, version))] == ([] if rule is None else [rule])
+
+
+def test_empty_member_id_of_heartbeat_is_a_note() -> None:
+    request = HeartbeatRequest(group_id="g", generation_id=-1, member_id="")
+    complaints = check_request(bytes(encoded(request, 4))).complaints
+    assert [(each.claim.rule, each.claim.severity) for each in complaints] == [("empty", Severity.NOTE)]
