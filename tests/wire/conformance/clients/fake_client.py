@@ -18,6 +18,7 @@ from kafkalet.protocol.errors import Code
 from kafkalet.protocol.frame import RequestHeader
 from kafkalet.protocol.messages import response_type
 from kafkalet.protocol.messages.fetch import FetchRequest
+from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest
 from kafkalet.protocol.messages.metadata import MetadataRequest
 from kafkalet.protocol.messages.produce import ProduceRequest
 from kafkalet.protocol.records.batch import Batch, batches
@@ -28,7 +29,7 @@ NAMES = {name.removeprefix("KAFKALET_"): value for name, value in os.environ.ite
 TOPIC, COUNT = NAMES["TOPIC"], int(NAMES["COUNT"])
 TIMEOUT_S = int(NAMES["REQUEST_TIMEOUT_MS"]) / 1000
 BACKOFF_S = 0.0 if FLAW == "hurries" else 0.1
-VERSIONS = {Api.PRODUCE: 9, Api.FETCH: 11, Api.METADATA: 5}
+VERSIONS = {Api.PRODUCE: 9, Api.FETCH: 11, Api.METADATA: 5, Api.LIST_OFFSETS: 1}
 
 
 def say(*words: object) -> None:
@@ -91,7 +92,7 @@ class Client:
                 continue
             [topic] = told.responses
             [partition] = getattr(topic, "partition_responses", None) or topic.partitions
-            if not partition.error_code or FLAW == "trusts":
+            if not partition.error_code or FLAW == "trusts" or partition.error_code == Code.OFFSET_OUT_OF_RANGE:
                 return partition
             if partition.error_code == Code.NOT_LEADER_OR_FOLLOWER:
                 self.connection = None
@@ -125,6 +126,16 @@ def visible(batch: Batch) -> bool:
     return FLAW == "shows-markers" or not batch.is_control
 
 
+def reset(client: Client) -> int:
+    """Return the offset at which a consumer continues whose position is out of range."""
+    at_end = NAMES["RESET"] == "latest" and FLAW != "starts-over"
+    partition = ListOffsetsRequest.Topic.Partition(partition_index=0, timestamp=-1 if at_end else -2)
+    topic = ListOffsetsRequest.Topic(name=TOPIC, partitions=[partition])
+    told = client.leader().ask(Api.LIST_OFFSETS, ListOffsetsRequest(replica_id=-1, topics=[topic]))
+    found: int = told.topics[0].partitions[0].offset
+    return found
+
+
 def consume() -> int:
     client, offset, seen = Client(), 0, 0
     while seen < COUNT:
@@ -132,6 +143,8 @@ def consume() -> int:
         topic = FetchRequest.Topic(topic=TOPIC, partitions=[partition])
         request = FetchRequest(replica_id=-1, max_wait_ms=100, min_bytes=1, topics=[topic], session_epoch=-1)
         told = client.retried(Api.FETCH, request)
+        if told.error_code == Code.OFFSET_OUT_OF_RANGE and FLAW != "trusts":
+            offset = reset(client)
         for batch in batches(told.records or b""):
             if FLAW != "ignores-crc" and batch.computed_crc() != batch.crc:
                 say("log a batch with a wrong checksum")

@@ -62,6 +62,7 @@ def test_kafka_python_is_correct(scenario: str) -> None:
         ("consume-wrong-checksum", "none", Verdict.CORRECT),
         ("consume-ends-with-marker", "shows-markers", Verdict.HIDDEN),
         ("consume-ends-with-marker", "none", Verdict.CORRECT),
+        ("consume-out-of-range-latest", "none", Verdict.CORRECT),
         ("consume-truncation", "none", Verdict.LOST),  # the fake client ignores leader epochs
         ("produce-answer-lost", "none", Verdict.DUPLICATED),  # it has no sequence numbers
         ("produce-answer-lost-acks-1", "none", Verdict.AS_DOCUMENTED),
@@ -71,3 +72,14 @@ def test_kafka_python_is_correct(scenario: str) -> None:
 )
 def test_fake_client_gets_verdict(scenario: str, flaw: str, verdict: Verdict) -> None:
     assert judged_fake(scenario, flaw, timeout_s=10).verdict is verdict
+
+
+def test_consumer_that_continues_at_log_start_instead_of_end_is_as_documented() -> None:
+    result = judged_fake("consume-out-of-range-latest", "starts-over", timeout_s=10)
+    assert [(each.verdict, each.text) for each in result.findings] == [
+        (
+            Verdict.AS_DOCUMENTED,
+            "the client continued at the log start 20 instead of the end 30, and so skipped fewer records than "
+            "auto.offset.reset=latest allows",
+        )
+    ]
