@@ -8,8 +8,10 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import UTC, datetime
+from functools import partial
 from typing import NamedTuple
 
+from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from kafkalet.clock import elapsed_s
 from kafkalet.testing.cluster import Cluster
 from kafkalet.version import VERSION
@@ -115,6 +117,7 @@ class Runner:
             kafka_version=scenario.kafka_version or options.kafka_version,
         )
         with cluster, observe(cluster) as observation:
+            cluster.server.call(partial(_create_state_topics, cluster, scenario))
             stage = Stage(scenario, cluster, options.command, options.environment, options.timeout_s, options.directory)
             with self._lock:
                 self._stages.add(stage)
@@ -135,6 +138,18 @@ def _replicated(scenario: Scenario) -> Mapping[str, str | int | bool]:
         "transaction.state.log.replication.factor": scenario.brokers,
         "transaction.state.log.min.isr": 1,
     }
+
+
+def _create_state_topics(cluster: Cluster, scenario: Scenario) -> None:
+    """Create the internal topics that the client needs, so that its first FindCoordinator takes no longer than others.
+
+    Called in the event loop of the brokers.
+    """
+    controller = cluster.server.controller
+    if scenario.group is not None:
+        controller.state_topic(CONSUMER_OFFSETS)
+    if scenario.transactional_id is not None:
+        controller.state_topic(TRANSACTION_STATE)
 
 
 def _as_completed(futures: Iterable[Future[ClientResult]]) -> Iterable[Future[ClientResult]]:

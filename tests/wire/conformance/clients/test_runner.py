@@ -121,3 +121,19 @@ def test_client_is_not_started_after_stop() -> None:
 
     result = stopped.run_one(scenario_of(play))
     assert (result.verdict, result.exit_status) == (Verdict.NOT_RUN, None)
+
+
+@pytest.mark.parametrize(
+    ("options", "internal"),
+    [
+        ({"role": Role.CONSUME, "group": "g"}, {"__consumer_offsets"}),
+        ({"transactional_id": "t"}, {"__transaction_state"}),
+        ({}, set()),
+    ],
+)
+def test_internal_topics_exist_before_the_client_starts(options: dict[str, object], internal: set[str]) -> None:
+    topics: set[str] = set()
+    result = runner("true").run_one(
+        scenario_of(lambda stage: topics.update(stage.cluster.server.metadata.topics), **options)
+    )
+    assert (result.exit_status, topics) == (0, internal)
