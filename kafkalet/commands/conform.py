@@ -1,4 +1,4 @@
-"""`kafkalet conform`: compares a broker with the recorded answers of Apache Kafka."""
+"""`kafkalet conform`: compares a broker with the recorded responses of Apache Kafka."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from . import conform_security
 from .command_line import Failure, Option, UsageError, parse, parse_address, print_error
-from .conform_output import check_files, output_of, print_lines, read_report, style_of, width, write_file
+from .conform_output import check_files, option_lines, output_of, print_lines, read_report, style_of, width, write_file
 
 if TYPE_CHECKING:
     from kafkalet.conformance.catalogue import Level, Scenario
@@ -25,31 +25,31 @@ NOT_POSSIBLE = 2
 """The exit status if the broker could not be judged."""
 INTERRUPTED = 130
 TARGET = (
-    Option("--bootstrap", "HOST:PORT,...", "the addresses of brokers of the cluster; one is enough"),
+    Option("--bootstrap", "HOST:PORT,...", "the address of at least one broker of the cluster"),
     *conform_security.OPTIONS,
 )
 SELECTION = (
-    Option("--against", "RELEASE", "the Kafka release to compare with, or nearest: the most similar one (nearest)"),
-    Option("--only", "NAME,...", "only these areas and scenarios", repeatable=True),
-    Option("--api", "NAME,...", "only scenarios that use one of these APIs", repeatable=True),
-    Option("--kip", "KIP-N,...", "only scenarios that come from one of these KIPs", repeatable=True),
-    Option("--level", "LEVEL,...", "only scenarios of these levels: must, should, detail", repeatable=True),
-    Option("--scenario", "FILE", "perform the scenario in a file that --between wrote"),
+    Option("--against", "RELEASE", "the Kafka release to compare with (default nearest: the most similar one)"),
+    Option("--only", "NAME,...", "run only these areas and scenarios", repeatable=True),
+    Option("--api", "NAME,...", "run only scenarios that use one of these APIs", repeatable=True),
+    Option("--kip", "KIP-N,...", "run only scenarios with one of these KIPs as source", repeatable=True),
+    Option("--level", "LEVEL,...", "run only scenarios of these levels: must, should, detail", repeatable=True),
+    Option("--scenario", "FILE", "run the scenario in a file that --between wrote"),
     Option("--list", "", "print the selected scenarios with their claims, and exit"),
 )
 RUN = (
-    Option("--jobs", "N", "how many scenarios run at the same time (8)"),
-    Option("--repeat", "N", "how often a scenario that differs is repeated (2)"),
-    Option("--timeout", "SECONDS", "the limit for the whole run"),
+    Option("--jobs", "N", "run N scenarios in parallel (default 8)"),
+    Option("--repeat", "N", "repeat a scenario that differs N times (default 2)"),
+    Option("--timeout", "SECONDS", "end the run after this time (default: depends on the number of scenarios)"),
     Option("--disposable", "", "also run scenarios that change the configuration of the whole cluster"),
 )
 OUTPUT = (
-    Option("--verbose", "", "print whole answers, and every answer that differs"),
-    Option("--bytes", "", "print the bytes of requests and answers that differ"),
+    Option("--verbose", "", "print whole responses, and every response that differs"),
+    Option("--bytes", "", "print the bytes of requests, and of responses that differ"),
     Option("--json", "FILE", "write all results as JSON"),
     Option("--junit", "FILE", "write the results as JUnit XML"),
     Option("--html", "FILE", "write the results as one HTML page"),
-    Option("--baseline", "FILE", "fail only if something is worse than in this JSON report of an earlier run"),
+    Option("--baseline", "FILE", "fail only on regressions from this JSON report of an earlier run"),
     Option("--help", "", "print this help and exit", aliases=("-h",)),
 )
 GROUPS = {"Target": TARGET, "Scenarios": SELECTION, "Run": RUN, "Output": OUTPUT}
@@ -60,20 +60,22 @@ usage: kafkalet conform --bootstrap HOST:PORT [OPTION]...
        kafkalet conform --between HOST:PORT HOST:PORT [OPTION]...
        kafkalet conform client [OPTION]... -- CMD [ARG]...
        kafkalet conform record RELEASE --bootstrap HOST:PORT [OPTION]...
-       kafkalet conform review RELEASE RELEASE [OPTION]...
+       kafkalet conform review RELEASE RELEASE [--match TEXT]
 
-Compare the answers of a broker with the recorded answers of Apache Kafka.
+Compare the responses of a broker with the recorded responses of Apache Kafka.
 {options}
 
-A FILE may be - for the standard output; the tables then go to standard error. NAME and LEVEL
-may be lists. Any number of reports can be written at once.
+--only, --api, --kip and --level take comma-separated lists and can be repeated. --json, --junit
+and --html can be combined. If the FILE of a report is -, the report is written to standard output,
+and the tables to standard error.
 
 Exit status:
   0    everything that ran is as Kafka; with --baseline: everything that was as Kafka still is
-  1    something differs; with --baseline: something that was as Kafka is not any more
-  2    the run was not possible: the broker does not answer, nothing is selected or could run,
-       or an option or file is not valid
-  130  the run was interrupted; the reports have the results until then
+  1    something differs, is unstable or failed; with --baseline: something that was as Kafka
+       no longer is
+  2    the run was not possible: the broker does not respond, no scenario is selected or could
+       run, or an option or file is invalid
+  130  the run was interrupted; the reports contain the results up to that point
 """
 
 
@@ -122,10 +124,11 @@ def _subcommand(names: Sequence[str]) -> Callable[[Sequence[str]], int] | None:
 
 
 def help_text() -> str:
+    """Return the help of `kafkalet conform`, with the options by group."""
+    column = len("  --bootstrap HOST:PORT,...  ")
     lines = []
     for title, options in GROUPS.items():
-        lines += ["", f"{title}:"]
-        lines += [f"  {f'{each.name} {each.value}'.rstrip():22}{each.help}" for each in options]
+        lines += ["", f"{title}:", *option_lines(options, column)]
     return HELP.format(options="\n".join(lines)).rstrip("\n")
 
 
@@ -161,6 +164,7 @@ def selection(given: dict[str, list[str]]) -> Callable[[], list[Scenario]]:
 
 
 def split_names(texts: Iterable[str]) -> list[str]:
+    """Return the names in comma-separated lists."""
     return [name.strip() for text in texts for name in text.split(",") if name.strip()]
 
 
@@ -172,13 +176,13 @@ def _known(option: str, name: str, names: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     close = [by_word[word] for word in get_close_matches(_word(name), by_word, 3)]
-    hint = f"did you mean {' or '.join(close)}?" if close else "kafkalet conform --list shows what there is"
+    hint = f"did you mean {' or '.join(close)}?" if close else "kafkalet conform --list shows all of them"
     raise UsageError(f"{option} {name}: there is no such {_THINGS[option]}; {hint}")
 
 
 _THINGS = {
     "--only": "area or scenario",
-    "--api": "API with recorded answers",
+    "--api": "API with recorded responses",
     "--kip": "KIP among the sources of the scenarios",
     "--level": "level",
 }
@@ -189,7 +193,7 @@ def _word(name: str) -> str:
 
 
 def options_of(given: dict[str, list[str]], bootstrap: str) -> Options:
-    """Return the options of the judge."""
+    """Return the options of the judge. Raises UsageError for numbers out of range."""
     from kafkalet.conformance.catalogue import LEVELS
     from kafkalet.conformance.judging.judge import JOBS, REPEAT, Options
 
@@ -221,6 +225,7 @@ def _number(given: dict[str, list[str]], name: str, default: float, least: int) 
 
 
 def nothing_selected() -> int:
+    """Report that the options select no scenario, and return the exit status."""
     return print_error(Failure("no scenario matches all the given options"), NOT_POSSIBLE)
 
 
@@ -277,7 +282,7 @@ def _judge(given: dict[str, list[str]], selected: Callable[[], list[Scenario]], 
 
 @contextmanager
 def terminated_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM end the run as Ctrl-C does: the results until then are reported."""
+    """Raise KeyboardInterrupt on SIGTERM, so that the run ends as after Ctrl-C and its results are reported."""
 
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
@@ -307,7 +312,7 @@ def partial(bootstrap: str, against: str, started: datetime, results: Sequence[S
 
 
 def show(run: Run, baseline: Run | None, given: dict[str, list[str]]) -> int:
-    """Print the results, and return the exit status that they call for."""
+    """Print the results and return the exit status."""
     from kafkalet.conformance.reports.comparison import compare
     from kafkalet.conformance.reports.summary import was_possible
     from kafkalet.conformance.reports.terminal import compared, report
@@ -327,7 +332,7 @@ def show(run: Run, baseline: Run | None, given: dict[str, list[str]]) -> int:
 
 
 def write_reports(run: Run, given: dict[str, list[str]]) -> None:
-    """Write the reports that were asked for."""
+    """Write the reports that the options name."""
     from kafkalet.conformance.reports import html_report, json_report, junit_report
 
     for name, dumps in (("json", json_report.dumps), ("junit", junit_report.dumps), ("html", html_report.dumps)):

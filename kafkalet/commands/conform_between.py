@@ -1,6 +1,7 @@
 """`kafkalet conform --between A B`: compares two live brokers with random histories of requests."""
 
 import json
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,32 +11,37 @@ from kafkalet.conformance.judging.nearest import nearest
 from kafkalet.conformance.playing.target import Target
 
 from .command_line import Option, UsageError, parse, print_line
+from .conform_output import option_lines
 
 HELP = """usage: kafkalet conform --between HOST:PORT HOST:PORT [OPTION]...
 
-Sends the same random requests to two brokers. If two answers differ, the history of requests is
-shortened as far as possible and written to a file, with the answers of the first broker.
+Send the same random requests to two brokers. If two responses differ, remove the requests that
+the difference does not need, and write the rest to a file, with the responses of the first broker.
 
 {options}
 
-Exit status: 0 if the brokers answered alike, 1 if not, 2 if they could not be compared.
+Groups: {groups}
+
+Exit status: 0 if all responses were the same, 1 if not, 2 if none could be compared.
 """
 OPTIONS = (
-    Option("--seed", "N", "the seed of the histories; a seed always gives the same ones (1)"),
-    Option("--histories", "N", "the number of histories of each group (20)"),
-    Option("--first", "N", "the number of the first history (0)"),
-    Option("--groups", "NAME,...", f"the kinds of histories ({','.join(GROUPS)})"),
-    Option("--minutes", "N", "stop after this time, in minutes (10)"),
-    Option("--out", "DIR", "the directory for differences (differences)"),
-    Option("--release", "RELEASE", "the release of Apache Kafka that both brokers resemble (nearest)"),
+    Option("--seed", "N", "the seed of the random histories; the same seed makes the same histories (default 1)"),
+    Option("--histories", "N", "the number of histories of each group (default 20)"),
+    Option("--first", "N", "the number of the first history (default 0)"),
+    Option("--groups", "NAME,...", "perform only these groups of histories (default: all)"),
+    Option("--minutes", "N", "stop after N minutes (default 10)"),
+    Option("--out", "DIR", "the directory for the histories with differences (default differences)"),
+    Option("--release", "RELEASE", "the Kafka release that both brokers emulate (default: the most similar one)"),
+    Option("--help", "", "print this help and exit", aliases=("-h",)),
 )
 STEPS_SHOWN, FIELDS_SHOWN, CHARACTERS_SHOWN = 40, 6, 700
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Compare two brokers; return 0 if they answered alike, and 1 if not."""
+    """Compare two brokers; return 0 if all responses were the same, 1 if not, 2 if none was compared."""
     if {"-h", "--help"} & set(arguments):
-        print_line(HELP.format(options="\n".join(f"  {f'{o.name} {o.value}':20} {o.help}" for o in OPTIONS)))
+        names = textwrap.fill(", ".join(GROUPS), 88, subsequent_indent="  ")
+        print_line(HELP.format(options="\n".join(option_lines(OPTIONS)), groups=names).rstrip())
         return 0
     addresses, rest = arguments[:2], arguments[2:]
     if len(addresses) < 2 or any(address.startswith("-") for address in addresses):
@@ -59,7 +65,7 @@ def main(arguments: Sequence[str]) -> int:
     done = comparer.run(groups, number_of(given, "histories", 20), minutes * 60, number_of(given, "first", 0))
     for line in done.not_performed:
         print_line(f"not performed: {line}")
-    print_line(f"{done.histories.total()} histories, {done.requests} answers compared, seed {done.seed}")
+    print_line(f"{done.histories.total()} histories, {done.requests} responses compared, seed {done.seed}")
     for kind, times in done.kinds.most_common():
         print_line(f"{times:5} times {' '.join(map(str, kind))}")
     if done.kinds:
@@ -76,7 +82,7 @@ def number_of(given: dict[str, list[str]], name: str, default: int) -> int:
 
 
 def show(found: Disagreement) -> None:
-    """Print a history with different answers."""
+    """Print a history with different responses."""
     print_line(f"\n{found.file}{'' if found.is_stable else ' (unstable: it could not be repeated)'}")
     for step in found.steps[-STEPS_SHOWN:]:
         shown = {key: value for key, value in step.items() if key not in ("op", "case")}

@@ -1,4 +1,4 @@
-"""`kafkalet conform client`: judges a client by what it does when a broker provokes it."""
+"""`kafkalet conform client`: runs a client against brokers that provoke it, and judges what it does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from .command_line import Failure, Option, UsageError, hint, parse, print_error, print_line
-from .conform_output import check_files, output_of, print_lines, write_file
+from .conform_output import check_files, option_lines, output_of, print_lines, write_file
 
 if TYPE_CHECKING:
     from kafkalet.conformance.clients.results import ClientResult, ClientRun
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 NOT_POSSIBLE = 2
 """The exit status if no scenario could be run."""
 OPTIONS = (
-    Option("--only", "NAME,...", "run only these scenarios; a name may end in * (repeatable)", repeatable=True),
+    Option("--only", "NAME,...", "run only these scenarios; a name may contain *", repeatable=True),
     Option("--list", "", "list the scenarios, with what a correct client does, and exit"),
-    Option("--jobs", "N", "run this many scenarios at a time (default 2)"),
-    Option("--client-timeout", "SECONDS", "the time that CMD has in each scenario (default 30)"),
+    Option("--jobs", "N", "run N scenarios in parallel (default 2)"),
+    Option("--client-timeout", "SECONDS", "the time limit for CMD in each scenario (default 30)"),
     Option("--kafka-version", "RELEASE", "the release that the brokers emulate (default 4.4)"),
     Option("--json", "FILE", "write the results as JSON"),
     Option("--junit", "FILE", "write the results as JUnit XML"),
@@ -30,15 +30,17 @@ OPTIONS = (
     Option("--help", "", "print this help and exit", aliases=("-h",)),
 )
 HELP = """\
-Usage: kafkalet conform client [OPTIONS] -- CMD [ARG...]
+usage: kafkalet conform client [OPTION]... -- CMD [ARG]...
 
-Start CMD, a small program around a Kafka client, once for each scenario, and judge what it does while a broker
-provokes it. Environment variables tell CMD what to do, and it prints what happened (docs/conform-clients.md).
+Start CMD, a small program around a Kafka client, once for each scenario. Provoke the client with
+leader changes, errors and lost responses, and judge what it does. Environment variables tell CMD
+what to do, and CMD prints the results (docs/conform-clients.md).
 
 Options:
 {options}
 
-Exit status: 0 if the client was right in every scenario that ran, 1 if it was not, 2 if no scenario could run.
+Exit status: 0 if the client was right in every scenario that ran, 1 if it was not, 2 if no
+scenario could run.
 """
 
 
@@ -51,8 +53,7 @@ def main(arguments: Sequence[str]) -> int:
     given = parse(arguments[:split], OPTIONS)
     command = list(arguments[split + 1 :])
     if "help" in given:
-        width = max(len(_usage(option)) for option in OPTIONS)
-        print_line(HELP.format(options="\n".join(f"  {_usage(o):<{width}}  {o.help}" for o in OPTIONS)).rstrip())
+        print_line(HELP.format(options="\n".join(option_lines(OPTIONS))).rstrip())
         return 0
     chosen = _chosen(given.get("only", ()))
     if "list" in given:
@@ -66,10 +67,6 @@ def main(arguments: Sequence[str]) -> int:
         return print_error(Failure(f"{command[0]}: not found, or not executable"), NOT_POSSIBLE)
     check_files(given)
     return _run(given, command, chosen)
-
-
-def _usage(option: Option) -> str:
-    return f"{option.name} {option.value}".rstrip()
 
 
 def _chosen(patterns: Iterable[str]) -> list[Scenario]:

@@ -7,18 +7,18 @@ import sys
 from collections.abc import Sequence
 
 from .command_line import Option, UsageError, parse
-from .conform_output import check_files, output_of, print_lines, read_report, style_of, write_file
+from .conform_output import check_files, option_lines, output_of, print_lines, read_report, style_of, write_file
 
 OPTIONS = (
-    Option("--json", "FILE", "write the changes as JSON; - is the standard output"),
+    Option("--json", "FILE", "write the changes as JSON (-: to standard output)"),
     Option("--verbose", "", "print every change"),
     Option("--help", "", "print this help and exit", aliases=("-h",)),
 )
 HELP = """\
 usage: kafkalet conform diff EARLIER.json LATER.json [OPTION]...
 
-Show what changed between two JSON reports: what was as Kafka and is not any more, what is
-fixed, what differs in another way, and what only one of the runs judged.
+Show what changed between two JSON reports: what is no longer as Kafka, what is fixed, what
+differs in another way, and what only one of the runs judged.
 
 {options}
 
@@ -34,8 +34,7 @@ def main(arguments: Sequence[str]) -> int:
     files, options = _split(arguments)
     given = parse(options, OPTIONS)
     if "help" in given:
-        lines = [f"  {f'{each.name} {each.value}'.rstrip():22}{each.help}" for each in OPTIONS]
-        print_lines(HELP.format(options="\n".join(lines)).splitlines(), sys.stdout)
+        print_lines(HELP.format(options="\n".join(option_lines(OPTIONS))).splitlines(), sys.stdout)
         return 0
     if len(files) != 2:
         raise UsageError(f"conform diff needs two JSON reports, not {len(files)}: conform diff EARLIER.json LATER.json")

@@ -1,4 +1,4 @@
-"""The files and the output of `kafkalet conform` and `kafkalet conform diff`."""
+"""The files, the output and the help of `kafkalet conform` and its subcommands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from .command_line import Failure, UsageError
+from .command_line import Failure, Option, UsageError
 
 if TYPE_CHECKING:
     from kafkalet.conformance.reports.terminal import Style
@@ -30,6 +30,7 @@ def check_files(given: dict[str, list[str]], names: Sequence[str] = REPORTS) -> 
 
 
 def write_file(option: str, path: str, text: str) -> None:
+    """Write a report. Raises Failure, with the name of the option, if that is not possible."""
     from kafkalet.conformance.reports.files import write
 
     try:
@@ -39,7 +40,7 @@ def write_file(option: str, path: str, text: str) -> None:
 
 
 def read_report(option: str, path: str) -> Run:
-    """Read a JSON report. Raises UsageError."""
+    """Read a JSON report. Raises UsageError, with the name of the option, if the file is not one."""
     from kafkalet.conformance.reports.json_report import NotAReport, read
 
     try:
@@ -48,7 +49,18 @@ def read_report(option: str, path: str) -> Run:
         raise UsageError(f"{option} {path}: {error}".lstrip()) from error
 
 
+def option_lines(options: Sequence[Option], least_width: int = 0) -> list[str]:
+    """Return the lines of a help text that describe options, with the descriptions in one column.
+
+    `least_width` is the least number of characters before the descriptions.
+    """
+    usages = [f"  {each.name} {each.value}".rstrip() for each in options]
+    column = max(least_width, 2 + max(map(len, usages)))
+    return [f"{usage:{column}}{option.help}" for usage, option in zip(usages, options, strict=True)]
+
+
 def width() -> int:
+    """Return the width of the terminal in columns, or 120 if there is no terminal."""
     return shutil.get_terminal_size((120, 24)).columns
 
 

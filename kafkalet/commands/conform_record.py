@@ -1,4 +1,4 @@
-"""`kafkalet conform record` and `review`: record the answers of a release, and compare those of two releases."""
+"""`kafkalet conform record` and `review`: record the responses of a release, and compare two releases."""
 
 import json
 from collections.abc import Sequence
@@ -15,38 +15,39 @@ from kafkalet.conformance.scenarios import definitions
 from kafkalet.conformance.transcripts import Step, Transcript, by_release, load, names, save
 
 from .command_line import Failure, Option, UsageError, parse, print_line
+from .conform_output import option_lines
 
 HELP = """usage: kafkalet conform record RELEASE --bootstrap HOST:PORT [OPTION]...
        kafkalet conform review RELEASE RELEASE [--match TEXT]
 
-`record` performs the scenarios against a broker of Apache Kafka, and writes its answers as those of
-the release. Each scenario is performed twice; answers that change are not recorded. It prints what
-differs from the earlier recording, or from that of the release before. `review` prints the
-differences between two recorded releases.
+`record` performs the scenarios against a broker of Apache Kafka, and writes its responses as those
+of the release. Each scenario is performed twice; it is not recorded if a response changes. `record`
+prints the differences from the earlier recording, or from that of the release before. `review`
+prints the differences between two recorded releases.
 
 {options}
 
-Exit status: 0 if everything was recorded, 1 if a scenario was not, 2 if the command line is wrong.
+Exit status: 0 if every scenario was recorded, 1 if not, 2 if the command line is invalid.
 """
 OPTIONS = (
     Option("--bootstrap", "HOST:PORT", "the address of a broker of this release"),
-    Option("--match", "TEXT", "only scenarios whose name contains this text"),
+    Option("--match", "TEXT", "use only scenarios whose name contains this text"),
     Option("--acl", "", "the broker has SASL/PLAIN and an authorizer"),
     Option("--legacy", "", "the broker supports message.format.version"),
-    Option("--show", "", "print the answers, and write no files"),
+    Option("--show", "", "print the responses, and write no files"),
+    Option("--help", "", "print this help and exit", aliases=("-h",)),
 )
 
 
 SHOWN = 100
-"""More changes of one scenario are only counted: it was probably written anew."""
+"""If a scenario has more changes, they are only counted: it was probably rewritten."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Record the scenarios of a release; return 1 if one could not be recorded."""
+    if help_printed(arguments):
+        return 0
     if not arguments or arguments[0].startswith("-"):
-        if {"-h", "--help"} & set(arguments):
-            print_line(HELP.format(options="\n".join(f"  {f'{o.name} {o.value}':22} {o.help}" for o in OPTIONS)))
-            return 0
         raise UsageError("record needs the name of a release: kafkalet conform record 3.9 --bootstrap HOST:PORT")
     release, given = arguments[0], parse(arguments[1:], OPTIONS)
     if "bootstrap" not in given:
@@ -65,13 +66,22 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if failed else 0
 
 
+def help_printed(arguments: Sequence[str]) -> bool:
+    """Print the help if the arguments ask for it, and return whether they do."""
+    if wanted := not {"-h", "--help"}.isdisjoint(arguments):
+        print_line(HELP.format(options="\n".join(option_lines(OPTIONS))).rstrip())
+    return wanted
+
+
 def review(arguments: Sequence[str]) -> int:
     """Print what changed between two recorded releases."""
+    if help_printed(arguments):
+        return 0
     releases, given = arguments[:2], parse(arguments[2:], (OPTIONS[1],))
     known = recorded_releases()
     for release in releases:
         if release not in known:
-            raise UsageError(f"there are no recordings of {release}; recorded are {', '.join(known)}")
+            raise UsageError(f"release {release} is not recorded; recorded releases are {', '.join(known)}")
     if len(releases) < 2:
         raise UsageError("review needs two releases: kafkalet conform review 3.9 4.4")
     matching = given.get("match", [""])[0]
@@ -86,8 +96,8 @@ def review(arguments: Sequence[str]) -> int:
 def is_for(definition: Definition, release: str) -> bool:
     """Return whether a scenario is recorded for a release.
 
-    A release that no definition names gets the scenarios of the newest one that they name, also if it was recorded
-    before.
+    A release that no definition names gets the scenarios of the newest release that they name, even if it was
+    recorded before.
     """
     named = {each for known in definitions().values() for each in known.releases}
     like = release if release in named else [known for known in recorded_releases() if known in named][-1]

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 PASSWORD = "KAFKALET_CONFORM_PASSWORD"  # noqa: S105 - the name of an environment variable
 OPTIONS = (
-    Option("--config", "FILE", "read security and bootstrap.servers from the properties of a Kafka client"),
+    Option("--config", "FILE", "read security and bootstrap.servers from a properties file of a Kafka client"),
     Option("--tls", "", "connect with TLS"),
-    Option("--ca", "FILE", "trust the certificates in this PEM file, instead of those of the system"),
-    Option("--cert", "FILE", "the certificate of the client, as PEM"),
-    Option("--key", "FILE", "the key of the certificate, if it is in another file"),
-    Option("--insecure", "", "accept any certificate of the broker"),
+    Option("--ca", "FILE", "trust the certificates in this PEM file instead of those of the system"),
+    Option("--cert", "FILE", "the certificate of the client (PEM)"),
+    Option("--key", "FILE", "the private key of the certificate, if it is in another file"),
+    Option("--insecure", "", "accept every certificate of the broker"),
     Option("--sasl", "MECHANISM", "authenticate with PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512"),
     Option("--user", "NAME", "the user to authenticate"),
-    Option("--password", "TEXT", f"the password; better: --password-file, or {PASSWORD} in the environment"),
+    Option("--password", "TEXT", f"the password; safer: --password-file, or {PASSWORD} in the environment"),
     Option("--password-file", "FILE", "a file with the password"),
 )
 OF_TLS = ("ca", "cert", "key", "insecure")
@@ -58,7 +58,7 @@ def _from_file(one: Mapping[str, str]) -> tuple[Security, str]:
     from kafkalet.conformance.playing.security import from_properties
 
     if others := [name for name in ("tls", "sasl", *OF_TLS, *OF_SASL) if name in one]:
-        raise UsageError(f"--config and --{others[0]} exclude each other: the file has the whole security")
+        raise UsageError(f"--config and --{others[0]} exclude each other; put all security settings into the file")
     security, bootstrap, ignored = from_properties(_read("--config", one["config"]))
     if ignored:
         print_error(Failure(f"--config {one['config']}: ignored: {', '.join(ignored)}"), 0)
@@ -67,7 +67,7 @@ def _from_file(one: Mapping[str, str]) -> tuple[Security, str]:
 
 def _password(one: Mapping[str, str]) -> str:
     if "password" in one and "password-file" in one:
-        raise UsageError("--password and --password-file exclude each other")
+        raise UsageError("--password and --password-file exclude each other; use one of them")
     if "password-file" in one:
         return _read("--password-file", one["password-file"]).rstrip("\r\n")
     found = one.get("password", os.environ.get(PASSWORD))

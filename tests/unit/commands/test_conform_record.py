@@ -1,5 +1,7 @@
 """Tests of the choice of scenarios that `kafkalet conform record` records for a release."""
 
+from collections.abc import Callable, Sequence
+
 import pytest
 
 from kafkalet.commands import conform_record
@@ -26,3 +28,12 @@ def test_named_release_gets_its_own_scenarios() -> None:
 def test_scenario_without_definition_is_for_releases_with_its_transcript() -> None:
     assert conform_record.is_for(definitions()["lo_v0_empty"], "3.9")
     assert not conform_record.is_for(definitions()["lo_v0_empty"], "4.5")
+
+
+@pytest.mark.parametrize("command", [conform_record.main, conform_record.review], ids=["record", "review"])
+@pytest.mark.parametrize("arguments", [["--help"], ["3.9", "-h"]])
+def test_help_is_printed_wherever_the_option_is(
+    command: Callable[[Sequence[str]], int], arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(arguments) == 0
+    assert "kafkalet conform review RELEASE RELEASE" in capsys.readouterr().out

@@ -93,10 +93,10 @@ def test_output_without_utf_8_is_escaped(broker: str) -> None:
     [
         (["--against", "5.0"], "--against 5.0: recorded releases are 2.8, 3.9, 4.4; nearest chooses one"),
         (["--only", "list_offset"], "there is no such area or scenario; did you mean list_offsets"),
-        (["--api", "Fech"], "there is no such API with recorded answers; did you mean Fetch?"),
+        (["--api", "Fech"], "there is no such API with recorded responses; did you mean Fetch?"),
         (["--kip", "KIP-999999"], "there is no such KIP"),
         (["--level", "most"], "there is no such level; did you mean must?"),
-        (["--only", "qqqq"], "kafkalet conform --list shows what there is"),
+        (["--only", "qqqq"], "kafkalet conform --list shows all of them"),
         (["--jsn", "x"], "unknown option --jsn; did you mean --json?"),
         (["--json", "/no/such/directory/x"], "there is no directory /no/such/directory"),
         (["--html", "."], "it is a directory"),
