@@ -54,6 +54,7 @@ def _short(value: Any, limit: int = 400) -> str:
 class CaseResult:
     """A request with a recorded answer. `request`, `expected` and `actual` are in the notation of scenarios.
 
+    A case that is as Kafka has none of the three, because a run has thousands of them.
     `api` is empty for raw bytes. `reason` explains any outcome without differences except AS_KAFKA.
     """
 

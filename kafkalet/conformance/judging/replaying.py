@@ -163,19 +163,21 @@ def compared(step: Step, answer: Any, player: Player, in_order: InOrder) -> Case
     actual = compared_part(step, answer, player.names)
     placeholders = {"$NODE": target.nodes.__contains__, "$CLUSTER": target.cluster_id.__eq__}
     differences = Matcher(placeholders, target.now_ms).differences(expected, actual, in_order)
-    if differences and (reason := without_answer(expected, actual)):
+    if not differences:
+        return CaseResult(step["case"], step.get("api", ""), step.get("version", -1), Outcome.AS_KAFKA)
+    if reason := without_answer(expected, actual):
         return failed(step, reason, player)
     return CaseResult(
         name=step["case"],
         api=step.get("api", ""),
         version=step.get("version", -1),
-        outcome=Outcome.DIFFERS if differences else Outcome.AS_KAFKA,
+        outcome=Outcome.DIFFERS,
         differences=tuple(differences),
         request=resolve(step.get("body"), player.names),
         expected=expected,
         actual=actual,
-        request_bytes=player.request_bytes if differences else b"",
-        answer_bytes=player.answer_bytes if differences else b"",
+        request_bytes=player.request_bytes,
+        answer_bytes=player.answer_bytes,
     )
 
 
