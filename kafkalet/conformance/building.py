@@ -1,4 +1,4 @@
-"""Build the steps of a scenario: preparation and requests.
+"""Build the steps of a scenario: its preparation and its requests.
 
     @scenario(
         "list_offsets_timestamps",
@@ -12,8 +12,8 @@
         ask.time("between", t, 25)
 
 Such a function runs once per release, and can depend on the versions that the release supports
-(`ask.versions("Fetch")`). It produces steps without answers; `record.py` obtains those from Apache Kafka. Timestamps
-are relative to `T0`.
+(`ask.versions("Fetch")`). It produces steps without answers; recording/ obtains the answers from Apache Kafka.
+Timestamps are relative to `T0`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,7 +38,7 @@ def record(ts: int | str = 0, value: Any = "x", key: Any = None, headers: Sequen
 
 
 def batch(*records: int | Step, value: Any = None, **fields: Any) -> Step:
-    """Return a batch; an integer stands for a record with that timestamp, and with its index (or `value`) as value."""
+    """Return a batch; an integer stands for a record with that timestamp. Its value is its index, or `value`."""
     made = [record(r, f"v{n}" if value is None else value) if isinstance(r, int) else r for n, r in enumerate(records)]
     return {"magic": 2, "records": made} | fields
 

@@ -121,8 +121,8 @@ def select(
 ) -> list[Scenario]:
     """Return the scenarios of a release that match all given conditions, sorted by area and name.
 
-    `only` has areas and names of scenarios, `apis` and `kips` what a scenario must contain at least one of. Raises
-    ValueError for names that the catalogue does not have in any release.
+    `only` has names of areas and scenarios. A scenario must have at least one of `apis` and one of `kips`. Raises
+    ValueError for names that no release in the catalogue has.
     """
     every = scenarios().values()
     only = _known("area or scenario", only, {*AREAS, *scenarios()})
@@ -145,6 +145,6 @@ def _known(kind: str, given: Iterable[str], known: Iterable[str]) -> set[str]:
     """Return `given` as a set. Raises ValueError if it has names that are not known."""
     given, known = set(given), sorted(known)
     for name in sorted(given.difference(known)):
-        hint = did_you_mean(name, known, most=3) or f"{PAGE} lists what there is"
+        hint = did_you_mean(name, known, most=3) or f"{PAGE} lists all names"
         raise ValueError(f"there is no {kind} {name!r} in the catalogue of scenarios; {hint}")
     return given

@@ -1,6 +1,6 @@
-"""The results of a run: what a broker was asked, how it answered, and how Apache Kafka answered.
+"""The results of a run: each request, the response of the broker, and that of Apache Kafka.
 
-These values are all that the reports know. They contain only plain data, so that they can be written as JSON.
+Reports read nothing else. The results contain only plain data, so that they can be written as JSON.
 """
 
 from collections import Counter

@@ -24,19 +24,19 @@ from .shrinking import Shrinker
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """The shortest history found after which two brokers answer differently. `file` has it as a scenario."""
+    """The shortest history found after which two brokers respond differently; `file` has it as a scenario."""
 
     name: str
     steps: list[Step]
     differences: tuple[Difference, ...]
     is_stable: bool
-    """Whether the first broker answers in the same way again, and the second one differs again."""
+    """Whether the difference occurs again when the history is repeated, with the same answer of the first broker."""
     file: Path
 
 
 @dataclass(slots=True)
 class Comparison:
-    """What was compared so far."""
+    """The counts of a comparison so far."""
 
     seed: int
     histories: Counter[str] = field(default_factory=Counter)

@@ -96,7 +96,7 @@ class Pair:
 
 
 def perform(player: Player, step: Step) -> Any:
-    """Perform a step, and describe what went wrong instead of raising."""
+    """Perform a step. Return a description of the error if it fails."""
     try:
         return player.perform(step)
     except (ProtocolError, struct.error, IndexError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Remove everything from a history that its difference does not need."""
+"""Shorten a history: remove everything that its difference does not need."""
 
 import copy
 import time
@@ -55,7 +55,7 @@ class Shrinker:
         return steps
 
     def either(self, steps: list[Step], less: list[Step]) -> tuple[list[Step], bool]:
-        """Return the candidate, truncated after the difference, if it still shows it; otherwise the original steps."""
+        """Return the shorter steps, truncated after the difference, if they still show it; else the original steps."""
         if time.monotonic() > self.deadline:
             return steps, False
         try:

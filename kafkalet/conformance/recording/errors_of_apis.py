@@ -26,7 +26,7 @@ REASONS: Mapping[str, str] = {
     "voters": "needs a quorum whose voters can change",
     "zookeeper": "only with ZooKeeper, or from older brokers",
 }
-"""The reasons why an error cannot be provoked by requests to a running cluster, by the word for them in the table."""
+"""The reasons why requests to a running cluster cannot provoke an error, by the keyword that the table uses."""
 
 _TABLE = """\
 Produce: CORRUPT_MESSAGE INVALID_PRODUCER_EPOCH INVALID_PRODUCER_ID_MAPPING INVALID_RECORD INVALID_REQUEST

@@ -1,4 +1,4 @@
-"""Writes docs/conformance-errors.md: which versions and errors of each API have a recorded answer.
+"""Write docs/conformance-errors.md: the versions and errors of each API that are recorded.
 
 python -m kafkalet.conformance.recording.index
 """
@@ -23,11 +23,11 @@ hide: [toc]
 
 <!-- Written by `{COMMAND}` from the recordings; do not edit. -->
 
-The [scenarios](conformance-scenarios.md) show which answers of Apache Kafka are recorded. For each API that brokers of
-Apache Kafka 3.9 and 4.4 serve to clients, this page lists the versions with a recorded answer, and the errors that the
-API can return: with a scenario that shows the error, or with the reason why requests to a running cluster cannot
-provoke it. The errors come from Kafka's message definitions and from its source. UNKNOWN_SERVER_ERROR is listed where
-Apache Kafka returns it.
+This page lists what the [scenarios](conformance-scenarios.md) of [`kafkalet conform`](conformance.md) cover: for each
+API that brokers of Apache Kafka 3.9 and 4.4 serve to clients, the versions with a recorded response, and the errors
+that the API can return. Each error is listed with a scenario that shows it, or with the reason why requests to a
+running cluster cannot provoke it. The errors come from Kafka's message definitions and source. UNKNOWN_SERVER_ERROR is
+listed where Apache Kafka returns it.
 """
 
 
@@ -39,7 +39,7 @@ def page() -> str:
 
 
 def write() -> None:
-    """Write the page; an installed package has no documentation."""
+    """Write the page, if this package is in a checkout of the repository."""
     if FILE.parent.is_dir():
         FILE.write_text(page(), encoding="utf-8")
 
@@ -53,13 +53,13 @@ def served(release: str, api: str) -> range:
 
 
 def recorded_errors(known: Witnesses) -> tuple[int, int]:
-    """Return how many of the errors that can be provoked are recorded, and how many there are."""
+    """Return the number of recorded errors, and the number of errors that can be provoked."""
     can = [(api, code) for api, errors in errors_of_apis().items() for code, reason in errors.items() if not reason]
     return sum(pair in known.errors for pair in can), len(can)
 
 
 def recorded_versions(known: Witnesses) -> tuple[int, int]:
-    """Return how many versions of APIs in all releases are recorded, and how many are served."""
+    """Return the number of recorded versions of APIs in all releases, and the number of served ones."""
     all_versions = [(r, api, v) for r in RELEASES for api in errors_of_apis() for v in served(r, api)]
     return sum(each in known.versions for each in all_versions), len(all_versions)
 
@@ -69,8 +69,8 @@ def _totals(known: Witnesses) -> str:
     versions, all_versions = recorded_versions(known)
     every = [reason for errors in errors_of_apis().values() for reason in errors.values()]
     rows = [
-        ("Versions of APIs with a recorded answer", f"{versions} of {all_versions}"),
-        ("Errors of APIs that can be provoked, with a recorded answer", f"{have} of {can} ({100 * have // can} %)"),
+        ("Versions of APIs with a recorded response", f"{versions} of {all_versions}"),
+        ("Errors of APIs that can be provoked, with a recorded response", f"{have} of {can} ({100 * have // can} %)"),
         ("Errors of APIs that cannot be provoked by requests", str(sum(bool(reason) for reason in every))),
     ]
     return "\n".join(["| | |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in rows)])
@@ -100,7 +100,7 @@ def _versions(api: str, known: Witnesses) -> str:
             parts.append(
                 f"{release}: {_ranges(versions)}" + (f", without {', '.join(map(str, missing))}" if missing else "")
             )
-    return f"Versions with recorded answers: {'; '.join(parts)}."
+    return f"Versions with recorded responses: {'; '.join(parts)}."
 
 
 def _witness(found: Mapping[str, Sequence[int]]) -> tuple[str, str]:

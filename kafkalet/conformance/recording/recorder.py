@@ -81,7 +81,7 @@ def _answered(steps: list[Step], target: Target) -> list[Step]:
 
 
 def with_member_id_formats(expected: Any, bind: dict[str, str], names: dict[str, Any]) -> Any:
-    """Replace newly bound ids by placeholders for their format; comparing them with themselves proves nothing."""
+    """Replace newly bound ids by placeholders for their format, because comparing an id with itself proves nothing."""
     for name, path in bind.items():
         *above, last = path.split(".")
         inner = at_path(expected, ".".join(above)) if above else expected

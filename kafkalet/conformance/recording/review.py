@@ -1,4 +1,4 @@
-"""Compare the recorded answers of two releases, so that a person can review them.
+"""Compare the recorded answers of two releases, for a review.
 
 The cases of a scenario are compared by name: an answer can be the same, different, new or gone. Values that the
 scenario binds, such as producer ids, are placeholders in both.
@@ -72,7 +72,7 @@ def _request(step: Step) -> Step:
 
 
 def _plain(answer: Any) -> Any:
-    """Return an answer whose placeholders are compared like any other text."""
+    """Return an answer with its placeholders as plain text, so that they are compared like any other text."""
     match answer:
         case dict():
             return {key: _plain(value) for key, value in answer.items()}

@@ -1,8 +1,8 @@
-"""The page docs/conformance-scenarios.md, which lists every recorded scenario with its claim.
+"""Write docs/conformance-scenarios.md, which lists every recorded scenario with its claim.
 
     python -m kafkalet.conformance.recording.scenarios_page
 
-recording/index.py writes the page, too, because it shows what the index says.
+recording/index.py also writes the page, because the page shows the content of the index.
 """
 
 import re
@@ -23,17 +23,18 @@ hide: [toc]
 
 <!-- Written by `{COMMAND}` from the catalogue of scenarios; do not edit. -->
 
-[`kafkalet conform`](conformance.md) judges a broker with these scenarios. Each one sends requests to the broker and
-compares the answers with those that Apache Kafka gave. The claim says what Apache Kafka does.
+[`kafkalet conform`](conformance.md) judges a broker with these scenarios. Each scenario sends requests to the broker
+and compares the responses with the recorded ones of Apache Kafka. The claim says what Apache Kafka does.
 
-The level says how much depends on a scenario:
+The level says how serious a difference is:
 
 - `must`: if a broker differs, clients lose, repeat or misread records, or stop;
 - `should`: a client or a tool sees the difference;
 - `detail`: only a comparison of single fields shows the difference.
 
 The sources are Kafka Improvement Proposals, and classes and methods of Kafka without their packages; the full names are
-in `kafkalet/conformance/recordings/index.json`. The APIs have the lowest and highest version with recorded answers.
+in `kafkalet/conformance/recordings/index.json`. The APIs are listed with the lowest and
+highest version that has recorded responses.
 """
 
 
@@ -45,7 +46,7 @@ def page() -> str:
         for area, found in areas.items()
     ]
     total = ["", "Total", *_counts(scenarios().values())]
-    parts = [OPENING, _table(["Area", "Feature", *(f"`{level}`" for level in LEVELS), "Answers"], [*counted, total])]
+    parts = [OPENING, _table(["Area", "Feature", *(f"`{level}`" for level in LEVELS), "Responses"], [*counted, total])]
     for area, found in areas.items():
         rows = [_row(each) for each in sorted(found, key=lambda each: each.name)]
         parts += [

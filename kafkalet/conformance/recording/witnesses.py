@@ -1,4 +1,4 @@
-"""Which versions and errors of each API the recordings have an answer for.
+"""The versions and errors of each API for which the recordings have an answer.
 
 A witness of an error is a recorded answer that contains it, anywhere.
 """
@@ -21,7 +21,7 @@ class Witnesses:
 
     versions: dict[Answer, list[str]] = field(default_factory=dict)
     errors: dict[tuple[str, Code], dict[str, list[int]]] = field(default_factory=dict)
-    """For API and error the scenarios that show it, with the versions."""
+    """The scenarios that show an error, with the versions, by API and error."""
 
     def versions_of(self, release: str, api: str) -> set[int]:
         return {version for of, named, version in self.versions if (of, named) == (release, api)}

@@ -1,8 +1,8 @@
 """What changed between two runs, answer by answer.
 
 An answer is identified by its scenario, its name, its API and its version. A scenario without answers in one of the
-runs is compared as a whole. Only what both runs judged can be a regression: what the later run did not select is listed
-as missing, and what the earlier run did not have as new.
+runs is compared as a whole. An answer can be a regression only if both runs judged it. Answers that only the earlier
+run has are listed as missing, and those that only the later run has as new.
 
 Answers that differ from Kafka in both runs count as changed if other fields differ, or the same fields have other
 numbers or types. Text is not compared, because names of topics and ids are different in each run.
@@ -24,10 +24,10 @@ class Kind(StrEnum):
     """How an answer, or a scenario, changed."""
 
     REGRESSION = "regression"
-    """It was as Kafka and is not any more."""
+    """It was as Kafka in the earlier run and is not in the later one."""
     FIXED = "fixed"
     CHANGED = "changed"
-    """It is not as Kafka in either run, in different ways."""
+    """It differs from Kafka in both runs, in different ways."""
     NEW = "new"
     """The earlier run did not judge it."""
     MISSING = "missing"
@@ -36,7 +36,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change. `case` is empty if the whole scenario changed; an outcome is None where it was not judged."""
+    """A change. `case` is empty if the whole scenario changed; the outcome is None for a run that did not judge it."""
 
     kind: Kind
     scenario: str
@@ -118,7 +118,7 @@ def _kind(old: Answer | None, new: Answer | None) -> Kind | None:
 
 
 def _essence(answer: Answer) -> Any:
-    """Return what stays the same when a run is repeated."""
+    """Return the differences without what changes when a run is repeated."""
     if isinstance(answer, CaseResult):
         places = [(each.path, _comparable(each.actual)) for each in answer.differences]
         return answer.outcome, sorted(places, key=repr)

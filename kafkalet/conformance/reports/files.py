@@ -33,7 +33,7 @@ def write(path: str, text: str) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
-    path = os.path.realpath(path)  # a symbolic link stays, and its target is replaced
+    path = os.path.realpath(path)  # keep a symbolic link and replace its target
     if os.path.exists(path) and not _is_regular(path):  # a device or a pipe cannot be replaced
         with open(path, "wb") as file:
             file.write(data)

@@ -1,4 +1,4 @@
-"""A run as one HTML page, without other files and without requests: page.html with the results in it.
+"""A run as one HTML page that loads nothing else: page.html with the results in it.
 
 The page receives all text from here: values are already lines, with the names of error codes, because numbers above
 2^53 would lose digits in a browser. It builds the details of an answer when the reader opens them. The only script and
@@ -105,7 +105,7 @@ def _scenario(result: ScenarioResult, outcomes: list[str]) -> dict[str, Any]:
 
 
 def _others(cases: list[CaseResult]) -> list[str]:
-    """Return the names of the cases of each API and outcome that are not bad."""
+    """Return the names of the cases that are neither different nor failed, by API and outcome."""
     found: dict[str, list[str]] = {}
     for case in cases:
         heading = f"{case.outcome}: {api_of(case)} {versions(case.version, case.version)}".strip()
@@ -138,7 +138,7 @@ def _lines(lines: list[str]) -> list[str]:
 
 
 def _nearby(rows: list[Row]) -> list[Any]:
-    """Return the rows that differ and a few around them. A number stands for that many rows that are left out.
+    """Return the rows that differ, with a few rows around them. A number stands for that many omitted rows.
 
     A row that differs is a pair, with null for a side that does not have it; other rows are one text.
     """

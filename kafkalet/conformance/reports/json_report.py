@@ -2,8 +2,8 @@
 
 The file is an object with `format` ("kafkalet-conformance"), `format_version` and `counts`, and the fields of the
 dataclass `Run`; objects inside have the fields of their dataclasses. Outcomes are their texts ("as Kafka"), bytes are
-hexadecimal. A difference without `expected` or `actual` concerns a field that only the other answer has. The numbers
-that JSON lacks are objects such as `{"$float": "NaN"}`. `counts` repeats the number of scenarios and answers by
+hexadecimal. A difference without `expected` or `actual` is about a field that only the other answer has. Numbers that
+JSON cannot represent are objects such as `{"$float": "nan"}`. `counts` repeats the number of scenarios and answers by
 outcome, and is not read. The version of the format changes when a field changes its meaning or is removed.
 """
 

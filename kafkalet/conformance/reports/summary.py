@@ -26,7 +26,7 @@ COMPARED = BAD | {Outcome.AS_KAFKA}
 
 
 class Row(NamedTuple):
-    """The outcomes of the scenarios of an area in neighbouring versions of an API. Versions below 0 are unknown."""
+    """The outcomes of the scenarios of an area in adjacent versions of an API. A version below 0 means unknown."""
 
     area: str
     api: str
@@ -46,7 +46,7 @@ def versions(low: int, high: int) -> str:
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:
-    """Return the worst outcome; AS_KAFKA if there is none."""
+    """Return the worst outcome; AS_KAFKA if there are no outcomes."""
     return min(outcomes, key=ORDER.index, default=Outcome.AS_KAFKA)
 
 
@@ -68,7 +68,7 @@ def by_version(result: ScenarioResult) -> dict[str, dict[int, Outcome]]:
 
 
 def table(run: Run) -> list[Row]:
-    """Return the rows of a run. Neighbouring versions with the same outcomes share a row."""
+    """Return the rows of a run. Adjacent versions with the same outcomes share a row."""
     cells: dict[tuple[str, str], list[dict[int, Outcome]]] = {}
     for result in run.results:
         for api, outcomes in by_version(result).items():
@@ -104,7 +104,7 @@ def in_words(counts: Mapping[Outcome, int]) -> str:
 
 
 def headline(run: Run) -> list[str]:
-    """Return what was judged and the counts, as lines."""
+    """Return the lines that say what was judged, with the counts."""
     cases = run.case_counts()
     return [
         f"{len(run.results):,} scenarios compared with Kafka {run.against} in {run.duration_s:.1f} s: "

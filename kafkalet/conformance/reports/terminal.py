@@ -1,7 +1,7 @@
 """The results as text for a terminal, a log file or a pipe: a progress line, a table, and each difference.
 
-Colours and the progress line are only for terminals. Text of the broker is escaped, so that it cannot control the
-terminal.
+Colours and the progress line are only for terminals. Text from the broker is escaped, so that it cannot control
+the terminal.
 """
 
 import textwrap
@@ -67,7 +67,7 @@ class Style:
 
 
 class Progress:
-    """A line on a terminal that shows how far a run is. `total` is 0 if it is not known."""
+    """A progress line on a terminal. `total` is the number of scenarios, or 0 if it is not known yet."""
 
     def __init__(self, stream: TextIO, width: int, total: int = 0) -> None:
         self.stream, self.width, self.total = stream, width, total
@@ -142,7 +142,7 @@ def _row(
 
 
 def not_performed(run: Run, style: Style) -> Iterator[str]:
-    """Yield the reasons for which scenarios were not performed, with the number of scenarios."""
+    """Yield the reasons why scenarios were not performed, with the number of scenarios."""
     for outcome in (Outcome.NOT_SERVED, Outcome.NOT_RUN):
         reasons = Counter(
             result.reason or next((case.reason for case in result.cases if case.outcome is outcome), "")
@@ -187,7 +187,7 @@ def _sameness(case: CaseResult) -> str:
 
 
 def case_lines(group: list[CaseResult], style: Style) -> Iterator[str]:
-    """Yield the first of several answers with the same differences. The others are only named, unless verbose."""
+    """Yield the first of the answers with the same differences. The others are only named, unless verbose."""
     for case in group if style.verbose else group[:1]:
         names = [each.name for each in group] if not style.verbose else [case.name]
         known = [each.version for each in group] if not style.verbose else [case.version]

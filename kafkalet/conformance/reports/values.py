@@ -1,4 +1,4 @@
-"""Values and answers as lines for people.
+"""Values and answers as readable lines.
 
 A value is shown as a tree with one field on each line. The names of error codes follow their numbers, characters that
 a terminal might interpret are escaped, and long values are shortened, with their length.

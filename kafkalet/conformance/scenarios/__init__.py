@@ -1,4 +1,4 @@
-"""The definitions of the scenarios, one module for each subject; recording/builder.py describes how to write one."""
+"""The definitions of the scenarios, one module for each subject; building.py describes how to write one."""
 
 import importlib
 import pkgutil
