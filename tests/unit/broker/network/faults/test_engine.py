@@ -1,11 +1,14 @@
 """Tests of what faults do to requests, of several faults, and of faults that act on a part of a request."""
 
+import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from kafkalet import ManualClock
+from kafkalet.conformance.transcripts import load
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records.build import build_batch, numbered
@@ -191,6 +194,30 @@ def test_offset_fetch_of_all_partitions_has_the_error_of_one(ask: Asking, versio
     [topic] = committed(ask, version, None)["topics"]
     found = {each["partition_index"]: (each["committed_offset"], each["error_code"]) for each in topic["partitions"]}
     assert found == {0: (5, 0), 1: (-1, Code.UNSTABLE_OFFSET_COMMIT)}
+
+
+def recorded_refusals() -> dict[int, Any]:
+    """Return what a broker of Apache Kafka answers to OffsetFetch if it does not coordinate the group, by version."""
+    found = {}
+    for step in load("coordinators_of_groups").steps["4.4"]:
+        case = re.fullmatch(r"OffsetFetch v(\d+) elsewhere", step.get("case", ""))
+        if case is not None:
+            text = json.dumps(step["expect"]).replace("$g", "g").replace("$t", "t")
+            found[int(case[1])] = json.loads(text, object_hook=_without_comments)
+    return found
+
+
+def _without_comments(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if not name.startswith("#")}
+
+
+@pytest.mark.parametrize("version", range(2, 11))  # the versions with an error for the whole group
+def test_refused_offset_fetch_has_the_shape_of_a_recorded_refusal(ask: Asking, version: int) -> None:
+    named = {"topic_id": ask.cluster.server.metadata.topics["t"].topic_id} if version >= 10 else {"name": "t"}
+    one_group = {"group_id": "g", "topics": [{**named, "partition_indexes": [0]}]}
+    with ask.cluster.fault("OffsetFetch", error="NOT_COORDINATOR"):
+        answer = ask(Api.OFFSET_FETCH, version, **one_group if version < 8 else {"groups": [one_group]})
+    assert {key: answer[key] for key in recorded_refusals()[version]} == recorded_refusals()[version]
 
 
 def test_one_group_of_a_request_for_several_is_refused(ask: Asking) -> None:
