@@ -223,7 +223,9 @@ SCENARIOS = [
     pytest.param(load(name).steps[release], release, id=f"{release}/{name}")
     for name in names()
     if name.startswith(("produce_", "legacy_"))
-    if not name.endswith(("nowhere", "internal_topics", "errors_every_version", "fetch_bytes", "mixed", *NOT_ABOUT_RECORDS))
+    if not name.endswith(
+        ("nowhere", "internal_topics", "errors_every_version", "fetch_bytes", "mixed", *NOT_ABOUT_RECORDS)
+    )
     for release in load(name).steps
     if name.startswith("produce_") or release == "2.8"
 ]

@@ -29,7 +29,7 @@ SOFTWARE = Claim(
     "client-software", "A client names its software and its version.", "KIP-511, ApiVersionsRequest.isValid"
 )
 EMPTY = Claim("empty", "Identifiers that must not be empty are not empty.", "KafkaApis, GroupCoordinatorService")
-EMPTY_NOTE = Claim(*EMPTY[:3], Severity.NOTE)
+HEARTBEAT_MEMBER = Claim("empty", "A heartbeat has a member id.", "AbstractCoordinator.HeartbeatThread", Severity.NOTE)
 NO_RECORDS = Claim("no-records", "A Produce request has records for each of its partitions.", "LogValidator")
 ACKS = Claim("idempotent-acks", "An idempotent producer uses acks=-1.", "KIP-98, ProducerConfig", Severity.NOTE)
 TRANSACTIONAL = Claim(
@@ -179,7 +179,7 @@ CHECKS: dict[tuple[Api, str], list[Check]] = {
     (Api.HEARTBEAT, "group_id"): [_GROUP_ID],
     # A note: if SyncGroup or a commit fails with UNKNOWN_MEMBER_ID, the Java client resets its generation while its
     # heartbeat thread may be about to send one (AbstractCoordinator.resetStateAndGeneration, sendHeartbeatRequest).
-    (Api.HEARTBEAT, "member_id"): [Check(EVERY, EMPTY_NOTE, _not_empty, "a member id must not be empty")],
+    (Api.HEARTBEAT, "member_id"): [Check(EVERY, HEARTBEAT_MEMBER, _not_empty, "a member id must not be empty")],
     (Api.LEAVE_GROUP, "group_id"): [_GROUP_ID],
     (Api.LEAVE_GROUP, "members"): [Check(EVERY, EMPTY, lambda count: count != 0, "one member must be named")],
     (Api.CONSUMER_GROUP_HEARTBEAT, "group_id"): [_GROUP_ID],
