@@ -73,6 +73,7 @@ class Stage:
         self._inherited = environment
         self._directory = directory
         self._stop = threading.Event()
+        self._is_aborted = False
         self._began_s = 0.0
         self._ended_s: float | None = None
         self._sent = 0
@@ -154,6 +155,8 @@ class Stage:
         self._timer = threading.Timer(self.timeout_s + GRACE_S, self.command.kill)
         self._timer.daemon = True
         self._timer.start()
+        if self._is_aborted:  # while the client was being started
+            self.command.kill()
 
     def _client_ended(self) -> None:
         self._ended_s = elapsed_s()
@@ -191,6 +194,7 @@ class Stage:
 
     def abort(self) -> None:
         """End the scenario now: kill the client. May be called in any thread."""
+        self._is_aborted = True
         self._stop.set()
         if self.command is not None:
             self.command.kill()

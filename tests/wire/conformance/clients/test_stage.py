@@ -1,7 +1,12 @@
 """A stage gives the client its environment, and waits for what the client does."""
 
 import os
+import signal
+import sys
 
+import pytest
+
+from kafkalet.conformance.clients.command import Command
 from kafkalet.conformance.clients.judges import consumed
 from kafkalet.conformance.clients.results import Verdict
 from kafkalet.conformance.clients.runner import Options, Runner
@@ -45,3 +50,17 @@ def test_scenario_waits_for_position_of_client() -> None:
     scenario = Scenario("test", "A claim.", ("KIP-1",), Role.CONSUME, consumed(), play, count=10)
     result = Runner(Options([*FAKE, "none"], os.environ, directory=str(ROOT))).run_one(scenario)
     assert (result.verdict, len([line for line in result.log if line.startswith("record")])) == (Verdict.CORRECT, 10)
+
+
+def test_scenario_that_is_aborted_while_its_client_starts_kills_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    def started(*arguments: object) -> Command:
+        command = Command(*arguments)  # type: ignore[arg-type]
+        stage.abort()  # as another thread, before the stage knows the command
+        return command
+
+    scenario = Scenario("s", "", (), Role.PRODUCE, consumed(), play=lambda stage: None)
+    with Cluster() as cluster:
+        stage = Stage(scenario, cluster, [sys.executable, "-c", "import time; time.sleep(600)"], os.environ, 600.0)
+        monkeypatch.setattr("kafkalet.conformance.clients.stage.Command", started)
+        stage.play()
+    assert stage.status == -signal.SIGKILL
