@@ -84,6 +84,16 @@ def main(arguments: Sequence[str]) -> int:
 
     Raises UsageError for invalid arguments.
     """
+    try:
+        with terminated_as_interrupt():
+            return _run(arguments)
+    except KeyboardInterrupt:
+        return print_error(Failure("interrupted"), INTERRUPTED)
+    except Failure as error:
+        return print_error(error, NOT_POSSIBLE)
+
+
+def _run(arguments: Sequence[str]) -> int:
     if (command := _subcommand(arguments[:1])) is not None:
         return command(arguments[1:])
     given = parse(arguments, OPTIONS)
@@ -153,7 +163,7 @@ def selection(given: dict[str, list[str]]) -> Callable[[], list[Scenario]]:
     }
     for option, names in known.items():
         if option in given:
-            given[option] = [_known(f"--{option}", name, names) for name in split_names(given[option])]
+            given[option] = [_known(f"--{option}", name, names) for name in split_names(option, given[option])]
     releases = recorded_releases()
     against = given.setdefault("against", [NEAREST])[0]
     if against not in (NEAREST, *releases):
@@ -163,9 +173,12 @@ def selection(given: dict[str, list[str]]) -> Callable[[], list[Scenario]]:
     return lambda: select(release=release, only=wanted.only, apis=wanted.apis, kips=wanted.kips, levels=wanted.levels)
 
 
-def split_names(texts: Iterable[str]) -> list[str]:
-    """Return the names in comma-separated lists."""
-    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+def split_names(option: str, texts: Sequence[str]) -> list[str]:
+    """Return the names in comma-separated lists. Raises UsageError if there are none."""
+    names = [name.strip() for text in texts for name in text.split(",") if name.strip()]
+    if not names:  # no names would select everything
+        raise UsageError(f"--{option} {texts[0]}: expected one name, or several with commas between them")
+    return names
 
 
 def _known(option: str, name: str, names: Iterable[str]) -> str:

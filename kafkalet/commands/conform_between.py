@@ -1,16 +1,24 @@
 """`kafkalet conform --between A B`: compares two live brokers with random histories of requests."""
 
 import json
+import os
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from kafkalet.conformance.between.comparing import Comparer, Disagreement, check_groups
+from kafkalet.conformance.between.comparing import (
+    Comparer,
+    Disagreement,
+    NotWritten,
+    Unreachable,
+    check_groups,
+    reached,
+)
 from kafkalet.conformance.between.histories import GROUPS
 from kafkalet.conformance.judging.nearest import nearest
-from kafkalet.conformance.playing.target import Target
+from kafkalet.protocol.releases import NEWEST, RELEASES
 
-from .command_line import Option, UsageError, parse, print_line
+from .command_line import Failure, Option, UsageError, parse, parse_address, print_error, print_line
 from .conform_output import option_lines
 
 HELP = """usage: kafkalet conform --between HOST:PORT HOST:PORT [OPTION]...
@@ -22,7 +30,10 @@ the difference does not need, and write the rest to a file, with the responses o
 
 Groups: {groups}
 
-Exit status: 0 if all responses were the same, 1 if not, 2 if none could be compared.
+The topics and groups of the histories are removed at the end.
+
+Exit status: 0 if all responses were the same, 1 if not, 2 if none could be compared, or if a
+broker could not be reached any more.
 """
 OPTIONS = (
     Option("--seed", "N", "the seed of the random histories; the same seed makes the same histories (default 1)"),
@@ -34,6 +45,9 @@ OPTIONS = (
     Option("--release", "RELEASE", "the Kafka release that both brokers emulate (default: the most similar one)"),
     Option("--help", "", "print this help and exit", aliases=("-h",)),
 )
+REACH_S = 15
+"""The time that a broker has for its first answers."""
+NOT_POSSIBLE = 2
 STEPS_SHOWN, FIELDS_SHOWN, CHARACTERS_SHOWN = 40, 6, 700
 
 
@@ -52,25 +66,46 @@ def main(arguments: Sequence[str]) -> int:
         check_groups(groups)
     except ValueError as error:
         raise UsageError(f"--groups: {error}") from error
-    first, second = (Target(address) for address in addresses)
-    comparer = Comparer(
-        first,
-        second,
-        given["release"][0] if "release" in given else nearest(first.versions),
-        Path(given.get("out", ["differences"])[0]),
-        show,
+    seed, histories, start = (
         number_of(given, "seed", 1),
+        number_of(given, "histories", 20),
+        number_of(given, "first", 0),
     )
     minutes = number_of(given, "minutes", 10)
-    done = comparer.run(groups, number_of(given, "histories", 20), minutes * 60, number_of(given, "first", 0))
+    release, out = given.get("release", [""])[0], directory_of(given)
+    if release and release not in (releases := [each for each in RELEASES if each != NEWEST]):
+        raise UsageError(f"--release {release}: the releases are {', '.join(releases)}")
+    for address in addresses:
+        parse_address("--between", address, least_port=1)
+    try:
+        first, second = (reached(address, REACH_S) for address in addresses)
+        comparer = Comparer(first, second, release or nearest(first.versions), out, show, seed)
+        done = comparer.run(groups, histories, minutes * 60, start)
+    except NotWritten as error:
+        return print_error(Failure(f"--out {error}"), NOT_POSSIBLE)
+    except Unreachable as error:
+        return print_error(error, NOT_POSSIBLE)
     for line in done.not_performed:
         print_line(f"not performed: {line}")
     print_line(f"{done.histories.total()} histories, {done.requests} responses compared, seed {done.seed}")
     for kind, times in done.kinds.most_common():
         print_line(f"{times:5} times {' '.join(map(str, kind))}")
+    if done.ended:
+        print_error(Failure(f"the comparison ended early: {done.ended}"), NOT_POSSIBLE)
     if done.kinds:
         return 1
-    return 0 if done.requests else 2
+    return 0 if done.requests and not done.ended else NOT_POSSIBLE
+
+
+def directory_of(given: dict[str, list[str]]) -> Path:
+    """Return the directory for differences. Raises UsageError if it cannot be one."""
+    out = Path(given.get("out", ["differences"])[0])
+    existing = next(each for each in (out, *out.absolute().parents) if each.exists())
+    if not existing.is_dir():
+        raise UsageError(f"--out {out}: {existing} is not a directory")
+    if not os.access(existing, os.W_OK):
+        raise UsageError(f"--out {out}: {existing} is not writable")
+    return out
 
 
 def number_of(given: dict[str, list[str]], name: str, default: int) -> int:

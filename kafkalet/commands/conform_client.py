@@ -69,13 +69,15 @@ def main(arguments: Sequence[str]) -> int:
     return _run(given, command, chosen)
 
 
-def _chosen(patterns: Iterable[str]) -> list[Scenario]:
+def _chosen(patterns: Sequence[str]) -> list[Scenario]:
     from fnmatch import fnmatchcase
 
     from kafkalet.conformance.clients.scenarios import all_scenarios
 
     every = all_scenarios()
-    names = [name for text in patterns for name in text.split(",") if name]
+    names = [name.strip() for text in patterns for name in text.split(",") if name.strip()]
+    if patterns and not names:
+        raise UsageError("--only needs the name of a scenario; kafkalet conform client --list shows them")
     for name in names:
         if not any(fnmatchcase(known, name) for known in every):
             raise UsageError(f"--only {name}: there is no such scenario; {hint(name, list(every))}")

@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kafkalet.conformance.judging.replaying import UNUSABLE, replay
+from kafkalet.conformance.judging.cleaning import clean
+from kafkalet.conformance.judging.replaying import UNUSABLE, description, replay
+from kafkalet.conformance.playing.connection import OutOfTime
 from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.results import Difference, Outcome
 from kafkalet.conformance.transcripts import Step, Transcript, write_file
 
 from .histories import GROUPS, history
 from .pair import Found, Pair, Versions
-from .shrinking import Shrinker
+from .shrinking import PATIENCE_S, Shrinker
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,31 @@ class Comparison:
     disagreements: list[Disagreement] = field(default_factory=list)
     not_performed: list[str] = field(default_factory=list)
     """The histories that could not be performed, with the reason."""
+    ended: str = ""
+    """Why the comparison ended early, if a broker was no longer reachable."""
+
+
+REPORT_S = 2 * PATIENCE_S
+"""The limit for shrinking and recording one difference, also after the end of the comparison."""
+CLEANING_S = 10
+
+
+class NotWritten(Exception):
+    """A difference could not be written to its file."""
+
+
+class Unreachable(Exception):
+    """A server does not answer as a broker."""
+
+
+def reached(address: str, limit_s: float) -> Target:
+    """Connect to a broker, and ask what it serves. Raises Unreachable."""
+    try:
+        return Target(address, deadline=time.monotonic() + limit_s)
+    except OutOfTime as error:
+        raise Unreachable(f"the broker at {address} did not answer within {limit_s:g} s") from error
+    except UNUSABLE as error:
+        raise Unreachable(f"the broker at {address} cannot be compared: {description(error)}") from error
 
 
 def common_versions(first: Versions, second: Versions) -> Versions:
@@ -82,12 +109,22 @@ class Comparer:
         self.comparison = Comparison(seed)
 
     def run(self, groups: Sequence[str], histories: int, limit_s: float, first: int = 0) -> Comparison:
-        """Perform `histories` histories of each group, from number `first` on, for at most about `limit_s` seconds."""
+        """Perform `histories` histories of each group, from number `first` on, for at most `limit_s` seconds.
+
+        If the time is over while a difference is shrunk, this may take `REPORT_S` more. Topics and groups are removed
+        at the end. The comparison also ends if a broker does not accept connections.
+        """
         end = time.monotonic() + limit_s
-        for number in range(first, first + histories):
-            for group in groups:
-                if time.monotonic() < end:
+        try:
+            for number in range(first, first + histories):
+                for group in groups:
+                    if time.monotonic() >= end or self.comparison.ended:
+                        return self.comparison
+                    self.pair.deadline = end
                     self.one(group, number)
+        finally:
+            for target in (self.pair.first, self.pair.second):
+                clean(target, self.pair.uniques, time.monotonic() + CLEANING_S)
         return self.comparison
 
     def one(self, group: str, number: int) -> None:
@@ -96,8 +133,14 @@ class Comparer:
         try:
             steps = history(group, comparison.seed, number, self.release, self.versions).steps
             found = self.pair.first_difference(steps)
+        except OutOfTime:
+            comparison.not_performed.append(f"{name}: the time was over")
+            return
+        except OSError as error:
+            comparison.ended = f"{name}: {description(error)}"
+            return
         except UNUSABLE as error:
-            comparison.not_performed.append(f"{name}: {type(error).__name__}: {error}")
+            comparison.not_performed.append(f"{name}: {type(error).__name__}: {description(error)}")
             return
         finally:
             comparison.histories[group] += 1
@@ -110,14 +153,28 @@ class Comparer:
             self._report(f"found_{name}", steps[: found.index + 1], found, kind)
 
     def _report(self, name: str, steps: list[Step], found: Found, kind: tuple[Any, ...]) -> None:
+        self.pair.deadline = time.monotonic() + REPORT_S
         steps = Shrinker(self.pair, kind).shrunk(steps)
-        again = self.pair.first_difference(steps)
-        transcript = Transcript(name, {}, {self.release: self.pair.record(steps)})
+        try:
+            again = self.pair.first_difference(steps)
+            transcript = Transcript(name, {}, {self.release: self.pair.record(steps)})
+        except UNUSABLE as error:
+            reason = f"the difference was not written: {description(error)}"
+            self.comparison.not_performed.append(f"{name}: {'; '.join(map(str, found.differences[:1]))}; {reason}")
+            return
         file = self.out / f"{name}.json"
-        self.out.mkdir(parents=True, exist_ok=True)
-        write_file(transcript, file)
-        steady = all(case.outcome is Outcome.AS_KAFKA for case in replay(transcript, self.release, self.pair.first))
+        self.write(transcript, file)
+        replayed = replay(transcript, self.release, self.pair.first, self.pair.deadline)
+        steady = all(case.outcome is Outcome.AS_KAFKA for case in replayed)
         differences = tuple((again or found).differences)
         disagreement = Disagreement(name, steps, differences, bool(again and steady), file)
         self.comparison.disagreements.append(disagreement)
         self.found(disagreement)
+
+    def write(self, transcript: Transcript, file: Path) -> None:
+        """Write a scenario. Raises NotWritten."""
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+            write_file(transcript, file)
+        except OSError as error:
+            raise NotWritten(f"{file}: {error.strerror or error}") from error

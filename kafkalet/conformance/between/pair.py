@@ -1,5 +1,6 @@
 """Send the same steps to two brokers, and find the first step with different answers."""
 
+import math
 import os
 import re
 import struct
@@ -41,18 +42,24 @@ class Found:
 
 
 class Pair:
-    """Two brokers that get the same requests. The answers of the first one are the expected ones."""
+    """Two brokers that get the same requests. The answers of the first one are the expected ones.
+
+    Steps raise OutOfTime after `deadline`, a time of `time.monotonic`.
+    """
 
     def __init__(self, first: Target, second: Target) -> None:
         self.first, self.second = first, second
         self.requests = 0
+        self.deadline = math.inf
+        self.uniques: set[str] = set()
+        """What is unique in the names of topics and groups that were used."""
 
     def first_difference(self, steps: list[Step]) -> Found | None:
         """Run the steps on new topics and return the first difference; raise SetupFailed if a setup step fails."""
         names = [os.urandom(4).hex()] * 2
         if self.first.cluster_id == self.second.cluster_id:
             names[1] = os.urandom(4).hex()  # two addresses of one cluster
-        players = [Player(target, name) for target, name in zip((self.first, self.second), names, strict=True)]
+        players = [self.player(target, name) for target, name in zip((self.first, self.second), names, strict=True)]
         try:
             for index, step in enumerate(steps):
                 expected, got = (perform(player, step) for player in players)
@@ -65,6 +72,10 @@ class Pair:
             for player in players:
                 player.close()
         return None
+
+    def player(self, target: Target, unique: str) -> Player:
+        self.uniques.add(unique)
+        return Player(target, unique, self.deadline)
 
     def compare(self, step: Step, players: list[Player], expected: Any, got: Any) -> list[Difference]:
         for name in step.get("bind", {}):
@@ -83,7 +94,7 @@ class Pair:
 
     def record(self, steps: list[Step]) -> list[Step]:
         """Return the steps with the answers of the first broker."""
-        player = Player(self.first, os.urandom(4).hex())
+        player = self.player(self.first, os.urandom(4).hex())
         out = []
         try:
             for step in steps:

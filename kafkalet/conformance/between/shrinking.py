@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from kafkalet.conformance.playing.player import SetupFailed
+from kafkalet.conformance.judging.replaying import UNUSABLE
 from kafkalet.conformance.transcripts import Step
 
 from .pair import Pair
@@ -60,7 +60,7 @@ class Shrinker:
             return steps, False
         try:
             found = self.pair.first_difference(less)
-        except (SetupFailed, KeyError):
+        except UNUSABLE:
             return steps, False
         if found is None or found.kind(less) != self.kind:
             return steps, False

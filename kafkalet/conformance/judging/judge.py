@@ -182,7 +182,10 @@ def reach(options: Options) -> Target:
     limit_s = min(CLEANING_S, options.timeout_s or math.inf)
     try:
         return Target(options.bootstrap, deadline=time.monotonic() + limit_s, security=options.security)
-    except (OSError, Closed, NoAnswer, OutOfTime, ValueError, LookupError, TypeError) as error:
+    except OutOfTime as error:
+        what = f"the broker did not answer within {limit_s:g} s"
+        raise CannotJudge(f"the broker at {options.bootstrap} cannot be judged: {what}{SECURITY_HINT}") from error
+    except (OSError, Closed, NoAnswer, ValueError, LookupError, TypeError) as error:
         hint = "" if not isinstance(error, Closed | NoAnswer) else SECURITY_HINT
         raise CannotJudge(f"the broker at {options.bootstrap} cannot be judged: {description(error)}{hint}") from error
 

@@ -244,3 +244,24 @@ def test_json_report_is_documented() -> None:
     one = content["results"][1]
     names = {*content, *one, *one["scenario"], *one["cases"][1], *one["cases"][1]["differences"][0]}
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []
+
+
+@pytest.mark.parametrize("option", ["--only", "--api", "--kip", "--level"])
+def test_selection_without_a_name_is_refused(option: str) -> None:
+    with pytest.raises(UsageError, match=f"{option} ,: expected one name"):
+        main(["--list", option, ","])
+
+
+def test_report_that_cannot_be_written_exits_with_2(
+    judged: Callable[[Run], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    judged(run(result(scenario("x"), Outcome.AS_KAFKA, case())))
+    assert main([*ADDRESS, "--json", "/dev/full"]) == 2
+    assert capsys.readouterr().err == "kafkalet: --json /dev/full: No space left on device\n"
+
+
+def test_broker_that_accepts_connections_and_is_silent_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        assert main(["--bootstrap", address, "--timeout", "1", *SELECTION]) == 2
+    assert "the broker did not answer within 1 s" in capsys.readouterr().err

@@ -25,6 +25,11 @@ def test_correct_client_exits_with_0(capsys: pytest.CaptureFixture[str]) -> None
     assert "1 scenarios in" in capsys.readouterr().out
 
 
+def test_selection_without_a_name_is_refused() -> None:
+    with pytest.raises(UsageError, match="--only needs the name of a scenario"):
+        main(["--only", ",", "--list"])
+
+
 def test_wrong_client_exits_with_1_and_writes_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = {name: tmp_path / name for name in ("json", "junit", "html")}
     options = [text for name, path in files.items() for text in (f"--{name}", str(path))]
