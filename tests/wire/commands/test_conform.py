@@ -19,6 +19,7 @@ from kafkalet.commands.conform import main
 from kafkalet.conformance.judging import judge as judging
 from kafkalet.conformance.reports.json_report import dumps, loads, read
 from kafkalet.conformance.results import Outcome, Run
+from tests.source import ROOT
 from tests.unit.conformance.reports.runs import case, every_outcome, result, run, scenario
 
 SELECTION = ["--only", "lo_every_version,lo_time_equal"]
@@ -47,6 +48,14 @@ def test_broker_that_answers_as_kafka_exits_with_0(broker: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "2 scenarios compared with Kafka 3.9" in done.stdout
     assert ": 2 as Kafka\n" in done.stdout
+
+
+def test_clone_without_installed_packages_judges_compressed_records(broker: str) -> None:
+    options = ["--bootstrap", broker, "--against", "3.9", "--only", "fetch_as_written"]
+    command = [sys.executable, "-S", "-m", "kafkalet", "conform", *options]  # -S: without site-packages
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ": 1 as Kafka\n" in done.stdout
 
 
 def test_broker_that_differs_exits_with_1_and_writes_all_reports(broker: str, tmp_path: Path) -> None:
