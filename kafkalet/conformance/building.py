@@ -121,19 +121,24 @@ class ScenarioBuilder:
         return range(max(first, low), min(last, high) + 1)
 
     def step(self, op: str, **fields: Any) -> None:
+        """Add a step."""
         self.steps.append({"op": op} | fields)
 
     def let(self, name: str, value: Any) -> str:
+        """Bind a value to a name. Return the notation of the name, such as `$t`."""
         self.step("let", name=name, value=value)
         return f"${name}"
 
     def unknown_topic(self, name: str = "nope") -> str:
+        """Bind the name of a topic that does not exist. Return the notation of the name."""
         return self.let(name, "does-not-exist-<unique>")
 
     def request(self, case: str, api: str, version: int, body: Step, **more: Any) -> None:
+        """Add a request whose answer is compared."""
         self.step("request", case=case, api=api, version=version, body=body, **more)
 
     def setup(self, api: str, version: int, body: Step, **more: Any) -> None:
+        """Add a request that prepares the scenario, and that must succeed."""
         self.step("request", setup=True, api=api, version=version, body=body, **{"must_succeed": True} | more)
 
     def send(self, name: str, api: str, version: int, body: Step, conn: str) -> None:
@@ -141,10 +146,12 @@ class ScenarioBuilder:
         self.step("send", id=name, api=api, version=version, body=body, conn=conn)
 
     def receive(self, case: str, name: str, **more: Any) -> None:
+        """Compare the answer to the request that `send` added with this name."""
         sent = next(step for step in reversed(self.steps) if step["op"] == "send" and step["id"] == name)
         self.step("receive", case=case, id=name, api=sent["api"], **more)
 
     def pending(self, case: str, name: str, wait_ms: int = 100) -> None:
+        """Compare whether an answer arrives within `wait_ms`."""
         self.step("is_pending", case=case, id=name, wait_ms=wait_ms)
 
     def coordinator(self, key: str, kind: int = 0) -> None:
@@ -158,10 +165,12 @@ class ScenarioBuilder:
             self.setup("DescribeTransactions", 0, asked, retry_errors=[14, 15, 16], must_succeed=False)
 
     def until(self, api: str, version: int, body: Step, path: str, equals: Any) -> None:
+        """Repeat a request until the value at `path` of the answer equals `equals`."""
         more = {"path": path, "equals": equals, "timeout_ms": 15000}
         self.step("poll_until", setup=True, api=api, version=version, body=body, **more)
 
     def wait_for_leader(self, topic: str, partitions: int = 1) -> None:
+        """Wait until each partition of a topic has a leader."""
         for partition in range(partitions):
             body = {"replica_id": -1, "topics": [one(topic, partition_index=partition, timestamp=-1)]}
             self.until("ListOffsets", 1, body, "topics.0.partitions.0.error_code", 0)
@@ -200,6 +209,7 @@ class ScenarioBuilder:
             self.setup("Produce", version, content)
 
     def produce_each(self, topic: str, batches: Iterable[Step], **more: Any) -> None:
+        """Produce each batch in its own request."""
         for one_batch in batches:
             self.produce(topic, one_batch, **more)
 
@@ -220,9 +230,11 @@ class ScenarioBuilder:
         self.request(case, "Fetch", version, content, **more)
 
     def fetching(self, *wanted: Step, **body: Any) -> Step:
+        """Return the body of a Fetch request for the topics in `wanted` (see `at`)."""
         return {"max_wait_ms": 0, "min_bytes": 0, "topics": merged(wanted)} | body
 
     def delete_records(self, topic: str, offset: int, partition: int = 0) -> None:
+        """Delete the records before an offset."""
         asked = {"name": topic, "partitions": [{"partition_index": partition, "offset": offset}]}
         self.setup("DeleteRecords", self.versions("DeleteRecords")[-1], {"topics": [asked], "timeout_ms": 10000})
 
@@ -247,13 +259,16 @@ class ScenarioBuilder:
         return {"producer_id": f"$P{number}", "producer_epoch": f"$E{number}", "transactional": True}
 
     def add_partitions(self, topic: str, name: str = "X1", partitions: Sequence[int] = (0,)) -> None:
+        """Add partitions to the transaction of a producer."""
         body = self.of_producer(name) | {"topics": [{"name": topic, "partitions": list(partitions)}]}
         self.setup("AddPartitionsToTxn", 3, body, retry_errors=[14, 15, 16, 51])
 
     def end(self, name: str = "X1", committed: bool = True) -> None:
+        """Commit or abort the transaction of a producer."""
         self.setup("EndTxn", 3, self.of_producer(name) | {"committed": committed}, retry_errors=[14, 15, 16, 51])
 
     def of_producer(self, name: str) -> Step:
+        """Return the fields that identify a transactional producer in requests."""
         return {"transactional_id": f"${name}", "producer_id": f"$P{name[1:]}", "producer_epoch": f"$E{name[1:]}"}
 
     def stable_at(self, topic: str, offset: int, partition: int = 0) -> None:
@@ -264,6 +279,7 @@ class ScenarioBuilder:
 
 
 def one(topic: str, **partition: Any) -> Step:
+    """Return a topic with one partition, as it is in requests."""
     return {"name": topic, "partitions": [partition]}
 
 

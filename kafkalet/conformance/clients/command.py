@@ -1,4 +1,4 @@
-"""The command that is judged: a process in a process group of its own, and the lines that it prints.
+"""The command that is judged: a process in its own process group, and the lines that it prints.
 
 The process group is killed when the command ends or its time is up, so that no child survives.
 """
@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import IO
 
 MOST_LINES = 100_000
-"""Most lines of stdout that are kept. A client that prints more is killed."""
+"""The maximum number of lines on stdout. A client that prints more is killed."""
 MOST_LOG_LINES = 500
 MOST_LOG_CHARS = 500
 MOST_CHARS = 1_000_000
 """Longer lines are truncated."""
 READING_S = 2.0
-"""The time for reading what is left in the pipes after the process group was killed."""
+"""The time for reading the rest of the pipes after the process group was killed."""
 
 
 class Command:

@@ -27,7 +27,7 @@ def line(result: ClientResult, width: int) -> str:
 
 
 def details(run: ClientRun) -> Iterator[str]:
-    """Yield the lines that explain everything that is not correct."""
+    """Yield the lines that explain each verdict that is not correct."""
     for result in run.results:
         findings = [finding for finding in result.findings if finding.verdict is not Verdict.NOT_RUN]
         if not findings:

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """What a client did in a scenario, the worst first."""
+    """The verdicts on a client in a scenario, the worst first."""
 
     LOST = "lost records"
     DUPLICATED = "duplicated records"
@@ -25,7 +25,7 @@ class Verdict(StrEnum):
 
     @property
     def is_right(self) -> bool:
-        """Whether the client may do this. A scenario that was not run says nothing about the client."""
+        """Whether a client may do this. False for scenarios that were not run or not judged."""
         return self in (Verdict.CORRECT, Verdict.AS_DOCUMENTED)
 
 
@@ -44,11 +44,11 @@ def worst(verdicts: list[Verdict]) -> Verdict:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that a client did, or that happened in a scenario."""
+    """Something that a client did, or that happened in a scenario."""
 
     verdict: Verdict
     text: str
-    """What happened, in one sentence."""
+    """The finding in one sentence."""
     evidence: tuple[str, ...] = ()
     """Values and requests that show it, one on each line."""
 
@@ -59,9 +59,9 @@ class ClientResult:
 
     scenario: str
     claim: str
-    """What a correct client does, in one sentence."""
+    """The behavior of a correct client, in one sentence."""
     sources: tuple[str, ...]
-    """The KIPs and the classes of the Java client that say so."""
+    """The KIPs and the classes of the Java client that define it."""
     role: str
     verdict: Verdict
     findings: list[Finding] = field(default_factory=list)

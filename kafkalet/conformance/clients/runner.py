@@ -32,7 +32,7 @@ LOG_LINES = 60
 HURRIED = ("retried-too-fast", "throttle-time")
 """The rules of the observer that are about the time between requests."""
 VIOLATIONS = 5
-"""Most requests that the evidence of a violation lists."""
+"""The maximum number of requests in the evidence of a violation."""
 _PROPERTIES: Mapping[str, str | int | bool] = {
     "group.initial.rebalance.delay.ms": 0,
     "group.min.session.timeout.ms": 100,
@@ -42,7 +42,7 @@ _PROPERTIES: Mapping[str, str | int | bool] = {
     "offsets.topic.num.partitions": 5,
     "transaction.state.log.num.partitions": 5,
 }
-"""Properties of the brokers that save time."""
+"""Properties of the brokers that make scenarios faster."""
 
 
 class NotStarted(Exception):
@@ -210,7 +210,7 @@ def _notes(observation: Observation) -> Iterator[str]:
 
 
 def _missed(stage: Stage) -> list[str]:
-    """Return why the client did not meet what the scenario is about, in one line, and details; empty if it did."""
+    """Return why the scenario could not take place, in one line, and details; empty if it did."""
     lines = [] if stage.missed is None else stage.missed.splitlines()
     for fault in stage.cluster.faults:
         if not fault.fired:

@@ -1,4 +1,4 @@
-"""A scenario: what the client has to do, what happens to it, and how it is judged.
+"""A scenario: the task of the client, what happens to the client, and the judge.
 
     @scenario(
         "produce-leader-moves",
@@ -11,7 +11,7 @@
     def produce_leader_moves(stage: Stage) -> None:
         stage.create_topic()                 # before the client starts
         stage.start()
-        stage.topic.wait_for(5)              # while it runs: waits for what the broker sees, never for time
+        stage.topic.wait_for(5)              # while it runs: wait for events in the broker, never for time
         stage.topic.move_leader(to=2)
 
 A function that does not call `start` only prepares; the client is started after it. If the client ends while the
@@ -29,7 +29,7 @@ from .results import Finding
 
 
 class Role(StrEnum):
-    """What the command has to do."""
+    """The task of the command."""
 
     PRODUCE = "produce"
     CONSUME = "consume"
@@ -37,9 +37,9 @@ class Role(StrEnum):
 
 
 Judge = Callable[[Any], Iterable[Finding]]
-"""Takes the `stage.Stage`, and compares what the client did with what is right. Returns deviations and remarks only."""
+"""Takes the `stage.Stage`, and returns findings: deviations from correct behavior, and remarks."""
 Play = Callable[[Any], None]
-"""Takes the `stage.Stage`."""
+"""The function of a scenario; it takes the `stage.Stage`."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A scenario in progress: the brokers, the client, and what the scenario does to them."""
+"""A scenario in progress: the brokers, the client, and the actions of the scenario."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ METADATA_MAX_AGE_MS = 5000
 
 
 class Missed(Exception):
-    """The client did not do what the scenario has to wait for. The message says what."""
+    """The client did not do what the scenario waits for. The message says what."""
 
 
 class Stage:
@@ -56,7 +56,7 @@ class Stage:
         timeout_s: float,
         directory: str | None = None,
     ) -> None:
-        """`words` is the command, `environment` what it inherits, and `timeout_s` the time that it has."""
+        """`words` is the command, `environment` the environment that it inherits, and `timeout_s` its time limit."""
         self.scenario = scenario
         self.cluster = cluster
         self.topic: Topic = cluster.topic(TOPIC)
@@ -104,7 +104,7 @@ class Stage:
         self.cluster.group(self.scenario.group).seek(offset, TOPIC, partition)
 
     def expect(self, condition: Callable[[Record], object]) -> None:
-        """Expect only those records from a consumer for which a condition holds: those in the log, and earlier ones."""
+        """Expect only the records that meet a condition from a consumer: those in the log, and earlier ones."""
         known = self.expected or []
         seen = {(record.partition, record.offset) for record in known}
         more = [record for record in self.topic.records() if (record.partition, record.offset) not in seen]
@@ -241,7 +241,7 @@ class Stage:
 
     @contextmanager
     def may_end(self) -> Iterator[None]:
-        """Let the client end while the block waits: it may have reported an error, as it should."""
+        """Allow the client to end while the block waits: a correct client may report an error."""
         with suppress(WaitCancelled):
             yield
 

@@ -1,8 +1,8 @@
-"""Clean up after a run on a shared cluster: what has the unique part of a scenario in its name is removed.
+"""Clean up after a run on a shared cluster: remove everything that has the unique part of a scenario in its name.
 
 Members are removed from groups, then groups, topics, quotas of users, and configurations of groups and of client
 metrics. Transactional ids and producer ids cannot be removed; Kafka forgets them after a time
-(`transactional.id.expiration.ms`). Requests that the broker does not serve or refuses are skipped.
+(`transactional.id.expiration.ms`). Requests that the broker refuses or does not serve are skipped.
 """
 
 import struct
@@ -21,7 +21,7 @@ FAILED = (ProtocolError, ValueError, LookupError, TypeError, struct.error, OSErr
 
 
 def clean(target: Target, uniques: Iterable[str], deadline: float) -> list[str]:
-    """Remove what scenarios with these unique parts created. Return notes on what is left."""
+    """Remove what scenarios with these unique parts created. Return notes on what could not be removed."""
     try:
         cleaner = Cleaner(target, frozenset(uniques), deadline)
     except FAILED as error:
@@ -30,11 +30,14 @@ def clean(target: Target, uniques: Iterable[str], deadline: float) -> list[str]:
 
 
 class Cleaner:
+    """Removes what has one of `uniques` in its name, until `deadline`, a time of `time.monotonic`."""
+
     def __init__(self, target: Target, uniques: frozenset[str], deadline: float) -> None:
         self.target, self.uniques, self.deadline = target, uniques, deadline
         self.connections: dict[int, Connection] = {}
 
     def clean(self) -> list[str]:
+        """Remove everything, and return notes on what could not be removed."""
         notes = []
         try:
             for what, remove in (
@@ -72,6 +75,7 @@ class Cleaner:
         return self.connections[at].ask(api, max(low, min(high, highest)), body)
 
     def remove_topics(self) -> list[str]:
+        """Delete topics. Return the names of those that could not be deleted."""
         answer = self.ask("Metadata", 4, {"topics": None, "allow_auto_topic_creation": False})
         own = [topic["name"] for topic in answer["topics"] if self.is_own(topic["name"])]
         left = []
@@ -81,6 +85,7 @@ class Cleaner:
         return left
 
     def remove_groups(self) -> list[str]:
+        """Delete groups. Return the names of those that could not be deleted."""
         left: list[str] = []
         if not (self.serves("ListGroups") and self.serves("DeleteGroups")):
             return left
@@ -95,6 +100,7 @@ class Cleaner:
         return left
 
     def remove_members(self, groups: list[str], node: int) -> None:
+        """Remove all members from groups that `node` coordinates."""
         if self.serves("DescribeGroups") and self.serves("LeaveGroup"):
             for group in self.ask("DescribeGroups", 4, {"groups": groups}, node)["groups"]:
                 for member in group["members"]:
@@ -107,6 +113,7 @@ class Cleaner:
                     self.ask("ConsumerGroupHeartbeat", 0, body, node)
 
     def remove_quotas(self) -> list[str]:
+        """Remove client quotas. Return those that could not be removed."""
         if not (self.serves("DescribeClientQuotas") and self.serves("AlterClientQuotas")):
             return []
         answer = self.ask("DescribeClientQuotas", 1, {"components": [], "strict": False})
@@ -124,6 +131,7 @@ class Cleaner:
         return [str(entry["entity"]) for entry in answer["entries"] if entry["error_code"]]
 
     def remove_configurations(self) -> list[str]:
+        """Reset the configurations of groups and client metrics. Return the names of those that could not be reset."""
         if not (self.serves("ListConfigResources") and self.serves("IncrementalAlterConfigs")):
             return []
         _, high = self.target.versions[APIS["ListConfigResources"]]

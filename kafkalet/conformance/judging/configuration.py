@@ -1,7 +1,7 @@
-"""How the configuration of a judged broker differs from that of the recorded ones, as far as answers depend on it.
+"""The properties that influence answers and differ between a judged broker and the recorded brokers.
 
 The recordings come from brokers with Kafka's defaults, except for the properties in
-`recording/recorded_properties.py`. Brokers that do not serve DescribeConfigs are assumed to be configured alike.
+`recording/recorded_properties.py`. A broker that does not serve DescribeConfigs is assumed to have the same properties.
 """
 
 import struct
@@ -58,7 +58,7 @@ def notes(differences: Mapping[str, str]) -> list[str]:
 
 
 def obstacle(steps: Iterable[Step], differences: Mapping[str, str]) -> str:
-    """Name the property because of which a scenario cannot be compared; "" if there is none."""
+    """Return why a property of the broker prevents the comparison of a scenario; "" if no property does."""
     steps = list(steps)
     used = {step.get("api") for step in steps}
     resources = [each for step in steps for each in step.get("body", {}).get("resources") or ()]

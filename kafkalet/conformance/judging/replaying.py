@@ -98,7 +98,7 @@ def prepared(transcript: Transcript, steps: list[Step], release: str, target: Ta
 
 
 def description(error: BaseException) -> str:
-    """Describe why an answer cannot be compared."""
+    """Return why an answer cannot be compared."""
     match error:
         case Closed():
             return "the broker closed the connection instead of answering"
@@ -116,7 +116,7 @@ def description(error: BaseException) -> str:
 
 
 def rest(steps: list[Step], made: Plan, first: int, reason: str, player: Player) -> list[CaseResult]:
-    """Return the results of the cases that are not reached."""
+    """Return the results of the cases that were not reached."""
     return [
         not_compared(step, *made.verdicts[number])
         if number in made.verdicts
@@ -127,6 +127,7 @@ def rest(steps: list[Step], made: Plan, first: int, reason: str, player: Player)
 
 
 def not_compared(step: Step, outcome: Outcome, reason: str) -> CaseResult:
+    """Return the result of a case that is not compared."""
     api, version = asked(step)
     return CaseResult(step["case"], step.get("api", api or ""), version, outcome, reason)
 

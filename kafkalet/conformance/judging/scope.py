@@ -1,7 +1,7 @@
 """What a scenario changes or observes beyond the topics, groups and ids that it creates.
 
-The steps tell: `$name` is bound to a value that is unique for the run; a literal name, null, or a broker is shared by
-all users of the cluster. A request that Kafka refused for all of its parts changes nothing.
+The scope follows from the steps: `$name` is bound to a value that is unique for the run; a literal name, null, or a
+broker is shared by all users of the cluster. A request that Kafka refused for all of its parts changes nothing.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ LISTS = {
     "DescribeLogDirs": "topics",
     "Metadata": "topics",
 }
-"""APIs in which this field lists what is meant, and null means everything."""
+"""APIs with a field that lists names, in which null means all of them."""
 WITHOUT_FILTER = {"ListGroups", "ListTransactions", "ListConfigResources", "DescribeClientQuotas"}
 
 
@@ -32,11 +32,11 @@ class Scope(IntEnum):
     """How far the requests of a scenario reach."""
 
     OWN = 0
-    """It concerns only what it creates."""
+    """They concern only what the scenario creates."""
     OBSERVES = 1
-    """Its answers depend on what other users of the cluster do at the same time."""
+    """Their answers depend on what other users of the cluster do at the same time."""
     CHANGES = 2
-    """It changes the configuration of the whole cluster."""
+    """They change the configuration of the whole cluster."""
 
 
 def scope(steps: Iterable[Step]) -> Scope:
@@ -54,7 +54,7 @@ def _reach(step: Step) -> Scope:
         types = {each["resource_type"] for each in body.get("resources") or ()}
         if types & {BROKER, BROKER_LOGGER} or not _are_own(_names(body, "resource_name")):
             return Scope.CHANGES
-        return Scope.OBSERVES if CLIENT_METRICS in types else Scope.OWN  # subscriptions of others apply to all clients
+        return Scope.OBSERVES if CLIENT_METRICS in types else Scope.OWN  # they apply to all clients
     if api == "AlterClientQuotas":
         return Scope.OWN if _are_own(_names(body, "entity_name")) else Scope.CHANGES
     if api == "AlterPartitionReassignments":

@@ -1,6 +1,6 @@
 """Compression codecs of record batches, with the framing that Kafka's clients use.
 
-Without the `codecs` extra, snappy, lz4 and zstd are those of kafkalet.protocol.records, whose output is valid but not
+Without the `codecs` extra, snappy, lz4 and zstd come from kafkalet.protocol.records; their output is valid but not
 compressed.
 """
 
@@ -20,6 +20,7 @@ LZ4_BLOCK, LZ4_LARGEST = 1 << 16, 1 << 22
 
 
 def compress(codec: str, data: bytes) -> bytes:
+    """Return compressed bytes. `codec` is none, gzip, snappy, lz4 or zstd."""
     match codec:
         case "none":
             return data
@@ -51,6 +52,7 @@ def _lz4_frame(data: bytes) -> bytes:
 
 
 def decompress(codec: str, data: bytes) -> bytes:
+    """Return decompressed bytes; the reverse of `compress`."""
     match codec:
         case "none":
             return data

@@ -17,6 +17,7 @@ APPEND = 8
 
 
 def build(batch: dict[str, Any], to_bytes: Callable[[Any], bytes | None]) -> bytes:
+    """Return the bytes of a message set. `batch` is in the notation of docs/scenario-format.md."""
     magic, codec, changed = batch["magic"], batch.get("codec", "none"), batch.get("set", {})
     append = APPEND * (batch.get("ts_type") == "append")
     records = batch["records"]
@@ -39,6 +40,7 @@ def build(batch: dict[str, Any], to_bytes: Callable[[Any], bytes | None]) -> byt
 def message(
     offset: int, magic: int, attributes: int, ts: int, key: bytes | None, value: bytes | None, changed: dict[str, Any]
 ) -> bytes:
+    """Return the bytes of one message. `changed` has the header fields to override."""
     stamp = struct.pack(">q", changed.get("ts", ts)) if magic else b""
     tail = struct.pack(">bb", magic, changed.get("attributes", attributes)) + stamp + _sized(key) + _sized(value)
     crc = changed.get("crc", zlib.crc32(tail)) & 0xFFFFFFFF
@@ -53,6 +55,7 @@ def _sized(data: bytes | None) -> bytes:
 
 
 def parse(data: bytes, from_bytes: Callable[[bytes | None], Any]) -> dict[str, Any]:
+    """Return the message in `data` in the notation of docs/scenario-format.md."""
     offset, _, crc, magic, attributes = struct.unpack_from(">qiIbb", data)
     codec, at = codecs.NAMES[attributes & 7], 18
     out: dict[str, Any] = {

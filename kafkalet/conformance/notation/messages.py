@@ -46,11 +46,13 @@ APIS = {api.title: api for api in Api}
 
 
 def encode(api: str, version: int, body: dict[str, Any]) -> bytes:
+    """Return the bytes of a request body. Raises ValueError for fields that the request does not have."""
     encoded: bytes = _struct(request_type(APIS[api]), api, version, body).encode(version)
     return encoded
 
 
 def decode(api: str, version: int, data: bytes) -> dict[str, Any]:
+    """Return the body of a response as plain data. Raises DecodeError."""
     return _plain(response_type(APIS[api]).decode(data, version), api, version)
 
 

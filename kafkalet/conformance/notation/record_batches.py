@@ -19,6 +19,7 @@ MARKERS = {0: "ABORT", 1: "COMMIT", 2: "LEADER_CHANGE", 3: "SNAPSHOT_HEADER", 4:
 
 
 def varint(n: int) -> bytes:
+    """Return a signed integer as a zigzag varint."""
     n = n << 1 ^ n >> 63
     out = bytearray()
     while n > 127:
@@ -29,6 +30,7 @@ def varint(n: int) -> bytes:
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """Return the signed integer at position `at`, and the position after it."""
     n = shift = 0
     while True:
         byte = data[at]
@@ -39,6 +41,7 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def build(batch: dict[str, Any], to_bytes: Callable[[Any], bytes | None]) -> bytes:
+    """Return the bytes of a record batch. `batch` is in the notation of docs/scenario-format.md."""
     records, changed = batch["records"], batch.get("set", {})
     times = [record["ts"] for record in records]
     base_ts = times[0] if times else -1
@@ -88,6 +91,7 @@ def _sized(data: bytes | None) -> bytes:
 
 
 def parse(data: bytes, from_bytes: Callable[[bytes | None], Any]) -> dict[str, Any]:
+    """Return the record batch in `data` in the notation of docs/scenario-format.md."""
     base_offset, _, leader_epoch, magic, crc = struct.unpack_from(">qiibI", data)
     attributes, last_delta, base_ts, max_ts, producer_id, epoch, sequence, count = BODY.unpack_from(data, 21)
     codec = codecs.NAMES[attributes & 7]

@@ -21,6 +21,7 @@ EMBEDDED: dict[str, Any] = {"subscription": ConsumerProtocolSubscription, "assig
 
 
 def to_bytes(value: Any) -> bytes | None:
+    """Return the bytes that a value in the notation stands for; None for null."""
     match value:
         case None:
             return None
@@ -67,6 +68,7 @@ def embedded(kind: str, value: Any) -> Any:
 
 
 def from_bytes(data: bytes | None) -> Any:
+    """Return bytes in the notation of values."""
     if data is None:
         return None
     data = bytes(data)

@@ -90,6 +90,7 @@ class Connection:
                 raise
 
     def close(self) -> None:
+        """Close the connection."""
         self.socket.close()
 
     def send(self, api: str, version: int, body: dict[str, Any]) -> int:
@@ -105,10 +106,12 @@ class Connection:
         return self.sent
 
     def send_frame(self, payload: bytes, size: int | None = None) -> None:
+        """Send a frame with its size field, or with another `size`."""
         self.last_request, self.last_answer = payload, b""
         self.send_bytes(struct.pack(">i", len(payload) if size is None else size) + payload)
 
     def send_bytes(self, data: bytes) -> None:
+        """Send bytes as they are. Raises Closed, NoAnswer or OutOfTime."""
         left = self.deadline - time.monotonic()
         if left <= 0:
             raise OutOfTime
@@ -121,6 +124,7 @@ class Connection:
             raise Closed from error
 
     def receive(self, correlation_id: int, timeout_s: float | None = None) -> dict[str, Any]:
+        """Return the answer to a request. Raises NoAnswer after the timeout, Closed, Garbage or OutOfTime."""
         deadline = time.monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
         while correlation_id not in self.answers:
             frame = self.receive_frame(deadline)
@@ -140,6 +144,7 @@ class Connection:
         self.answers[correlation_id], self.frames[correlation_id] = answer, self.last_answer
 
     def has_answer(self, correlation_id: int, timeout_s: float) -> bool:
+        """Return whether the answer to a request arrives within the timeout."""
         try:
             self.put_back(correlation_id, self.receive(correlation_id, timeout_s))
         except NoAnswer:
@@ -147,9 +152,11 @@ class Connection:
         return True
 
     def ask(self, api: str, version: int, body: dict[str, Any]) -> dict[str, Any]:
+        """Send a request and return its answer."""
         return self.receive(self.send(api, version, body))
 
     def receive_frame(self, deadline: float) -> bytes:
+        """Return the next frame without its size field. Raises NoAnswer at `deadline`, a time of `time.monotonic`."""
         (size,) = struct.unpack(">i", self._take(4, deadline, keep=True))
         if not 0 <= size <= MAX_FRAME_BYTES:
             raise Garbage(f"a response has the size {size}, allowed are 0 to {MAX_FRAME_BYTES}", bytes(self.buffer))
@@ -204,5 +211,5 @@ def decode_answer(api: str, version: int, frame: bytes) -> dict[str, Any]:
         if flexible and frame[4]:
             raise ValueError(f"its header has {frame[4]} tagged fields, and Kafka defines none")
         return messages.decode(api, version, frame[5 if flexible else 4 :])
-    except Exception as error:  # whatever fails here is due to the bytes that the broker sent
+    except Exception as error:  # every failure here is caused by the bytes that the broker sent
         raise Garbage(f"{api} v{version} cannot be decoded: {type(error).__name__}: {error}", frame) from error

@@ -26,6 +26,8 @@ HEX, PRESENT, CHANCE = "hex:", "<now>", "<any>"
 
 
 class Missing:
+    """The type of MISSING, which stands for a field or an item that one of the answers lacks."""
+
     def __repr__(self) -> str:
         return "nothing"
 
@@ -132,6 +134,7 @@ class Matcher:
         self.placeholders = {"$TEXT": _is_text, "$NOW": self._is_now, "$UUID": _is_uuid, **placeholders}
 
     def differences(self, expected: Any, got: Any, in_order: InOrder = True) -> list[Difference]:
+        """Return the differences between a recorded answer and another one. It is empty if they match."""
         found: list[Difference] = []
         self._compare(normalized(expected, in_order), normalized(got, in_order), "", found)
         return found

@@ -2,8 +2,8 @@
 
 All requests are sent to one broker, the main one, as in the recording. For this, that broker must lead the partitions
 of the scenario's topics and coordinate its groups and transactions: topics are created with manual assignments, and the
-unique part of each group and transactional id is chosen so that its coordinator is the main broker. Literal ids, which
-name nothing that exists, get such a part as suffix.
+unique part of each group and transactional id is chosen so that its coordinator is the main broker. A literal id,
+which does not exist on the broker, gets such a part as suffix.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -32,7 +32,7 @@ PAUSE_MS = 20
 POLL_S = 0.001
 """How long to wait for an answer before advancing the manual clock by another `PAUSE_MS`."""
 ANSWER_S = 15.0
-"""How long a broker may take for an answer, in addition to the time that the request lets it wait."""
+"""The time that a broker has for an answer, in addition to the wait that the request allows."""
 LONGEST_S = 40.0
 COORDINATOR_TRIES = 100
 NOT_YET = frozenset({14, 15})
@@ -41,7 +41,7 @@ WAITS = frozenset({"max_wait_ms", "timeout_ms", "rebalance_timeout_ms", "session
 """The fields of requests that let the broker wait."""
 
 AT_BROKER = re.compile(r"(?P<where>at|not)-(?P<node>\d+|\$\w+)")
-"""The name of a connection to a certain broker: its id or a name bound to it; `not` means another broker."""
+"""The name of a connection to a certain broker, by its id or a name bound to the id; `not` means another broker."""
 AS_CLIENT = re.compile(r"as-\$(?P<name>\w+)")
 """The name of a connection whose client id is bound to a name."""
 
@@ -63,6 +63,8 @@ class Sent(NamedTuple):
 
 
 class Player:
+    """Performs steps against a broker. `unique` is part of the names of all topics, groups and ids that it creates."""
+
     def __init__(self, target: Target, unique: str, deadline: float = math.inf) -> None:
         self.target, self.unique, self.deadline = target, unique, deadline
         self.names: dict[str, Any] = {}
@@ -71,15 +73,16 @@ class Player:
         self.request_bytes = self.answer_bytes = b""
         """The last request and its response, without their sizes."""
         self.home: int | None = None
-        """The broker of connections without a certain one; None means the bootstrap address."""
+        """The broker of connections whose name has no broker; None means the bootstrap address."""
         self.coordinated: dict[str, set[int]] = {}
         """The groups and transactional ids that the home broker must coordinate."""
         self.is_placed = False
         self.uniques = {unique}
-        """What makes the names of this player unique."""
+        """The unique parts in the names of this player."""
         self.renamed: dict[str, str] = {}
 
     def close(self) -> None:
+        """Close all connections."""
         for connection in list(self.connections.values()):
             connection.close()
         self.connections.clear()
@@ -109,6 +112,7 @@ class Player:
         return perform(step)
 
     def check_time(self) -> None:
+        """Raise OutOfTime if the deadline has passed."""
         if time.monotonic() >= self.deadline:
             raise OutOfTime
 
@@ -257,6 +261,7 @@ class Player:
         return {"batches": batches}
 
     def ask(self, name: str, step: dict[str, Any]) -> dict[str, Any]:
+        """Send the request of a step on the connection `name`, and return the answer."""
         connection, body = self.connection(name), self.body(step)
         self.answer_bytes = b""
         sent = connection.send(step["api"], step["version"], body)
@@ -264,6 +269,7 @@ class Player:
         return self.receive(connection, sent, answer_limit_s(body))
 
     def receive(self, connection: Connection, sent: int, limit_s: float) -> dict[str, Any]:
+        """Return the answer to a request that was sent. Raises NoAnswer after `limit_s`."""
         limit_s = limit_s if self.target.clock is None else connection.timeout_s
         answer = self.receive_within(lambda wait_s: connection.receive(sent, wait_s), limit_s)
         self.answer_bytes = connection.last_answer
@@ -279,7 +285,7 @@ class Player:
                 return receive(POLL_S)
             except NoAnswer:
                 pass
-            # Once the broker has answered another request, it has done everything that does not need to wait.
+            # Once the broker has answered another request, only requests that have to wait are unanswered.
             self.connection("idle").ask("ApiVersions", 0, {})
             try:
                 return receive(POLL_S)
@@ -289,6 +295,7 @@ class Player:
             self.target.clock.advance(PAUSE_MS)
 
     def connection(self, name: str) -> Connection:
+        """Return the connection of this name, which is opened when it is first used."""
         place = name, self.node_of(name)  # a name may be bound to another broker later
         if place not in self.connections:
             self.connections[place] = self.target.connect(*place, deadline=self.deadline)
@@ -310,11 +317,13 @@ class Player:
         return node
 
     def drop(self, name: str) -> None:
+        """Close the connection of this name."""
         place = name, self.node_of(name)
         if place in self.connections:
             self.connections.pop(place).close()
 
     def body(self, step: dict[str, Any]) -> dict[str, Any]:
+        """Return the body of a step with the values of its names. Raises SetupFailed if a name is not bound."""
         body: dict[str, Any] = resolve(step["body"], self.names)
         if left := sorted(unbound(body)):
             raise SetupFailed(f"unbound names: {', '.join(left)}")
@@ -369,12 +378,14 @@ class Player:
         return None if found["error_code"] else len(found["partitions"])
 
     def bind(self, step: dict[str, Any], answer: dict[str, Any]) -> None:
+        """Bind the names of a step to values in the answer."""
         if "connection" not in answer:
             self.names |= {name: at_path(answer, path) for name, path in step.get("bind", {}).items()}
             said = {name: at_path(answer, path) for name, path in step.get("bind_said", {}).items()}
             self.names |= {name: value for name, value in said.items() if value is not None}
 
     def time(self, step: dict[str, Any], answer: dict[str, Any], began_ms: int) -> None:
+        """Add to an answer whether the broker waited, if the step has `timing_max_wait_ms`."""
         if "timing_max_wait_ms" in step and "connection" not in answer:
             elapsed_ms = self.target.now_ms() - began_ms
             answer["elapsed"] = "waited" if elapsed_ms >= WAITED * step["timing_max_wait_ms"] else "not waited"
@@ -424,6 +435,7 @@ def at_path(answer: Any, path: str) -> Any:
 
 
 def error_codes(answer: Any) -> list[int]:
+    """Return all values of `error_code` in an answer."""
     match answer:
         case dict():
             own = [answer["error_code"]] if "error_code" in answer else []
@@ -434,6 +446,7 @@ def error_codes(answer: Any) -> list[int]:
 
 
 def unbound(value: Any) -> set[str]:
+    """Return the names in a value that are not bound yet."""
     match value:
         case dict():
             return {name for key, item in value.items() if not key.startswith("#") for name in unbound(item)}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator
 
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MOST_ITERATIONS = 1_000_000
-"""A broker cannot make the client compute for longer than this takes; Kafka's maximum is 16384."""
+"""The maximum, so that a broker cannot keep the client busy for long; Kafka's maximum is 16384."""
 
 Exchange = Callable[[bytes], bytes]
 """Sends a token to the broker, and returns its answer."""

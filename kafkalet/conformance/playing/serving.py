@@ -37,12 +37,13 @@ class Plan:
 
 
 def serves(served: Served, api: str, version: int) -> bool:
+    """Return whether the broker advertises a version of an API."""
     low, high = served.get(APIS[api], (1, 0))
     return low <= version <= high
 
 
 def unserved(served: Served, api: str, version: int) -> str:
-    """Name a version that is not served, and those that are."""
+    """Return a text with the version that is not served, and those that are."""
     if APIS[api] not in served:
         return f"{api} v{version}: the broker does not advertise {api}"
     low, high = served[APIS[api]]
@@ -96,6 +97,7 @@ def asked(step: Step) -> tuple[str | None, int]:
 
 
 def leave_out(made: Plan, number: int, lost: dict[str, str], reason: str) -> None:
+    """Skip a step, and record the reason for its case and for the names that it would have bound."""
     step = made.steps[number]
     made.skipped.add(number)
     for name in (*step.get("bind", ()), *step.get("bind_said", ())):

@@ -22,6 +22,7 @@ WHOLE = 1 << 26
 
 
 def state_records(connection: Connection, topic: str, of: str, producers: set[int]) -> list[dict[str, Any]]:
+    """Return the batches of `topic` with a key that contains `of`, and the markers of these producers."""
     told = []
     for batch in _batches(connection, topic, partition_of(of, _partition_count(connection, topic))):
         is_marker = batch.is_control and batch.producer_id in producers

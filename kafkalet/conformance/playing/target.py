@@ -14,9 +14,9 @@ from .security import PLAINTEXT, Security
 
 
 class Target:
-    """A broker that is judged, and what it says about itself.
+    """A broker that is judged, with its advertised versions and the brokers of its cluster.
 
-    `clock` is the broker's clock if it is a manual one.
+    `clock` is the clock of the broker if it is a manual clock.
     """
 
     def __init__(
@@ -66,9 +66,11 @@ class Target:
         raise failures[0]
 
     def now_ms(self) -> int:
+        """Return the time of the broker, in milliseconds since 1970."""
         return int(time.time() * 1000) if self.clock is None else self.clock.now_ms()
 
     def wait(self, ms: float) -> None:
+        """Sleep, or advance the manual clock."""
         if self.clock is None:
             time.sleep(ms / 1000)
         else:

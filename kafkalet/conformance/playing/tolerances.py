@@ -1,4 +1,4 @@
-"""The one table of what may legitimately differ between a broker's answers and the recorded ones.
+"""The table of the differences that are allowed between the answers of a broker and the recorded ones.
 
 Everything that is not listed here is compared exactly. docs/scenario-format.md has the same table.
 """
@@ -29,7 +29,7 @@ PLACEHOLDERS: Mapping[str, str] = {
     "$?name": "any number: the broker chooses it, for example a producer id, and later steps use it",
     "$name": "the value that the broker chose or the scenario made up earlier: ids, epochs, sessions, unique names",
 }
-"""What stands for varying values in recorded answers, and why they vary."""
+"""The placeholders for varying values in recorded answers, and why the values vary."""
 
 ORDERS = (
     *("name", "topic", "topic_id", "topic_name", "partition_index", "partition", "index", "group_id", "broker_id"),

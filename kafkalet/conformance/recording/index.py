@@ -74,6 +74,7 @@ def sort_archives() -> None:
 
 
 def main() -> None:
+    """Write the archives, the index and the pages."""
     sort_archives()
     (RECORDINGS / INDEX).write_text(text(), encoding="utf-8")
     scenarios.cache_clear()

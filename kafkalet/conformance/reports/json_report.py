@@ -36,6 +36,7 @@ def dumps(run: Run) -> str:
 
 
 def counts(run: Run) -> dict[str, dict[str, int]]:
+    """Return the number of scenarios and of answers by outcome."""
     return {
         "scenarios": {str(outcome): run.counts()[outcome] for outcome in Outcome},
         "answers": {str(outcome): run.case_counts()[outcome] for outcome in Outcome},

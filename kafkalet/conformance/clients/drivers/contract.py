@@ -62,6 +62,7 @@ class Task:
         return (b"%d" % number for number in range(self.count))
 
     def pause(self) -> None:
+        """Sleep for a short time, at most until the timeout."""
         time.sleep(min(PAUSE_S, self.left_s))
 
 
@@ -74,13 +75,16 @@ class Deliveries:
 
     @property
     def complete(self) -> bool:
+        """Whether every record was acknowledged."""
         return self._acked == self._count
 
     def acked(self, value: bytes, partition: int, offset: int) -> None:
+        """Report an acknowledged record. `offset` is -1 if the client does not know it."""
         self._acked += 1
         tell("acked", value.decode(), partition, offset)
 
     def failed(self, value: bytes, error: object) -> None:
+        """Report a record that was not acknowledged."""
         tell("failed", value.decode(), reason(error))
 
 
@@ -91,6 +95,7 @@ def tell(*words: object) -> None:
 
 
 def tell_record(partition: int, offset: int, value: bytes | None) -> None:
+    """Report a record that the client returned."""
     tell("record", partition, offset, shown(value))
 
 
@@ -176,5 +181,6 @@ def _end(task: Task) -> NoReturn:
 
 
 def library_is_missing(package: str) -> NoReturn:
+    """Exit with the status for a client that is not installed."""
     sys.stderr.write(f"this driver needs {package}: pip install {package}\n")
     sys.exit(NO_LIBRARY)

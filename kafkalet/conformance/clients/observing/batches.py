@@ -50,7 +50,7 @@ _OVERHEAD = (14, 22)
 
 
 class BatchSummary(NamedTuple):
-    """What other checks need to know about a batch."""
+    """The fields of a batch that other checks use."""
 
     position: int
     path: Path
@@ -151,7 +151,7 @@ class _Batch:
     def idempotence(self, producer_id: int, epoch: int, sequence: int, attributes: int) -> None:
         values = f"producer_id is {producer_id}, producer_epoch {epoch}, base_sequence {sequence}"
         if producer_id == -1 and min(epoch, sequence) >= -1 and max(epoch, sequence) >= 0:
-            self.complain(IDEMPOTENCE_NOTE, 43, values)  # brokers ignore both then, and some clients send 0
+            self.complain(IDEMPOTENCE_NOTE, 43, values)  # brokers ignore both here, and some clients send 0
         elif min(producer_id, epoch, sequence) < -1 or len({producer_id < 0, epoch < 0, sequence < 0}) > 1:
             self.complain(IDEMPOTENCE, 43, values)
         elif attributes & TRANSACTIONAL and producer_id < 0:

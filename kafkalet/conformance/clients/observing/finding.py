@@ -1,4 +1,4 @@
-"""What the observer found: a claim that a request contradicts, the request, and one sentence with the values."""
+"""Findings of the observer: a claim, the request that contradicts it, and one sentence with the values."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,7 +15,7 @@ class Severity(StrEnum):
 
 
 class Claim(NamedTuple):
-    """What every client is expected to do."""
+    """An expectation that applies to every client."""
 
     rule: str
     """The name of the rule, such as "minimal-length"."""

@@ -37,7 +37,7 @@ MOST_FINDINGS = 100
 
 
 class Observation:
-    """The requests of the clients of a cluster, and what is wrong with them."""
+    """The requests of the clients of a cluster, and the findings about them."""
 
     def __init__(self, server: Server, most_bytes: int = MOST_BYTES, *, sees_everything: bool = True) -> None:
         self._server = server
@@ -212,7 +212,7 @@ class Observation:
 def observe(cluster: Cluster, most_bytes: int = MOST_BYTES, *, sees_everything: bool = True) -> Iterator[Observation]:
     """Observe the clients of a running cluster. `most_bytes` limits the memory for requests that are not judged yet.
 
-    Without `sees_everything`, clients may use producer ids, member ids and topic ids that they were told earlier. This
+    Without `sees_everything`, clients may use producer ids, member ids and topic ids that they received earlier. This
     is also the case if clients have sent requests to the cluster before.
     """
     observation = Observation(cluster.server, most_bytes, sees_everything=sees_everything)

@@ -22,7 +22,7 @@ Answer = list[bytes | int]
 
 
 class Fate(Enum):
-    """What became of a request."""
+    """The end of a request."""
 
     WAITING = "waiting"
     ANSWERED = "answered"
@@ -103,12 +103,12 @@ class Sent:
 
     @property
     def size_bytes(self) -> int:
-        """The memory for the request and the answer, without what is decoded."""
+        """The memory for the bytes of the request and the answer."""
         answer = self.answer or ()
         return len(self.frame) + sum(len(part) for part in answer if isinstance(part, bytes))
 
     def forget(self, *, keeps_bytes: bool) -> None:
-        """Free what was decoded, and the bytes too unless they are kept."""
+        """Free the decoded messages, and also the bytes unless they are kept."""
         self.__dict__.pop("request", None)
         self._response = None
         if not keeps_bytes:
@@ -127,7 +127,7 @@ class Gap(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """The answer to a request was given, or it will not be given."""
+    """A request was answered, or will not be answered."""
 
     sent: Sent
 

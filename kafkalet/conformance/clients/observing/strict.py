@@ -1,8 +1,8 @@
-"""Decodes a request strictly: everything that the protocol rules out is a complaint, however lenient brokers are.
+"""Decodes a request strictly: everything that the protocol forbids is a complaint, even if brokers accept it.
 
 The decoder walks through the declared fields of the message (`FIELDS`) and shares no code with the broker's decoder. It
 checks the header, each length, null and Boolean value, the tagged fields, the records (batches.py), reserved and
-enumerated values (values.py), and that no bytes are left over.
+enumerated values (values.py), and that no bytes follow the request.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _MOST_STRING_BYTES = 32_767
 
 
 class StrictRequest(NamedTuple):
-    """What strict decoding found."""
+    """The result of strict decoding."""
 
     complaints: list[Complaint]
     is_decoded: bool
@@ -66,7 +66,7 @@ def check_request(frame: bytes) -> StrictRequest:
 def check_embedded(data: bytes, message: type[Message]) -> list[Complaint]:
     """Check a message that begins with its version, inside of a request. Positions are those in `data`.
 
-    Unknown versions are read as the newest known one, which their fields continue.
+    An unknown version is read as the newest known version, because newer versions only add fields at the end.
     """
     walk = _Walk(data)
     try:

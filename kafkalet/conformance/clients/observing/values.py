@@ -46,7 +46,7 @@ class Check(NamedTuple):
     claim: Claim
     is_valid: Callable[[Any], bool]
     text: str
-    """What is valid."""
+    """A description of the valid values."""
 
 
 class StructCheck(NamedTuple):
@@ -247,7 +247,7 @@ STRUCT_CHECKS: dict[tuple[Api, str], list[StructCheck]] = {
 
 
 def check_produce(reading: Reading, request: dict[str, Any], batches: list[BatchSummary]) -> None:
-    """Check what the batches of a Produce request have in common with its other fields."""
+    """Check that the batches of a Produce request agree with its other fields."""
     transactional_id = request.get("transactional_id")
     for batch in batches:
         path: Path = batch.path

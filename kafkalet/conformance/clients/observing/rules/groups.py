@@ -36,7 +36,7 @@ _DEAD = Claim(
 )
 _ASSIGNMENTS = Claim("sync-assignments", "Only the leader of a group sends assignments.", f"{_SOURCE}.onJoinFollower")
 MARGIN_S = 1.0
-"""The time that a member has to act on an answer, because a commit may be on its way."""
+"""The time that a member has to apply an answer, because a commit may already be on its way."""
 
 Member = tuple[str, str]
 """A group and a member id."""
@@ -53,7 +53,7 @@ class _Use(NamedTuple):
 
 
 class _Generation(NamedTuple):
-    """A generation of which a member was told."""
+    """A generation that the coordinator sent to a member."""
 
     generation: int
     leader: str

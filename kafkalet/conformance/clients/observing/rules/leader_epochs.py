@@ -16,11 +16,11 @@ from .partitions import FetchedPartition, partitions_with_epochs, told_epochs, t
 from .rule import Remark, Rule
 
 MARGIN_S = 2.0
-"""The time that a client has to use what it was told."""
+"""The time that a client has to apply an answer."""
 
 
 class LeaderEpochs(Rule):
-    """Compares the leader epochs in requests with those that Metadata told on the same connection."""
+    """Compares the leader epochs in requests with those in Metadata responses on the same connection."""
 
     CLAIM = Claim(
         "leader-epoch-old",

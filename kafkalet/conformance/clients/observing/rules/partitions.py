@@ -1,7 +1,7 @@
-"""What the broker has told about topics: their ids, and the leader epochs of their partitions.
+"""Topic ids and leader epochs that the broker has sent to clients.
 
-Topic ids are facts of the cluster, which do not depend on the client that was told. Leader epochs are kept for each
-connection, because a client knows only what it was told itself.
+Topic ids are kept for the cluster, because they are the same for all clients. Leader epochs are kept for each
+connection, because a client knows only those that it has received.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the rules for sequences of requests have in common.
+"""The base class of the rules for sequences of requests.
 
 A rule sees the events of all clients in order: each request when it is sent, again when its answer is known, and closed
 connections. It keeps what it needs by keys that only one client can use: the connection, the producer id, the member
@@ -32,7 +32,7 @@ class Rule:
     sees_everything = True
     """Whether the rule has seen all requests since the cluster was created.
 
-    If not, clients may use ids that they were told before.
+    If not, clients may use ids that they received before.
     """
 
     def sent(self, sent: Sent) -> Iterator[str | Remark]:
@@ -40,7 +40,7 @@ class Rule:
         yield from ()
 
     def answered(self, sent: Sent) -> Iterator[str | Remark]:
-        """Take note of an answer, or that there will be none."""
+        """Note an answer, or that a request will not be answered."""
         yield from ()
 
     def closed(self, closed: Closed) -> Iterable[str | Remark] | None:

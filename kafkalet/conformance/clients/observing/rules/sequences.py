@@ -62,7 +62,7 @@ _KEPT_BATCHES = 1000
 
 
 class _Key(NamedTuple):
-    """What sequence numbers belong to."""
+    """The key of a series of sequence numbers."""
 
     producer_id: int
     epoch: int

@@ -1,4 +1,4 @@
-"""Throttling: a client waits as long as the broker has told it (KIP-219)."""
+"""Throttling: a client waits for the throttle time in a response (KIP-219)."""
 
 from __future__ import annotations
 

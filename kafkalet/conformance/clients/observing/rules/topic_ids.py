@@ -1,4 +1,4 @@
-"""Topic ids: a client uses those that it was told (KIP-516)."""
+"""Topic ids: a client uses those that it received (KIP-516)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STALE = Claim(
     "KIP-516, Metadata.update",
 )
 MARGIN_S = 2.0
-"""The time that a client has to use what it was told."""
+"""The time that a client has to apply an answer."""
 
 
 class TopicIds(Rule):

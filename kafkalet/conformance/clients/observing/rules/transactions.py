@@ -1,4 +1,4 @@
-"""Transactions: what has to be added to a transaction before it is used (KIP-98).
+"""Transactions: partitions and groups are added to a transaction before they are used (KIP-98).
 
 With transactions v2 (KIP-890: Produce v12, TxnOffsetCommit v5), the broker adds partitions and groups itself.
 """
