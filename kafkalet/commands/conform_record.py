@@ -6,15 +6,16 @@ from dataclasses import replace
 
 from kafkalet.conformance.building import Definition
 from kafkalet.conformance.judging.nearest import recorded_releases
-from kafkalet.conformance.judging.replaying import UNUSABLE
+from kafkalet.conformance.judging.replaying import UNUSABLE, description
 from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.recording.index import main as write_index
 from kafkalet.conformance.recording.recorder import Unsteady, record
 from kafkalet.conformance.recording.review import changes, compare
 from kafkalet.conformance.scenarios import definitions
 from kafkalet.conformance.transcripts import Step, Transcript, by_release, load, names, save
+from kafkalet.protocol.releases import NEWEST, RELEASES
 
-from .command_line import Failure, Option, UsageError, parse, print_line
+from .command_line import Failure, Option, UsageError, parse, parse_address, print_line
 from .conform_output import option_lines
 
 HELP = """usage: kafkalet conform record RELEASE --bootstrap HOST:PORT [OPTION]...
@@ -50,19 +51,29 @@ def main(arguments: Sequence[str]) -> int:
     if not arguments or arguments[0].startswith("-"):
         raise UsageError("record needs the name of a release: kafkalet conform record 3.9 --bootstrap HOST:PORT")
     release, given = arguments[0], parse(arguments[1:], OPTIONS)
+    if release not in (releases := [each for each in RELEASES if each != NEWEST]):
+        known = ", ".join(releases)
+        raise UsageError(f"record {release}: the releases are {known}; add others to kafkalet/protocol/releases.py")
     if "bootstrap" not in given:
         raise UsageError("record needs the address of a broker: --bootstrap HOST:PORT")
+    for address in given["bootstrap"][0].split(","):
+        parse_address("--bootstrap", address, least_port=1)
+    matching = given.get("match", [""])[0]
+    if not any(matching in name for name in definitions()):
+        raise UsageError(f"--match {matching}: no scenario has this in its name; kafkalet conform --list shows them")
     try:
         target = Target(given["bootstrap"][0], "acl" in given, "legacy" in given)
     except UNUSABLE as error:
-        raise Failure(f"{given['bootstrap'][0]} does not answer: {error or type(error).__name__}") from error
-    matching = given.get("match", [""])[0]
+        raise Failure(f"the broker at {given['bootstrap'][0]} cannot be recorded: {description(error)}") from error
     failed = 0
-    for definition in definitions().values():
-        if matching in definition.name and is_for(definition, release) and not target.lacks(needs_of(definition)):
-            failed += not _record(definition, target, release, "show" in given)
-    if "show" not in given:
-        write_index()
+    try:
+        for definition in definitions().values():
+            if matching in definition.name and is_for(definition, release) and not target.lacks(needs_of(definition)):
+                failed += not _record(definition, target, release, "show" in given)
+        if "show" not in given:
+            write_index()
+    except OSError as error:
+        raise Failure(f"the recordings cannot be written: {error}") from error
     return 1 if failed else 0
 
 
@@ -113,7 +124,7 @@ def _record(definition: Definition, target: Target, release: str, only_show: boo
     try:
         steps = record(definition, target, release)
     except (Unsteady, *UNUSABLE) as error:
-        print_line(f"{definition.name}: not recorded: {error}")
+        print_line(f"{definition.name}: not recorded: {description(error)}")
         return False
     if only_show:
         show(definition, steps)
