@@ -14,20 +14,20 @@ IGNORED: Mapping[str, str] = {
     "throttle_time_ms": "depends on quotas and on the load of the broker",
     "host": "is the address of the broker",
     "port": "is the address of the broker",
-    "rack": "is the place of the broker",
+    "rack": "is the location of the broker",
 }
 """Fields that are not compared, and why."""
 
 PLACEHOLDERS: Mapping[str, str] = {
     "$NODE": "any broker id of the cluster: ids are chosen by the operator",
-    "$CLUSTER": "the id of the cluster: it is made up when the cluster is formatted",
+    "$CLUSTER": "the id of the cluster: it is generated when the cluster is formatted",
     "$NOW": "a time within ten minutes of the current one: brokers fill in the time of the request",
-    "$TEXT": "any text: messages of errors are for people, and topic ids without a name are random",
+    "$TEXT": "any text: error messages are not part of the protocol, and topic ids without a name are random",
     "$MAX": "the highest version that the broker advertises: it may serve newer versions",
-    "$MEMBER": "a member id made up from the client id or the static id and a random UUID",
+    "$MEMBER": "a member id generated from the client id or the static id and a random UUID",
     "$UUID": "a random id in the form of Kafka's Uuid class",
     "$?name": "any number: the broker chooses it, for example a producer id, and later steps use it",
-    "$name": "the value that the broker chose or the scenario made up earlier: ids, epochs, sessions, unique names",
+    "$name": "the value that the broker chose or the scenario generated earlier: ids, epochs, sessions, unique names",
 }
 """The placeholders for varying values in recorded answers, and why the values vary."""
 

@@ -134,7 +134,7 @@ def _detail(new: Answer) -> str:
         first = new.differences[0]
         expected, actual = sides(first, 120)
         more = f" (and {len(new.differences) - 1} more)" if len(new.differences) > 1 else ""
-        return f"{first.path or 'answer'}: expected {expected}, got {actual}{more}"
+        return f"{first.path or 'response'}: expected {expected}, got {actual}{more}"
     return new.reason or (_detail(_first_bad(new)) if isinstance(new, ScenarioResult) and _first_bad(new) else "")
 
 

@@ -121,13 +121,13 @@ def _case(case: CaseResult, outcomes: list[str]) -> dict[str, Any]:
         "outcome": outcomes.index(case.outcome),
         "reason": printable(shortened(case.reason, 2000)),
         "differences": [
-            [printable(each.path) or "answer", *sides(each)] for each in case.differences[:MAX_DIFFERENCES]
+            [printable(each.path) or "response", *sides(each)] for each in case.differences[:MAX_DIFFERENCES]
         ],
         "count": len(case.differences),
         "request": _lines(tree(case.request)) if case.request is not None else [],
         "rows": rows,
     }
-    for name, data in (("request", case.request_bytes), ("answer", case.answer_bytes)):
+    for name, data in (("request", case.request_bytes), ("response", case.answer_bytes)):
         if data:
             found[f"{name}_bytes"] = hex_dump(data, MAX_BYTES)
     return found

@@ -94,7 +94,7 @@ def _first(case: CaseResult) -> str:
         return ""
     expected, actual = sides(case.differences[0])
     more = f" (and {len(case.differences) - 1} more)" if len(case.differences) > 1 else ""
-    return f"{case.differences[0].path or 'answer'}: expected {expected}, got {actual}{more}"
+    return f"{case.differences[0].path or 'response'}: expected {expected}, got {actual}{more}"
 
 
 def _explanation(result: ScenarioResult, case: CaseResult) -> Iterator[str]:
@@ -108,7 +108,7 @@ def _explanation(result: ScenarioResult, case: CaseResult) -> Iterator[str]:
         yield f"request: {line(case.request, limit=1000)}"
     for difference in case.differences[:MAX_DIFFERENCES]:
         expected, actual = sides(difference)
-        yield printable(difference.path) or "answer"
+        yield printable(difference.path) or "response"
         yield f"  expected: {expected}"
         yield f"  actual:   {actual}"
     if len(case.differences) > MAX_DIFFERENCES:

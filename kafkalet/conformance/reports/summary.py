@@ -109,5 +109,5 @@ def headline(run: Run) -> list[str]:
     return [
         f"{len(run.results):,} scenarios compared with Kafka {run.against} in {run.duration_s:.1f} s: "
         f"{in_words(run.counts())}",
-        f"{sum(cases.values()):,} answers: {in_words(cases)}",
+        f"{sum(cases.values()):,} responses: {in_words(cases)}",
     ]

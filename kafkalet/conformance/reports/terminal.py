@@ -34,7 +34,7 @@ COLOURS = {
 HEADS = {
     Kind.REGRESSION: "no longer as Kafka",
     Kind.FIXED: "fixed",
-    Kind.CHANGED: "not as Kafka in either run, with a different answer",
+    Kind.CHANGED: "not as Kafka in either run, with a different response",
     Kind.NEW: "new",
     Kind.MISSING: "only in the earlier run",
 }
@@ -164,7 +164,7 @@ def scenario_lines(result: ScenarioResult, style: Style) -> Iterator[str]:
     """Yield what a scenario claims, and what the broker did differently."""
     scenario = result.scenario
     bad = [case for case in result.cases if case.outcome in BAD]
-    count = f" ({len(bad)} of {len(result.cases)} answers)" if result.cases else ""
+    count = f" ({len(bad)} of {len(result.cases)} responses)" if result.cases else ""
     yield (
         f"{printable(scenario.area)} / {printable(scenario.name)}: "
         + style.paint(result.outcome, result.outcome)
@@ -179,7 +179,7 @@ def scenario_lines(result: ScenarioResult, style: Style) -> Iterator[str]:
         yield from case_lines(group, style)
     if not style.verbose and len(groups) > style.cases:
         rest = sum(map(len, groups[style.cases :]))
-        yield f"  ... and {rest:,} more answers (--verbose shows them)"
+        yield f"  ... and {rest:,} more responses (--verbose shows them)"
 
 
 def _sameness(case: CaseResult) -> str:
@@ -193,7 +193,7 @@ def case_lines(group: list[CaseResult], style: Style) -> Iterator[str]:
         known = [each.version for each in group] if not style.verbose else [case.version]
         quoted = shortened(", ".join(map(repr, names)), max(style.width - 40, LEAST_WIDTH))
         text = " ".join(filter(None, [api_of(case), versions(min(known), max(known)), quoted]))
-        many = f" ({len(names)} answers)" if len(names) > 1 else ""
+        many = f" ({len(names)} responses)" if len(names) > 1 else ""
         yield f"  {printable(text)}{many}: " + style.paint(case.outcome, case.outcome)
         yield from _case(case, style)
 
@@ -208,13 +208,13 @@ def _case(case: CaseResult, style: Style) -> Iterator[str]:
             yield style.cut(f"    request: {line(case.request)}")
         for difference in case.differences[: style.differences]:
             expected, actual = sides(difference)
-            yield f"    {printable(difference.path) or 'answer'}"
+            yield f"    {printable(difference.path) or 'response'}"
             yield style.cut(f"      expected: {expected}")
             yield style.cut(f"      actual:   {actual}")
         if len(case.differences) > style.differences:
             yield f"    ... {len(case.differences):,} differences in all (--verbose shows them)"
     if style.hexadecimal:
-        for name, data in (("request", case.request_bytes), ("answer", case.answer_bytes)):
+        for name, data in (("request", case.request_bytes), ("response", case.answer_bytes)):
             yield f"    {name}: {len(data):,} bytes" if data else f"    {name}: the bytes were not kept"
             yield from (f"      {text}" for text in hex_dump(data))
 
@@ -225,7 +225,7 @@ def _whole(case: CaseResult, style: Style) -> Iterator[str]:
         yield from (f"      {text}" for text in tree(case.request))
     if case.expected is None and case.actual is None:
         return
-    yield "    answer (- expected, + actual):"
+    yield "    response (- expected, + actual):"
     for row in rows_of(case):
         yield from _answer_lines(row, style)
 

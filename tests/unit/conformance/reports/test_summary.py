@@ -43,6 +43,6 @@ def test_headline_has_counts_of_scenarios_and_answers() -> None:
     assert headline(every_outcome()) == [
         "7 scenarios compared with Kafka 4.4 in 12.5 s: 1 as Kafka, 2 differ, 1 not served, 1 not run, 1 unstable, "
         "1 failed",
-        "9 answers: 4 as Kafka, 2 differ, 1 not served, 1 unstable, 1 failed",
+        "9 responses: 4 as Kafka, 2 differ, 1 not served, 1 unstable, 1 failed",
     ]
-    assert headline(run())[1] == "0 answers: none"
+    assert headline(run())[1] == "0 responses: none"

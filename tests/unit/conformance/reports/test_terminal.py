@@ -21,7 +21,7 @@ def text(of: Run, style: Style = PLAIN) -> str:
 def test_difference_has_request_expected_and_actual_value() -> None:
     assert text(run(result(scenario("x"), Outcome.DIFFERS, case("a"), differing("b")))).startswith(
         """\
-fetch / x: differs (1 of 2 answers)
+fetch / x: differs (1 of 2 responses)
   The claim of x.
   level must, KIP-101, LogSegment
   Fetch v4 'b': differs
@@ -80,13 +80,13 @@ def test_many_cases_and_differences_are_abbreviated() -> None:
     cases = [case(f"c{number}", Outcome.DIFFERS, *many[number:]) for number in range(20)]
     shown = text(run(result(scenario("x"), Outcome.DIFFERS, *cases)))
     assert "... 50 differences in all (--verbose shows them)" in shown
-    assert "... and 14 more answers (--verbose shows them)" in shown
+    assert "... and 14 more responses (--verbose shows them)" in shown
 
 
 def test_neighbouring_cases_with_the_same_differences_are_shown_once() -> None:
     cases = [differing(f"c{version}", version=version) for version in range(4, 9)]
     shown = text(run(result(scenario("x"), Outcome.DIFFERS, *cases)))
-    assert "  Fetch v4-8 'c4', 'c5', 'c6', 'c7', 'c8' (5 answers): differs" in shown
+    assert "  Fetch v4-8 'c4', 'c5', 'c6', 'c7', 'c8' (5 responses): differs" in shown
     assert shown.count("expected:") == 1
 
 
@@ -94,7 +94,7 @@ def test_verbose_shows_whole_answers_with_marked_lines() -> None:
     shown = text(run(result(scenario("x"), Outcome.DIFFERS, differing())), Style(verbose=True))
     assert (
         """\
-    answer (- expected, + actual):
+    response (- expected, + actual):
         topics:
           [0]:
             name: "t"
@@ -112,8 +112,8 @@ def test_bytes_are_shown_on_demand() -> None:
     made = run(result(scenario("x"), Outcome.DIFFERS, differing(), case("b", Outcome.FAILED, reason="closed")))
     shown = text(made, Style(hexadecimal=True))
     assert "    request: 5 bytes\n      00000000  00 01 61 62 63" in shown
-    assert "    answer: 40 bytes" in shown
-    assert "    answer: the bytes were not kept" in shown
+    assert "    response: 40 bytes" in shown
+    assert "    response: the bytes were not kept" in shown
     assert "00000000" not in text(made)
 
 

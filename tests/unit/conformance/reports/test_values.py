@@ -1,4 +1,4 @@
-"""Values and answers as lines for people."""
+"""Values and answers as readable lines."""
 
 import pytest
 
