@@ -15,7 +15,11 @@ GROUP, TRANSACTION = 0, 1
 GROUP_FIELDS = frozenset({"group_id", "group_ids", "groups_names", "groups"})
 TRANSACTION_FIELDS = frozenset({"transactional_id", "transactional_ids"})
 NOT_ABOUT_GROUPS = frozenset({"FindCoordinator", "ListGroups"})
+ANYWHERE = NOT_ABOUT_GROUPS | {"AddOffsetsToTxn"}
+"""APIs that name groups and are not sent to their coordinator."""
 INVALID_REPLICATION_FACTOR = 38
+BROKERS = (4, 8)
+"""The types of resources whose name is the id of a broker: its properties, and its loggers."""
 
 
 def coordinated(steps: Iterable[Step]) -> dict[str, set[int]]:
@@ -85,11 +89,22 @@ def _enlarged(topic: dict[str, Any], node: int, partitions: Callable[[str], int 
     return topic | {"assignments": [{"broker_ids": [node]}] * (topic["count"] - now)}
 
 
+def auto_created(steps: Iterable[Step]) -> set[str]:
+    """Return the topics, as the steps write them, that Metadata requests create."""
+    found: dict[str, set[str]] = {"CreateTopics": set(), "Metadata": set()}
+    for step in steps:
+        if (api := step.get("api", "")) in found and "body" in step:
+            body = step["body"]
+            if api == "CreateTopics" or body.get("allow_auto_topic_creation", step["version"] < 4):
+                found[api] |= {topic["name"] for topic in body.get("topics") or () if topic.get("name")}
+    return found["Metadata"] - found["CreateTopics"]
+
+
 def is_about_one_broker(step: Step) -> str:
     """Return why a case recorded with one broker cannot be compared on a cluster of several; "" if it can be."""
     if step.get("api") == "DescribeQuorum":
         return "recorded with one voter"
-    if step.get("api") not in NOT_ABOUT_GROUPS and _is_nameless(step.get("body")):
+    if step.get("api") not in ANYWHERE and _is_nameless(step.get("body")):
         return "the group without a name may be coordinated by another broker"
     if INVALID_REPLICATION_FACTOR in _codes(step.get("expect")):
         return "recorded with one broker, which refuses more replicas"
@@ -144,7 +159,7 @@ def renumbered(value: Any, node: int) -> Any:
     """Replace the id 1 of the recorded broker by that of the main broker."""
     match value:
         case dict():
-            inner = value.get("resource_type") == 4
+            inner = value.get("resource_type") in BROKERS
             return {key: _renumbered(key, item, node, inner) for key, item in value.items()}
         case list():
             return [renumbered(item, node) for item in value]

@@ -22,7 +22,7 @@ from kafkalet.protocol.api import Api
 
 from .connection import Closed, Connection, Garbage, NoAnswer, OutOfTime, decode_answer
 from .matching import NAME, resolve
-from .placement import coordinated, renamed, renumbered, with_assignments
+from .placement import auto_created, coordinated, renamed, renumbered, with_assignments
 from .state_records import state_records
 from .target import Target
 from .tolerances import WAITED
@@ -36,7 +36,9 @@ ANSWER_S = 15.0
 LONGEST_S = 40.0
 COORDINATOR_TRIES = 100
 NOT_YET = frozenset({14, 15})
-"""Errors of FindCoordinator while the coordinator or its topic is not ready."""
+"""Errors while a coordinator or its topic is not ready."""
+LOADING_S = 5.0
+"""How long a request is repeated if a coordinator is not ready that was ready when the answer was recorded."""
 WAITS = frozenset({"max_wait_ms", "timeout_ms", "rebalance_timeout_ms", "session_timeout_ms"})
 """The fields of requests that let the broker wait."""
 
@@ -77,9 +79,13 @@ class Player:
         self.coordinated: dict[str, set[int]] = {}
         """The groups and transactional ids that the home broker must coordinate."""
         self.is_placed = False
+        self.auto_created: set[str] = set()
+        """The topics, as the steps write them, that the cluster creates on brokers of its choice."""
         self.uniques = {unique}
         """The unique parts in the names of this player."""
         self.renamed: dict[str, str] = {}
+        self.enlarged: dict[str, int] = {}
+        """The number of partitions of topics to which CreatePartitions added some."""
 
     def close(self) -> None:
         """Close all connections."""
@@ -136,8 +142,10 @@ class Player:
         self.wait(step["ms"])
 
     def op_request(self, step: dict[str, Any]) -> Any:
-        name = step.get("conn", "main")
-        deadline = time.monotonic() + RETRY_S
+        name = self.at_leader(step.get("conn", "main"), step)
+        deadline, loaded = time.monotonic() + RETRY_S, time.monotonic() + LOADING_S
+        is_known = "expect" in step or step.get("must_succeed")
+        unready = NOT_YET - set(error_codes(step.get("expect"))) if is_known else frozenset()
         while True:
             began_ms = self.target.now_ms()
             try:
@@ -149,11 +157,14 @@ class Player:
                 self.drop(name)
                 answer = {"connection": "no answer"}
             codes = set(error_codes(answer))
-            if not codes & set(step.get("retry_errors", ())) or time.monotonic() > deadline:
+            repeated = codes & set(step.get("retry_errors", ())) and time.monotonic() < deadline
+            if not repeated and not (codes & unready and time.monotonic() < loaded):
                 break
             self.wait(PAUSE_MS)
         self.time(step, answer, began_ms)
         self.bind(step, answer)
+        if self.is_placed and step["api"] == "CreatePartitions":
+            self.count_partitions(step, answer)
         if step.get("must_succeed") and (codes - {0} or "connection" in answer):
             raise SetupFailed(f"{step['api']} v{step['version']} must succeed, but the answer is {answer}")
         return answer
@@ -164,7 +175,7 @@ class Player:
         answer = None
         while time.monotonic() < deadline:
             try:
-                answer = self.ask(step.get("conn", "main"), step)
+                answer = self.ask(self.at_leader(step.get("conn", "main"), step), step)
             except (Closed, NoAnswer) as error:
                 raise SetupFailed(f"{step['api']} v{step['version']}: {type(error).__name__}") from error
             if at_path(answer, step["path"]) == wanted:
@@ -334,7 +345,7 @@ class Player:
     def place(self, steps: Iterable[dict[str, Any]]) -> None:
         """Prepare for steps that were recorded with one broker, on a cluster of several."""
         self.home, self.is_placed, self.coordinated = self.target.main, True, coordinated(steps)
-
+        self.auto_created = auto_created(steps)
         for text, kinds in list(self.coordinated.items()):
             if not text.startswith("$"):
                 self.coordinated[f"${text}"] = kinds
@@ -371,11 +382,34 @@ class Player:
                 return node
             self.wait(PAUSE_MS)
 
+    def at_leader(self, name: str, step: dict[str, Any]) -> str:
+        """Return the connection for a step: the leader of its topic, if the cluster created it by itself."""
+        topics = (
+            [topic["name"] for topic in step["body"].get("topics") or ()] if step.get("api") == "ListOffsets" else []
+        )
+        if not self.auto_created.intersection(topics):
+            return name
+        body = {"topics": [{"name": resolve(topics[0], self.names)}], "allow_auto_topic_creation": False}
+        [found] = self.ask(name, {"api": "Metadata", "version": 4, "body": body})["topics"]
+        leaders = [partition["leader_id"] for partition in found["partitions"]]
+        return f"at-{leaders[0]}" if leaders and leaders[0] in self.target.nodes else name
+
     def partition_count(self, topic: str) -> int | None:
-        """Return the number of partitions of a topic, or None if it does not exist."""
+        """Return the number of partitions of a topic, or None if it does not exist.
+
+        The metadata of the broker may be older than its answer to CreatePartitions.
+        """
         body = {"topics": [{"name": topic}], "allow_auto_topic_creation": False}
         [found] = self.ask("main", {"api": "Metadata", "version": 4, "body": body})["topics"]
-        return None if found["error_code"] else len(found["partitions"])
+        return None if found["error_code"] else max(len(found["partitions"]), self.enlarged.get(topic, 0))
+
+    def count_partitions(self, step: dict[str, Any], answer: dict[str, Any]) -> None:
+        """Remember the numbers of partitions that a CreatePartitions request reached."""
+        body = resolve(step["body"], self.names)
+        counts = {topic["name"]: topic["count"] for topic in body.get("topics") or ()}
+        for result in answer.get("results", ()) if not body.get("validate_only") else ():
+            if result["error_code"] == 0 and result["name"] in counts:
+                self.enlarged[result["name"]] = counts[result["name"]]
 
     def bind(self, step: dict[str, Any], answer: dict[str, Any]) -> None:
         """Bind the names of a step to values in the answer."""

@@ -7,6 +7,7 @@ import pytest
 from kafkalet.conformance.playing.placement import (
     GROUP,
     TRANSACTION,
+    auto_created,
     coordinated,
     is_about_one_broker,
     of_all_brokers,
@@ -70,11 +71,11 @@ def test_literal_groups_are_renamed_only_where_they_are_ids() -> None:
 
 def test_recorded_broker_gets_the_id_of_the_main_one() -> None:
     value = {
-        "resources": [{"resource_type": 4, "resource_name": "1"}, {"resource_type": 2, "resource_name": "1"}],
+        "resources": [{"resource_type": kind, "resource_name": "1"} for kind in (4, 8, 2)],
         "assignments": [{"partition_index": 1, "broker_ids": [1, 99]}],
     }
     assert renumbered(value, 5) == {
-        "resources": [{"resource_type": 4, "resource_name": "5"}, {"resource_type": 2, "resource_name": "1"}],
+        "resources": [{"resource_type": kind, "resource_name": name} for kind, name in ((4, "5"), (8, "5"), (2, "1"))],
         "assignments": [{"partition_index": 1, "broker_ids": [5, 99]}],
     }
 
@@ -94,4 +95,20 @@ def test_case_about_the_number_of_brokers_cannot_be_compared() -> None:
     nameless = {"api": "OffsetFetch", "body": {"groups": [{"group_id": ""}]}}
     assert is_about_one_broker(nameless) == "the group without a name may be coordinated by another broker"
     assert is_about_one_broker({"api": "OffsetFetch", "body": {"groups": [{"group_id": "$g"}]}}) == ""
+    assert is_about_one_broker({"api": "AddOffsetsToTxn", "body": {"group_id": ""}}) == ""
     assert is_about_one_broker({"api": "CreateTopics", "expect": {"topics": [{"error_code": 0}]}}) == ""
+
+
+def test_topics_of_metadata_requests_are_created_automatically() -> None:
+    def step(api: str, version: int, name: str, **fields: bool) -> dict[str, Any]:
+        return {"api": api, "version": version, "body": {"topics": [{"name": name}], **fields}}
+
+    steps = [
+        step("Metadata", 1, "$old"),
+        step("Metadata", 4, "$new", allow_auto_topic_creation=True),
+        step("Metadata", 4, "$none", allow_auto_topic_creation=False),
+        step("CreateTopics", 5, "$made"),
+        step("Metadata", 1, "$made"),
+        {"op": "sleep"},
+    ]
+    assert auto_created(steps) == {"$old", "$new"}
