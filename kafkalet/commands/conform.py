@@ -256,14 +256,15 @@ def _judge(given: dict[str, list[str]], selected: Callable[[], list[Scenario]], 
     if against != NEAREST and "scenario" not in given and not selected():
         return nothing_selected()
     results: list[ScenarioResult] = []
+    begun = not_begun(bootstrap, against)
     progress = Progress(sys.stderr, width()) if sys.stderr is not None and sys.stderr.isatty() else None
 
     def announce(announcement: Announcement) -> None:
-        nonlocal against
-        against = announcement.against
+        nonlocal begun
+        begun = announcement.run
         if progress is not None:
             progress.total = announcement.scenarios
-        text = f"{announcement.scenarios} scenarios against Apache Kafka {against}; the run ends within "
+        text = f"{announcement.scenarios} scenarios against Apache Kafka {begun.against}; the run ends within "
         print_lines([f"{text}{announcement.limit_s:.0f} s", ""], output_of(given))
 
     def done(result: ScenarioResult) -> None:
@@ -271,7 +272,6 @@ def _judge(given: dict[str, list[str]], selected: Callable[[], list[Scenario]], 
         if progress is not None:
             progress.show(result)
 
-    started = datetime.now(UTC)
     interrupted = False
     with terminated_as_interrupt():
         try:
@@ -280,7 +280,7 @@ def _judge(given: dict[str, list[str]], selected: Callable[[], list[Scenario]], 
             return print_error(error, NOT_POSSIBLE)
         except KeyboardInterrupt:
             interrupted = True
-            run = partial(bootstrap, against, started, results)
+            run = interrupted_run(begun, results)
         finally:
             if progress is not None:
                 progress.clear()
@@ -307,8 +307,8 @@ def terminated_as_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, previous)
 
 
-def partial(bootstrap: str, against: str, started: datetime, results: Sequence[ScenarioResult]) -> Run:
-    """Return a run that was interrupted."""
+def not_begun(bootstrap: str, against: str) -> Run:
+    """Return a run of which nothing is known yet but the options."""
     from kafkalet.conformance.results import Run
     from kafkalet.version import VERSION
 
@@ -316,10 +316,18 @@ def partial(bootstrap: str, against: str, started: datetime, results: Sequence[S
         bootstrap=bootstrap,
         against=against,
         kafkalet_version=VERSION,
-        started=started.isoformat(timespec="seconds"),
-        duration_s=(datetime.now(UTC) - started).total_seconds(),
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+        duration_s=0,
         brokers=0,
-        options={"interrupted": "yes"},
+    )
+
+
+def interrupted_run(begun: Run, results: Sequence[ScenarioResult]) -> Run:
+    """Return a run that was interrupted after these results."""
+    return replace(
+        begun,
+        duration_s=(datetime.now(UTC) - datetime.fromisoformat(begun.started)).total_seconds(),
+        options={**begun.options, "interrupted": "yes"},
         results=tuple(results),
     )
 

@@ -4,7 +4,7 @@ Reports read nothing else. The results contain only plain data, so that they can
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -28,9 +28,20 @@ class Outcome(StrEnum):
     """The scenario cannot run here for another reason, for example because it needs several brokers."""
 
 
-ORDER = (Outcome.FAILED, Outcome.DIFFERS, Outcome.UNSTABLE, Outcome.NOT_RUN, Outcome.NOT_SERVED, Outcome.AS_KAFKA)
-"""From the worst outcome to the best."""
+ORDER = (Outcome.FAILED, Outcome.DIFFERS, Outcome.UNSTABLE, Outcome.AS_KAFKA, Outcome.NOT_RUN, Outcome.NOT_SERVED)
+"""The order in which outcomes decide: several cases together have the first of these that one of them has.
+
+Any answer that is not Kafka's decides. If all answers that were compared are Kafka's, the scenario is AS_KAFKA, and its
+reason says how many cases were not compared. NOT_RUN and NOT_SERVED are left for scenarios without any comparison.
+"""
+LEFT_OUT = (Outcome.NOT_SERVED, Outcome.NOT_RUN)
+"""The outcomes of cases that were not compared."""
 BAD = frozenset({Outcome.FAILED, Outcome.DIFFERS, Outcome.UNSTABLE})
+
+
+def together(outcomes: Iterable[Outcome]) -> Outcome:
+    """Return the outcome of several cases together; AS_KAFKA if there are none."""
+    return min(outcomes, key=ORDER.index, default=Outcome.AS_KAFKA)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +84,10 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioResult:
-    """A scenario against the broker. `reason` explains FAILED, NOT_SERVED and NOT_RUN."""
+    """A scenario against the broker, with the first outcome of ORDER that a case has.
+
+    `reason` explains FAILED, UNSTABLE, NOT_SERVED and NOT_RUN. With AS_KAFKA, it says how many cases were not compared.
+    """
 
     scenario: Scenario
     outcome: Outcome
@@ -94,10 +108,11 @@ class Run:
     duration_s: float
     brokers: int
     software: str = ""
-    """What is known about the software of the broker, or ""."""
+    """The software of the broker, if the caller of the judge knows it; no API of Kafka tells it."""
     served: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """The versions of each API that the broker advertises."""
     options: Mapping[str, str] = field(default_factory=dict)
+    """The options of the run that are not the default ones."""
     notes: tuple[str, ...] = ()
     """What else is worth knowing: properties of the broker that differ from the recorded ones, and what is left of the
     run on the cluster."""

@@ -10,9 +10,10 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from kafkalet.conformance.playing.player import Player
 from kafkalet.conformance.playing.security import PLAINTEXT, Security
 from kafkalet.conformance.playing.serving import serves, unserved
 from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.results import BAD, ORDER, CaseResult, Outcome, Run, ScenarioResult
+from kafkalet.conformance.results import BAD, LEFT_OUT, CaseResult, Outcome, Run, ScenarioResult, together
 from kafkalet.conformance.transcripts import Damaged, Transcript, load, read_file
 from kafkalet.protocol.api import Api
 from kafkalet.version import VERSION
@@ -35,6 +36,8 @@ from .replaying import description, replay
 from .scope import Scope
 
 NEAREST = "nearest"
+LEGACY = "2.8"
+"""The recorded release that can store message formats 0 and 1."""
 JOBS = 8
 REPEAT = 2
 SCENARIO_S = 120.0
@@ -84,9 +87,13 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """What is known before the first scenario: how many there are, and after how many seconds the run has ended."""
+    """What is known before the first scenario.
 
-    against: str
+    `run` has no results yet; an interrupted run can be reported with it. `scenarios` is the number of scenarios, and
+    `limit_s` the number of seconds after which the run has ended.
+    """
+
+    run: Run
     scenarios: int
     limit_s: float
 
@@ -108,29 +115,50 @@ def judge(
     target = reach(options)
     given = read_scenario(options.file) if options.file else None
     release = given.release if given else chosen_release(options.against, target)
+    target.legacy = release == LEGACY
     wanted = [given.scenario] if given else selected(options, release)
     if not wanted:
         raise CannotJudge(f"no scenario of release {release} matches the given conditions")
     limit_s = FIRST_S + EACH_S * len(wanted) if options.timeout_s is None else options.timeout_s
-    announce(Announcement(release, len(wanted), limit_s))
+    titles = {int(api): api.title for api in Api}
+    run = Run(
+        bootstrap=options.bootstrap,
+        against=release,
+        kafkalet_version=VERSION,
+        started=started,
+        duration_s=0,
+        brokers=len(target.nodes),
+        served={titles[key]: versions for key, versions in target.versions.items() if key in titles},
+        options=told(options),
+    )
+    announce(Announcement(run, len(wanted), limit_s))
     transcript_of = (lambda name: given.transcript) if given else load
     judging = Judging(target, release, options, began + limit_s, transcript_of)
     try:
         results = judging.perform(wanted, progress)
     finally:
         left = clean(target, judging.uniques, min(began + limit_s, time.monotonic() + CLEANING_S))
-    titles = {int(api): api.title for api in Api}
-    return Run(
-        bootstrap=options.bootstrap,
-        against=release,
-        kafkalet_version=VERSION,
-        started=started,
-        duration_s=time.monotonic() - began,
-        brokers=len(target.nodes),
-        served={titles[key]: versions for key, versions in target.versions.items() if key in titles},
-        notes=(*notes(judging.configuration), *left),
-        results=tuple(results),
-    )
+    duration_s = time.monotonic() - began
+    return replace(run, duration_s=duration_s, notes=(*notes(judging.configuration), *left), results=tuple(results))
+
+
+def told(options: Options) -> dict[str, str]:
+    """Return the options that are not the default ones, as text. Passwords and keys are not among them."""
+    found = {}
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if field.name in ("bootstrap", "security") or value == field.default:
+            continue
+        match value:
+            case tuple():
+                found[field.name] = ",".join(map(str, value))
+            case bool():
+                found[field.name] = ""
+            case _:
+                found[field.name] = str(value)
+    if mechanism := options.security.mechanism:
+        found["mechanism"] = mechanism
+    return found
 
 
 def selected(options: Options, release: str) -> list[Scenario]:
@@ -303,7 +331,7 @@ class Judging:
                 break
             attempts.append(self.attempt(transcript))
         cases = combined(attempts)
-        outcome = next(worst for worst in ORDER if any(case.outcome is worst for case in cases))
+        outcome = together(case.outcome for case in cases)
         return ScenarioResult(scenario, outcome, reason_of(outcome, cases), cases, time.monotonic() - began)
 
     def was_slow(self, began: float, attempts: int) -> bool:
@@ -344,8 +372,15 @@ class Judging:
             self.ended = f"the broker stopped answering ApiVersions: {reason}"
 
 
-def reason_of(outcome: Outcome, cases: Iterable[CaseResult]) -> str:
+def reason_of(outcome: Outcome, cases: Sequence[CaseResult]) -> str:
     """Return the reason for the outcome of a scenario: that of its first case with this outcome."""
-    if outcome in (Outcome.AS_KAFKA, Outcome.DIFFERS):
-        return ""
-    return next(case.reason for case in cases if case.outcome is outcome)
+    if outcome is Outcome.AS_KAFKA:
+        return left_out(cases)
+    return "" if outcome is Outcome.DIFFERS else next(case.reason for case in cases if case.outcome is outcome)
+
+
+def left_out(cases: Sequence[CaseResult]) -> str:
+    """Say how many cases were not compared, such as `2 of 9 cases not served`; "" if all were."""
+    found = Counter(case.outcome for case in cases)
+    parts = [f"{found[outcome]} of {len(cases)} cases {outcome}" for outcome in LEFT_OUT if found[outcome]]
+    return ", ".join(parts)

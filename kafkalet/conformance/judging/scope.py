@@ -1,7 +1,8 @@
 """What a scenario changes or observes beyond the topics, groups and ids that it creates.
 
 The scope follows from the steps: `$name` is bound to a value that is unique for the run; a literal name, null, or a
-broker is shared by all users of the cluster. A request that Kafka refused for all of its parts changes nothing.
+broker is shared by all users of the cluster. A request that Kafka refused for all of its parts changes nothing,
+except for APIs in ALWAYS.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +18,9 @@ ALWAYS = {
     *("UpdateFeatures", "CreateAcls", "DeleteAcls", "AlterUserScramCredentials", "UnregisterBroker"),
     *("AddRaftVoter", "RemoveRaftVoter"),
 }
-"""APIs whose effect cannot be limited to what a scenario creates."""
+"""APIs whose effect cannot be limited to what a scenario creates.
+
+A recorded refusal does not count: it may come from the recorded cluster, such as its static voters."""
 LISTS = {
     "ListPartitionReassignments": "topics",
     "ElectLeaders": "topic_partitions",
@@ -46,10 +49,12 @@ def scope(steps: Iterable[Step]) -> Scope:
 
 def _reach(step: Step) -> Scope:
     api, body = step["api"], step["body"]
-    if _is_refused(step) or body.get("validate_only"):
+    if body.get("validate_only"):
         return Scope.OWN
-    if api in ALWAYS:
+    if api in ALWAYS or (api == "ElectLeaders" and body.get(LISTS[api], ()) is None):
         return Scope.CHANGES
+    if _is_refused(step):
+        return Scope.OWN
     if api in ("AlterConfigs", "IncrementalAlterConfigs"):
         types = {each["resource_type"] for each in body.get("resources") or ()}
         if types & {BROKER, BROKER_LOGGER} or not _are_own(_names(body, "resource_name")):
@@ -60,7 +65,7 @@ def _reach(step: Step) -> Scope:
     if api == "AlterPartitionReassignments":
         return Scope.OWN if _are_own(_names(body, "name")) else Scope.CHANGES
     if api in LISTS and body.get(LISTS[api], ()) is None:
-        return Scope.CHANGES if api == "ElectLeaders" else _unless_filtered(step)
+        return _unless_filtered(step)
     if api == "DescribeConfigs" and any(each["resource_type"] == BROKER for each in body.get("resources") or ()):
         return Scope.OBSERVES
     if "" in _names(body, *GROUP_FIELDS):  # a group like any other, which all users of the cluster share

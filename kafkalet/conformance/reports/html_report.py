@@ -13,9 +13,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from kafkalet.conformance.results import BAD, CaseResult, Outcome, Run, ScenarioResult
+from kafkalet.conformance.results import BAD, CaseResult, Outcome, Run, ScenarioResult, together
 
-from .summary import COLUMNS, api_of, by_version, in_words, versions, worst
+from .summary import COLUMNS, api_of, by_version, in_words, versions
 from .values import Row, hex_dump, printable, rows_of, shortened, sides, tree
 
 PAGE = Path(__file__).with_name("page.html")
@@ -71,6 +71,7 @@ def _header(run: Run) -> str:
         "Judged by": f"kafkalet {run.kafkalet_version}",
         "Options": " ".join(f"{name}={value}".rstrip("=") for name, value in run.options.items()),
         "Scenarios": f"{len(run.results):,}: {in_words(run.counts())}",
+        "Notes": "; ".join(run.notes),
         "Answers": f"{run.case_counts().total():,}: {in_words(run.case_counts())}",
     }
     return "".join(f"<dt>{name}</dt><dd>{escape(printable(text))}</dd>" for name, text in facts.items() if text)
@@ -86,7 +87,7 @@ def _data(run: Run) -> dict[str, Any]:
 
 def _scenario(result: ScenarioResult, outcomes: list[str]) -> dict[str, Any]:
     scenario = result.scenario
-    apis = {api: outcomes.index(worst(found.values())) for api, found in by_version(result).items()}
+    apis = {api: outcomes.index(together(found.values())) for api, found in by_version(result).items()}
     passed = [case for case in result.cases if case.outcome not in BAD]
     return {
         "name": scenario.name,

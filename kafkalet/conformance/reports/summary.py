@@ -1,6 +1,6 @@
 """The counts of a run by area, API and version.
 
-A scenario counts once in each row that it belongs to, with the worst outcome of its answers there. A scenario that was
+A scenario counts once in each row that it belongs to, with the outcome of its answers there. A scenario that was
 not performed belongs to all versions of the APIs that it would have used.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import NamedTuple
 
-from kafkalet.conformance.results import BAD, ORDER, CaseResult, Outcome, Run, ScenarioResult
+from kafkalet.conformance.results import BAD, CaseResult, Outcome, Run, ScenarioResult, together
 
 RAW = "(other)"
 """The name of the row of cases without an API: requests that are not valid messages, and records of internal topics."""
@@ -45,11 +45,6 @@ def versions(low: int, high: int) -> str:
     return f"v{low}" if low == high else f"v{low}-{high}"
 
 
-def worst(outcomes: Iterable[Outcome]) -> Outcome:
-    """Return the worst outcome; AS_KAFKA if there are no outcomes."""
-    return min(outcomes, key=ORDER.index, default=Outcome.AS_KAFKA)
-
-
 def api_of(case: CaseResult) -> str:
     return case.api or RAW
 
@@ -63,7 +58,7 @@ def by_version(result: ScenarioResult) -> dict[str, dict[int, Outcome]]:
         return found or {RAW: {-1: result.outcome}}
     for case in result.cases:
         known = found.setdefault(api_of(case), {})
-        known[case.version] = worst((known.get(case.version, case.outcome), case.outcome))
+        known[case.version] = together((known.get(case.version, case.outcome), case.outcome))
     return found
 
 
@@ -84,7 +79,7 @@ def _rows(area: str, api: str, scenarios: list[dict[int, Outcome]]) -> Iterable[
     for _, group in groupby(every, outcomes):
         same = list(group)
         found = [[each[version] for version in same if version in each] for each in scenarios]
-        yield Row(area, api, same[0], same[-1], Counter(worst(some) for some in found if some))
+        yield Row(area, api, same[0], same[-1], Counter(together(some) for some in found if some))
 
 
 def was_possible(run: Run) -> bool:

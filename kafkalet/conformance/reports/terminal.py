@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import TextIO
 
 from kafkalet.conformance.catalogue import Scenario
-from kafkalet.conformance.results import BAD, CaseResult, Outcome, Run, ScenarioResult
+from kafkalet.conformance.results import BAD, LEFT_OUT, CaseResult, Outcome, Run, ScenarioResult
 
 from .comparison import Comparison, Kind
 from .summary import COLUMNS, api_of, headline, in_words, table, versions
@@ -97,6 +97,8 @@ def report(run: Run, style: Style) -> Iterator[str]:
     yield from table_lines(run, style)
     yield ""
     yield from not_performed(run, style)
+    for note in run.notes:
+        yield from style.wrapped(f"note: {note}", "", "  ")
     for text in headline(run):
         yield from style.wrapped(text, "", "  ")
 
@@ -142,7 +144,7 @@ def _row(
 
 
 def not_performed(run: Run, style: Style) -> Iterator[str]:
-    """Yield the reasons why scenarios were not performed, with the number of scenarios."""
+    """Yield the reasons why scenarios were not performed, and the number of answers that others lack."""
     for outcome in (Outcome.NOT_SERVED, Outcome.NOT_RUN):
         reasons = Counter(
             result.reason or next((case.reason for case in result.cases if case.outcome is outcome), "")
@@ -154,6 +156,10 @@ def not_performed(run: Run, style: Style) -> Iterator[str]:
             yield from style.wrapped(f"{outcome}: {reason} ({_scenarios(count)})", "", "  ")
         if len(shown) < len(reasons):
             yield f"{outcome}: {len(reasons) - len(shown)} other reasons (--verbose shows them)"
+        performed = [result for result in run.results if result.outcome not in LEFT_OUT]
+        some = Counter(result.scenario.name for result in performed for case in result.cases if case.outcome is outcome)
+        if some:
+            yield f"{outcome}: {some.total():,} answers of {_scenarios(len(some))} whose other answers were compared"
 
 
 def _scenarios(count: int) -> str:

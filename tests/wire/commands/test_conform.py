@@ -17,6 +17,7 @@ import kafkalet
 from kafkalet.commands.command_line import UsageError
 from kafkalet.commands.conform import main
 from kafkalet.conformance.judging import judge as judging
+from kafkalet.conformance.judging.judge import Announcement
 from kafkalet.conformance.reports.json_report import dumps, loads, read
 from kafkalet.conformance.results import Outcome, Run
 from tests.source import ROOT
@@ -224,7 +225,8 @@ def test_run_that_did_nothing_exits_with_2_with_a_baseline_too(judged: Callable[
 def test_interrupted_run_reports_what_ran(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], number: signal.Signals
 ) -> None:
-    def judge(options: object, progress: Callable[[object], None], announce: object) -> Run:
+    def judge(options: object, progress: Callable[[object], None], announce: Callable[[Announcement], None]) -> Run:
+        announce(Announcement(run(options={"jobs": "1"}), 2, 90))
         progress(result(scenario("done"), Outcome.AS_KAFKA, case()))
         os.kill(os.getpid(), number)
         signal.sigtimedwait([], 10)  # interrupted by the signal
@@ -235,7 +237,8 @@ def test_interrupted_run_reports_what_ran(
     assert main([*ADDRESS, "--json", str(report)]) == 130
     made = read(str(report))
     assert [each.scenario.name for each in made.results] == ["done"]
-    assert made.options == {"interrupted": "yes"}
+    assert made.options == {"jobs": "1", "interrupted": "yes"}
+    assert (made.brokers, made.served) == (1, {"Fetch": (0, 17)})
     captured = capsys.readouterr()
     assert captured.err == "kafkalet: interrupted after 1 scenarios\n"
     assert "1 scenarios compared" in captured.out

@@ -34,7 +34,9 @@ def test_scenario_with_its_own_topics_reaches_nothing_else() -> None:
         (step("AlterClientQuotas", entries=[{"entity": [{"entity_name": "$u"}]}]), Scope.OWN),
         (step("AlterClientQuotas", entries=[{"entity": [{"entity_name": None}]}]), Scope.CHANGES),
         (step("ElectLeaders", topic_partitions=None), Scope.CHANGES),
+        (step("ElectLeaders", topic_partitions=None) | {"expect": {"error_code": 84}}, Scope.CHANGES),
         (step("ElectLeaders", topic_partitions=[]), Scope.OWN),
+        (step("AddRaftVoter", voter_id=7) | {"expect": {"error_code": 35}}, Scope.CHANGES),
         (step("ListPartitionReassignments", topics=None), Scope.OBSERVES),
         (step("AlterPartitionReassignments", topics=[{"name": "shared"}]), Scope.CHANGES),
         (step("ListGroups"), Scope.OBSERVES),
@@ -48,6 +50,11 @@ def test_scenario_with_its_own_topics_reaches_nothing_else() -> None:
 )
 def test_reach_follows_from_what_the_request_names(one: dict[str, Any], reach: Scope) -> None:
     assert scope([one]) is reach
+
+
+@pytest.mark.parametrize("name", ["raft_voters_are_static", "unregister_unknown_broker"])
+def test_scenario_that_only_the_recorded_cluster_refuses_reaches_the_cluster(name: str) -> None:
+    assert scope(load(name).steps["4.4"]) is Scope.CHANGES
 
 
 def test_scenario_reaches_as_far_as_its_furthest_step() -> None:

@@ -40,6 +40,10 @@ def test_braces_in_answers_are_not_filled_in() -> None:
     assert "<h1>{{DATA}} compared with Kafka 4.4</h1>" in page
 
 
+def test_notes_are_on_the_page() -> None:
+    assert "<dt>Notes</dt><dd>one &lt;b&gt;; two</dd>" in dumps(run(notes=("one <b>", "two")))
+
+
 def test_scenario_has_outcomes_by_api_and_its_differing_cases() -> None:
     found = data_of(run(result(scenario("x"), Outcome.DIFFERS, case("a"), differing("b"))))
     names = [each["name"] for each in found["outcomes"]]

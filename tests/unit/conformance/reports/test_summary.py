@@ -1,6 +1,6 @@
 """The counts of a run by area, API and version."""
 
-from kafkalet.conformance.reports.summary import Row, headline, table, was_possible, worst
+from kafkalet.conformance.reports.summary import Row, headline, table, was_possible
 from kafkalet.conformance.results import Outcome
 
 from .runs import case, differing, every_outcome, result, run, scenario
@@ -25,11 +25,6 @@ def test_scenario_that_was_not_run_belongs_to_all_versions_of_its_apis() -> None
     skipped = result(scenario("x", apis={"Fetch": (0, 3), "Produce": (9, 9)}), Outcome.NOT_RUN, reason="needs acl")
     assert [(row.api, row.versions) for row in table(run(skipped))] == [("Fetch", "v0-3"), ("Produce", "v9")]
     assert table(run(result(scenario("x", apis={}), Outcome.NOT_RUN)))[0].api == "(other)"
-
-
-def test_worst_outcome_is_a_failure() -> None:
-    assert worst(Outcome) is Outcome.FAILED
-    assert worst([]) is Outcome.AS_KAFKA
 
 
 def test_run_was_possible_if_something_was_compared() -> None:

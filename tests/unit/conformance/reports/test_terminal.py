@@ -60,6 +60,16 @@ def test_reasons_of_scenarios_that_were_not_performed_are_shown() -> None:
     assert "not run: needs a cluster of 3 brokers (1 scenario)" in shown
 
 
+def test_answers_that_were_not_compared_are_counted() -> None:
+    cases = [case("a"), case("b", Outcome.NOT_SERVED), case("c", Outcome.NOT_SERVED)]
+    shown = text(run(result(scenario("x"), Outcome.AS_KAFKA, *cases)))
+    assert "not served: 2 answers of 1 scenario whose other answers were compared" in shown
+
+
+def test_notes_are_shown() -> None:
+    assert "note: the broker has num.partitions=3" in text(run(notes=("the broker has num.partitions=3",)))
+
+
 @pytest.mark.parametrize("verbose", [False, True])
 def test_text_of_the_broker_cannot_control_the_terminal(verbose: bool) -> None:
     shown = text(every_outcome(), Style(verbose=verbose, hexadecimal=True))

@@ -1,8 +1,10 @@
 """Judging a broker."""
 
+import re
 import struct
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -33,7 +35,17 @@ def test_broker_that_answers_like_kafka_is_as_kafka(broker: kafkalet.Broker) -> 
 def test_run_announces_its_limit(broker: kafkalet.Broker) -> None:
     told: list[Announcement] = []
     judge(Options(broker.bootstrap_servers, "nearest", only=(SCENARIO,), timeout_s=90), announce=told.append)
-    assert told == [Announcement("3.9", 1, 90)]
+    [announced] = told
+    assert (announced.scenarios, announced.limit_s) == (1, 90)
+
+
+def test_run_is_announced_with_what_is_known_of_the_broker(broker: kafkalet.Broker) -> None:
+    told: list[Announcement] = []
+    options = Options(broker.bootstrap_servers, only=(SCENARIO,), jobs=1, disposable=True)
+    run = judge(options, announce=told.append)
+    assert told[0].run == replace(run, duration_s=0, notes=(), results=())
+    assert (run.against, run.brokers, run.served["Fetch"]) == ("3.9", 1, (0, 17))
+    assert run.options == {"only": SCENARIO, "jobs": "1", "disposable": ""}
 
 
 def test_each_result_is_told_once(broker: kafkalet.Broker) -> None:
@@ -72,6 +84,17 @@ def test_scenario_that_changes_the_cluster_needs_permission(broker: kafkalet.Bro
 def test_scenario_that_changes_the_cluster_runs_with_permission(broker: kafkalet.Broker) -> None:
     options = Options(broker.bootstrap_servers, "3.9", only=("incremental_broker",), disposable=True)
     assert judge(options).counts() == {Outcome.AS_KAFKA: 1}
+
+
+def test_old_message_formats_are_judged_against_the_release_that_stores_them() -> None:
+    with kafkalet.Broker(kafka_version="2.8") as broker:
+        assert judge(Options(broker.bootstrap_servers, "2.8", only=("legacy_090",))).counts() == {Outcome.AS_KAFKA: 1}
+
+
+def test_scenario_with_some_cases_not_served_is_as_kafka(broker: kafkalet.Broker) -> None:
+    [result] = judge(Options(broker.bootstrap_servers, "4.4", only=("lo_every_version",))).results
+    assert result.outcome is Outcome.AS_KAFKA
+    assert re.fullmatch(r"\d+ of \d+ cases not served", result.reason)
 
 
 def test_scenario_of_a_release_that_serves_more_is_not_served(broker: kafkalet.Broker) -> None:
@@ -179,7 +202,15 @@ def cluster() -> Iterator[kafkalet.Cluster]:
 
 @pytest.mark.parametrize(
     "scenario",
-    ["lo_time_equal", "offsets_fetch_lists", "transactions_add", "create_partitions_errors", "describe_cluster"],
+    [
+        "metadata_auto_create",
+        "transactions_offsets_refused",
+        "lo_time_equal",
+        "offsets_fetch_lists",
+        "transactions_add",
+        "create_partitions_errors",
+        "describe_cluster",
+    ],
 )
 def test_recording_of_one_broker_is_as_kafka_on_a_cluster_of_three(cluster: kafkalet.Cluster, scenario: str) -> None:
     run = judge(Options(cluster.bootstrap_servers.split(",")[1], "3.9", only=(scenario,), repeat=0))
