@@ -14,7 +14,7 @@ STDOUT = "-"
 def problem(path: str) -> str:
     """Return why a report cannot be written to this path; "" if it can. The path is checked before a run begins."""
     if path == STDOUT:
-        return ""
+        return "" if sys.stdout is not None else "the standard output is closed"
     directory = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(directory):
         return f"there is no directory {directory}"

@@ -277,3 +277,9 @@ def test_broker_that_accepts_connections_and_is_silent_is_named(capsys: pytest.C
         address = f"127.0.0.1:{server.getsockname()[1]}"
         assert main(["--bootstrap", address, "--timeout", "1", *SELECTION]) == 2
     assert "the broker did not answer within 1 s" in capsys.readouterr().err
+
+
+def test_report_on_a_closed_standard_output_is_refused(broker: str) -> None:
+    command = f"{sys.executable} -m kafkalet conform --bootstrap {broker} --json - >&-"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (2, "kafkalet: --json -: the standard output is closed\n")
