@@ -643,7 +643,8 @@ def denied_described_topic(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "authorization",
-    "Delegation tokens are refused with DELEGATION_TOKEN_AUTH_DISABLED where the brokers have no secret key for them.",
+    "Requests for delegation tokens are refused with DELEGATION_TOKEN_AUTH_DISABLED if the brokers have no secret "
+    "key for tokens.",
     sources=["KIP-48", "kafka.server.KafkaApis"],
     acl=True,
 )

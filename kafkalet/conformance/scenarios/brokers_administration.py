@@ -133,7 +133,7 @@ def brokers_placements(ask: ScenarioBuilder) -> None:
 
 @scenario(
     AREA,
-    "Topics, partitions and their deletion are requested from any broker, and every broker learns of them.",
+    "Any broker accepts requests that create and delete topics and partitions, and every broker learns of the changes.",
     sources=["KIP-590", "kafka.server.ForwardingManager"],
     brokers=3,
 )

@@ -59,8 +59,8 @@ def consumer_group_patterns(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "consumer_groups_kip848",
-    "The group property consumer.heartbeat.interval.ms changes the heartbeat interval that members of this group "
-    "are told.",
+    "The group property consumer.heartbeat.interval.ms changes the heartbeat interval in the responses to members of "
+    "this group.",
     FOUR,
     sources=[
         "KIP-848",

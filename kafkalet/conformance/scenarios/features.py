@@ -91,8 +91,8 @@ def update_features_levels(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "features",
-    "Before release 4.0, UpdateFeatures applies each update of a request on its own, so that a bad one does not "
-    "stop the others.",
+    "Before release 4.0, UpdateFeatures applies each update of a request separately, so that an invalid update does "
+    "not prevent the others.",
     ("3.9",),
     sources=["KIP-584", "org.apache.kafka.controller.FeatureControlManager.updateFeatures"],
 )

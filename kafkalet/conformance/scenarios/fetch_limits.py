@@ -34,7 +34,7 @@ def fetch_max_bytes(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "fetch_limits",
-    "Fetch applies the smaller of partition_max_bytes and what remains of max_bytes to each partition, and answers "
+    "Fetch applies the smaller of partition_max_bytes and the rest of max_bytes to each partition, and answers "
     "UNKNOWN_SERVER_ERROR for negative limits.",
     level="must",
     sources=["KIP-74", "kafka.server.ReplicaManager.readFromLog"],

@@ -168,7 +168,7 @@ def session_reasons(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "fetch_sessions",
-    "An incremental fetch waits if the session has no news, and answers records and errors at once.",
+    "An incremental fetch waits if the session has no changes to report, and answers records and errors at once.",
     sources=["KIP-227", "kafka.server.DelayedFetch.tryComplete"],
 )
 def session_waits(ask: ScenarioBuilder) -> None:

@@ -63,8 +63,8 @@ def legacy_010_codecs(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "old_formats",
-    "In a topic with format 1, ListOffsets finds the first message that is late enough, also if timestamps are out "
-    "of order.",
+    "In a topic with format 1, ListOffsets finds the first message with at least the requested timestamp, even if "
+    "timestamps are out of order.",
     OLD,
     level="detail",
     sources=["KIP-33", "kafka.log.UnifiedLog.fetchOffsetByTimestamp"],

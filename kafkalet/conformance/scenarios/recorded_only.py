@@ -88,8 +88,8 @@ recorded_only(
 recorded_only(
     "fetch_waits",
     "fetch_limits",
-    "Fetch waits for max_wait_ms if there are fewer than min_bytes, then answers what there is, and caps min_bytes "
-    "at max_bytes.",
+    "Fetch waits for max_wait_ms if fewer than min_bytes are available, then answers the available records, and caps "
+    "min_bytes at max_bytes.",
     level="must",
     sources=["kafka.server.ReplicaManager.fetchMessages", "kafka.server.DelayedFetch"],
 )

@@ -78,7 +78,8 @@ def as_replica(body: Step, version: int, replica_id: int) -> Step:
 
 @scenario(
     AREA,
-    "Produce at a broker that does not lead the partition answers NOT_LEADER_OR_FOLLOWER, from v10 with the leader.",
+    "A broker that does not lead the partition answers Produce with NOT_LEADER_OR_FOLLOWER, since version 10 with "
+    "the current leader.",
     level="must",
     sources=["KIP-951", "kafka.server.KafkaApis"],
     brokers=3,
@@ -107,7 +108,8 @@ def brokers_produce(ask: ScenarioBuilder) -> None:
 
 @scenario(
     AREA,
-    "A follower serves consumers from Fetch v11 on; before that, and without a replica, NOT_LEADER_OR_FOLLOWER.",
+    "A follower serves consumers since Fetch 11, and answers older versions with NOT_LEADER_OR_FOLLOWER, as a broker "
+    "without a replica does.",
     level="must",
     sources=["KIP-392", "KIP-951", "kafka.server.ReplicaManager"],
     brokers=3,
@@ -202,7 +204,8 @@ def brokers_list_offsets(ask: ScenarioBuilder) -> None:
 
 @scenario(
     AREA,
-    "DeleteRecords is answered by the leader, with the low watermark of all replicas, and followers start later.",
+    "The leader answers DeleteRecords with the low watermark of all replicas, and followers advance their log start "
+    "offset too.",
     sources=["KIP-107", "kafka.server.ReplicaManager"],
     brokers=3,
 )

@@ -328,8 +328,8 @@ def create_partitions_errors(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "metadata",
-    "DescribeTopicPartitions answers topics sorted by name up to a limit, continues at a cursor, and rejects "
-    "cursors at topics that were not asked for.",
+    "DescribeTopicPartitions answers topics sorted by name up to a limit, continues at a cursor, and rejects cursors "
+    "at topics that the request does not name.",
     sources=[
         "KIP-966",
         "kafka.server.handlers.DescribeTopicPartitionsRequestHandler.handleDescribeTopicPartitionsRequest",
