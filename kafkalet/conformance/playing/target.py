@@ -9,7 +9,7 @@ from kafkalet.clock import ManualClock
 from kafkalet.conformance.notation.messages import APIS
 
 from .addresses import bootstrap_addresses
-from .connection import Connection
+from .connection import Closed, Connection, Garbage, NoAnswer, OutOfTime
 from .security import PLAINTEXT, Security
 
 
@@ -29,9 +29,8 @@ class Target:
         security: Security = PLAINTEXT,
     ) -> None:
         self.acl, self.legacy, self.clock, self.security = acl, legacy, clock, security
-        connection = self.connect_to_one(bootstrap_addresses(bootstrap), deadline)
+        connection, rows = self.connect_to_one(bootstrap_addresses(bootstrap), deadline)
         try:
-            rows = connection.ask("ApiVersions", 0, {})["api_keys"]
             self.versions = {row["api_key"]: (row["min_version"], row["max_version"]) for row in rows}
             version = min(4, self.versions.get(APIS["Metadata"], (4, 4))[1])
             body = {"topics": [], "allow_auto_topic_creation": False} if version == 4 else {"topics": []}
@@ -55,14 +54,28 @@ class Target:
         host, port = (self.host, self.port) if node_id is None else self.addresses[node_id]
         return Connection(host, port, user, deadline=deadline, security=self.security)
 
-    def connect_to_one(self, addresses: list[tuple[str, int]], deadline: float) -> Connection:
-        """Connect to the first of the addresses that accepts a connection. It becomes the bootstrap address."""
-        failures = []
-        for self.host, self.port in addresses:
+    def connect_to_one(self, addresses: list[tuple[str, int]], deadline: float) -> tuple[Connection, Any]:
+        """Connect to the first of the addresses that answers ApiVersions. It becomes the bootstrap address.
+
+        Return the connection and the versions. The addresses share the time until the deadline.
+        """
+        failures: list[Exception] = []
+        for number, (self.host, self.port) in enumerate(addresses):
+            now = time.monotonic()
+            until = now + (deadline - now) / (len(addresses) - number)
             try:
-                return self.connect(deadline=deadline)
-            except OSError as error:
+                connection = self.connect(deadline=until)
+            except (OSError, Closed, NoAnswer, OutOfTime, Garbage) as error:
                 failures.append(error)
+                continue
+            try:
+                rows = connection.ask("ApiVersions", 0, {})["api_keys"]
+            except (Closed, NoAnswer, OutOfTime, Garbage) as error:
+                connection.close()
+                failures.append(error)
+                continue
+            connection.deadline = deadline
+            return connection, rows
         raise failures[0]
 
     def now_ms(self) -> int:

@@ -283,3 +283,9 @@ def test_report_on_a_closed_standard_output_is_refused(broker: str) -> None:
     command = f"{sys.executable} -m kafkalet conform --bootstrap {broker} --json - >&-"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (2, "kafkalet: --json -: the standard output is closed\n")
+
+
+def test_next_address_is_used_if_the_first_one_is_silent(broker: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        addresses = f"127.0.0.1:{server.getsockname()[1]},{broker}"
+        assert main(["--bootstrap", addresses, "--timeout", "4", *SELECTION]) == 0
