@@ -114,8 +114,8 @@ class Run:
     options: Mapping[str, str] = field(default_factory=dict)
     """The options of the run that are not the default ones."""
     notes: tuple[str, ...] = ()
-    """What else is worth knowing: properties of the broker that differ from the recorded ones, and what is left of the
-    run on the cluster."""
+    """Remarks: properties of the broker that differ from the recorded ones, and resources of the run that could not be
+    removed from the cluster."""
     results: tuple[ScenarioResult, ...] = ()
 
     def counts(self) -> Counter[Outcome]:

@@ -242,7 +242,7 @@ class Judging:
         self.transcript_of = transcript_of
         self.ends_at = deadline
         self.deadline = deadline - min(CLEANING_S, (deadline - time.monotonic()) / 4)
-        """The time at which scenarios end; what is left of the limit is for cleaning up."""
+        """The time at which scenarios end; the rest of the limit is for cleaning up."""
         self.ended = ""
         """Why no more scenarios are performed; "" as long as they are."""
         self.configuration = differing(target, min(self.deadline, time.monotonic() + PROBE_S))

@@ -1,4 +1,4 @@
-"""A producer that begins while its predecessor's transaction is open, and what the predecessor is told."""
+"""A producer that begins while the transaction of its predecessor is open, and the errors of the predecessor."""
 
 from kafkalet.conformance.building import ScenarioBuilder, Step, batch, scenario
 

@@ -73,7 +73,7 @@ class ClassicMembers(Rule):
         self._members: dict[Member, list[_Generation]] = {}
         """The generations of each member."""
         self._dead: dict[Member, tuple[Sent, str]] = {}
-        """The members that are over, with the request that told so, and the reason."""
+        """The members that have left or were removed, with the request that showed it, and the reason."""
         self._required: dict[tuple[int, str], tuple[Sent, str]] = {}
         """The last answer MEMBER_ID_REQUIRED with its member id, by connection and group."""
         self._consumers: set[str] = set()
