@@ -51,7 +51,7 @@ def test_partitions_that_kafka_refuses_are_sent_as_recorded(partitions: int | No
 
 
 def test_groups_and_transactional_ids_are_found_with_their_kind() -> None:
-    steps = [
+    steps: list[dict[str, Any]] = [
         {"api": "OffsetFetch", "body": {"groups": [{"group_id": "$g"}]}},
         {"api": "DeleteGroups", "body": {"groups_names": ["$h", "nope"]}},
         {"api": "TxnOffsetCommit", "body": {"transactional_id": "$x", "group_id": "$g", "member_id": "$m"}},
@@ -103,7 +103,7 @@ def test_topics_of_metadata_requests_are_created_automatically() -> None:
     def step(api: str, version: int, name: str, **fields: bool) -> dict[str, Any]:
         return {"api": api, "version": version, "body": {"topics": [{"name": name}], **fields}}
 
-    steps = [
+    steps: list[dict[str, Any]] = [
         step("Metadata", 1, "$old"),
         step("Metadata", 4, "$new", allow_auto_topic_creation=True),
         step("Metadata", 4, "$none", allow_auto_topic_creation=False),
