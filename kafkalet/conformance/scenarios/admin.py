@@ -35,6 +35,23 @@ def delete_records_many(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "topics",
+    "DeleteRecords with offset -1 deletes all records below the high watermark, and answers it as the low watermark.",
+    level="must",
+    sources=["KIP-107", "kafka.cluster.Partition.deleteRecordsOnLeader"],
+)
+def delete_records_to_the_high_watermark(ask: ScenarioBuilder) -> None:
+    t = ask.topic()
+    for version in ask.versions("DeleteRecords"):
+        ask.produce_each(t, [batch(10, 20, 30), batch(40, 50)])
+        asked = [{"name": t, "partitions": [{"partition_index": 0, "offset": -1}]}]
+        ask.request(f"v{version}", "DeleteRecords", version, {"topics": asked, "timeout_ms": 10000})
+        ask.offsets(f"v{version} then earliest", t, -2)
+        ask.fetch(f"v{version} then below", at(t, 5 * version + 4))
+        ask.fetch(f"v{version} then the end", at(t, 5 * version + 5))
+
+
+@scenario(
+    "topics",
     "DeleteRecords answers POLICY_VIOLATION for a topic with cleanup.policy=compact, and deletes if the policy "
     "includes delete.",
     sources=["KIP-107", "kafka.cluster.Partition.deleteRecordsOnLeader"],
