@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import NoReturn
 
 import pytest
@@ -64,10 +65,9 @@ async def test_name_without_an_address_is_logged(
 def can_connect(wire: Wire, stack: ExitStack, source: str = "127.0.0.1") -> bool:
     """Open a connection from a source address and leave it open; return whether the broker serves it."""
     endpoint = wire.cluster.server.metadata.endpoints[1]
-    connection = Connection.__new__(Connection)
-    connection.socket = socket.create_connection((endpoint.host, endpoint.port), 10, (source, 0))
-    connection.timeout_s, connection.buffer, connection.sent = 10, bytearray(), 0
-    connection.asked, connection.answers = {}, {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket, "create_connection", partial(socket.create_connection, source_address=(source, 0)))
+        connection = Connection(endpoint.host, endpoint.port, timeout_s=10)
     stack.callback(connection.close)
     try:
         connection.ask("ApiVersions", 0, {})
