@@ -75,6 +75,8 @@ AREAS = {
     ),
 }
 """All areas, in the order of the reports."""
+LAST = "malformed_requests"
+"""The area whose scenarios are performed last, because they are the ones that may end a broker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ def select(
     kips: Iterable[str] = (),
     levels: Iterable[str] = LEVELS,
 ) -> list[Scenario]:
-    """Return the scenarios of a release that match all given conditions, sorted by area and name.
+    """Return the scenarios of a release that match all given conditions, sorted by area and name; `LAST` comes last.
 
     `only` has names of areas and scenarios. A scenario must have at least one of `apis` and one of `kips`. Raises
     ValueError for names that no release in the catalogue has.
@@ -138,7 +140,7 @@ def select(
         and (not kips or kips & set(each.kips))
         and each.level in levels
     ]
-    return sorted(found, key=lambda each: (each.area, each.name))
+    return sorted(found, key=lambda each: (each.area == LAST, each.area, each.name))
 
 
 def _known(kind: str, given: Iterable[str], known: Iterable[str]) -> set[str]:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kafkalet.conformance.catalogue import AREAS, LEVELS, Scenario, scenarios, select
+from kafkalet.conformance.catalogue import AREAS, LAST, LEVELS, Scenario, scenarios, select
 from tests.rules.every import for_every
 
 SOURCE = re.compile(r"KIP-\d{1,4}|(org\.apache\.)?kafka(\.[a-z][a-z0-9]*)+\.[A-Z]\w+(\.[a-z]\w+)?")
@@ -102,3 +102,8 @@ def test_select_of_unknown_name_suggests_known_ones(conditions: dict[str, list[s
 
 def test_select_accepts_names_that_the_release_does_not_have() -> None:
     assert select(release="2.8", apis=["ConsumerGroupHeartbeat"]) == []
+
+
+def test_malformed_requests_come_last_because_they_may_end_a_broker() -> None:
+    areas = list(dict.fromkeys(scenario.area for scenario in select(release="4.4")))
+    assert areas == [*sorted(set(areas) - {LAST}), LAST]
