@@ -131,11 +131,13 @@ def test_aiokafka_uses_transactions(cluster: kafkalet.Cluster) -> None:
 
 def test_confluent_kafka_follows_the_leader(cluster: kafkalet.Cluster) -> None:
     topic = cluster.topic("t")
-    consumer = confluent_kafka.Consumer(
-        {"bootstrap.servers": cluster.bootstrap_servers, "group.id": "g", "auto.offset.reset": "earliest"}
-    )
-    producer = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap_servers, "enable.idempotence": True})
-    with observe(cluster) as observation:
+    with observe(cluster) as observation:  # before the clients connect
+        consumer = confluent_kafka.Consumer(
+            {"bootstrap.servers": cluster.bootstrap_servers, "group.id": "g", "auto.offset.reset": "earliest"}
+        )
+        producer = confluent_kafka.Producer(
+            {"bootstrap.servers": cluster.bootstrap_servers, "enable.idempotence": True}
+        )
         consumer.subscribe(["t"])
         for to in (1, 2, 1):
             topic.move_leader(to, 0)
