@@ -46,6 +46,14 @@ class Transcript:
                 if "case" in step and "api" in step:
                     yield release, step["api"], step.get("version", versions.get(step.get("id", ""), -1))
 
+    def versions(self) -> dict[str, tuple[int, int]]:
+        """Return the lowest and the highest version of each API that has a recorded answer, in any release."""
+        found: dict[str, tuple[int, int]] = {}
+        for _, api, version in self.apis():
+            low, high = found.get(api, (version, version))
+            found[api] = min(low, version), max(high, version)
+        return found
+
 
 @dataclass
 class Damaged(Exception):

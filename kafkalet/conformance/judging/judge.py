@@ -187,10 +187,6 @@ def read_scenario(path: Path) -> Given:
     if not transcript.steps:
         raise CannotJudge(f"the scenario in {path} has no steps")
     release, steps = next(iter(transcript.steps.items()))
-    apis: dict[str, tuple[int, int]] = {}
-    for _, api, version in transcript.apis():
-        low, high = apis.get(api, (version, version))
-        apis[api] = min(low, version), max(high, version)
     scenario = Scenario(
         name=transcript.name,
         area="from_a_file",
@@ -199,7 +195,7 @@ def read_scenario(path: Path) -> Given:
         sources=(str(path),),
         releases=(release,),
         needs=transcript.needs,
-        apis=apis,
+        apis=transcript.versions(),
         cases=sum("case" in step for step in steps),
     )
     return Given(scenario, transcript, release)

@@ -43,10 +43,6 @@ def _line(transcript: Transcript) -> dict[str, object]:
     definition = definitions()[name]
     if definition.area not in AREAS:
         raise ValueError(f"{name}: there is no area {definition.area!r}; the areas are {', '.join(AREAS)}")
-    apis: dict[str, tuple[int, int]] = {}
-    for _, api, version in transcript.apis():
-        low, high = apis.get(api, (version, version))
-        apis[api] = min(low, version), max(high, version)
     newest = list(transcript.steps)[-1]
     return {
         "name": name,
@@ -56,7 +52,7 @@ def _line(transcript: Transcript) -> dict[str, object]:
         "sources": definition.sources,
         "releases": list(transcript.steps),
         "needs": transcript.needs,
-        "apis": dict(sorted(apis.items())),
+        "apis": dict(sorted(transcript.versions().items())),
         "cases": sum("case" in step for step in transcript.steps[newest]),
         "scopes": {release: reach for release, steps in transcript.steps.items() if (reach := scope(steps))},
     }
