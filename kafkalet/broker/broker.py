@@ -26,6 +26,7 @@ from .scheduling.purgatory import Delayed
 
 if TYPE_CHECKING:  # imported on first use
     from .quotas.throttling import Throttling
+    from .security.authorizer import Authorizer
     from .telemetry import Telemetry
     from .transactions.verification import Transactions
 
@@ -55,6 +56,8 @@ class Broker:
             returned_go_last=release.moves_every_told_partition,
             takes_nameless=release.takes_nameless_topics_into_sessions,
         )
+        self.authorizer = self._authorizer()
+        """Decides what clients may do; None if they may do everything."""
         self.throttling: Throttling | None = None
         """Enforces the client quotas; None until one is set."""
         self._telemetry: Telemetry | None = None
@@ -81,6 +84,22 @@ class Broker:
                 node.metadata, node.client_clock, node.release, self.coordinators.of_broker
             )
         return self._transactions
+
+    def _authorizer(self) -> Authorizer | None:
+        given = self.node.config.given()
+        if not given.get("authorizer.class.name"):
+            return None
+        from .security.authorizer import Authorizer
+        from .security.principal import parse_principal
+
+        super_users = [
+            parse_principal(text.strip()) for text in given.get("super.users", "").split(";") if text.strip()
+        ]
+        return Authorizer(
+            self.node.metadata.acls,
+            super_users,
+            allows_without_acl=given.get("allow.everyone.if.no.acl.found") == "true",
+        )
 
     def apply_quotas(self, addresses: Mapping[str, str | None] | None = None) -> None:
         """Apply the client quotas in the metadata. `addresses` maps resolved host names to addresses."""

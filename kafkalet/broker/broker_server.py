@@ -5,16 +5,21 @@ Source: kafka.server.BrokerServer, kafka.network.SocketServer.
 
 from collections.abc import Mapping
 
+from kafkalet.protocol.api import Api
+
 from .broker import Broker
 from .cluster.controller import Controller
 from .cluster.node import Node
 from .config.connection_overrides import parse_overrides
+from .config.listeners import listeners_of
+from .context import Context
 from .coordinators import Coordinators
 from .network.connection_limits import by_address
 from .network.listener import Listener
 from .network.listener_context import Limits
 from .network.receiving import ReceiveBuffer
-from .network.router import Router
+from .network.router import CloseConnection, Router
+from .security.sasl.authenticator import SaslListener
 
 
 class BrokerServer(Broker):
@@ -34,8 +39,18 @@ class BrokerServer(Broker):
         self.listener = Listener(
             self.router, node.client_clock, Limits(), buffer=buffer, turns=node.turns, watchers=node.watchers
         )
+        if "listeners" in node.config.given():
+            self._secure()
         self.config_changed()
         self.apply_quotas()
+
+    def _secure(self) -> None:
+        """Set up the security of the listener."""
+        settings = listeners_of(self.node.config)[0]
+        self.listener.name = settings.name
+        if settings.protocol.has_sasl:
+            self.listener.authenticators = SaslListener(settings.values)
+            self.router.gate = _gate
 
     def config_changed(self) -> None:
         """Apply the configuration to the listener and its connections."""
@@ -67,3 +82,9 @@ class BrokerServer(Broker):
         self.listener.close()
         self.router.close()
         super().close()
+
+
+def _gate(api: Api, context: Context) -> None:
+    """Refuse requests of clients that have not authenticated yet."""
+    if context.authenticator is not None and not context.authenticator.allows(api):
+        raise CloseConnection(f"{api} before the client has authenticated")

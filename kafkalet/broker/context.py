@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from kafkalet.clock import Clock
 from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.schema import Request
 
 from .broker import Broker
@@ -25,10 +26,13 @@ from .cluster.controller import Controller
 from .cluster.metadata import MetadataImage
 from .cluster.node import Node
 from .config.release import Release
+from .security.acl import CLUSTER_NAME, Operation, ResourceType
+from .security.principal import ANONYMOUS
 
 if TYPE_CHECKING:  # imported only if requests are logged or recorded
     from .network.exchange import ConnectionFacts
     from .network.request_text import LoggedRequest
+    from .security.sasl.authenticator import Authenticator
 
 _NUMBERS = count(1)
 
@@ -38,6 +42,8 @@ class Context:
 
     __slots__ = (
         "api",
+        "authenticator",
+        "authorizer",
         "began_s",
         "broker",
         "client",
@@ -59,7 +65,6 @@ class Context:
         "request",
         "request_bytes",
         "route",
-        "session",
         "spent_s",
         "throttle_ms",
         "version",
@@ -93,13 +98,35 @@ class Context:
         """
         self.reads_committed = False
         """Whether the last Fetch request had the isolation level read_committed."""
-        self.principal = "User:ANONYMOUS"
-        self.session: object = None  # used by the authentication gate
+        self.principal = ANONYMOUS
+        self.authenticator: Authenticator | None = None  # set on listeners with SASL
+        self.authorizer = broker.authorizer  # None if everything is allowed
         # Measured for quotas (quotas/throttling.py); `request_bytes` is 0 if there are no quotas.
         self.request_bytes = 0
         self.spent_s = 0.0
         self.began_s: float | None = None
         self.throttle_ms = 0
+
+    def allows(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
+        """Return whether the client may perform an operation on a resource."""
+        authorizer = self.authorizer
+        return authorizer is None or authorizer.authorizes(self.principal, self.peer[0], operation, resource_type, name)
+
+    def allows_any(self, operation: Operation, resource_type: ResourceType) -> bool:
+        """Return whether the client may perform an operation on at least one resource of this type (KIP-679)."""
+        authorizer = self.authorizer
+        return authorizer is None or authorizer.authorizes_any(self.principal, self.peer[0], operation, resource_type)
+
+    def allows_on_cluster(self, operation: Operation) -> bool:
+        """Return whether the client may perform an operation on the cluster."""
+        return self.allows(operation, ResourceType.CLUSTER, CLUSTER_NAME)
+
+    def require_on_cluster(self, operation: Operation) -> None:
+        """Raise CLUSTER_AUTHORIZATION_FAILED unless the client may perform an operation on the cluster."""
+        if not self.allows_on_cluster(operation):
+            raise KafkaError(
+                Code.CLUSTER_AUTHORIZATION_FAILED, f"{self.principal} may not {operation.name} on the cluster"
+            )
 
     @property
     def client_clock(self) -> Clock:

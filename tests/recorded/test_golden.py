@@ -20,7 +20,16 @@ from kafkalet.conformance.transcripts import load
 from tests.source import ROOT
 
 RELEASES = ("3.9", "4.4", "2.8")
-LATER_AREAS = {"authorization": "authorization is not supported yet"}
+WITH_ACLS = {
+    "listeners": "SASL_PLAINTEXT://127.0.0.1:0",
+    "sasl.enabled.mechanisms": "PLAIN",
+    "listener.name.sasl_plaintext.plain.sasl.jaas.config": (
+        'org.apache.kafka.common.security.plain.PlainLoginModule required user_admin="admin" user_user="user";'
+    ),
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:admin",
+}
+"""The properties of a broker that denies by default, with the super user admin and the user user."""
 LATER_APIS = {
     "AddRaftVoter": "the voters of the metadata log are fixed",
     "DescribeShareGroupOffsets": "share groups are not supported yet",
@@ -45,21 +54,22 @@ ALL = [
 
 
 @pytest.fixture(scope="session")
-def target_of() -> Iterator[Callable[[str, int], Target]]:
-    """Start one cluster per release and number of brokers for the whole session, each on a manual clock.
+def target_of() -> Iterator[Callable[[str, int, bool], Target]]:
+    """Start one cluster per release, number of brokers and security for the whole session, each on a manual clock.
 
     Scenarios can share a cluster, because each creates its own topics.
     """
-    targets: dict[tuple[str, int], Target] = {}
+    targets: dict[tuple[str, int, bool], Target] = {}
     with ExitStack() as stack:
 
-        def start(release: str, brokers: int) -> Target:
-            if (release, brokers) not in targets:
+        def start(release: str, brokers: int, acl: bool) -> Target:
+            if (release, brokers, acl) not in targets:
                 clock = kafkalet.ManualClock()
-                made = kafkalet.Cluster(brokers, kafka_version=release, config=broker_properties(release), clock=clock)
+                config = broker_properties(release) | (WITH_ACLS if acl else {})
+                made = kafkalet.Cluster(brokers, kafka_version=release, config=config, clock=clock)
                 bootstrap = stack.enter_context(made).bootstrap_servers.partition(",")[0]
-                targets[release, brokers] = Target(bootstrap, legacy=release == "2.8", clock=clock)
-            return targets[release, brokers]
+                targets[release, brokers, acl] = Target(bootstrap, acl, release == "2.8", clock)
+            return targets[release, brokers, acl]
 
         yield start
 
@@ -75,13 +85,13 @@ def wrong(cases: list[CaseResult]) -> list[str]:
 
 @pytest.mark.parametrize(("release", "scenario"), ALL)
 def test_answers_equal_those_of_apache_kafka(
-    release: str, scenario: Scenario, target_of: Callable[[str, int], Target]
+    release: str, scenario: Scenario, target_of: Callable[[str, int, bool], Target], request: pytest.FixtureRequest
 ) -> None:
-    if reason := LATER_AREAS.get(scenario.area):
-        pytest.skip(reason)
+    if scenario.area == "authorization":  # until every API checks what the client may do
+        request.applymarker(pytest.mark.xfail(strict=False, reason="authorization is not complete yet"))
     if later := LATER_APIS.keys() & scenario.needs.keys():
         pytest.skip(LATER_APIS[min(later)])
-    target = target_of(release, scenario.needs.get("brokers", 1))
+    target = target_of(release, scenario.needs.get("brokers", 1), "acl" in scenario.needs)
     if lacking := target.lacks(scenario.needs):
         pytest.fail(f"the broker of release {release} does not support {lacking}")
     cases = replay(load(scenario.name), release, target)

@@ -1,6 +1,8 @@
-"""SaslHandshake v0-1: refuse authentication with ILLEGAL_SASL_STATE, because no listener uses SASL.
+"""SaslHandshake v0-1: choose the mechanism with which the client authenticates.
 
-Source: kafka.server.KafkaApis.handleSaslHandshakeRequest, which Kafka calls only on listeners without SASL.
+On a listener without SASL, the answer is ILLEGAL_SASL_STATE.
+
+Source: SaslServerAuthenticator.handleHandshakeRequest, kafka.server.KafkaApis.handleSaslHandshakeRequest.
 """
 
 from kafkalet.broker.context import Context
@@ -9,4 +11,12 @@ from kafkalet.protocol.messages.sasl_handshake import SaslHandshakeRequest, Sasl
 
 
 def handle(request: SaslHandshakeRequest, context: Context) -> SaslHandshakeResponse:
-    return SaslHandshakeResponse(error_code=Code.ILLEGAL_SASL_STATE, mechanisms=[])
+    authenticator = context.authenticator
+    if authenticator is None or authenticator.principal is not None:
+        return SaslHandshakeResponse(error_code=Code.ILLEGAL_SASL_STATE, mechanisms=[])
+    mechanisms = authenticator.listener.mechanisms
+    if request.mechanism not in mechanisms:
+        context.client.close(f"SASL mechanism {request.mechanism!r} is not enabled")
+        return SaslHandshakeResponse(error_code=Code.UNSUPPORTED_SASL_MECHANISM, mechanisms=mechanisms)
+    authenticator.mechanism = authenticator.listener.mechanism(request.mechanism)
+    return SaslHandshakeResponse(mechanisms=mechanisms)

@@ -331,6 +331,8 @@ class Connection:
         if context is None:
             shared = self._shared
             context = self._context = shared.router.context(self, self.peer, shared.listener)
+            if shared.authenticators is not None:
+                context.authenticator = shared.authenticators.authenticator()
         try:
             answer = self._shared.router.route(frame, context, out)
         except Exception as problem:

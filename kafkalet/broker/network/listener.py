@@ -22,6 +22,7 @@ from asyncio import AbstractEventLoop, TimerHandle
 from collections.abc import Callable
 
 from kafkalet.broker.scheduling.turns import Turns
+from kafkalet.broker.security.sasl.authenticator import SaslListener
 from kafkalet.broker.watchers import Watchers
 from kafkalet.clock import Clock, Timer, elapsed_s
 
@@ -69,6 +70,8 @@ class Listener:
         self._connections: dict[int, Connection] = {}
         self._by_host: dict[str, int] = {}
         self._accepting = False
+        self.authenticators: SaslListener | None = None
+        """Authenticates the clients, if the listener uses SASL."""
         self.admission: Callable[[str], float] | None = None
         """Called with the address of each new connection; returns 0 to accept it. Any larger number is a delay in
         milliseconds: the connection is not served, and is closed after the delay.
@@ -141,6 +144,7 @@ class Listener:
             self._forget,
             self._watchers,
         )
+        self._shared.authenticators = self.authenticators
         try:
             self._set_accepting(True)
         except NotImplementedError as error:

@@ -8,6 +8,7 @@ from asyncio import AbstractEventLoop
 from collections.abc import Callable
 
 from kafkalet.broker.scheduling.turns import Turns
+from kafkalet.broker.security.sasl.authenticator import SaslListener
 from kafkalet.broker.watchers import Watchers
 from kafkalet.clock import Clock
 
@@ -53,7 +54,18 @@ class Limits:
 class ListenerContext:
     """The objects that all connections of a listener share."""
 
-    __slots__ = ("buffer", "clock", "forget", "limits", "listener", "loop", "router", "turns", "watchers")
+    __slots__ = (
+        "authenticators",
+        "buffer",
+        "clock",
+        "forget",
+        "limits",
+        "listener",
+        "loop",
+        "router",
+        "turns",
+        "watchers",
+    )
 
     def __init__(
         self,
@@ -76,3 +88,4 @@ class ListenerContext:
         self.listener = listener  # the name of the listener
         self.forget = forget  # called with the descriptor of a closing connection
         self.watchers = watchers
+        self.authenticators: SaslListener | None = None  # authenticates the clients, if the listener uses SASL

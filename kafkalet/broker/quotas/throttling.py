@@ -23,6 +23,7 @@ from kafkalet.broker.client import Client
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.quoting import quoted
 from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.security.principal import Principal
 from kafkalet.clock import Clock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
@@ -49,7 +50,7 @@ class MeasuredRequest(Protocol):
 
     api: Api
     client_id: str
-    principal: str
+    principal: Principal
     request_bytes: int
     """The size of the request, or 0 if it arrived before the broker had quotas."""
     spent_s: float
@@ -192,11 +193,11 @@ class Throttling:
 
     def _quota_of(self, key: str, context: MeasuredRequest) -> tuple[float, str, str] | None:
         """Return the result of `quota_of`, which is cached."""
-        who = key, context.principal, context.client_id
+        who = key, str(context.principal), context.client_id
         if who not in self._found:
             if len(self._found) > MANY_CLIENTS:
                 self._found.clear()
-            user = context.principal.partition(":")[2]
+            user = context.principal.name
             self._found[who] = quota_of(self._quotas, key, user, context.client_id)
         return self._found[who]
 

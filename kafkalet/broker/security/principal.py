@@ -1,0 +1,32 @@
+"""Principals: the users for whom clients send requests.
+
+Source: org.apache.kafka.common.security.auth.KafkaPrincipal, SecurityUtils.parseKafkaPrincipal.
+"""
+
+from typing import NamedTuple
+
+
+class Principal(NamedTuple):
+    """A user, or another kind of client. In ACLs and quotas it is written as `User:alice`."""
+
+    type: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.type}:{self.name}"
+
+
+def user(name: str) -> Principal:
+    return Principal("User", name)
+
+
+ANONYMOUS = user("ANONYMOUS")
+"""The principal of clients that have not authenticated."""
+
+
+def parse_principal(text: str) -> Principal:
+    """Parse `User:alice`. Raises ValueError if the text has no colon or no type."""
+    kind, colon, name = text.partition(":")
+    if not colon or not kind:
+        raise ValueError(f"expected a string in format principalType:principalName but got {text}")
+    return Principal(kind, name)

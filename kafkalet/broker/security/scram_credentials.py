@@ -1,0 +1,57 @@
+"""The SCRAM credentials of users: salted and hashed passwords (RFC 5802).
+
+Source: org.apache.kafka.common.security.scram.internals.ScramFormatter, ScramMechanism.
+"""
+
+import hashlib
+import hmac
+import os
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class ScramMechanism(IntEnum):
+    """The SCRAM mechanisms, with their numbers in the protocol (KIP-554)."""
+
+    SCRAM_SHA_256 = 1
+    SCRAM_SHA_512 = 2
+
+    @property
+    def title(self) -> str:
+        """The name of the SASL mechanism."""
+        return self.name.replace("_", "-")
+
+    @property
+    def hash_name(self) -> str:
+        """The hash function, as named by hashlib."""
+        return "sha256" if self is ScramMechanism.SCRAM_SHA_256 else "sha512"
+
+
+MIN_ITERATIONS = 4096
+MAX_ITERATIONS = 16_384
+
+
+class ScramCredential(NamedTuple):
+    """What the broker stores instead of a password. The password cannot be recovered from it."""
+
+    salt: bytes
+    stored_key: bytes
+    server_key: bytes
+    iterations: int
+
+    def __repr__(self) -> str:
+        return f"ScramCredential(iterations={self.iterations})"
+
+
+def credential_of_password(mechanism: ScramMechanism, password: str, salt: bytes | None = None) -> ScramCredential:
+    """Return the credential of a password with 4,096 iterations. Without `salt`, a random one is used."""
+    salt = os.urandom(16) if salt is None else salt
+    salted = hashlib.pbkdf2_hmac(mechanism.hash_name, password.encode(), salt, MIN_ITERATIONS)
+    return credential_of_salted(mechanism, salted, salt, MIN_ITERATIONS)
+
+
+def credential_of_salted(mechanism: ScramMechanism, salted: bytes, salt: bytes, iterations: int) -> ScramCredential:
+    """Return the credential of a password that the client has salted and hashed."""
+    client_key = hmac.digest(salted, b"Client Key", mechanism.hash_name)
+    stored_key = hashlib.new(mechanism.hash_name, client_key).digest()
+    return ScramCredential(salt, stored_key, hmac.digest(salted, b"Server Key", mechanism.hash_name), iterations)
