@@ -23,6 +23,7 @@ ELSEWHERE: dict[str, str] = {
     "broker.cluster.assignments": "test_golden.py",
     "broker.cluster.controller": "broker/test_server.py",
     "broker.config.without_effect": "broker/config/test_catalog.py",
+    "broker.config.security_properties": "broker/config/test_catalog.py",
     "broker.context": "broker/network/test_router.py",
     "broker.config.features": "broker/apis/test_api_versions.py",
     "broker.groups.administration": "testing/test_group.py",

@@ -3,8 +3,10 @@
 Tables of properties, with one declaration per property:
 
 broker_properties.py    broker properties that have an effect, and defaults for topics
+security_properties.py  properties of listeners, authentication, authorization and TLS, loaded on demand
 without_effect.py       all other broker properties, loaded on demand
-catalog.py              both tables joined, for each release
+property_table.py       the format of the tables that are loaded on demand
+catalog.py              all tables joined, for each release
 group_properties.py     group properties
 client_metrics.py       properties of client metrics subscriptions
                         (the topic properties are in kafkalet/storage/topic_properties.py)

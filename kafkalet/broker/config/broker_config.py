@@ -72,11 +72,13 @@ class BrokerConfig(BrokerProperties):
             if (declared := row.in_release(self.release.version)) is not None:
                 declared.parse(self.static[name])
             return
-        from .catalog import known_property
+        from .catalog import has_effect, known_property
 
         known = known_property(name, self.release.version)
         if known is not None:
             known.declared.parse(self.static[name])
+        if has_effect(name, self.release.version):
+            return
         if known is None:
             self.unknown.append(name)
             _LOG.warning("ignoring property %s, which Kafka %s does not have", quoted(name), self.release.name)

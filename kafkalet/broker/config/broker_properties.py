@@ -7,9 +7,10 @@ BrokerProperties    properties of the broker itself; each one is an attribute of
 READ_AS_GIVEN       properties whose defaults depend on the release; they are used only if they are set
 TOPIC_DEFAULTS      properties that set defaults for topics (`log.segment.bytes` for `segment.bytes`)
 
-`without_effect.py` contains the broker properties that have no effect, and is loaded on demand; `catalog.py` joins both
-tables. Topic properties are in `kafkalet.storage.topic_properties`, group properties in `group_properties.py`, and
-properties of client metrics subscriptions in `client_metrics.py`.
+`security_properties.py` contains the properties of listeners and security, and `without_effect.py` those that have no
+effect. Both are loaded on demand; `catalog.py` joins all tables. Topic properties are in
+`kafkalet.storage.topic_properties`, group properties in `group_properties.py`, and properties of client metrics
+subscriptions in `client_metrics.py`.
 """
 
 from collections.abc import Mapping

@@ -10,6 +10,7 @@ from kafkalet.storage.topic_properties import TOPIC_PROPERTIES
 from .broker_properties import BROKER_PROPERTIES, READ_AS_GIVEN, TOPIC_DEFAULTS
 from .client_metrics import PROPERTIES
 from .group_properties import GROUP_PROPERTIES
+from .security_properties import authorizer_properties, declarations
 
 
 def documentation_of(name: str) -> str:
@@ -28,4 +29,7 @@ def documentation_of(name: str) -> str:
         if name in (known.least, known.most):
             bound = "Minimum" if name == known.least else "Maximum"
             return f"{bound} of the group property {known.row.name}."
+    for row in (*declarations(), *authorizer_properties().values()):
+        if row.name == name:
+            return row.sentence
     return NO_EFFECT

@@ -1,21 +1,15 @@
 """The table of broker properties that have no effect in kafkalet.
 
 The properties were recorded from Kafka 2.8, 3.9, 4.0, 4.3 and 4.4 with DescribeConfigs. A release between two of these
-has the properties of the later of the two. Each line is one property:
-
-    name  type  default  [update mode]  [>=minimum]  [releases]
-
-default       `null` for no default, `''` for an empty default
-update mode   read-only if missing
->=minimum     the smallest allowed value; given only for dynamic properties
-releases      `3.0-4.0` for releases from 3.0 and before 4.0, `4.1+` for 4.1 and later; all releases if missing
-
-`hidden` marks a property that Kafka accepts but does not describe.
+has the properties of the later of the two. `property_table.py` describes the format. The properties of listeners and
+of security are in `security_properties.py`.
 
 The module is imported only when such a property is set or described.
 """
 
-from kafkalet.properties import Declaration, Property, Type, Update, Version, at_least
+from kafkalet.properties import Declaration
+
+from .property_table import parse_table
 
 PROPERTIES = """
 # brokers, controllers, metadata, ZooKeeper
@@ -29,8 +23,6 @@ config.providers                                   LIST     ''       cluster-wid
 controlled.shutdown.enable                         BOOLEAN  true
 controlled.shutdown.max.retries                    INT      3        0-4.0
 controlled.shutdown.retry.backoff.ms               LONG     5000     0-4.0
-controller.listener.names                          STRING   null     3.0-4.1
-controller.listener.names                          LIST     null     4.1+
 controller.quorum.append.linger.ms                 INT      25       3.0+
 controller.quorum.auto.join.enable                 BOOLEAN  false    4.1+
 controller.quorum.bootstrap.servers                LIST     ''       3.0+
@@ -44,11 +36,8 @@ controller.quorum.retry.backoff.ms                 INT      20       3.0+
 controller.quorum.voters                           LIST     ''       3.0+
 controller.socket.timeout.ms                       INT      30000
 create.topic.policy.class.name                     CLASS    null
-early.start.listeners                              STRING   null     3.0-4.1
-early.start.listeners                              LIST     null     4.1+
 eligible.leader.replicas.enable                    BOOLEAN  false    3.0-4.0
 initial.broker.registration.timeout.ms             INT      60000    3.0+
-inter.broker.listener.name                         STRING   null
 inter.broker.protocol.version                      STRING   2.8-IV1  0-3.0
 inter.broker.protocol.version                      STRING   3.9-IV0  3.0-4.0
 leader.imbalance.check.interval.seconds            LONG     300
@@ -224,28 +213,16 @@ replica.socket.timeout.ms                          INT      30000
 replication.quota.window.num                       INT      11
 replication.quota.window.size.seconds              INT      1
 
-# listeners, connections, threads, quotas
+# connections, threads, quotas
 advertised.host.name                               STRING   null     0-3.0
-advertised.listeners                               STRING   null     per-broker 0-4.0
-advertised.listeners                               STRING   null     4.0-4.1
-advertised.listeners                               LIST     null     4.1+
 advertised.port                                    INT      null     0-3.0
 auto.include.jmx.reporter                          BOOLEAN  true     3.0-4.0
 client.quota.callback.class                        CLASS    null
-control.plane.listener.name                        STRING   null     0-4.0
 delete.records.purgatory.purge.interval.requests   INT      1
 fetch.purgatory.purge.interval.requests            INT      1000
 host.name                                          STRING   ''       0-3.0
 kafka.metrics.polling.interval.secs                INT      10
 kafka.metrics.reporters                            LIST     ''
-listener.security.protocol.map STRING PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL\
-_SSL:SASL_SSL per-broker 0-3.0
-listener.security.protocol.map STRING SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:S\
-ASL_PLAINTEXT per-broker 3.0+
-listeners                                          STRING   null     per-broker 0-3.0
-listeners                                          STRING   PLAINTEXT://:9092 per-broker 3.0-4.1
-listeners                                          LIST     PLAINTEXT://:9092 per-broker 4.1+
-max.connection.creation.rate                       INT      2147483647 cluster-wide >=0
 metric.reporters                                   LIST     ''       cluster-wide 0-4.0
 metric.reporters LIST org.apache.kafka.common.metrics.JmxReporter cluster-wide 4.0+
 metrics.num.samples                                INT      2
@@ -263,130 +240,16 @@ socket.connection.setup.timeout.max.ms             LONG     30000
 socket.connection.setup.timeout.ms                 LONG     10000
 socket.listen.backlog.size                         INT      50       3.0+
 
-# authentication, authorization, TLS
-authorizer.class.name                              STRING   ''
-connection.failed.authentication.delay.ms          INT      100
-connections.max.reauth.ms                          LONG     0
-delegation.token.expiry.check.interval.ms          LONG     3600000
-delegation.token.expiry.time.ms                    LONG     86400000
-delegation.token.master.key                        PASSWORD null     0-4.0
-delegation.token.max.lifetime.ms                   LONG     604800000
-delegation.token.secret.key                        PASSWORD null
+# encoder of passwords in ZooKeeper
 password.encoder.cipher.algorithm                  STRING   AES/CBC/PKCS5Padding 0-4.0
 password.encoder.iterations                        INT      4096     0-4.0
 password.encoder.key.length                        INT      128      0-4.0
 password.encoder.keyfactory.algorithm              STRING   null     0-4.0
 password.encoder.old.secret                        PASSWORD null     0-4.0
 password.encoder.secret                            PASSWORD null     0-4.0
-principal.builder.class                            CLASS    null     per-broker 0-3.0
-principal.builder.class CLASS org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBu\
-ilder per-broker 3.0+
-sasl.client.callback.handler.class                 CLASS    null
-sasl.enabled.mechanisms                            LIST     GSSAPI   per-broker
-sasl.jaas.config                                   PASSWORD null     per-broker
-sasl.kerberos.kinit.cmd                            STRING   /usr/bin/kinit per-broker
-sasl.kerberos.min.time.before.relogin              LONG     60000    per-broker
-sasl.kerberos.principal.to.local.rules             LIST     DEFAULT  per-broker
-sasl.kerberos.service.name                         STRING   null     per-broker
-sasl.kerberos.ticket.renew.jitter                  DOUBLE   0.05     per-broker
-sasl.kerberos.ticket.renew.window.factor           DOUBLE   0.8      per-broker
-sasl.login.callback.handler.class                  CLASS    null
-sasl.login.class                                   CLASS    null
-sasl.login.connect.timeout.ms                      INT      null     3.0+
-sasl.login.read.timeout.ms                         INT      null     3.0+
-sasl.login.refresh.buffer.seconds                  SHORT    300      per-broker
-sasl.login.refresh.min.period.seconds              SHORT    60       per-broker
-sasl.login.refresh.window.factor                   DOUBLE   0.8      per-broker
-sasl.login.refresh.window.jitter                   DOUBLE   0.05     per-broker
-sasl.login.retry.backoff.max.ms                    LONG     10000    3.0+
-sasl.login.retry.backoff.ms                        LONG     100      3.0+
-sasl.mechanism.controller.protocol                 STRING   GSSAPI   3.0+
-sasl.mechanism.inter.broker.protocol               STRING   GSSAPI   per-broker
-sasl.oauthbearer.allow.unverified.audience         BOOLEAN  false    4.4+
-sasl.oauthbearer.allow.unverified.issuer           BOOLEAN  false    4.4+
-sasl.oauthbearer.assertion.algorithm               STRING   RS256    4.1+
-sasl.oauthbearer.assertion.claim.aud               STRING   null     4.1+
-sasl.oauthbearer.assertion.claim.exp.seconds       INT      300      4.1+
-sasl.oauthbearer.assertion.claim.iss               STRING   null     4.1+
-sasl.oauthbearer.assertion.claim.jti.include       BOOLEAN  false    4.1+
-sasl.oauthbearer.assertion.claim.nbf.seconds       INT      60       4.1+
-sasl.oauthbearer.assertion.claim.sub               STRING   null     4.1+
-sasl.oauthbearer.assertion.file                    STRING   null     4.1+
-sasl.oauthbearer.assertion.private.key.file        STRING   null     4.1+
-sasl.oauthbearer.assertion.private.key.passphrase  PASSWORD null     4.1+
-sasl.oauthbearer.assertion.template.file           STRING   null     4.1+
-sasl.oauthbearer.client.credentials.client.id      STRING   null     4.1+
-sasl.oauthbearer.client.credentials.client.secret  PASSWORD null     4.1+
-sasl.oauthbearer.clock.skew.seconds                INT      30       3.0+
-sasl.oauthbearer.expected.audience                 LIST     null     3.0-4.1
-sasl.oauthbearer.expected.audience                 LIST     ''       4.1+
-sasl.oauthbearer.expected.issuer                   STRING   null     3.0+
-sasl.oauthbearer.jwks.endpoint.refresh.ms          LONG     3600000  3.0+
-sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms LONG     10000    3.0+
-sasl.oauthbearer.jwks.endpoint.retry.backoff.ms    LONG     100      3.0+
-sasl.oauthbearer.jwks.endpoint.url                 STRING   null     3.0+
-sasl.oauthbearer.jwt.retriever.class CLASS org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever 4.1+
-sasl.oauthbearer.jwt.validator.class CLASS org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator 4.1+
-sasl.oauthbearer.scope                             STRING   null     4.1+
-sasl.oauthbearer.scope.claim.name                  STRING   scope    3.0+
-sasl.oauthbearer.sub.claim.name                    STRING   sub      3.0+
-sasl.oauthbearer.token.endpoint.url                STRING   null     3.0+
-sasl.server.callback.handler.class                 CLASS    null
-sasl.server.max.receive.size                       INT      524288
-security.inter.broker.protocol                     STRING   PLAINTEXT
-security.providers                                 STRING   null
-ssl.allow.dn.changes                               BOOLEAN  false    3.0+
-ssl.allow.san.changes                              BOOLEAN  false    3.0+
-ssl.cipher.suites                                  LIST     ''       per-broker
-ssl.client.auth                                    STRING   none     per-broker
-ssl.enabled.protocols                              LIST     TLSv1.2,TLSv1.3 per-broker
-ssl.endpoint.identification.algorithm              STRING   https    per-broker
-ssl.engine.factory.class                           CLASS    null     per-broker
-ssl.key.password                                   PASSWORD null     per-broker
-ssl.keymanager.algorithm                           STRING   SunX509  per-broker
-ssl.keystore.certificate.chain                     PASSWORD null     per-broker
-ssl.keystore.key                                   PASSWORD null     per-broker
-ssl.keystore.location                              STRING   null     per-broker
-ssl.keystore.password                              PASSWORD null     per-broker
-ssl.keystore.type                                  STRING   JKS      per-broker
-ssl.principal.mapping.rules                        STRING   DEFAULT
-ssl.protocol                                       STRING   TLSv1.3  per-broker
-ssl.provider                                       STRING   null     per-broker
-ssl.secure.random.implementation                   STRING   null     per-broker
-ssl.trustmanager.algorithm                         STRING   PKIX     per-broker
-ssl.truststore.certificates                        PASSWORD null     per-broker
-ssl.truststore.location                            STRING   null     per-broker
-ssl.truststore.password                            PASSWORD null     per-broker
-ssl.truststore.type                                STRING   JKS      per-broker
 """
-
-_UPDATES = {update.value for update in Update}
 
 
 def declarations() -> list[Declaration]:
     """Parse the table. A property that changed between releases has several declarations."""
-    lines = (line.split() for line in PROPERTIES.splitlines())
-    return [_declaration(*words) for words in lines if words and words[0] != "#"]
-
-
-def _declaration(name: str, type_: str, default: str, *options: str) -> Declaration:
-    text = None if default == "null" else default.strip("'")
-    check, update, is_hidden = None, Update.READ_ONLY, False
-    since: Version = (0,)
-    until: Version = (99,)
-    for word in options:
-        if word in _UPDATES:
-            update = Update(word)
-        elif word.startswith(">="):
-            check = at_least(int(word[2:]))
-        elif word == "hidden":
-            is_hidden = True
-        else:
-            first, _, last = word.rstrip("+").partition("-")
-            since, until = _version(first), _version(last) if last else until
-    declared = Property(name, Type[type_], text, check)
-    return Declaration(declared, update=update, since=since, until=until, is_hidden=is_hidden)
-
-
-def _version(text: str) -> Version:
-    return tuple(int(part) for part in text.split("."))
+    return parse_table(PROPERTIES)

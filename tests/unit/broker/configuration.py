@@ -24,7 +24,13 @@ def reads_of_configurations() -> frozenset[str]:
     return frozenset(read)
 
 
-TABLES = ("broker_properties.py", "group_properties.py", "client_metrics.py", "without_effect.py")
+TABLES = (
+    "broker_properties.py",
+    "group_properties.py",
+    "client_metrics.py",
+    "security_properties.py",
+    "without_effect.py",
+)
 
 
 @cache

@@ -11,6 +11,8 @@ from kafkalet.broker.config.broker_properties import BROKER_PROPERTIES, READ_AS_
 from kafkalet.broker.config.client_metrics import PROPERTIES
 from kafkalet.broker.config.documentation import documentation_of
 from kafkalet.broker.config.group_properties import GROUP_PROPERTIES
+from kafkalet.broker.config.security_properties import authorizer_properties
+from kafkalet.broker.config.security_properties import declarations as security_declarations
 from kafkalet.broker.config.without_effect import declarations
 from kafkalet.properties import Check, Declaration, Range, Version, Words
 from kafkalet.storage.topic_properties import TOPIC_PROPERTIES
@@ -33,8 +35,8 @@ it runs. The first of these values applies: set for one broker, set for the whol
 name that the emulated release does not know causes a warning for a broker, and an error for a topic, a group or a
 client metrics subscription.
 
-- [Brokers](#brokers), [defaults of topics](#defaults-of-topics), [topics](#topics), [groups](#groups),
-  [client metrics subscriptions](#client-metrics-subscriptions),
+- [Brokers](#brokers), [listeners and security](#listeners-and-security), [defaults of topics](#defaults-of-topics),
+  [topics](#topics), [groups](#groups), [client metrics subscriptions](#client-metrics-subscriptions),
   [accepted without effect](#brokers-accepted-without-effect)
 
 *Update* is Kafka's update mode. A `read-only` property is fixed at startup, a `per-broker` property can be changed for
@@ -51,6 +53,7 @@ def page() -> str:
     kept = [row for row in TOPIC_PROPERTIES.values() if not row.affects]
     groups = [known.row for known in GROUP_PROPERTIES]
     others = [row for row in declarations() if not row.is_hidden]
+    security = [*security_declarations(), *authorizer_properties().values()]
     defaults = [
         _default_of_topics(default.name) for default in TOPIC_DEFAULTS.values() if default.name != default.topic
     ]
@@ -60,6 +63,13 @@ def page() -> str:
         "## Brokers",
         "These properties take effect. Those marked *hidden* do not appear in DescribeConfigs, as in Kafka.",
         _table(broker, _name, _documentation, _default, _type, _allowed, _update, _releases),
+        "## Listeners and security",
+        "These properties take effect. Those of connections, SASL and TLS can be set for one listener, as in "
+        "`listener.name.external.ssl.keystore.location`. Variants of a property are listed in the order of the "
+        "releases.",
+        _merged((row for row in security if row.affects), _documentation),
+        "These properties of listeners and security are validated, stored and described, and have no effect.",
+        _merged((row for row in security if not row.affects), _documentation),
         "## Defaults of topics",
         "These broker properties are the defaults of topic properties. "
         f"These are named as the topic property: {same_name}.",
@@ -136,17 +146,18 @@ def _default_of_topics(name: str) -> Declaration:
     return next(table[name] for table in map(topic_defaults_of, ((4, 4), (3, 9))) if name in table)
 
 
-def _merged(rows: Iterable[Declaration]) -> str:
+def _merged(rows: Iterable[Declaration], *more: Cell) -> str:
     """Build a table with one line per property. Cells list the variants that differ between releases."""
     by_name = groupby(sorted(rows, key=lambda row: row.name), lambda row: row.name)
     lines = []
     for name, variants in ((name, list(group)) for name, group in by_name):
         cells = [f"`{name}`"]
-        for cell in (_type, _default, _update, _releases):
+        for cell in (*more, _type, _default, _update, _releases):
             texts = dict.fromkeys(cell(row) for row in variants)
             cells.append(next(iter(texts)) if len(texts) == 1 else "; ".join(cell(row) for row in variants))
         lines.append(cells)
-    return _lines(["Property", "Type", "Default", "Update", "Releases"], lines)
+    titles = [TITLES[cell] for cell in (_name, *more, _type, _default, _update, _releases)]
+    return _lines(titles, lines)
 
 
 TITLES: dict[Cell, str] = {
