@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, cast
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.security.principal import ANONYMOUS, Principal
 from kafkalet.clock import Timer
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import DecodeError, UnsupportedVersion
@@ -42,8 +43,9 @@ from .receiving import PARTIAL_BYTES, Partial, check_size
 from .router import CloseConnection
 from .sending import JOIN_BYTES, FileTooShort, Outbox, join
 
-if TYPE_CHECKING:  # imported only if requests are recorded
+if TYPE_CHECKING:  # imported only if requests are recorded, or if a listener uses TLS
     from .journal import Journal
+    from .tls_socket import TlsSocket
 
 _LOG = logging.getLogger(__name__)
 
@@ -76,12 +78,23 @@ class Connection:
             "is_sending_slowly",
             "last_active_ms",
         ),
-        *("peer", "virtual_s"),
+        *("_is_black_hole", "_principal", "_tls", "peer", "virtual_s"),
     )
 
-    def __init__(self, shared: ListenerContext, sock: socket.socket, peer: tuple[str, int]) -> None:
+    def __init__(
+        self,
+        shared: ListenerContext,
+        sock: socket.socket,
+        peer: tuple[str, int],
+        tls: "TlsSocket | None" = None,
+        principal: Principal = ANONYMOUS,
+    ) -> None:
+        """`tls` replaces `sock` if the listener uses TLS; `principal` is that of the client's certificate."""
         self._shared = shared
-        self._socket = sock
+        self._socket = sock if tls is None else cast(socket.socket, tls)
+        self._tls = tls
+        self._is_black_hole = False
+        self._principal = principal
         self._fd = sock.fileno()
         self.peer = peer
         self.last_active_ms = shared.clock.now_ms()
@@ -176,6 +189,8 @@ class Connection:
             except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
                 self._close_after_bug()
             turns.end(self)
+        if self._tls is not None:
+            self._read_decrypted_soon()
         if self._shared.watchers.sees_requests:
             self._shared.watchers.touch()
 
@@ -186,8 +201,24 @@ class Connection:
         else:
             self._resuming = False
             self._receive_guarded()
+        if self._tls is not None:
+            self._read_decrypted_soon()
         if self._shared.watchers.sees_requests:
             self._shared.watchers.touch()
+
+    def _read_decrypted_soon(self) -> None:
+        """Read data that TLS has already decrypted. The event loop does not report it as readable."""
+        if (
+            self._reading
+            and not self._resuming
+            and not self.is_closed
+            and cast("TlsSocket", self._tls).has_decrypted_data()
+        ):
+            self._shared.loop.call_soon(self._read_decrypted)
+
+    def _read_decrypted(self) -> None:
+        if self._reading and not self.is_closed:
+            self._on_readable()
 
     def _receive_guarded(self) -> None:
         try:
@@ -333,6 +364,8 @@ class Connection:
             context = self._context = shared.router.context(self, self.peer, shared.listener)
             if shared.authenticators is not None:
                 context.authenticator = shared.authenticators.authenticator()
+            elif self._tls is not None:
+                context.principal = self._principal
         try:
             answer = self._shared.router.route(frame, context, out)
         except Exception as problem:
@@ -432,6 +465,8 @@ class Connection:
             self._reading = reading
             if reading:
                 self._shared.loop.add_reader(self._fd, self._on_readable)
+                if self._tls is not None:
+                    self._read_decrypted_soon()
             else:
                 self._shared.loop.remove_reader(self._fd)
 
@@ -559,7 +594,8 @@ class Connection:
             return
         from .faults.black_hole import BlackHole
 
-        self._socket = cast(socket.socket, BlackHole(self._socket))
+        self._socket, self._tls = cast(socket.socket, BlackHole(self._socket)), None
+        self._is_black_hole = True
         self._rest, self._partial = b"", None
         if self._outbox is not None:
             self._outbox = Outbox([])
@@ -567,7 +603,7 @@ class Connection:
     @property
     def discards_data(self) -> bool:
         """Whether the connection has become a black hole."""
-        return not isinstance(self._socket, socket.socket)
+        return self._is_black_hole
 
     def _close(self, reason: str, level: int = logging.WARNING) -> None:
         if self.is_closed:

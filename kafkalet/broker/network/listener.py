@@ -13,6 +13,8 @@ A connection without traffic for `connections.max.idle.ms` is closed. One timer 
 the connection that has been idle longest, and when it fires, all connections are checked.
 """
 
+from __future__ import annotations
+
 import errno
 import logging
 import os
@@ -20,6 +22,7 @@ import selectors
 import socket
 from asyncio import AbstractEventLoop, TimerHandle
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from kafkalet.broker.scheduling.turns import Turns
 from kafkalet.broker.security.sasl.authenticator import SaslListener
@@ -27,9 +30,14 @@ from kafkalet.broker.watchers import Watchers
 from kafkalet.clock import Clock, Timer, elapsed_s
 
 from .connection import Connection
-from .listener_context import Limits, ListenerContext
+from .listener_context import Limits, ListenerContext, Tls
 from .receiving import ReceiveBuffer
 from .router import Router
+
+if TYPE_CHECKING:  # imported only if the listener uses TLS
+    import ssl
+
+    from .tls_handshake import TlsHandshake
 
 _LOG = logging.getLogger(__name__)
 
@@ -72,6 +80,9 @@ class Listener:
         self._accepting = False
         self.authenticators: SaslListener | None = None
         """Authenticates the clients, if the listener uses SASL."""
+        self.tls: Tls | None = None
+        """The settings of TLS, if the listener uses it. They may be replaced while clients are connected."""
+        self._handshakes: dict[int, TlsHandshake] = {}
         self.admission: Callable[[str], float] | None = None
         """Called with the address of each new connection; returns 0 to accept it. Any larger number is a delay in
         milliseconds: the connection is not served, and is closed after the delay.
@@ -84,11 +95,16 @@ class Listener:
 
     def __len__(self) -> int:
         """Return the number of open connections."""
-        return len(self._connections)
+        return len(self._connections) + len(self._handshakes)
 
     @property
     def connections(self) -> list[Connection]:
+        """The connections that can send requests: with TLS, after the handshake."""
         return list(self._connections.values())
+
+    @property
+    def _open(self) -> list[Connection | TlsHandshake]:
+        return [*self._connections.values(), *self._handshakes.values()]
 
     @property
     def now_ms(self) -> int:
@@ -178,7 +194,7 @@ class Listener:
         self.stop_listening()
         if self._retry is not None:
             self._retry.cancel()
-        for connection in self.connections:
+        for connection in self._open:
             connection.abort()
         for client, timer in self._rejected.items():
             timer.cancel()
@@ -192,7 +208,7 @@ class Listener:
         """Close the sockets only, without the event loop: in a child process after a fork, they are copies."""
         for client in self._rejected:
             client.close()
-        for connection in self.connections:
+        for connection in self._open:
             connection.close_socket()
         if self._socket is not None:
             self._socket.close()
@@ -210,7 +226,7 @@ class Listener:
 
     def _on_acceptable(self) -> None:
         for _ in range(ACCEPTS_PER_TURN):
-            if len(self._connections) >= self.limits.max_connections:
+            if len(self) >= self.limits.max_connections:
                 self._wait_for_a_close()
                 return
             assert self._socket is not None
@@ -264,10 +280,42 @@ class Listener:
         if limits.socket_send_buffer_bytes != -1:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, limits.socket_send_buffer_bytes)
         self._by_host[host] = open_before + 1
-        connection = self._connections[client.fileno()] = Connection(shared, client, (host, port))
+        if self.tls is not None:
+            self._shake_hands(client, (host, port), self.tls)
+        else:
+            self._connections[client.fileno()] = connection = Connection(shared, client, (host, port))
+            connection.begin()
         if self._idle_check is None:
             self._set_idle_check(limits.connections_max_idle_ms)
-        connection.begin()
+
+    def _shake_hands(self, client: socket.socket, peer: tuple[str, int], settings: Tls) -> None:
+        """Begin the TLS handshake with a client. The connection is served when the handshake has succeeded."""
+        from .tls_handshake import TlsHandshake, wrapped
+        from .tls_socket import TlsSocket
+
+        loop, shared = self._loop, self._shared
+        assert loop is not None
+        assert shared is not None
+
+        def succeeded(handshake: TlsHandshake, tls: ssl.SSLSocket) -> None:
+            del self._handshakes[handshake.descriptor]
+            connection = Connection(shared, tls, peer, TlsSocket(tls), settings.principal(tls))
+            self._connections[handshake.descriptor] = connection
+            connection.begin()
+
+        try:
+            tls = wrapped(settings.context, client)
+        except OSError as error:
+            _LOG.info("%s connection at %s:%d: closed; %s", self.name, *peer, error.strerror)
+            self._closed(peer[0])
+            return
+        handshake = TlsHandshake(loop, self._clock, self.name, tls, peer, succeeded, self._forget_handshake)
+        self._handshakes[handshake.descriptor] = handshake
+        handshake.proceed()
+
+    def _forget_handshake(self, handshake: TlsHandshake) -> None:
+        del self._handshakes[handshake.descriptor]
+        self._closed(handshake.peer[0])
 
     def _reject(self, client: socket.socket, rest_ms: float) -> None:
         """Do not serve a client, and close its connection after a delay (KIP-612)."""
@@ -280,7 +328,10 @@ class Listener:
 
     def _forget(self, descriptor: int) -> None:
         """Remove a closing connection; its descriptor is still open."""
-        host = self._connections.pop(descriptor).peer[0]
+        self._closed(self._connections.pop(descriptor).peer[0])
+
+    def _closed(self, host: str) -> None:
+        """Count a connection of a client as closed."""
         left = self._by_host[host] - 1
         if left:
             self._by_host[host] = left
@@ -294,7 +345,7 @@ class Listener:
     # Idle connections
 
     def _set_idle_check(self, delay_ms: float) -> None:
-        if self.limits.connections_max_idle_ms >= 0 and self._connections:
+        if self.limits.connections_max_idle_ms >= 0 and len(self):
             self._idle_check = self._clock.call_later(delay_ms, self._close_idle)
 
     def _close_idle(self) -> None:
@@ -303,7 +354,7 @@ class Listener:
         most = self.limits.connections_max_idle_ms
         now_ms = self._clock.now_ms()
         oldest_ms = now_ms
-        for connection in self.connections:
+        for connection in self._open:
             if now_ms - connection.last_active_ms >= most:
                 connection.abort(f"idle for {now_ms - connection.last_active_ms} ms; connections.max.idle.ms={most}")
             else:

@@ -6,14 +6,19 @@ are read each time they are used, so changed values apply immediately.
 
 from asyncio import AbstractEventLoop
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 from kafkalet.broker.scheduling.turns import Turns
+from kafkalet.broker.security.principal import Principal
 from kafkalet.broker.security.sasl.authenticator import SaslListener
 from kafkalet.broker.watchers import Watchers
 from kafkalet.clock import Clock
 
 from .receiving import ReceiveBuffer
 from .router import Router
+
+if TYPE_CHECKING:  # imported only if the listener uses TLS
+    import ssl
 
 MAX_INT = 2**31 - 1
 
@@ -49,6 +54,17 @@ class Limits:
         self.max_connections_per_ip_overrides = max_connections_per_ip_overrides or {}
         self.socket_send_buffer_bytes = socket_send_buffer_bytes  # -1: the system default (Kafka's default is 102,400)
         self.socket_receive_buffer_bytes = socket_receive_buffer_bytes
+
+
+class Tls(Protocol):
+    """The TLS settings of a listener."""
+
+    @property
+    def context(self) -> "ssl.SSLContext":
+        """The certificates, protocols and ciphers for new connections."""
+
+    def principal(self, tls: "ssl.SSLSocket") -> Principal:
+        """Return the principal of a client's certificate, or ANONYMOUS if it has none."""
 
 
 class ListenerContext:
