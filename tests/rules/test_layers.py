@@ -47,7 +47,7 @@ RANK = {
 }
 FACADES = {"kafkalet", "kafkalet.__main__"}
 NEWER = {"annotationlib", "compression"}  # in the standard library of newer Python versions
-EXTRAS = {"aiokafka", "confluent_kafka", "cramjam", "crc32c", "kafka", "pytest"}
+EXTRAS = {"aiokafka", "confluent_kafka", "cramjam", "crc32c", "cryptography", "kafka", "pytest"}
 OF_THE_PIPELINE = {"numpy", "pyarrow", "pyspark", "py4j"}
 """Packages of the extra `spark`. The pipeline may import them unguarded; other modules must not import them."""
 STORAGE_MAY_IMPORT = (
