@@ -12,6 +12,8 @@ context.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -35,6 +37,14 @@ if TYPE_CHECKING:  # imported only if requests are logged or recorded
     from .security.sasl.authenticator import Authenticator
 
 _NUMBERS = count(1)
+_REFUSALS = {
+    ResourceType.TOPIC: Code.TOPIC_AUTHORIZATION_FAILED,
+    ResourceType.GROUP: Code.GROUP_AUTHORIZATION_FAILED,
+    ResourceType.CLUSTER: Code.CLUSTER_AUTHORIZATION_FAILED,
+    ResourceType.TRANSACTIONAL_ID: Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    ResourceType.DELEGATION_TOKEN: Code.DELEGATION_TOKEN_AUTHORIZATION_FAILED,
+}
+"""The error code for a resource on which a client may not perform an operation."""
 
 
 class Context:
@@ -120,6 +130,21 @@ class Context:
     def allows_on_cluster(self, operation: Operation) -> bool:
         """Return whether the client may perform an operation on the cluster."""
         return self.allows(operation, ResourceType.CLUSTER, CLUSTER_NAME)
+
+    def topic_check(self) -> Callable[[str], bool] | None:
+        """Return a function that checks which topics the client may describe, for use after the response.
+
+        The result is None if there is no authorizer.
+        """
+        authorizer = self.authorizer
+        if authorizer is None:
+            return None
+        return partial(authorizer.authorizes, self.principal, self.peer[0], Operation.DESCRIBE, ResourceType.TOPIC)
+
+    def require(self, operation: Operation, resource_type: ResourceType, name: str) -> None:
+        """Raise KafkaError unless the client may perform an operation on a resource."""
+        if self.authorizer is not None and not self.allows(operation, resource_type, name):
+            raise KafkaError(_REFUSALS[resource_type])
 
     def require_on_cluster(self, operation: Operation) -> None:
         """Raise CLUSTER_AUTHORIZATION_FAILED unless the client may perform an operation on the cluster."""

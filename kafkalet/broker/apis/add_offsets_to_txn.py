@@ -10,10 +10,11 @@ Source: kafka.server.KafkaApis.handleAddOffsetsToTxnRequest.
 from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS, partition_of
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.broker.transactions.answering import answer_of
 from kafkalet.broker.transactions.coordinator import for_version
 from kafkalet.broker.transactions.decisions import Producer
-from kafkalet.protocol.errors import Code
+from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 
 PRODUCER_FENCED_SINCE = 2
@@ -22,6 +23,8 @@ PRODUCER_FENCED_SINCE = 2
 def handle(
     request: AddOffsetsToTxnRequest, context: Context
 ) -> AddOffsetsToTxnResponse | Delayed[AddOffsetsToTxnResponse]:
+    context.require(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, request.transactional_id)
+    context.require(Operation.READ, ResourceType.GROUP, request.group_id)
     version, coordinator = context.version, context.broker.coordinators.transactions
     topic = context.metadata.topics.get(CONSUMER_OFFSETS.name)
     count = context.node.config.offsets_topic_num_partitions if topic is None else len(topic.partitions)
@@ -36,3 +39,7 @@ def handle(
             request.transactional_id, producer, [partition], 0, lambda code: then(respond(code))
         )
     )
+
+
+def refuse(request: AddOffsetsToTxnRequest, context: Context, error: KafkaError) -> AddOffsetsToTxnResponse:
+    return AddOffsetsToTxnResponse(error_code=error.code)

@@ -13,13 +13,15 @@ Source: kafka.server.KafkaApis.handleAddPartitionsToTxnRequest.
 from collections.abc import Callable
 from functools import partial
 
+from kafkalet.broker.cluster.metadata import INTERNAL_TOPICS
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.broker.transactions.answering import answer_of
 from kafkalet.broker.transactions.coordinator import for_version
 from kafkalet.broker.transactions.decisions import Producer
 from kafkalet.broker.transactions.metadata import EPOCH_RISES_PER_TRANSACTION, TopicPartition
-from kafkalet.protocol.errors import Code
+from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
@@ -37,7 +39,8 @@ Results = AddPartitionsToTxnResponse.TransactionResult
 def handle(
     request: AddPartitionsToTxnRequest, context: Context
 ) -> AddPartitionsToTxnResponse | Delayed[AddPartitionsToTxnResponse]:
-    if context.version >= BATCHED_SINCE:
+    if context.version >= BATCHED_SINCE:  # sent by brokers
+        context.require_on_cluster(Operation.CLUSTER_ACTION)
         return answer_of(lambda then: _add_all(request.transactions, context, then))
     wanted = Wanted(
         transactional_id=request.v3_and_below_transactional_id,
@@ -52,6 +55,11 @@ def handle(
             lambda results: then(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)),
         )
     )
+
+
+def refuse(request: AddPartitionsToTxnRequest, context: Context, error: KafkaError) -> AddPartitionsToTxnResponse:
+    """Refuse a request from v4 on. Earlier versions have no error code for the whole response."""
+    return AddPartitionsToTxnResponse(error_code=error.code, results_by_transaction=[])
 
 
 def _add_all(transactions: list[Wanted], context: Context, then: Callable[[AddPartitionsToTxnResponse], None]) -> None:
@@ -73,10 +81,20 @@ def _add_all(transactions: list[Wanted], context: Context, then: Callable[[AddPa
 def _add(wanted: Wanted, context: Context, then: Callable[[list[TopicResult]], None]) -> None:
     version, metadata = context.version, context.metadata
     partitions = [(topic.name, index) for topic in wanted.topics for index in topic.partitions]
-    unknown = [each for each in partitions if metadata.partition(*each) is None]
-    if unknown:
+    by_client = version < BATCHED_SINCE
+    if by_client and not context.allows(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, wanted.transactional_id):
+        then(_same_code(wanted, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, context))
+        return
+    refused: Codes = {}
+    if by_client:
+        writable = {name: _may_write(name, context) for name, _ in partitions}
+        refused = {each: Code.TOPIC_AUTHORIZATION_FAILED for each in partitions if not writable[each[0]]}
+    for each in partitions:
+        if each not in refused and metadata.partition(*each) is None:
+            refused[each] = Code.UNKNOWN_TOPIC_OR_PARTITION
+    if refused:
         codes: Codes = dict.fromkeys(partitions, Code.OPERATION_NOT_ATTEMPTED)
-        then(_by_topic(codes | dict.fromkeys(unknown, Code.UNKNOWN_TOPIC_OR_PARTITION)))
+        then(_by_topic(codes | refused))
         return
     coordinator = context.broker.coordinators.transactions
     producer = Producer(wanted.producer_id, wanted.producer_epoch)
@@ -85,17 +103,22 @@ def _add(wanted: Wanted, context: Context, then: Callable[[list[TopicResult]], N
         return
 
     def added(code: Code) -> None:
-        code = for_version(code, version, PRODUCER_FENCED_SINCE)
-        returns_duplicates = context.release.returns_duplicate_added_partitions
-        then(_same_code_for_all(wanted, code) if returns_duplicates else _by_topic(dict.fromkeys(partitions, code)))
+        then(_same_code(wanted, for_version(code, version, PRODUCER_FENCED_SINCE), context))
 
     is_new = version >= BATCHED_SINCE and context.release.implies_transaction_version_2
     client_version = EPOCH_RISES_PER_TRANSACTION if is_new else 0
     coordinator.add_partitions(wanted.transactional_id, producer, partitions, client_version, added)
 
 
-def _same_code_for_all(wanted: Wanted, code: Code) -> list[TopicResult]:
-    """Return `code` for every requested partition, including duplicates."""
+def _may_write(topic: str, context: Context) -> bool:
+    """Return whether the client may add partitions of a topic. Internal topics are added by other requests."""
+    return topic not in INTERNAL_TOPICS and context.allows(Operation.WRITE, ResourceType.TOPIC, topic)
+
+
+def _same_code(wanted: Wanted, code: Code, context: Context) -> list[TopicResult]:
+    """Return `code` for every requested partition."""
+    if not context.release.returns_duplicate_added_partitions:
+        return _by_topic({(topic.name, index): code for topic in wanted.topics for index in topic.partitions})
     return [
         TopicResult(
             name=topic.name,

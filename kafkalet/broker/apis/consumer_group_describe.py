@@ -11,23 +11,31 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.groups.consumer.config import runs_consumer_groups
 from kafkalet.broker.groups.consumer.group import consumer_group
 from kafkalet.broker.scheduling.work import pause
+from kafkalet.broker.security.acl import Operation, ResourceType
+from kafkalet.broker.security.authorized_operations import authorized_operations
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
 )
 
+HIDDEN_TOPICS = "The group has described topic(s) that the client is not authorized to describe."
+
 
 async def handle(request: ConsumerGroupDescribeRequest, context: Context) -> ConsumerGroupDescribeResponse:
-    groups = []
+    if not runs_consumer_groups(context.node):
+        raise KafkaError(Code.UNSUPPORTED_VERSION)
+    described, refused = [], []
     for group_id in request.group_ids:
-        groups.append(_describe(group_id, context))
+        if context.allows(Operation.DESCRIBE, ResourceType.GROUP, group_id):
+            group = _describe(group_id, context)
+            if request.include_authorized_operations and group.error_code == Code.NONE:
+                group.authorized_operations = authorized_operations(context, ResourceType.GROUP, group_id)
+            described.append(group)
+        else:
+            refused.append(_refused(group_id, Code.GROUP_AUTHORIZATION_FAILED))
         await pause()
-    if request.include_authorized_operations:
-        for group in groups:
-            if group.error_code == Code.NONE:
-                group.authorized_operations = context.release.group_operations
-    return ConsumerGroupDescribeResponse(groups=groups)
+    return ConsumerGroupDescribeResponse(groups=refused + described)
 
 
 def refuse(request: ConsumerGroupDescribeRequest, context: Context, error: KafkaError) -> ConsumerGroupDescribeResponse:
@@ -36,11 +44,19 @@ def refuse(request: ConsumerGroupDescribeRequest, context: Context, error: Kafka
 
 def _describe(group_id: str, context: Context) -> ConsumerGroupDescribeResponse.Group:
     try:
-        if not runs_consumer_groups(context.node):
-            raise KafkaError(Code.UNSUPPORTED_VERSION)
-        return consumer_group(context.broker.coordinators.groups.shard_of(group_id), group_id).described()
+        group = consumer_group(context.broker.coordinators.groups.shard_of(group_id), group_id).described()
     except KafkaError as error:
         return _refused(group_id, error.code, error.message if error.code == Code.GROUP_ID_NOT_FOUND else None)
+    if context.authorizer is not None and context.release.checks_topics_of_members:
+        topics = {
+            partitions.topic_name
+            for member in group.members
+            for assignment in (member.assignment, member.target_assignment)
+            for partitions in assignment.topic_partitions
+        }
+        if not all(context.allows(Operation.DESCRIBE, ResourceType.TOPIC, topic) for topic in topics):
+            return _refused(group_id, Code.TOPIC_AUTHORIZATION_FAILED, HIDDEN_TOPICS)
+    return group
 
 
 def _refused(group_id: str, code: Code, message: str | None = None) -> ConsumerGroupDescribeResponse.Group:

@@ -18,6 +18,7 @@ from kafkalet.broker.groups.consumer.leaving import leave, schedule_classic_sess
 from kafkalet.broker.groups.consumer.members import JOINING, LEAVING, LEAVING_FOR_A_RESTART
 from kafkalet.broker.groups.consumer.migration import group_to_join
 from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest as Request
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse as Response
@@ -26,6 +27,10 @@ Answer = Response | Delayed[Response]
 
 
 def handle(request: Request, context: Context) -> Answer | Coroutine[Any, Any, Answer]:
+    if not runs_consumer_groups(context.node):
+        raise KafkaError(Code.UNSUPPORTED_VERSION)
+    if context.authorizer is not None:
+        _authorize(request, context)
     regex = request.subscribed_topic_regex
     if regex is not None and len(regex) > LONG_EXPRESSION:
         return _read_and_handle(regex, request, context)
@@ -33,15 +38,12 @@ def handle(request: Request, context: Context) -> Answer | Coroutine[Any, Any, A
 
 
 async def _read_and_handle(regex: str, request: Request, context: Context) -> Answer:
-    if runs_consumer_groups(context.node):
-        await context.broker.coordinators.groups.regexes.read(regex)
+    await context.broker.coordinators.groups.regexes.read(regex)
     return _handle(request, context)
 
 
 def _handle(request: Request, context: Context) -> Answer:
     node = context.node
-    if not runs_consumer_groups(node):
-        raise KafkaError(Code.UNSUPPORTED_VERSION)
     _check(request, context)
     shard = context.broker.coordinators.groups.shard_of(request.group_id)
     if request.member_epoch in (LEAVING, LEAVING_FOR_A_RESTART):
@@ -53,7 +55,7 @@ def _handle(request: Request, context: Context) -> Answer:
             group, before = group_to_join(shard, request.group_id)
         else:
             group, before = existing_group(shard, request.group_id), []
-        sender = Sender(context.client_id, f"/{context.peer[0]}")
+        sender = Sender(context.client_id, f"/{context.peer[0]}", context.topic_check())
         answer, offset = heartbeat(group, request, sender, before)
         if before:
             schedule_classic_session_timeouts(group)
@@ -69,6 +71,14 @@ def _handle(request: Request, context: Context) -> Answer:
 
 def refuse(request: Request, context: Context, error: KafkaError) -> Response:
     return Response(error_code=error.code, error_message=error.message, member_epoch=0, heartbeat_interval_ms=0)
+
+
+def _authorize(request: Request, context: Context) -> None:
+    """Raise KafkaError unless the client may read the group and describe the topics of its subscription."""
+    context.require(Operation.READ, ResourceType.GROUP, request.group_id)
+    if context.release.checks_topics_of_members:
+        for topic in dict.fromkeys(request.subscribed_topic_names or ()):
+            context.require(Operation.DESCRIBE, ResourceType.TOPIC, topic)
 
 
 def _check(request: Request, context: Context) -> None:

@@ -12,6 +12,7 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.groups.administration import delete
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 
@@ -21,8 +22,12 @@ Deleted = DeleteGroupsResponse.Group
 
 def handle(request: DeleteGroupsRequest, context: Context) -> Answer:
     answers: list[Deleted] = []
+    refused: list[Deleted] = []
     written: list[tuple[Deleted, Shard, int]] = []
     for group_id in dict.fromkeys(request.groups_names):
+        if not context.allows(Operation.DELETE, ResourceType.GROUP, group_id):
+            refused.append(Deleted(group_id=group_id, error_code=Code.GROUP_AUTHORIZATION_FAILED))
+            continue
         answer = Deleted(group_id=group_id)
         answers.append(answer)
         try:
@@ -30,6 +35,8 @@ def handle(request: DeleteGroupsRequest, context: Context) -> Answer:
             written.append((answer, shard, delete(shard, group_id)))
         except KafkaError as error:
             answer.error_code = error.code  # Kafka sets the message only for Streams groups
+
+    answers += refused
 
     def lacking() -> list[tuple[Deleted, Shard, int]]:
         return [entry for entry in written if not entry[1].log.is_replicated(entry[2])]

@@ -7,10 +7,11 @@ Source: kafka.server.AuthHelper.computeDescribeClusterResponse.
 """
 
 from kafkalet.broker.context import Context
+from kafkalet.broker.security.authorized_operations import CLUSTER_OPERATIONS
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 
-from .metadata import CLUSTER_OPERATIONS, NOT_REQUESTED
+from .metadata import NOT_REQUESTED
 
 BROKERS = 1
 CONTROLLERS = 2

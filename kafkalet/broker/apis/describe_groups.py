@@ -12,6 +12,8 @@ Source: org.apache.kafka.coordinator.group.GroupMetadataManager.describeGroups.
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic.group import ClassicGroup, State
 from kafkalet.broker.scheduling.work import pause
+from kafkalet.broker.security.acl import Operation, ResourceType
+from kafkalet.broker.security.authorized_operations import authorized_operations
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 
@@ -21,15 +23,19 @@ GROUP_ID_NOT_FOUND_SINCE = 6
 
 
 async def handle(request: DescribeGroupsRequest, context: Context) -> DescribeGroupsResponse:
-    described = []
+    described: list[Described] = []
+    refused: list[Described] = []
     for group_id in request.groups:
-        described.append(_describe(group_id, context))
+        if context.allows(Operation.DESCRIBE, ResourceType.GROUP, group_id):
+            group = _describe(group_id, context)
+            if request.include_authorized_operations and group.error_code == Code.NONE:
+                group.authorized_operations = authorized_operations(context, ResourceType.GROUP, group_id)
+            described.append(group)
+        else:
+            answered = refused if context.release.returns_refused_groups_first else described
+            answered.append(_without_members(group_id, "", Code.GROUP_AUTHORIZATION_FAILED))
         await pause()
-    if request.include_authorized_operations:
-        for group in described:
-            if group.error_code == Code.NONE:
-                group.authorized_operations = context.release.group_operations
-    return DescribeGroupsResponse(groups=described)
+    return DescribeGroupsResponse(groups=refused + described)
 
 
 def refuse(request: DescribeGroupsRequest, context: Context, error: KafkaError) -> DescribeGroupsResponse:

@@ -8,6 +8,7 @@ Source: kafka.server.KafkaApis.handleDescribeProducersRequest, Partition.activeP
 from kafkalet.broker.cluster.metadata import check_topic_name
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.work import pause
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse
 
@@ -40,6 +41,8 @@ def refuse(request: DescribeProducersRequest, context: Context, error: KafkaErro
 def _describe(topic: str, index: int, context: Context) -> Answer:
     try:
         check_topic_name(topic)
+        if not context.allows(Operation.READ, ResourceType.TOPIC, topic):
+            raise KafkaError(Code.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
         if topic not in context.metadata.topics:
             raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"this cluster has no topic {topic}")
     except KafkaError as error:

@@ -9,14 +9,13 @@ Source: kafka.server.handlers.DescribeTopicPartitionsRequestHandler, KRaftMetada
 from kafkalet.broker.cluster.metadata import NO_LEADER, PartitionState, TopicState, check_topic_name
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.work import pause
+from kafkalet.broker.security.authorized_operations import TOPIC_OPERATIONS
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
 )
 from kafkalet.protocol.wire import ZERO_UUID
-
-from .metadata import TOPIC_OPERATIONS
 
 Answer = DescribeTopicPartitionsResponse.Topic
 Partition = DescribeTopicPartitionsResponse.Topic.Partition

@@ -7,6 +7,7 @@ Source: kafka.coordinator.transaction.TransactionCoordinator.handleDescribeTrans
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.work import pause
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_transactions import (
     DescribeTransactionsRequest,
@@ -25,6 +26,8 @@ async def handle(request: DescribeTransactionsRequest, context: Context) -> Desc
 
 
 def _describe(transactional_id: str, context: Context) -> Answer:
+    if not context.allows(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, transactional_id):
+        return _refused(transactional_id, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if not transactional_id:
         return _refused(transactional_id, Code.INVALID_REQUEST)
     try:
@@ -45,7 +48,11 @@ def _describe(transactional_id: str, context: Context) -> Answer:
         transaction_start_time_ms=known.start_ms,
         producer_id=known.producer_id,
         producer_epoch=known.producer_epoch,
-        topics=[Answer.Topic(topic=topic, partitions=indexes) for topic, indexes in topics.items()],
+        topics=[
+            Answer.Topic(topic=topic, partitions=indexes)
+            for topic, indexes in topics.items()
+            if context.allows(Operation.DESCRIBE, ResourceType.TOPIC, topic)
+        ],
     )
 
 

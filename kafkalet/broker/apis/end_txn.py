@@ -10,10 +10,12 @@ Source: kafka.server.KafkaApis.handleEndTxnRequest.
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.broker.transactions.answering import answer_of
 from kafkalet.broker.transactions.coordinator import Result, for_version
 from kafkalet.broker.transactions.decisions import End
 from kafkalet.broker.transactions.metadata import EPOCH_RISES_PER_TRANSACTION
+from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 
 PRODUCER_FENCED_SINCE = 2
@@ -22,6 +24,8 @@ EPOCH_BUMP_SINCE = 5
 
 def handle(request: EndTxnRequest, context: Context) -> EndTxnResponse | Delayed[EndTxnResponse]:
     version = context.version
+    if not context.allows(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, request.transactional_id):
+        return _respond(Result(Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED), version)
     end = End(
         request.producer_id,
         request.producer_epoch,

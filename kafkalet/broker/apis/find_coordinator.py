@@ -15,16 +15,25 @@ from kafkalet.broker.cluster.metadata import Endpoint
 from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS, TRANSACTION_STATE, partition_of
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.work import pause
+from kafkalet.broker.security.acl import CLUSTER_NAME, Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
 TOPICS = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE}
+RESOURCES = {0: ResourceType.GROUP, 1: ResourceType.TRANSACTIONAL_ID}
+SEVERAL_KEYS_SINCE = 4
 SHARE = 2
+SHARE_SINCE = 6
+REFUSALS = {
+    Code.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
+    Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
+    Code.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
+}
 NO_ENDPOINT = Endpoint(-1, "", -1)
 
 
 async def handle(request: FindCoordinatorRequest, context: Context) -> FindCoordinatorResponse:
-    if context.version >= 4:
+    if context.version >= SEVERAL_KEYS_SINCE:
         coordinators = []
         for key in request.coordinator_keys:
             coordinators.append(_answer(key, *_find(key, request.key_type, context)))
@@ -42,9 +51,14 @@ async def handle(request: FindCoordinatorRequest, context: Context) -> FindCoord
 
 def _find(key: str, key_type: int, context: Context) -> tuple[Endpoint, KafkaError | None]:
     try:
+        _authorize(key, key_type, context)
+    except KafkaError as refusal:
+        return NO_ENDPOINT, refusal
+    try:
         wanted = TOPICS.get(key_type)
         if wanted is None:
-            if key_type == SHARE and context.version >= 6 and context.release.has_unavailable_share_coordinators:
+            is_share = key_type == SHARE and context.version >= SHARE_SINCE
+            if is_share and context.release.has_unavailable_share_coordinators:
                 raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE, "")
             raise KafkaError(Code.INVALID_REQUEST, f"Unknown coordinator type received: {key_type}")
         topic = context.controller.state_topic(wanted)
@@ -60,6 +74,23 @@ def _find(key: str, key_type: int, context: Context) -> tuple[Endpoint, KafkaErr
         if error.code != Code.INVALID_REQUEST:
             error = KafkaError(Code.COORDINATOR_NOT_AVAILABLE, error.message)
         return NO_ENDPOINT, error
+
+
+def _authorize(key: str, key_type: int, context: Context) -> None:
+    """Raise KafkaError unless the client may look up a coordinator."""
+    if context.authorizer is None:
+        return
+    try:
+        resource_type = RESOURCES.get(key_type)
+        if resource_type is not None:
+            context.require(Operation.DESCRIBE, resource_type, key)
+        elif key_type == SHARE and context.version >= SHARE_SINCE:
+            context.require(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
+    except KafkaError as refusal:
+        has_message = context.version < SEVERAL_KEYS_SINCE or (
+            key_type == SHARE and not context.release.has_unavailable_share_coordinators
+        )
+        raise KafkaError(refusal.code, REFUSALS[refusal.code] if has_message else "") from refusal
 
 
 def _answer(key: str, endpoint: Endpoint, error: KafkaError | None) -> FindCoordinatorResponse.Coordinator:

@@ -5,11 +5,13 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.heartbeat.
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic_protocol import heartbeat
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 
 def handle(request: HeartbeatRequest, context: Context) -> HeartbeatResponse:
+    context.require(Operation.READ, ResourceType.GROUP, request.group_id)
     shard = context.broker.coordinators.groups.shard_of(request.group_id)
     group = shard.groups.get(request.group_id)
     if group is None:

@@ -16,6 +16,7 @@ Source: kafka.server.KafkaApis.handleInitProducerIdRequest.
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.broker.transactions.answering import answer_of
 from kafkalet.broker.transactions.coordinator import NO_IDS_LEFT, Result, for_version
 from kafkalet.broker.transactions.decisions import Producer
@@ -31,6 +32,11 @@ def handle(
     request: InitProducerIdRequest, context: Context
 ) -> InitProducerIdResponse | Delayed[InitProducerIdResponse]:
     transactional_id = request.transactional_id
+    if transactional_id is not None:
+        if not context.allows(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id):
+            return _respond(Result(Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED), context.version)
+    elif not may_write_idempotently(context):
+        return _respond(Result(Code.CLUSTER_AUTHORIZATION_FAILED), context.version)
     if (request.producer_id == NONE) != (request.producer_epoch == NONE):
         return _respond(Result(Code.INVALID_REQUEST), context.version)
     if transactional_id is None:
@@ -48,6 +54,13 @@ def handle(
             expected,
             lambda result: then(_respond(result, version)),
         )
+    )
+
+
+def may_write_idempotently(context: Context) -> bool:
+    """Return whether the client may get a producer id without a transactional id."""
+    return context.allows_on_cluster(Operation.IDEMPOTENT_WRITE) or (
+        context.release.lets_writers_be_idempotent and context.allows_any(Operation.WRITE, ResourceType.TOPIC)
     )
 
 

@@ -14,6 +14,7 @@ from kafkalet.broker.groups.classic.group import new_classic_group
 from kafkalet.broker.groups.classic_protocol import join
 from kafkalet.broker.groups.group import Caller
 from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
@@ -23,6 +24,8 @@ NULL_PROTOCOL_SINCE = 7
 
 
 def handle(request: JoinGroupRequest, context: Context) -> Answer:
+    if not context.allows(Operation.READ, ResourceType.GROUP, request.group_id):
+        return _refused(Code.GROUP_AUTHORIZATION_FAILED, "", context)
     node = context.node
     shard = context.broker.coordinators.groups.shard_of(request.group_id)
     config = node.config
@@ -33,7 +36,7 @@ def handle(request: JoinGroupRequest, context: Context) -> Answer:
         if request.member_id:
             raise KafkaError(Code.UNKNOWN_MEMBER_ID)
         group = new_classic_group(shard, request.group_id)
-    caller = Caller(context.client_id, f"/{context.peer[0]}", context.version)
+    caller = Caller(context.client_id, f"/{context.peer[0]}", context.version, context.topic_check())
     answer = join(group, request, caller)
     if context.version >= NULL_PROTOCOL_SINCE:
         return answer
@@ -41,10 +44,12 @@ def handle(request: JoinGroupRequest, context: Context) -> Answer:
 
 
 def refuse(request: JoinGroupRequest, context: Context, error: KafkaError) -> JoinGroupResponse:
+    return _refused(error.code, request.member_id, context)
+
+
+def _refused(code: Code, member_id: str, context: Context) -> JoinGroupResponse:
     none = None if context.version >= NULL_PROTOCOL_SINCE else ""
-    return JoinGroupResponse(
-        error_code=error.code, protocol_name=none, leader="", member_id=request.member_id, members=[]
-    )
+    return JoinGroupResponse(error_code=code, protocol_name=none, leader="", member_id=member_id, members=[])
 
 
 def _with_protocol(answer: JoinGroupResponse) -> JoinGroupResponse:

@@ -9,6 +9,7 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.leaveGroup, L
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic_protocol import leave
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 
@@ -16,6 +17,7 @@ SEVERAL_MEMBERS_SINCE = 3
 
 
 def handle(request: LeaveGroupRequest, context: Context) -> LeaveGroupResponse:
+    context.require(Operation.READ, ResourceType.GROUP, request.group_id)
     shard = context.broker.coordinators.groups.shard_of(request.group_id)
     group = shard.groups.get(request.group_id)
     many = context.version >= SEVERAL_MEMBERS_SINCE

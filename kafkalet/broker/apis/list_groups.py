@@ -9,6 +9,7 @@ Source: org.apache.kafka.coordinator.group.GroupMetadataManager.listGroups.
 """
 
 from kafkalet.broker.context import Context
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
 
@@ -30,4 +31,6 @@ def handle(request: ListGroupsRequest, context: Context) -> ListGroupsResponse:
         if not states or (group.state.lower() if in_any_case else group.state) in states
         if not types or group.type in types
     ]
+    if not context.allows_on_cluster(Operation.DESCRIBE):
+        groups = [group for group in groups if context.allows(Operation.DESCRIBE, ResourceType.GROUP, group.group_id)]
     return ListGroupsResponse(groups=groups)

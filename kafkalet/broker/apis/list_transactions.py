@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.regex.automaton import BadRegex, compile_regex
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.broker.transactions.metadata import BY_TITLE
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
@@ -35,6 +36,7 @@ def handle(request: ListTransactionsRequest, context: Context) -> ListTransactio
             and (not request.state_filters or known.state in wanted)
             and (request.duration_filter < 0 or now_ms - known.start_ms > request.duration_filter)
             and matches(transaction.transactional_id)
+            and context.allows(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, transaction.transactional_id)
         ):
             found.append(
                 ListTransactionsResponse.Transaction(

@@ -27,6 +27,7 @@ from kafkalet.broker.cluster.metadata import INTERNAL_TOPICS, NO_LEADER, Partiti
 from kafkalet.broker.context import Context
 from kafkalet.broker.quoting import quoted
 from kafkalet.broker.scheduling.work import in_thread, pause
+from kafkalet.broker.security.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalet.protocol.wire import ZERO_UUID
@@ -39,9 +40,6 @@ AnswerPartition = MetadataResponse.Topic.Partition
 TOPICS_IN_LOOP = 5_000
 """The largest number of topics to process in the event loop. Requests for more topics are processed in a thread."""
 NOT_REQUESTED = -(1 << 31)
-# Without an authorizer, all operations are allowed. Each bit is one operation on the resource (AclOperation).
-TOPIC_OPERATIONS = sum(1 << operation for operation in (3, 4, 5, 6, 7, 8, 10, 11))
-CLUSTER_OPERATIONS = sum(1 << operation for operation in (5, 7, 8, 9, 10, 11, 12))
 
 
 async def handle(request: MetadataRequest, context: Context) -> MetadataResponse:

@@ -18,6 +18,7 @@ from kafkalet.broker.groups.classic.group import classic_group
 from kafkalet.broker.groups.offsets_requests import Asked, CommitAnswer, check_each, commit, is_too_long, sort_out
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 
@@ -25,6 +26,7 @@ Answer = OffsetCommitResponse.Topic
 
 
 def handle(request: OffsetCommitRequest, context: Context) -> OffsetCommitResponse | Delayed[OffsetCommitResponse]:
+    context.require(Operation.READ, ResourceType.GROUP, request.group_id)
     by_id = context.version >= 10
     answer = CommitAnswer(Answer)
     asked = sort_out(request, context, answer, by_id=by_id)

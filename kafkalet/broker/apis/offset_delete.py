@@ -10,6 +10,7 @@ Source: kafka.server.KafkaApis.handleOffsetDeleteRequest, OffsetMetadataManager.
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.offsets_expiration import remove
 from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 
@@ -19,6 +20,7 @@ Answers = list[tuple[str, int, Code]]
 
 
 def handle(request: OffsetDeleteRequest, context: Context) -> OffsetDeleteResponse | Delayed[OffsetDeleteResponse]:
+    context.require(Operation.DELETE, ResourceType.GROUP, request.group_id)
     unknown, found = _partitions(request, context)
     shard = context.broker.coordinators.groups.shard_of(request.group_id)
     group = shard.groups.get(request.group_id)
@@ -51,13 +53,16 @@ def refuse(request: OffsetDeleteRequest, context: Context, error: KafkaError) ->
 
 
 def _partitions(request: OffsetDeleteRequest, context: Context) -> tuple[Answers, list[Key]]:
-    """Return the results for missing partitions, and the existing partitions."""
+    """Return the results for partitions that are missing or that the client may not read, and the other partitions."""
     unknown: Answers = []
     found: list[Key] = []
     for topic in request.topics:
+        allowed = context.allows(Operation.READ, ResourceType.TOPIC, topic.name)
         for partition in topic.partitions:
             index = partition.partition_index
-            if context.node.metadata.partition(topic.name, index) is None:
+            if not allowed:
+                unknown.append((topic.name, index, Code.TOPIC_AUTHORIZATION_FAILED))
+            elif context.node.metadata.partition(topic.name, index) is None:
                 unknown.append((topic.name, index, Code.UNKNOWN_TOPIC_OR_PARTITION))
             else:
                 found.append((topic.name, index))

@@ -20,6 +20,7 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.groups.offsets_records import CommittedOffset
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from kafkalet.protocol.wire import ZERO_UUID
@@ -32,10 +33,12 @@ Topic = Group.Topic
 Partition = Topic.Partition
 
 NO_OFFSET = CommittedOffset(-1)
+TOPIC_IDS_SINCE = 10
 
 
 def handle(request: OffsetFetchRequest, context: Context) -> Answer:
     if context.version == 0:
+        context.require(Operation.DESCRIBE, ResourceType.GROUP, request.group_id)
         if context.release.refuses_old_offsets:
             raise KafkaError(Code.UNSUPPORTED_VERSION, "OffsetFetch v0 needs ZooKeeper")
         if context.release.keeps_old_offsets_in_zookeeper:
@@ -73,6 +76,8 @@ class _Reader:
             self.answer = Group(group_id=asked.group_id, topics=[], error_code=error.code)
 
     def _read(self, asked: OffsetFetchRequest.Group) -> list[Topic]:
+        self.context.require(Operation.DESCRIBE, ResourceType.GROUP, asked.group_id)
+        wanted, refused = (None, []) if asked.topics is None else self._sort_out(asked.topics)
         shard = self.shard = self.context.broker.coordinators.groups.shard_for_offsets(asked.group_id)
         group = shard.groups.get(asked.group_id)
         if group is not None:
@@ -81,19 +86,41 @@ class _Reader:
         if newest and not shard.log.is_replicated(shard.log.end_offset - 1):
             self.last_offset = shard.log.end_offset - 1
         committed = shard.offsets.committed(asked.group_id, newest=newest)
-        if asked.topics is None:
+        if wanted is None:
             return self._all_topics(shard, committed)
-        once = self.context.release.deduplicates_fetched_offsets
-        return [
-            self._topic(shard, topic, committed)
-            for topic in (_without_duplicates(asked.topics) if once else asked.topics)
-        ]
+        if self.context.release.deduplicates_fetched_offsets:
+            wanted = _without_duplicates(wanted)
+        return [self._topic(shard, topic, committed) for topic in wanted] + refused
+
+    def _sort_out(self, asked: list[AskedTopic]) -> tuple[list[AskedTopic], list[Topic]]:
+        """Return the topics that the client may describe, and the results for all others."""
+        context = self.context
+        by_id, checks = context.version >= TOPIC_IDS_SINCE, context.authorizer is not None
+        wanted: list[AskedTopic] = []
+        refused: list[Topic] = []
+        if not by_id and not checks:
+            return asked, refused
+        for topic in _without_duplicates(asked) if context.release.deduplicates_refused_offsets else asked:
+            if by_id:
+                state = context.node.metadata.topic_by_id(topic.topic_id)
+                if state is None:
+                    refused.append(_refused(topic, Code.UNKNOWN_TOPIC_ID))
+                    continue
+                topic.name = state.name
+            if checks and not context.allows(Operation.DESCRIBE, ResourceType.TOPIC, topic.name):
+                refused.append(_refused(topic, Code.TOPIC_AUTHORIZATION_FAILED))
+            else:
+                wanted.append(topic)
+        return wanted, refused
 
     def _all_topics(self, shard: Shard, committed: Mapping[str, Mapping[int, CommittedOffset]]) -> list[Topic]:
         found = []
+        checks = self.context.authorizer is not None
         for name, by_partition in committed.items():
+            if checks and not self.context.allows(Operation.DESCRIBE, ResourceType.TOPIC, name):
+                continue
             topic_id = ZERO_UUID
-            if self.context.version >= 10:
+            if self.context.version >= TOPIC_IDS_SINCE:
                 state = self.context.node.metadata.topics.get(name)
                 if state is None:  # the topic id of a deleted topic is unknown
                     continue
@@ -108,14 +135,8 @@ class _Reader:
         asked: AskedTopic,
         committed: Mapping[str, Mapping[int, CommittedOffset]],
     ) -> Topic:
-        name, indexes = asked.name, asked.partition_indexes
-        if self.context.version >= 10:
-            state = self.context.node.metadata.topic_by_id(asked.topic_id)
-            if state is None:
-                unknown = [_answer(index, NO_OFFSET, Code.UNKNOWN_TOPIC_ID) for index in indexes]
-                return Topic(topic_id=asked.topic_id, partitions=unknown)
-            name = state.name
-        partitions = self._partitions(shard, name, indexes, committed.get(name, {}))
+        name = asked.name
+        partitions = self._partitions(shard, name, asked.partition_indexes, committed.get(name, {}))
         return Topic(name=name, topic_id=asked.topic_id, partitions=partitions)
 
     def _partitions(
@@ -139,6 +160,11 @@ class _Reader:
     @property
     def is_replicated(self) -> bool:
         return self.shard is None or self.shard.log.is_replicated(self.last_offset)
+
+
+def _refused(asked: AskedTopic, code: Code) -> Topic:
+    partitions = [_answer(index, NO_OFFSET, code) for index in asked.partition_indexes]
+    return Topic(name=asked.name, topic_id=asked.topic_id, partitions=partitions)
 
 
 def _without_duplicates(asked: Iterable[AskedTopic | OffsetFetchRequest.Topic]) -> list[AskedTopic]:
@@ -205,6 +231,8 @@ def _from_zookeeper(request: OffsetFetchRequest, context: Context) -> OffsetFetc
     metadata = context.node.metadata
 
     def find(topic: str, index: int) -> OldTopic.Partition:
+        if not context.allows(Operation.DESCRIBE, ResourceType.TOPIC, topic):
+            return _old(index, -1, Code.TOPIC_AUTHORIZATION_FAILED)
         if not request.group_id:
             return _old(index, -1, Code.UNKNOWN_SERVER_ERROR)  # Kafka fails here: the ZooKeeper path would be invalid
         offset = metadata.zookeeper_offset(request.group_id, topic, index)

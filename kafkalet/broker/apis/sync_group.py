@@ -8,6 +8,7 @@ Source: kafka.server.KafkaApis.handleSyncGroupRequest, GroupCoordinatorService.s
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic_protocol import sync
 from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
@@ -17,6 +18,7 @@ PROTOCOL_SINCE = 5
 def handle(request: SyncGroupRequest, context: Context) -> SyncGroupResponse | Delayed[SyncGroupResponse]:
     if context.version >= PROTOCOL_SINCE and (request.protocol_type is None or request.protocol_name is None):
         raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
+    context.require(Operation.READ, ResourceType.GROUP, request.group_id)
     shard = context.broker.coordinators.groups.shard_of(request.group_id)
     group = shard.groups.get(request.group_id)
     if group is None:

@@ -20,8 +20,10 @@ from kafkalet.broker.groups.classic.group import classic_group
 from kafkalet.broker.groups.offsets_requests import Asked, CommitAnswer, check_each, commit, commit_code, sort_out
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.broker.transactions.decisions import Producer
-from kafkalet.broker.transactions.verification import Operation, Refusals
+from kafkalet.broker.transactions.verification import Operation as Verification
+from kafkalet.broker.transactions.verification import Refusals
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from kafkalet.storage.verification import Guard
@@ -34,6 +36,8 @@ NO_SEQUENCE = -1
 
 
 def handle(request: TxnOffsetCommitRequest, context: Context) -> Answer:
+    context.require(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, request.transactional_id)
+    context.require(Operation.READ, ResourceType.GROUP, request.group_id)
     answer = CommitAnswer(TxnOffsetCommitResponse.Topic)
     asked = sort_out(request, context, answer, by_id=context.version >= TOPIC_IDS_SINCE)
     if not asked:
@@ -50,14 +54,21 @@ def handle(request: TxnOffsetCommitRequest, context: Context) -> Answer:
     return _verify(request, asked, answer, shard, guard, context)
 
 
+def refuse(request: TxnOffsetCommitRequest, context: Context, error: KafkaError) -> TxnOffsetCommitResponse:
+    answer = CommitAnswer(TxnOffsetCommitResponse.Topic)
+    for topic in request.topics:
+        answer.add(topic.name, topic.topic_id, topic.partitions, error.code)
+    return TxnOffsetCommitResponse(topics=answer.topics)
+
+
 def _start_verification(request: TxnOffsetCommitRequest, shard: Shard, context: Context) -> Guard | None:
     """Return a guard if the transaction coordinator has to verify the transaction, otherwise None."""
-    operation = Operation.of_txn_offset_commit(context.version)
-    is_asked = operation is Operation.ADD or context.node.config.transaction_partition_verification_enable
+    operation = Verification.of_txn_offset_commit(context.version)
+    is_asked = operation is Verification.ADD or context.node.config.transaction_partition_verification_enable
     if not context.release.verifies_transactions or not is_asked:
         return None
     return shard.log.partition.start_verification(
-        request.producer_id, request.producer_epoch, NO_SEQUENCE, raises_epoch=operation is Operation.ADD
+        request.producer_id, request.producer_epoch, NO_SEQUENCE, raises_epoch=operation is Verification.ADD
     )
 
 
@@ -88,7 +99,7 @@ def _verify(
             done.complete(committed)
 
     producer = Producer(request.producer_id, request.producer_epoch)
-    operation = Operation.of_txn_offset_commit(context.version)
+    operation = Verification.of_txn_offset_commit(context.version)
     context.broker.transactions.verify(request.transactional_id, producer, [key], operation, verified)
     return done if done.is_waiting else done.result()
 

@@ -14,6 +14,7 @@ from functools import partial
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.security.acl import Operation
 from kafkalet.broker.transactions.answering import answer_of
 from kafkalet.broker.transactions.marker import Marker, write_marker
 from kafkalet.broker.transactions.metadata import TopicPartition
@@ -27,7 +28,14 @@ NO_PRODUCER = -1
 def handle(
     request: WriteTxnMarkersRequest, context: Context
 ) -> WriteTxnMarkersResponse | Delayed[WriteTxnMarkersResponse]:
+    if not _may_write(context):
+        return _all_failed(request, Code.CLUSTER_AUTHORIZATION_FAILED)
     return answer_of(lambda then: _write_all(request, context, then))
+
+
+def _may_write(context: Context) -> bool:
+    may_alter = context.release.lets_administrators_write_markers and context.allows_on_cluster(Operation.ALTER)
+    return may_alter or context.allows_on_cluster(Operation.CLUSTER_ACTION)
 
 
 def _write_all(
@@ -51,7 +59,8 @@ def _write_all(
 
     for marker, each in wanted:
         if NO_PRODUCER in (marker.producer_id, marker.producer_epoch) and _exists_any(each, context):
-            then(_all_failed(request))  # Kafka cannot build such a marker and fails the whole request
+            # Kafka cannot build such a marker and fails the whole request.
+            then(_all_failed(request, Code.UNKNOWN_SERVER_ERROR))
             return
         codes.setdefault(marker.producer_id, {})
         for topic in each.topics:
@@ -70,11 +79,11 @@ def _exists_any(marker: WriteTxnMarkersRequest.Marker, context: Context) -> bool
     )
 
 
-def _all_failed(request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+def _all_failed(request: WriteTxnMarkersRequest, code: Code) -> WriteTxnMarkersResponse:
     codes: dict[int, dict[TopicPartition, Code]] = {}
     for marker in request.markers:
         partitions = [(topic.name, index) for topic in marker.topics for index in topic.partition_indexes]
-        codes[marker.producer_id] = dict.fromkeys(partitions, Code.UNKNOWN_SERVER_ERROR)
+        codes[marker.producer_id] = dict.fromkeys(partitions, code)
     return WriteTxnMarkersResponse(markers=[_answer(each, codes[each]) for each in codes])
 
 

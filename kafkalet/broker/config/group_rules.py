@@ -69,6 +69,11 @@ class GroupRules:
         return self.version < (4, 0)
 
     @property
+    def returns_refused_groups_first(self) -> bool:
+        """Since 3.5, DescribeGroups lists the groups that the client may not describe before all others."""
+        return self.version >= (3, 5)
+
+    @property
     def trims_group_states(self) -> bool:
         """Since 4.0, ListGroups strips spaces around the states in its state filter."""
         return self.version >= (4, 0)
@@ -83,6 +88,11 @@ class GroupRules:
     @property
     def runs_consumer_groups(self) -> bool:
         """Since 4.0, the consumer protocol (KIP-848) is enabled by default; in 3.7 to 3.9, it is disabled."""
+        return self.version >= (4, 0)
+
+    @property
+    def checks_topics_of_members(self) -> bool:
+        """Since 4.0, clients that may not describe the topics of a consumer group can neither join nor describe it."""
         return self.version >= (4, 0)
 
     @property

@@ -129,6 +129,11 @@ class Release(_Named, GroupRules):
     # Offsets
 
     @property
+    def deduplicates_refused_offsets(self) -> bool:
+        """Before 3.5, OffsetFetch leaves out duplicates also among topics that the client may not describe."""
+        return self.version < (3, 5)
+
+    @property
     def commits_named_twice_once(self) -> bool:
         """Before 4.0, if a partition is listed twice, OffsetCommit commits only its last entry."""
         return self.version < (4, 0)
@@ -139,6 +144,16 @@ class Release(_Named, GroupRules):
         return self.version >= (4, 0)
 
     # Transactions
+
+    @property
+    def lets_writers_be_idempotent(self) -> bool:
+        """Since 2.8, clients that may write to any topic may be idempotent producers (KIP-679)."""
+        return self.version >= (2, 8)
+
+    @property
+    def lets_administrators_write_markers(self) -> bool:
+        """Since 3.8, WriteTxnMarkers is allowed with ALTER on the cluster, not only with CLUSTER_ACTION (KIP-1037)."""
+        return self.version >= (3, 8)
 
     @property
     def answers_concurrent_transactions_first(self) -> bool:
@@ -287,36 +302,6 @@ class Release(_Named, GroupRules):
         A KRaft broker does not wait for the controller and always returns UNKNOWN_TOPIC_OR_PARTITION.
         """
         return not self.runs_without_zookeeper
-
-    # ACLs
-
-    @property
-    def asks_for_any_resource_first(self) -> bool:
-        """Whether a client that may use a resource which no ACL names may use at least one (KIP-679).
-
-        True in KRaft releases, which use Authorizer.authorizeByResourceType. AclAuthorizer looks only at the ACLs.
-        """
-        return self.runs_without_zookeeper
-
-    @property
-    def checks_acls_at_controller(self) -> bool:
-        """Whether AclControlManager checks new ACLs and filters, as in KRaft releases, rather than AclAuthorizer."""
-        return self.runs_without_zookeeper
-
-    @property
-    def refuses_acls_without_host(self) -> bool:
-        """Since 4.0, CreateAcls returns INVALID_REQUEST if the host is empty."""
-        return self.version >= (4, 0)
-
-    @property
-    def has_acls_of_users(self) -> bool:
-        """Since 3.3, ACLs can concern users and their delegation tokens (KIP-373)."""
-        return self.version >= (3, 3)
-
-    @property
-    def has_acls_of_two_phase_commits(self) -> bool:
-        """Since 4.1, ACLs can allow two-phase commits (KIP-939)."""
-        return self.version >= (4, 1)
 
     # Configuration
 

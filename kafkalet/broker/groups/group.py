@@ -14,12 +14,17 @@ PartitionCheck = Callable[[str, bytes, int], None]
 """Called with (topic, topic id, partition); raises KafkaError if the member may not commit there."""
 
 
+TopicCheck = Callable[[str], bool]
+"""Whether a client may describe a topic."""
+
+
 class Caller(NamedTuple):
     """The client that sent a JoinGroup request, and the version of the request."""
 
     client_id: str
     client_host: str
     version: int
+    may_describe: TopicCheck | None = None  # None if there is no authorizer
 
 
 class GroupType(StrEnum):

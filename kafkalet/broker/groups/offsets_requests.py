@@ -14,6 +14,7 @@ from kafkalet.broker.cluster.state_log import NO_PRODUCER, client_code
 from kafkalet.broker.config.release import Release
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kafkalet.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
@@ -92,15 +93,24 @@ def sort_out(
     *,
     by_id: bool,
 ) -> list[Asked]:
-    """Return the topics and partitions of a request that exist, and add errors for all others to `answer`."""
+    """Return the topics and partitions of a request that exist, and that the client may read.
+
+    Add errors for all others to `answer`.
+    """
     metadata = context.node.metadata
+    checks = context.authorizer is not None
     found: list[Asked] = []
     for topic in request.topics:
         partitions: Sequence[RequestPartition] = topic.partitions
         state = metadata.topic_by_id(topic.topic_id) if by_id else metadata.topics.get(topic.name)
         if state is None:
             code = Code.UNKNOWN_TOPIC_ID if by_id else Code.UNKNOWN_TOPIC_OR_PARTITION
+            if checks and not by_id and not context.allows(Operation.READ, ResourceType.TOPIC, topic.name):
+                code = Code.TOPIC_AUTHORIZATION_FAILED
             answer.add(topic.name, topic.topic_id, partitions, code)
+            continue
+        if checks and not context.allows(Operation.READ, ResourceType.TOPIC, state.name):
+            answer.add(state.name, topic.topic_id, partitions, Code.TOPIC_AUTHORIZATION_FAILED)
             continue
         count = len(state.partitions)
         unknown = [partition for partition in partitions if not 0 <= partition.partition_index < count]

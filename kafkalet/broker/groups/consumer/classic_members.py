@@ -65,7 +65,7 @@ def _join(group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Jo
     subscription = _subscription(protocols)
     after = _updated(member, request, subscription, protocols, caller)
     decision = Decision(group, member, after, changes, _held(group, subscription))
-    decision.subscribe(raises_for_regex=True)
+    decision.subscribe(caller.may_describe, raises_for_regex=True)
     if downgrades:
         offset = _downgrade(group, decision)
     else:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.groups.assignors.spec import Assignment
+from kafkalet.broker.groups.group import TopicCheck
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -41,6 +42,7 @@ class Sender(NamedTuple):
 
     client_id: str
     client_host: str
+    may_describe: TopicCheck | None = None  # None if there is no authorizer
 
 
 def heartbeat(
@@ -56,7 +58,7 @@ def heartbeat(
     member, changes = _find_member(group, request, member_id, joins=joins)
     after = member.updated_by(request, sender.client_id, sender.client_host, member_id)
     decision = Decision(group, member, after, changes, request.topic_partitions)
-    decision.subscribe()
+    decision.subscribe(sender.may_describe)
     offset = decision.carry_out(before)
     after = decision.after
     schedule_session_timeout(group, after.member_id)
@@ -192,6 +194,7 @@ class Decision:
         self.changes = changes
         self.held = held
         self._needs_resolving = False
+        self._may_describe: TopicCheck | None = None
         self.epoch = group.group_epoch
         self.target_epoch = group.assignment_epoch
         self.target: Assignment = {}
@@ -200,13 +203,15 @@ class Decision:
         self._takes_step = False
         self._metadata_version = group.metadata_version
 
-    def subscribe(self, *, raises_for_regex: bool = False) -> None:
+    def subscribe(self, may_describe: TopicCheck | None, *, raises_for_regex: bool = False) -> None:
         """Write the member if it has changed, and increment the group epoch if necessary.
 
         The epoch is incremented if the member's subscription or the subscribed topics have changed. With
-        `raises_for_regex`, a new regular expression increments the epoch even if its topics are not known yet.
+        `raises_for_regex`, a new regular expression increments the epoch even if its topics are not known yet. Regular
+        expressions match only topics for which `may_describe` is true.
         """
         group, before, after = self.group, self.before, self.after
+        self._may_describe = may_describe
         names_changed = False
         if after is not before and after != before:
             self.changes.append(records.member(group.group_id, after))
@@ -246,7 +251,7 @@ class Decision:
         offset = self.group.commit(self.changes, before)
         self._settle()
         if self._needs_resolving:
-            resolve_later(self.group)
+            resolve_later(self.group, self._may_describe)
         return offset
 
     def _assign(self) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Generator
 from enum import Enum
 
 from kafkalet.broker.groups.assignors.java_order import grown, ordered, string_hash, with_capacity
+from kafkalet.broker.groups.group import TopicCheck
 from kafkalet.broker.quoting import quoted
 from kafkalet.broker.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compiling, in_turns
 from kafkalet.broker.scheduling.work import Work, start
@@ -90,20 +91,23 @@ def _is_due(group: ConsumerGroup, old: str, new: str, *, is_new: bool) -> bool:
     ) and count > 0
 
 
-def resolve_later(group: ConsumerGroup) -> None:
-    """Resolve the expressions of a group after the current request."""
+def resolve_later(group: ConsumerGroup, may_describe: TopicCheck | None) -> None:
+    """Resolve the expressions of a group after the current request.
+
+    All expressions match only topics for which `may_describe` is true, even those of members of other users.
+    """
     group.is_resolving = True
-    group.shard.node.call_soon(lambda: _begin(group))
+    group.shard.node.call_soon(lambda: _begin(group, may_describe))
 
 
-def _begin(group: ConsumerGroup) -> None:
+def _begin(group: ConsumerGroup, may_describe: TopicCheck | None) -> None:
     node = group.shard.node
-    work = start(_resolve(group), node.turns, node.workers)
+    work = start(_resolve(group, may_describe), node.turns, node.workers)
     if isinstance(work, Work):
         work.then(lambda _: None, lambda error: _LOG.error("unexpected error while resolving topics", exc_info=error))
 
 
-async def _resolve(group: ConsumerGroup) -> None:
+async def _resolve(group: ConsumerGroup, may_describe: TopicCheck | None) -> None:
     """Find the topics that match the group's expressions, and write them if the group still exists."""
     metadata = group.shard.node.metadata
     names, version, now_ms = sorted(metadata.topics), metadata.version, group.shard.clock.now_ms()
@@ -111,6 +115,8 @@ async def _resolve(group: ConsumerGroup) -> None:
     try:
         for expression in list(group.members.regexes):
             topics = await in_turns(_matching(group.group_id, expression, names))
+            if may_describe is not None:
+                topics = frozenset(filter(may_describe, topics))
             found[expression] = Resolved(topics, version, now_ms)
     finally:
         group.is_resolving = False
