@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.releases import versions_of
 
@@ -90,15 +91,18 @@ class Broker:
         if not given.get("authorizer.class.name"):
             return None
         from .security.authorizer import Authorizer
-        from .security.principal import parse_principal
+        from .security.principal import parse_super_users
 
-        super_users = [
-            parse_principal(text.strip()) for text in given.get("super.users", "").split(";") if text.strip()
-        ]
+        super_users = given.get("super.users", "")
+        try:
+            principals = parse_super_users(super_users)
+        except ValueError as problem:
+            raise InvalidProperty("super.users", super_users, str(problem)) from None
         return Authorizer(
             self.node.metadata.acls,
-            super_users,
-            allows_without_acl=given.get("allow.everyone.if.no.acl.found") == "true",
+            principals,
+            allows_without_acl=given.get("allow.everyone.if.no.acl.found", "").strip().lower() == "true",
+            asks_for_any_resource_first=self.node.release.asks_for_any_resource_first,
         )
 
     def apply_quotas(self, addresses: Mapping[str, str | None] | None = None) -> None:

@@ -147,10 +147,15 @@ class ApacheKafka:
                 "sasl.enabled.mechanisms": "PLAIN",
                 "sasl.mechanism.inter.broker.protocol": "PLAIN",
                 "listener.name.sasl_plaintext.plain.sasl.jaas.config": f"{login} {accounts};",
-                "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+                "authorizer.class.name": self._authorizer(),
                 "super.users": "User:admin;User:ANONYMOUS",
             }
         return own
+
+    def _authorizer(self) -> str:
+        if self.kraft:
+            return "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+        return "kafka.security.authorizer.AclAuthorizer"
 
     def _start_zookeeper(self, port: int) -> None:
         properties = self.directory / "zookeeper.properties"

@@ -1,7 +1,8 @@
 """The layers of the package: a module may import only modules of lower layers.
 
 clock, properties,            import no module of kafkalet
-suggestions, version
+sasl_client, suggestions,
+version
 protocol                      imports only itself
 formats                       protocol.records; formats of the files beside a log, without policy
 storage                       formats, protocol.records, protocol.errors, and the modules in the first line
@@ -29,6 +30,7 @@ RANK = {
     "clock": 0,
     "garbage": 0,
     "properties": 0,
+    "sasl_client": 0,
     "suggestions": 0,
     "protocol": 1,
     "formats": 2,
@@ -45,7 +47,7 @@ RANK = {
 }
 FACADES = {"kafkalet", "kafkalet.__main__"}
 NEWER = {"annotationlib", "compression"}  # in the standard library of newer Python versions
-EXTRAS = {"aiokafka", "confluent_kafka", "cramjam", "crc32c", "kafka", "pytest"}
+EXTRAS = {"aiokafka", "confluent_kafka", "cramjam", "crc32c", "cryptography", "kafka", "pytest"}
 OF_THE_PIPELINE = {"numpy", "pyarrow", "pyspark", "py4j"}
 """Packages of the extra `spark`. The pipeline may import them unguarded; other modules must not import them."""
 STORAGE_MAY_IMPORT = (
@@ -141,6 +143,7 @@ def test_imports_are_relative_inside_a_package_and_absolute_across(path: Path) -
 TIME_AND_RANDOM = {
     "kafkalet.clock": {"time"},
     "kafkalet.broker.fetch_sessions": {"random"},
+    "kafkalet.pipeline.live.security": {"time"},  # of the tokens that it issues to itself
     "kafkalet.broker.network.faults.rule": {"random"},  # with a seed
     "kafkalet.broker.network.faults.shaping": {"random"},  # with a seed
 }

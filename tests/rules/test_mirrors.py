@@ -43,6 +43,7 @@ ELSEWHERE: dict[str, str] = {
     "broker.cluster.replication": "broker/test_server.py",
     "broker.network.listener_context": "broker/network/test_listener.py",
     "broker.network.request_text": "broker/network/test_request_log.py",
+    "conformance.access": "test_golden.py",
     "conformance.building": "test_golden.py",
     "conformance.clients.drivers.aiokafka": "conformance/clients/test_drivers.py",
     "conformance.clients.drivers.confluent_kafka": "conformance/clients/test_drivers.py",

@@ -10,7 +10,9 @@ Source: org.apache.kafka.controller.QuorumController, ReplicationControlManager.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kafkalet.broker.config.broker_config import BrokerConfig
@@ -30,6 +32,8 @@ from .producer_ids import ProducerIds
 from .state_topics import STATE_TOPICS, StateTopic
 
 if TYPE_CHECKING:  # avoids loading the log when a broker without partitions starts
+    from kafkalet.broker.security.acl import Acl
+
     from .partition import Partition
 
 _LOG = logging.getLogger(__name__)
@@ -216,6 +220,24 @@ class Controller:
         changed = self.metadata.broker_config
         config.reconfigure(changed.get(None, {}), changed.get(node_id, {}))
         return config
+
+    # ACLs
+
+    def create_acls(self, acls: Iterable[Acl]) -> None:
+        """Add ACLs. Those that exist already stay as they are."""
+        known = self.metadata.acls
+        with self.changes.begin() as change:
+            for acl in acls:
+                if known.add(acl):
+                    change.undo(partial(known.discard, acl))
+
+    def delete_acls(self, acls: Iterable[Acl]) -> None:
+        """Remove ACLs. Those that do not exist are ignored."""
+        known = self.metadata.acls
+        with self.changes.begin() as change:
+            for acl in acls:
+                if known.discard(acl):
+                    change.undo(partial(known.add, acl))
 
     # Saving the metadata
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Container, Iterable, Iterator
 from typing import NamedTuple
 
-from kafkalet.broker.security.acl import Acl
+from kafkalet.broker.security.acl import Acls
 from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism
 from kafkalet.protocol.errors import Code, KafkaError
 
@@ -214,7 +214,7 @@ class MetadataImage:
         self.group_config: dict[str, dict[str, str]] = {}  # by group
         self.client_metrics: dict[str, dict[str, str]] = {}  # client metrics subscriptions, by name
         self.client_quotas: dict[QuotaEntity, dict[str, float]] = {}
-        self.acls: dict[Acl, None] = {}  # in the order of their creation
+        self.acls = Acls()
         self.scram_credentials: dict[tuple[str, ScramMechanism], ScramCredential] = {}  # by user and mechanism
         self.feature_levels: dict[str, int] = {}  # only features whose level has been changed
         self.feature_changes = 0

@@ -2,7 +2,7 @@
 
     DIR/                        the log directory, if there is one broker
     DIR/broker-<node id>/       the log directory of each broker, if there are several
-    DIR/kafkalet.json           topics, ids, configurations, leaders, quotas, features, the next producer id
+    DIR/kafkalet.json           topics, ids, configurations, leaders, quotas, features, ACLs, the next producer id
 
 Logs have Kafka's format. Apache Kafka stores its metadata in a log of the controller. Here it is a small file, which
 every change replaces atomically by a rename. A directory written by Apache Kafka has no such file. In that case, the
@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkalet.broker.quoting import quoted
+from kafkalet.broker.security.acl import Acl, Operation, PatternType, Permission, ResourceType
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.storage.files import replace_file
 
@@ -102,6 +103,7 @@ class MetadataStore:
             "client_metrics": image.client_metrics,
             "client_quotas": [[sorted(entity), values] for entity, values in image.client_quotas.items()],
             "features": {"levels": image.feature_levels, "changes": image.feature_changes},
+            "acls": list(image.acls),
         }
         # One line for each property and each topic: with `indent`, json.dumps is seven times slower, because only its
         # compact form is implemented in C.
@@ -241,6 +243,17 @@ def _administration_from_json(saved: dict[str, Any], image: MetadataImage) -> No
     features = saved.get("features", {"levels": {}, "changes": 0})
     image.feature_levels = {name: _number(level) for name, level in features["levels"].items()}
     image.feature_changes = _number(features["changes"])
+    for kind, pattern, name, principal, host, operation, permission in saved.get("acls", []):
+        acl = Acl(
+            ResourceType(kind),
+            PatternType(pattern),
+            _text(name),
+            _text(principal),
+            _text(host),
+            Operation(operation),
+            Permission(permission),
+        )
+        image.acls.add(acl)
 
 
 def _topics_from_json(saved: list[dict[str, Any]]) -> Iterator[TopicState]:

@@ -303,6 +303,36 @@ class Release(_Named, GroupRules):
         """
         return not self.runs_without_zookeeper
 
+    # ACLs
+
+    @property
+    def asks_for_any_resource_first(self) -> bool:
+        """Whether a client that may use a resource which no ACL names may use at least one (KIP-679).
+
+        True in KRaft releases, which use Authorizer.authorizeByResourceType. AclAuthorizer looks only at the ACLs.
+        """
+        return self.runs_without_zookeeper
+
+    @property
+    def checks_acls_at_controller(self) -> bool:
+        """Whether AclControlManager checks new ACLs and filters, as in KRaft releases, rather than AclAuthorizer."""
+        return self.runs_without_zookeeper
+
+    @property
+    def refuses_acls_without_host(self) -> bool:
+        """Since 4.0, CreateAcls returns INVALID_REQUEST if the host is empty."""
+        return self.version >= (4, 0)
+
+    @property
+    def has_acls_of_users(self) -> bool:
+        """Since 3.3, ACLs can concern users and their delegation tokens (KIP-373)."""
+        return self.version >= (3, 3)
+
+    @property
+    def has_acls_of_two_phase_commits(self) -> bool:
+        """Since 4.1, ACLs can allow two-phase commits (KIP-939)."""
+        return self.version >= (4, 1)
+
     # Configuration
 
     @property

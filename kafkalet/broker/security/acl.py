@@ -3,6 +3,7 @@
 The numbers are those of the protocol. Source: org.apache.kafka.common.acl, org.apache.kafka.common.resource.
 """
 
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -63,7 +64,9 @@ class Permission(IntEnum):
 CLUSTER_NAME = "kafka-cluster"
 """The name of the only resource of type CLUSTER."""
 WILDCARD = "*"
-"""Every resource name in a literal pattern, every host, or, as `User:*`, every user."""
+"""Every resource name in a literal pattern, or every host."""
+EVERY_USER = "User:*"
+"""The principal of ACLs that apply to every principal, of any type."""
 
 
 class Acl(NamedTuple):
@@ -76,3 +79,112 @@ class Acl(NamedTuple):
     host: str
     operation: Operation
     permission: Permission
+
+
+Entries = dict[str, dict[Acl, None]]
+"""The ACLs of one pattern, by principal."""
+
+
+class _Patterns:
+    """The patterns of one resource type, by name, with their ACLs."""
+
+    __slots__ = ("lengths", "literal", "prefixed")
+
+    def __init__(self) -> None:
+        self.literal: dict[str, Entries] = {}
+        self.prefixed: dict[str, Entries] = {}
+        self.lengths: dict[int, int] = {}
+        """How many prefixed patterns have a name of each length."""
+
+    def add(self, acl: Acl) -> None:
+        names = self.literal
+        if acl.pattern_type is PatternType.PREFIXED:
+            names = self.prefixed
+            if acl.resource_name not in names:
+                length = len(acl.resource_name)
+                self.lengths[length] = self.lengths.get(length, 0) + 1
+        names.setdefault(acl.resource_name, {}).setdefault(acl.principal, {})[acl] = None
+
+    def discard(self, acl: Acl) -> None:
+        is_prefixed = acl.pattern_type is PatternType.PREFIXED
+        names = self.prefixed if is_prefixed else self.literal
+        entries = names[acl.resource_name]
+        acls = entries[acl.principal]
+        del acls[acl]
+        if not acls:
+            del entries[acl.principal]
+        if not entries:
+            del names[acl.resource_name]
+            if is_prefixed:
+                length = len(acl.resource_name)
+                self.lengths[length] -= 1
+                if not self.lengths[length]:
+                    del self.lengths[length]
+
+
+class Acls:
+    """The ACLs of a cluster, in the order of their creation, with an index by resource and principal.
+
+    StandardAuthorizer sorts its ACLs by reverse name. This index looks up the name and those of its prefixes that are
+    as long as the name of a prefixed pattern.
+    """
+
+    __slots__ = ("_acls", "_patterns", "version")
+
+    def __init__(self, acls: Iterable[Acl] = ()) -> None:
+        self._acls: dict[Acl, None] = {}
+        self._patterns: dict[ResourceType, _Patterns] = {}
+        self.version = 0
+        """Incremented with each change."""
+        for acl in acls:
+            self.add(acl)
+
+    def __len__(self) -> int:
+        return len(self._acls)
+
+    def __iter__(self) -> Iterator[Acl]:
+        return iter(self._acls)
+
+    def __contains__(self, acl: object) -> bool:
+        return acl in self._acls
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Acls) and self._acls == other._acls
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def add(self, acl: Acl) -> bool:
+        """Add an ACL. Return False if it exists already."""
+        if acl in self._acls:
+            return False
+        self._acls[acl] = None
+        self._patterns.setdefault(acl.resource_type, _Patterns()).add(acl)
+        self.version += 1
+        return True
+
+    def discard(self, acl: Acl) -> bool:
+        """Remove an ACL. Return False if it does not exist."""
+        if acl not in self._acls:
+            return False
+        del self._acls[acl]
+        self._patterns[acl.resource_type].discard(acl)
+        self.version += 1
+        return True
+
+    def of_resource(self, resource_type: ResourceType, name: str) -> list[Entries]:
+        """Return the ACLs of each pattern that matches a resource."""
+        patterns = self._patterns.get(resource_type)
+        if patterns is None:
+            return []
+        found = [patterns.literal[key] for key in {name, WILDCARD} if key in patterns.literal]
+        prefixes = [name[:length] for length in patterns.lengths if length <= len(name)]
+        return found + [patterns.prefixed[prefix] for prefix in prefixes if prefix in patterns.prefixed]
+
+    def of_principals(self, resource_type: ResourceType, principals: Iterable[str]) -> Iterator[Acl]:
+        """Return the ACLs that name one of these principals and any resource of this type."""
+        patterns = self._patterns.get(resource_type)
+        if patterns is None:
+            return
+        for entries in (*patterns.literal.values(), *patterns.prefixed.values()):
+            for principal in principals:
+                yield from entries.get(principal, ())

@@ -25,8 +25,13 @@ ANONYMOUS = user("ANONYMOUS")
 
 
 def parse_principal(text: str) -> Principal:
-    """Parse `User:alice`. Raises ValueError if the text has no colon or no type."""
+    """Parse `User:alice`. Raises ValueError if the text has no colon."""
     kind, colon, name = text.partition(":")
-    if not colon or not kind:
+    if not colon:
         raise ValueError(f"expected a string in format principalType:principalName but got {text}")
     return Principal(kind, name)
+
+
+def parse_super_users(text: str) -> list[Principal]:
+    """Parse the property super.users, as in `User:admin;User:alice`. Raises ValueError."""
+    return [parse_principal(part.strip()) for part in text.split(";") if part.strip()]

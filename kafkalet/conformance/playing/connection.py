@@ -13,8 +13,8 @@ from typing import Any
 from kafkalet.conformance.notation import messages
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.messages import response_type
+from kafkalet.sasl_client import NotAuthenticated, authenticate_with_password
 
-from .sasl import NotAuthenticated, authenticate
 from .security import PLAINTEXT, Security
 
 CLIENT_ID = "conformance"
@@ -189,7 +189,7 @@ class Connection:
         if answer["error_code"]:
             enabled = ", ".join(answer["mechanisms"]) or "none"
             raise NotAuthenticated(f"the broker does not offer SASL {security.mechanism}; it offers {enabled}")
-        authenticate(security.mechanism, security.user, security.password, self._exchange)
+        authenticate_with_password(security.mechanism, security.user, security.password, self._exchange)
 
     def _exchange(self, token: bytes) -> bytes:
         answer = self.ask("SaslAuthenticate", 0, {"auth_bytes": {"hex": token.hex()}})

@@ -16,7 +16,7 @@ from typing import Any
 
 from kafkalet.conformance.results import Difference
 
-from .tolerances import IGNORED, MINUTES_MS, ORDERS, SETS
+from .tolerances import MINUTES_MS, ORDERS, SETS, is_ignored
 
 NAME = re.compile(r"\$([A-Za-z_][\w.]*?)([+-]\d+)?$")
 MADE_UP = re.compile(r"(?P<of>.*)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.DOTALL)
@@ -75,7 +75,7 @@ def normalized(answer: Any, in_order: InOrder, field: str = "") -> Any:
             for key, kind in SETS.items():
                 if not _counts(in_order, key) and all(type(one) is kind for one in kept.get(key) or [None]):
                     kept[key] = sorted(kept[key])
-            return {key: item for key, item in kept.items() if key not in IGNORED and not key.startswith("#")}
+            return {key: item for key, item in kept.items() if not is_ignored(key, kept) and not key.startswith("#")}
         case list():
             items = [normalized(item, in_order, field) for item in answer]
             return items if _counts(in_order, field) else sorted(items, key=_order)

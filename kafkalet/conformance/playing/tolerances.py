@@ -3,7 +3,7 @@
 Everything that is not listed here is compared exactly. docs/scenario-format.md has the same table.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 MINUTES_MS = 10 * 60 * 1000
 """How far a time may be from the current time to count as `$NOW`."""
@@ -12,11 +12,13 @@ WAITED = 0.97
 
 IGNORED: Mapping[str, str] = {
     "throttle_time_ms": "depends on quotas and on the load of the broker",
-    "host": "is the address of the broker",
+    "host": "is the address of the broker; that of an ACL is compared",
     "port": "is the address of the broker",
     "rack": "is the location of the broker",
 }
 """Fields that are not compared, and why."""
+OF_ACL = "permission_type"
+"""Only an ACL has this field. Its host is the address of a client, and is compared."""
 
 PLACEHOLDERS: Mapping[str, str] = {
     "$NODE": "any broker id of the cluster: ids are chosen by the operator",
@@ -34,6 +36,7 @@ PLACEHOLDERS: Mapping[str, str] = {
 ORDERS = (
     *("name", "topic", "topic_id", "topic_name", "partition_index", "partition", "index", "group_id", "broker_id"),
     *("node_id", "producer_id", "transactional_id", "member_id", "entity_type", "user", "log_dir", "key"),
+    *("resource_name", "resource_type", "pattern_type", "principal", "host", "operation", "permission_type"),
 )
 """Items of arrays whose order depends on hash tables are sorted by these fields before they are compared."""
 SETS = {"partitions": int, "subscribed_topic_names": str}
@@ -47,6 +50,11 @@ IN_ORDER: Mapping[str, bool | frozenset[str]] = {
 """APIs whose arrays Kafka returns in the order of the request or of ids: all arrays, or those of these fields.
 
 The order of all others depends on hash tables."""
+
+
+def is_ignored(field: str, fields: Container[str]) -> bool:
+    """Return whether a field is not compared, in a struct that has `fields`."""
+    return field in IGNORED and not (field == "host" and OF_ACL in fields)
 
 
 def table() -> Iterator[str]:

@@ -23,7 +23,7 @@ from kafkalet.conformance.playing.matching import (
 )
 from kafkalet.conformance.playing.player import Player, at_path, compared_part
 from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.playing.tolerances import IGNORED, MINUTES_MS
+from kafkalet.conformance.playing.tolerances import MINUTES_MS, is_ignored
 from kafkalet.conformance.results import Outcome
 from kafkalet.conformance.transcripts import Step, Transcript, load
 from kafkalet.protocol.errors import Code
@@ -134,7 +134,12 @@ class Placeholders:
         match value:
             case dict():
                 return masked_coordinator_record(
-                    {k: v for n, item in value.items() for k, v in self.field(n, item).items()}
+                    {
+                        k: v
+                        for n, item in value.items()
+                        if not is_ignored(n, value)
+                        for k, v in self.field(n, item).items()
+                    }
                 )
             case list():
                 items = [self.of(item, key) for item in value]
@@ -177,8 +182,6 @@ class Placeholders:
         return out
 
     def field(self, name: str, item: Any) -> dict[str, Any]:
-        if name in IGNORED:
-            return {}
         if name in SIZES_OF_DISK and item >= 0:
             return {name: f"$?{name}"}
         if name.endswith("_message") and isinstance(item, str):

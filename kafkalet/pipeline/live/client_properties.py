@@ -40,6 +40,7 @@ _PROPERTIES = PropertySet(
         Property("security.protocol", Type.STRING, "PLAINTEXT", one_of(*_PROTOCOLS)),
         Property("sasl.mechanism", Type.STRING, "GSSAPI"),
         Property("sasl.jaas.config", Type.PASSWORD, ""),
+        Property("sasl.oauthbearer.token.endpoint.url", Type.STRING, ""),
         Property("ssl.truststore.type", Type.STRING, "JKS"),
         Property("ssl.truststore.location", Type.STRING, ""),
         Property("ssl.truststore.certificates", Type.PASSWORD, ""),
@@ -100,6 +101,7 @@ class Settings(NamedTuple):
     security_protocol: str
     sasl_mechanism: str
     sasl_jaas_config: str
+    sasl_oauthbearer_token_endpoint_url: str
     ssl_truststore_type: str
     ssl_truststore_location: str
     ssl_truststore_certificates: str

@@ -29,11 +29,12 @@ from kafkalet.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafkalet.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kafkalet.protocol.schema import Request, Response
 from kafkalet.protocol.wire import Buffer
+from kafkalet.sasl_client import NotAuthenticated
 from kafkalet.version import VERSION
 
 from .client_properties import Settings
 from .refusals import Unreachable, code_of
-from .security import MECHANISM, Credentials, credentials, encrypted, tls
+from .security import Credentials, credentials, encrypted, tls
 
 AHEAD_BYTES = 64 << 10
 LARGEST_FRAME_BYTES = 0x7FFFFFFF
@@ -129,15 +130,25 @@ class Connection:
         return ApiVersionsResponse.decode(frame, 0 if refused else version, 4)
 
     def _authenticate(self, known_as: Credentials) -> None:
-        handshake = SaslHandshakeRequest(mechanism=MECHANISM)
+        handshake = SaslHandshakeRequest(mechanism=known_as.mechanism)
         chosen = cast(SaslHandshakeResponse, self.ask(handshake, self.version(Api.SASL_HANDSHAKE, 1)))
         if chosen.error_code != Code.NONE:
             there = ", ".join(chosen.mechanisms)
-            raise KafkaError(code_of(chosen.error_code), f"broker {self.address} supports {there}, not {MECHANISM}")
-        proof = SaslAuthenticateRequest(auth_bytes=known_as.message)
+            raise KafkaError(
+                code_of(chosen.error_code), f"broker {self.address} supports {there}, not {known_as.mechanism}"
+            )
+        try:
+            known_as.authenticate(self._exchange)
+        except NotAuthenticated as error:
+            raise KafkaError(Code.SASL_AUTHENTICATION_FAILED, f"{error} (broker {self.address})") from error
+
+    def _exchange(self, token: bytes) -> bytes:
+        """Send a SASL token and return the answer."""
+        proof = SaslAuthenticateRequest(auth_bytes=token)
         answer = cast(SaslAuthenticateResponse, self.ask(proof, self.version(Api.SASL_AUTHENTICATE, 0)))
         if answer.error_code != Code.NONE:
             raise KafkaError(code_of(answer.error_code), f"{answer.error_message} (broker {self.address})")
+        return bytes(answer.auth_bytes)
 
     # Requests and responses
 

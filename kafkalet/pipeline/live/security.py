@@ -3,10 +3,15 @@
 security.protocol   PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL
 SSL                 certificates in PEM format, as files or in the property itself (KIP-651). Without a truststore, the
                     system's certificates are trusted. Java keystores are not supported.
-SASL                mechanism PLAIN; user name and password are given in sasl.jaas.config as for Java clients, and sent
-                    with SaslHandshake and SaslAuthenticate (KIP-152).
+SASL                mechanism PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER. The credentials are given in
+                    sasl.jaas.config as for Java clients, and sent with SaslHandshake and SaslAuthenticate (KIP-152).
 
-sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="b";
+    org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="b";
+    org.apache.kafka.common.security.scram.ScramLoginModule required username="a" password="b";
+    org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="a";
+
+A delegation token is given as user name and password of SCRAM, with the option tokenauth="true". With OAUTHBEARER and
+sasl.oauthbearer.token.endpoint.url=file:/path, the token is read from that file for each connection.
 """
 
 from __future__ import annotations
@@ -14,48 +19,111 @@ from __future__ import annotations
 import re
 import socket
 import ssl
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote, urlparse
 
 from kafkalet.properties import InvalidProperty
+from kafkalet.sasl_client import authenticate_with_password, authenticate_with_token, unsecured_token
 
 from .client_properties import Settings
 
-MECHANISM = "PLAIN"
+LOGIN_MODULES = {
+    "PLAIN": "PlainLoginModule",
+    "SCRAM-SHA-256": "ScramLoginModule",
+    "SCRAM-SHA-512": "ScramLoginModule",
+    "OAUTHBEARER": "OAuthBearerLoginModule",
+}
+"""The supported mechanisms, with the login module of each."""
+TOKEN_LIFETIME_S = 3600
 
-_JAAS = re.compile(r'\s*\S+\.PlainLoginModule\s+required\b((?:\s+\w+\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s";]+))*)\s*;\s*')
+_JAAS = re.compile(r'\s*\S+\.(\w+)\s+required\b((?:\s+\w+\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s";]+))*)\s*;\s*')
 _OPTION = re.compile(r'(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s";]+))')
 
 
 class Credentials(NamedTuple):
-    """The user name and password for SASL/PLAIN."""
+    """What a client proves its identity with."""
 
-    username: str
-    password: str
+    mechanism: str
+    username: str = ""
+    password: str = ""
+    is_delegation_token: bool = False
+    token: Callable[[], str] = str
+    """Returns the JSON web token of OAUTHBEARER."""
 
-    @property
-    def message(self) -> bytes:
-        """The PLAIN message (RFC 4616), which consists of an empty authorization identity, the user name and the
-        password."""
-        return f"\0{self.username}\0{self.password}".encode()
+    def authenticate(self, exchange: Callable[[bytes], bytes]) -> None:
+        """Authenticate; `exchange` sends a token and returns the answer. Raises NotAuthenticated."""
+        if self.mechanism == "OAUTHBEARER":
+            authenticate_with_token(self.token(), exchange)
+        else:
+            name, password = self.username, self.password
+            authenticate_with_password(
+                self.mechanism, name, password, exchange, is_delegation_token=self.is_delegation_token
+            )
 
     def __repr__(self) -> str:
-        return f"Credentials({self.username!r})"
+        return f"Credentials({self.mechanism!r}, {self.username!r})"
 
 
 def credentials(settings: Settings) -> Credentials | None:
     """Return the credentials, or None if the protocol does not use SASL. Raises InvalidProperty."""
     if not settings.security_protocol.startswith("SASL_"):
         return None
-    if settings.sasl_mechanism != MECHANISM:
-        raise InvalidProperty("sasl.mechanism", settings.sasl_mechanism, f"only {MECHANISM} is supported")
-    if (found := _JAAS.fullmatch(settings.sasl_jaas_config)) is None:
-        form = 'PlainLoginModule required username="" password="";'
-        raise InvalidProperty("sasl.jaas.config", "[hidden]", f"it must have the form ...{form}")
-    options = {name: re.sub(r"\\(.)", r"\1", quoted) or bare for name, quoted, bare in _OPTION.findall(found[1])}
+    mechanism = settings.sasl_mechanism
+    if mechanism not in LOGIN_MODULES:
+        allowed = ", ".join(LOGIN_MODULES)
+        raise InvalidProperty("sasl.mechanism", mechanism, f"supported mechanisms are {allowed}")
+    options = _login_options(mechanism, settings.sasl_jaas_config)
+    if mechanism == "OAUTHBEARER":
+        return Credentials(mechanism, token=_token_source(options, settings.sasl_oauthbearer_token_endpoint_url))
     try:
-        return Credentials(options["username"], options["password"])
+        name, password = options["username"], options["password"]
     except KeyError as missing:
         raise InvalidProperty("sasl.jaas.config", "[hidden]", f"{missing.args[0]} is missing") from None
+    return Credentials(mechanism, name, password, options.get("tokenauth", "").lower() == "true")
+
+
+def _login_options(mechanism: str, jaas: str) -> dict[str, str]:
+    """Return the options of the mechanism's login module."""
+    module = LOGIN_MODULES[mechanism]
+    found = _JAAS.fullmatch(jaas)
+    if found is None or found[1] != module:
+        form = f"...{module} required " + ("" if mechanism == "OAUTHBEARER" else 'username="" password=""') + ";"
+        raise InvalidProperty("sasl.jaas.config", "[hidden]", f"for {mechanism}, it must have the form {form}")
+    return {name: re.sub(r"\\(.)", r"\1", quoted) or bare for name, quoted, bare in _OPTION.findall(found[2])}
+
+
+def _token_source(options: Mapping[str, str], endpoint: str) -> Callable[[], str]:
+    """Return a function that returns a token: from a file, or an unsecured one with the claims of the options.
+
+    Source: org.apache.kafka.common.security.oauthbearer.internals.unsecured.OAuthBearerUnsecuredLoginCallbackHandler,
+    FileTokenRetriever.
+    """
+    if endpoint:
+        url = urlparse(endpoint)
+        if url.scheme != "file":
+            raise InvalidProperty("sasl.oauthbearer.token.endpoint.url", endpoint, "only file: is supported")
+        path = Path(unquote(url.path))
+        return lambda: _read_token(path)
+    texts = {name.partition("_")[2]: text for name, text in options.items() if name.startswith("unsecuredLoginString")}
+    if "sub" not in texts:
+        needed = 'unsecuredLoginStringClaim_sub="USER", or sasl.oauthbearer.token.endpoint.url=file:/PATH'
+        raise InvalidProperty("sasl.jaas.config", "[hidden]", f"OAUTHBEARER needs {needed}")
+
+    def token() -> str:
+        now_s = int(time.time())
+        return unsecured_token({"iat": now_s, "exp": now_s + TOKEN_LIFETIME_S, **texts})
+
+    return token
+
+
+def _read_token(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise InvalidProperty("sasl.oauthbearer.token.endpoint.url", f"file:{path}", str(error.strerror)) from error
 
 
 def tls(settings: Settings) -> ssl.SSLContext | None:

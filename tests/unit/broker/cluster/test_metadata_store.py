@@ -15,6 +15,7 @@ from kafkalet.broker.cluster.metadata_store import (
     MetadataStore,
     take_in_folders,
 )
+from kafkalet.broker.security.acl import Acl, Operation, PatternType, Permission, ResourceType
 
 
 def image() -> MetadataImage:
@@ -26,6 +27,7 @@ def image() -> MetadataImage:
     made.group_config = {"g": {"consumer.session.timeout.ms": "50000"}}
     made.client_metrics = {"m": {"metrics": "org.apache"}}
     made.client_quotas = {frozenset({("user", None), ("client-id", "c")}): {"producer_byte_rate": 1.5}}
+    made.acls.add(Acl(ResourceType.TOPIC, PatternType.PREFIXED, "t", "User:a", "*", Operation.READ, Permission.DENY))
     made.feature_levels, made.feature_changes = {"transaction.version": 1}, 3
     return made
 
@@ -74,6 +76,7 @@ def test_saved_metadata_is_loaded(tmp_path: Path) -> None:
         "group_config",
         "client_metrics",
         "client_quotas",
+        "acls",
         "feature_levels",
         "feature_changes",
     ):
@@ -97,7 +100,7 @@ def test_file_without_features_and_quotas_is_loaded(tmp_path: Path) -> None:
     store = MetadataStore(str(tmp_path))
     store.save(image(), 0)
     saved = json.loads((tmp_path / FILE).read_text())
-    for name in ("group_config", "client_metrics", "client_quotas", "features"):
+    for name in ("group_config", "client_metrics", "client_quotas", "features", "acls"):
         del saved[name]
     (tmp_path / FILE).write_text(json.dumps(saved))
     loaded = store.load()
@@ -224,6 +227,9 @@ def test_metadata_that_is_not_utf_8_error_names_file(tmp_path: Path) -> None:
         (["cluster_id"], None),
         (["broker_config"], [["x", {}]]),
         (["features"], []),
+        (["acls"], [[2, 3, "t", "User:a", "*", 3]]),
+        (["acls", 0, 0], 99),
+        (["acls", 0, 2], None),
         (["client_quotas"], [[[["user", "u"]], {"a": "x"}]]),
     ],
 )

@@ -21,10 +21,17 @@ def test_ignored_fields_are_not_compared() -> None:
     assert Matcher({}).differences({"error_code": 1}, {"error_code": 2})
 
 
+def test_host_of_acl_is_compared() -> None:
+    allowed, elsewhere = ({"host": host, "permission_type": 3} for host in ("*", "127.0.0.1"))
+    assert Matcher({}).differences(allowed, elsewhere)
+
+
 def test_items_are_sorted_by_each_listed_field() -> None:
     for field in ORDERS:
-        assert normalized([{field: "b"}, {field: "a"}], False) == [{field: "a"}, {field: "b"}]
-        assert normalized([{field: "b"}, {field: "a"}], True) == [{field: "b"}, {field: "a"}]
+        of_acl = {"permission_type": 3} if field == "host" else {}  # other hosts are ignored
+        first, second = {**of_acl, field: "a"}, {**of_acl, field: "b"}
+        assert normalized([second, first], False) == [first, second]
+        assert normalized([second, first], True) == [second, first]
 
 
 def test_sets_are_compared_without_order() -> None:

@@ -1,9 +1,13 @@
+import base64
+import json
 import ssl
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+import kafkalet
 from kafkalet.pipeline.live.broker import LiveBroker
 from kafkalet.pipeline.live.client_properties import Settings
 from kafkalet.pipeline.live.refusals import Unreachable
@@ -13,6 +17,7 @@ from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, DecodeError, KafkaError
 from kafkalet.protocol.messages.sasl_authenticate import SaslAuthenticateResponse
 from kafkalet.protocol.messages.sasl_handshake import SaslHandshakeResponse
+from kafkalet.sasl_client import NotAuthenticated
 from tests.oracle.apache_kafka import ApacheKafka, missing
 
 from .scripted import ScriptedBroker
@@ -33,6 +38,102 @@ def known_as(jaas: str) -> Credentials | None:
 # SASL
 
 
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required username=alice password=secret"
+OAUTHBEARER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
+
+
+def settings_of(mechanism: str, jaas: str, **more: str) -> Settings:
+    given = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": mechanism, "sasl.jaas.config": jaas}
+    return Settings.of(given | {name.replace("_", "."): value for name, value in more.items()})
+
+
+def tokens_of(known: Credentials | None, answers: list[bytes]) -> list[bytes]:
+    """Return the tokens that a client sends to a broker with these answers."""
+    sent: list[bytes] = []
+
+    def exchange(token: bytes) -> bytes:
+        sent.append(token)
+        return answers[len(sent) - 1]
+
+    assert known is not None
+    with suppress(NotAuthenticated):
+        known.authenticate(exchange)
+    return sent
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_scram_sends_the_user_name_first(mechanism: str) -> None:
+    (first,) = tokens_of(credentials(settings_of(mechanism, SCRAM + ";")), [b""])
+    assert first.startswith(b"n,,n=alice,r=")
+
+
+def test_delegation_token_is_announced_to_the_broker() -> None:
+    (first,) = tokens_of(credentials(settings_of("SCRAM-SHA-256", SCRAM + ' tokenauth="true";')), [b""])
+    assert first.endswith(b",tokenauth=true")
+
+
+def test_oauthbearer_sends_an_unsecured_token_with_the_claims_of_the_options() -> None:
+    jaas = OAUTHBEARER + ' unsecuredLoginStringClaim_sub="alice" unsecuredLoginStringClaim_scope="a b";'
+    (first,) = tokens_of(credentials(settings_of("OAUTHBEARER", jaas)), [b""])
+    token = first.removeprefix(b"n,,\x01auth=Bearer ").removesuffix(b"\x01\x01")
+    header, claims, signature = token.split(b".")
+    assert json.loads(base64.urlsafe_b64decode(header + b"==")) == {"alg": "none"}
+    decoded = json.loads(base64.urlsafe_b64decode(claims + b"=="))
+    assert (decoded["sub"], decoded["scope"], signature) == ("alice", "a b", b"")
+    assert decoded["exp"] - decoded["iat"] == 3600
+
+
+def test_refused_token_is_confirmed_as_the_protocol_demands() -> None:
+    jaas = OAUTHBEARER + " unsecuredLoginStringClaim_sub=alice;"
+    sent = tokens_of(credentials(settings_of("OAUTHBEARER", jaas)), [b'{"status":"invalid_token"}', b""])
+    assert sent[1:] == [b"\x01"]
+
+
+def test_oauthbearer_reads_the_token_from_a_file_for_each_connection(tmp_path: Path) -> None:
+    file = tmp_path / "a token"
+    url = file.as_uri()
+    known = credentials(settings_of("OAUTHBEARER", OAUTHBEARER + ";", sasl_oauthbearer_token_endpoint_url=url))
+    for token in ("one", "two"):
+        file.write_text(token + "\n")
+        assert tokens_of(known, [b""]) == [f"n,,\x01auth=Bearer {token}\x01\x01".encode()]
+
+
+def test_missing_token_file_is_named(tmp_path: Path) -> None:
+    url = (tmp_path / "none").as_uri()
+    known = credentials(settings_of("OAUTHBEARER", OAUTHBEARER + ";", sasl_oauthbearer_token_endpoint_url=url))
+    with pytest.raises(
+        InvalidProperty, match=r"none for configuration sasl\.oauthbearer\.token\.endpoint\.url: No such file"
+    ):
+        tokens_of(known, [b""])
+
+
+def test_token_server_is_rejected() -> None:
+    jaas, url = OAUTHBEARER + ";", "https://idp/token"
+    with pytest.raises(InvalidProperty, match="only file: is supported"):
+        credentials(settings_of("OAUTHBEARER", jaas, sasl_oauthbearer_token_endpoint_url=url))
+
+
+def test_oauthbearer_without_a_subject_is_rejected() -> None:
+    with pytest.raises(InvalidProperty, match="unsecuredLoginStringClaim_sub"):
+        credentials(settings_of("OAUTHBEARER", OAUTHBEARER + ";"))
+
+
+@pytest.mark.parametrize(("mechanism", "user", "password"), [("PLAIN", "alice", "secret")])
+def test_live_reader_logs_in_to_kafkalet(mechanism: str, user: str, password: str) -> None:
+    """SCRAM and OAUTHBEARER are added with the broker's mechanisms."""
+    jaas = f'org.apache.kafka.common.security.plain.PlainLoginModule required user_{user}="{password}";'
+    config = {
+        "listeners": "SASL_PLAINTEXT://127.0.0.1:0",
+        "sasl.enabled.mechanisms": mechanism,
+        f"listener.name.sasl_plaintext.{mechanism.lower()}.sasl.jaas.config": jaas,
+    }
+    with (
+        kafkalet.Broker(config=config, topics=["t"]) as broker,
+        LiveBroker(broker.bootstrap_servers, PLAIN) as live,
+    ):
+        assert live.topics() == {"t": 1}
+
+
 def test_no_credentials_without_sasl() -> None:
     assert credentials(Settings.of({})) is None
     assert credentials(Settings.of({"security.protocol": "SSL"})) is None
@@ -49,7 +150,7 @@ def test_no_credentials_without_sasl() -> None:
     ],
 )
 def test_credentials_are_read_from_jaas_config(jaas: str, username: str, password: str) -> None:
-    assert known_as(jaas) == Credentials(username, password)
+    assert known_as(jaas) == Credentials("PLAIN", username, password)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +163,9 @@ def test_credentials_are_read_from_jaas_config(jaas: str, username: str, passwor
     ],
 )
 def test_invalid_jaas_config_is_rejected_without_showing_it(jaas: str) -> None:
-    with pytest.raises(InvalidProperty, match=r"\[hidden\] for configuration sasl.jaas.config: it must have the form"):
+    with pytest.raises(
+        InvalidProperty, match=r"\[hidden\] for configuration sasl.jaas.config: for PLAIN, it must have the form"
+    ):
         known_as(jaas)
 
 
@@ -73,14 +176,14 @@ def test_missing_jaas_option_is_named(jaas: str, missing: str) -> None:
 
 
 def test_other_mechanisms_are_rejected_immediately() -> None:
-    with pytest.raises(InvalidProperty, match=r"SCRAM-SHA-256 for configuration sasl.mechanism: only PLAIN"):
-        LiveBroker("a:1", PLAIN | {"sasl.mechanism": "SCRAM-SHA-256"})
+    with pytest.raises(InvalidProperty, match=r"CRAM-MD5 for configuration sasl.mechanism: supported mechanisms are"):
+        LiveBroker("a:1", PLAIN | {"sasl.mechanism": "CRAM-MD5"})
     with pytest.raises(InvalidProperty, match="GSSAPI"):
         LiveBroker("a:1", {"security.protocol": "SASL_SSL"})
 
 
 def test_passwords_are_not_shown() -> None:
-    assert "secret" not in repr(Credentials("alice", "secret"))
+    assert "secret" not in repr(Credentials("PLAIN", "alice", "secret"))
 
 
 def test_client_authenticates_before_other_requests() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafkalet.conformance.playing.sasl import NotAuthenticated, authenticate, scram
+from kafkalet.sasl_client import NotAuthenticated, authenticate_with_password, scram
 
 NONCE = "rOprNGfwEbeRWgbNEkqO"
 SERVER_NONCE = f"{NONCE}%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
@@ -71,7 +71,7 @@ def test_plain_sends_user_and_password_once() -> None:
         sent.append(token)
         return next(answers)
 
-    authenticate("PLAIN", "alice", "s3cret", exchange)
+    authenticate_with_password("PLAIN", "alice", "s3cret", exchange)
     assert sent == [b"\0alice\0s3cret"]
 
 
@@ -84,6 +84,6 @@ def test_scram_uses_a_new_nonce_each_time() -> None:
 
     for _ in range(2):
         with pytest.raises(NotAuthenticated):
-            authenticate("SCRAM-SHA-512", "alice", "s3cret", exchange)
+            authenticate_with_password("SCRAM-SHA-512", "alice", "s3cret", exchange)
     assert sent[0].startswith(b"n,,n=alice,r=")
     assert sent[0] != sent[1]

@@ -1,14 +1,17 @@
-"""SASL authentication: PLAIN (RFC 4616) and SCRAM (RFC 5802, RFC 7677), in the requests of KIP-152.
+"""The client's side of SASL: PLAIN (RFC 4616), SCRAM (RFC 5802, RFC 7677) and OAUTHBEARER (RFC 7628).
 
-As in Kafka, user names and passwords are not normalized with SASLprep.
+The caller exchanges the tokens, in SaslAuthenticate requests (KIP-152). As in Kafka, user names and passwords are not
+normalized with SASLprep.
 """
 
 import base64
 import binascii
 import hashlib
 import hmac
-import secrets
-from collections.abc import Callable, Generator
+import json
+import os
+from collections.abc import Callable, Generator, Mapping
+from contextlib import suppress
 
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MOST_ITERATIONS = 1_000_000
@@ -22,23 +25,41 @@ class NotAuthenticated(PermissionError):
     """The broker refused to authenticate the user, or could not prove that it knows the password."""
 
 
-def authenticate(mechanism: str, user: str, password: str, exchange: Exchange) -> None:
-    """Authenticate. Raises NotAuthenticated."""
+def authenticate_with_password(
+    mechanism: str, user: str, password: str, exchange: Exchange, *, is_delegation_token: bool = False
+) -> None:
+    """Authenticate with PLAIN or SCRAM. Raises NotAuthenticated.
+
+    `is_delegation_token`: the user is the id of a delegation token, and the password its HMAC (SCRAM only, KIP-48).
+    """
     if mechanism == "PLAIN":
         exchange(b"\0" + user.encode() + b"\0" + password.encode())
         return
-    conversation = scram(HASHES[mechanism], user, password, secrets.token_urlsafe(18))
+    extensions = ",tokenauth=true" if is_delegation_token else ""
+    conversation = scram(HASHES[mechanism], user, password, base64.b64encode(os.urandom(18)).decode(), extensions)
     answer = exchange(next(conversation))
     answer = exchange(conversation.send(answer))
-    try:
+    with suppress(StopIteration):
         conversation.send(answer)
-    except StopIteration:
-        return
 
 
-def scram(hash_name: str, user: str, password: str, nonce: str) -> Generator[bytes, bytes, None]:
+def authenticate_with_token(token: str, exchange: Exchange) -> None:
+    """Authenticate with OAUTHBEARER and a JSON web token. Raises NotAuthenticated."""
+    problem = exchange(f"n,,\x01auth=Bearer {token}\x01\x01".encode())
+    if problem:  # the broker fails the authentication when it gets the next message
+        exchange(b"\x01")
+        raise NotAuthenticated(f"the broker refused the token: {problem.decode(errors='replace')}")
+
+
+def unsecured_token(claims: Mapping[str, object]) -> str:
+    """Return a JSON web token without a signature, as accepted by brokers for tests (RFC 7515, appendix A.5)."""
+    parts = [json.dumps(part, separators=(",", ":")).encode() for part in ({"alg": "none"}, claims)]
+    return ".".join([*(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts), ""])
+
+
+def scram(hash_name: str, user: str, password: str, nonce: str, extensions: str = "") -> Generator[bytes, bytes, None]:
     """Yield the messages of a SCRAM client; each answer is sent into the generator."""
-    bare = f"n={user.replace('=', '=3D').replace(',', '=2C')},r={nonce}"
+    bare = f"n={user.replace('=', '=3D').replace(',', '=2C')},r={nonce}{extensions}"
     first = yield f"n,,{bare}".encode()
     fields = attributes(first)
     try:
@@ -56,7 +77,7 @@ def scram(hash_name: str, user: str, password: str, nonce: str) -> Generator[byt
     proof = bytes(a ^ b for a, b in zip(client_key, signature, strict=True))
     last = yield f"{without_proof},p={base64.b64encode(proof).decode()}".encode()
     expected = hmac.digest(hmac.digest(salted, b"Server Key", hash_name), message, hash_name)
-    if attributes(last).get("v") != base64.b64encode(expected).decode():
+    if not hmac.compare_digest(attributes(last).get("v", "").encode(), base64.b64encode(expected)):
         raise NotAuthenticated(f"the broker could not prove that it knows the password: {last!r}")
 
 

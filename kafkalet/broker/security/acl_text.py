@@ -1,0 +1,141 @@
+"""ACLs as text: `alice:read,describe:topic:orders*`.
+
+One text stands for one ACL for each of its operations. The resource types and operations are Kafka's, in lower case
+with hyphens; Kafka's own spelling, as in `TransactionalId` or `DESCRIBE_CONFIGS`, is understood as well.
+
+Source: kafka.admin.AclCommand, kafka.security.authorizer.AclEntry.supportedOperations.
+"""
+
+import re
+from collections.abc import Sequence
+
+from .acl import CLUSTER_NAME, WILDCARD, Acl, Operation, PatternType, Permission, ResourceType
+
+GRAMMAR = "[deny:]USER:OPERATION[,OPERATION]...:TYPE:NAME[*][ from ADDRESS]"
+EXAMPLES = (
+    "alice:read,describe:topic:orders*",
+    "deny:*:delete:topic:*",
+    "bob:read:group:billing from 10.0.0.7",
+    "admin:alter:cluster",
+)
+
+_TOPIC = "read write create describe delete alter describe-configs alter-configs"
+_CLUSTER = "create cluster-action describe-configs alter-configs idempotent-write alter describe"
+_OPERATIONS = {
+    ResourceType.TOPIC: _TOPIC,
+    ResourceType.GROUP: "read describe delete describe-configs alter-configs",
+    ResourceType.CLUSTER: _CLUSTER,
+    ResourceType.TRANSACTIONAL_ID: "describe write two-phase-commit",
+    ResourceType.DELEGATION_TOKEN: "describe",
+    ResourceType.USER: "create-tokens describe-tokens",
+}
+"""The operations that Kafka checks on resources of each type; `all` can be used with every type."""
+_HOST = re.compile(r"(.+) from ([0-9A-Fa-f.:]+|\*)")
+_PRINCIPAL_TYPE = "User:"
+
+
+def _squeezed(word: str) -> str:
+    return word.strip().replace("-", "").replace("_", "").lower()
+
+
+def _word(member: Operation | ResourceType) -> str:
+    return member.name.lower().replace("_", "-")
+
+
+_TYPE_OF = {_squeezed(kind.name): kind for kind in _OPERATIONS}
+_OPERATION_OF = {_squeezed(each.name): each for each in Operation if each > Operation.ANY}
+
+
+def parse_acls(text: str) -> list[Acl]:
+    """Return the ACLs of a text, one for each operation.
+
+    The user is `User:` and a name, or the name alone; `*` is every user. A name of resources that ends with `*` is a
+    prefix, and `*` alone is every resource. User and resource may contain colons. `cluster` needs no name.
+
+    Raises ValueError, whose message has the text and the grammar.
+    """
+    rest, host = text, WILDCARD
+    if found := _HOST.fullmatch(text):
+        rest, host = found[1], found[2]
+    permission = Permission.ALLOW
+    for word, meaning in (("deny:", Permission.DENY), ("allow:", Permission.ALLOW)):
+        if rest.lower().startswith(word):
+            rest, permission = rest[len(word) :], meaning
+            break
+    principal, operations, kind, name = _parts(text, rest)
+    pattern, name = _pattern(text, kind, name)
+    return [Acl(kind, pattern, name, principal, host, operation, permission) for operation in operations]
+
+
+def _parts(text: str, rest: str) -> tuple[str, list[Operation], ResourceType, str]:
+    """Split `USER:OPERATIONS:TYPE:NAME` at the first resource type that follows a known operation."""
+    words = rest.split(":")
+    for index in range(1, len(words) - 1):
+        kind = _TYPE_OF.get(_squeezed(words[index + 1]))
+        operations = [_OPERATION_OF.get(_squeezed(word)) for word in words[index].split(",")]
+        if kind is None or not any(operations):
+            continue
+        if unknown := [word for word, known in zip(words[index].split(","), operations, strict=True) if known is None]:
+            raise _refused(text, f"{unknown[0].strip() or 'an empty word'} is not an operation; {_allowed(kind)}")
+        for operation in operations:
+            if operation is not Operation.ALL and operation is not None and _word(operation) not in _of_type(kind):
+                raise _refused(text, f"{_word(operation)} does not exist for {_word(kind)}; {_allowed(kind)}")
+        known = list(dict.fromkeys(operation for operation in operations if operation is not None))
+        return _principal(text, ":".join(words[:index])), known, kind, ":".join(words[index + 2 :])
+    raise _refused(text, _missing(words))
+
+
+def _of_type(kind: ResourceType) -> list[str]:
+    return _OPERATIONS[kind].split()
+
+
+def _allowed(kind: ResourceType) -> str:
+    return f"the operations on a {_word(kind)} are {', '.join(_of_type(kind))} and all"
+
+
+def _missing(words: Sequence[str]) -> str:
+    """Say which part of a text is missing or unknown."""
+    for index, word in enumerate(words):
+        if index and _squeezed(word) in _TYPE_OF and index >= 2:
+            kind = _TYPE_OF[_squeezed(word)]
+            return f"{words[index - 1] or 'an empty word'} is not an operation; {_allowed(kind)}"
+    types = ", ".join(map(_word, _OPERATIONS))
+    return f"it has no user, operation and resource type; the types are {types}"
+
+
+def _principal(text: str, given: str) -> str:
+    name = given.removeprefix(_PRINCIPAL_TYPE).strip()
+    if not name:
+        raise _refused(text, "the user is missing; * is every user")
+    return _PRINCIPAL_TYPE + name
+
+
+def _pattern(text: str, kind: ResourceType, name: str) -> tuple[PatternType, str]:
+    if kind is ResourceType.CLUSTER:
+        if name not in ("", CLUSTER_NAME, WILDCARD):
+            raise _refused(text, f"there is one cluster, whose name is {CLUSTER_NAME}; omit the name")
+        return PatternType.LITERAL, CLUSTER_NAME
+    if not name:
+        raise _refused(text, f"the name of the {_word(kind)} is missing; * is every {_word(kind)}")
+    prefix = name.removesuffix(WILDCARD)
+    if WILDCARD in prefix:
+        raise _refused(text, f"{name} has a * that is not the last character; Kafka only knows prefixes, as in orders*")
+    if name == WILDCARD or prefix == name:
+        return PatternType.LITERAL, name
+    return PatternType.PREFIXED, prefix
+
+
+def _refused(text: str, reason: str) -> ValueError:
+    return ValueError(f"the ACL {text!r} is invalid: {reason}. Expected {GRAMMAR}, as in {EXAMPLES[0]}")
+
+
+def acl_text(acl: Acl) -> str:
+    """Return the text of an ACL. `parse_acls` returns the same ACL, except for names that Kafka allows but no text."""
+    permission = "deny:" if acl.permission is Permission.DENY else ""
+    principal = acl.principal.removeprefix(_PRINCIPAL_TYPE)
+    if not permission and principal.lower().startswith(("deny:", "allow:")):
+        permission = "allow:"
+    prefix = WILDCARD if acl.pattern_type is PatternType.PREFIXED else ""
+    name = "" if acl.resource_type is ResourceType.CLUSTER else f":{acl.resource_name}{prefix}"
+    host = "" if acl.host == WILDCARD else f" from {acl.host}"
+    return f"{permission}{principal}:{_word(acl.operation)}:{_word(acl.resource_type)}{name}{host}"

@@ -1,0 +1,246 @@
+"""Keystores and truststores: where a listener's private key and certificates come from.
+
+    PEM       text: in the property itself, or in a file with the private key and the certificate chain
+    PKCS12    a file; reading it needs the package `cryptography` (extra `tls`)
+    JKS       refused, with the command that converts it
+
+Private keys in PEM are PKCS#8, possibly encrypted, as in Kafka. Passwords and keys never appear in an error.
+
+Source: org.apache.kafka.common.security.ssl.DefaultSslEngineFactory.
+"""
+
+import base64
+import binascii
+import os
+import re
+import ssl
+import tempfile
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kafkalet.properties import InvalidProperty
+
+from .distinguished_names import SEQUENCE, Malformed, items, object_identifier, read_certificate
+
+MAX_STORE_BYTES = 1 << 20
+PEM = "PEM"
+HIDDEN = "[hidden]"
+
+_BEGIN = re.compile(r"-BEGIN\s+([A-Za-z0-9 #.]{0,40}?)(CERTIFICATE|PRIVATE\s+KEY)-+", re.ASCII)
+_SPACE = re.compile(r"\s+", re.ASCII)
+_KEY_ALGORITHMS = {"1.2.840.113549.1.1.1": "RSA", "1.2.840.10040.4.1": "DSA", "1.2.840.10045.2.1": "EC"}
+
+
+class KeyStore(NamedTuple):
+    """A private key (PKCS#8, possibly encrypted) and its certificate chain, in DER.
+
+    `source` is the property that the key is from.
+    """
+
+    key: bytes
+    chain: tuple[bytes, ...]
+    source: str
+    password: str | None
+
+    def __repr__(self) -> str:
+        return f"KeyStore(source={self.source!r}, certificates={len(self.chain)})"
+
+    def load_into(self, context: ssl.SSLContext) -> None:
+        """Let the context use the key and the chain. Raises InvalidProperty.
+
+        OpenSSL reads them from a file only: one that nobody else can read, for as long as the call takes.
+        """
+        label = "ENCRYPTED PRIVATE KEY" if self.password is not None else "PRIVATE KEY"
+        text = _as_pem(label, self.key) + "".join(_as_pem("CERTIFICATE", certificate) for certificate in self.chain)
+        descriptor, path = tempfile.mkstemp(prefix="kafkalet-", suffix=".pem")
+        try:
+            with open(descriptor, "w", encoding="ascii") as file:
+                file.write(text)
+            # Without a password, OpenSSL would ask for one on the terminal.
+            context.load_cert_chain(path, password=self.password or "")
+        except ssl.SSLError as error:
+            reason = error.reason or str(error)
+            if reason == "KEY_VALUES_MISMATCH":
+                why = "the private key does not belong to the first certificate; the chain begins with its certificate"
+            elif self.password is not None and reason not in ("EE_KEY_TOO_SMALL", "CA_MD_TOO_WEAK"):
+                why = f"the private key cannot be decrypted with ssl.key.password ({reason})"
+            else:
+                why = f"OpenSSL does not accept the private key and its certificates ({reason})"
+            raise refused(self.source, why) from None
+        finally:
+            os.unlink(path)
+
+
+def refused(name: str, message: str, value: str = HIDDEN) -> InvalidProperty:
+    """Return the error for a property whose value is secret, or is in the message."""
+    return InvalidProperty(name, value, message, f"{name}: {message}")
+
+
+def key_store_of(values: Mapping[str, str]) -> KeyStore | None:
+    """Return the keystore that these properties describe, or None if they describe none. Raises InvalidProperty."""
+    kind, location = _kind(values, "ssl.keystore.type"), values.get("ssl.keystore.location")
+    password, key_password = values.get("ssl.keystore.password"), values.get("ssl.key.password")
+    key, chain = values.get("ssl.keystore.key"), values.get("ssl.keystore.certificate.chain")
+    if key is not None:
+        if kind != PEM:
+            raise refused(
+                "ssl.keystore.key",
+                f"SSL private key can be specified only for PEM, but key store type is {kind}. "
+                "Set ssl.keystore.type=PEM.",
+            )
+        if chain is None:
+            raise refused(
+                "ssl.keystore.certificate.chain",
+                "SSL private key is specified, but certificate chain is not specified.",
+            )
+        if location is not None:
+            raise refused(
+                "ssl.keystore.location", "Both SSL key store location and separate private key are specified.", location
+            )
+        _no_password("ssl.keystore.password", password, "key store", ", only key password may be specified")
+        return _pem_key_store(key, chain, "ssl.keystore.key", key_password)
+    if chain is not None:
+        raise refused("ssl.keystore.key", "SSL certificate chain is specified, but private key is not specified")
+    if location is None:
+        if password is not None:
+            raise refused(
+                "ssl.keystore.location", "SSL key store is not specified, but key store password is specified."
+            )
+        return None
+    if kind == PEM:
+        _no_password("ssl.keystore.password", password, "key store", ", only key password may be specified")
+        text = _text_of(location, "ssl.keystore.location")
+        return _pem_key_store(text, text, "ssl.keystore.location", key_password)
+    if password is None:
+        raise refused("ssl.keystore.password", "SSL key store is specified, but key store password is not specified.")
+    raise refused("ssl.keystore.type", f"{kind} is not implemented yet; use PEM")
+
+
+def trust_store_of(values: Mapping[str, str]) -> tuple[bytes, ...] | None:
+    """Return the trusted certificates (DER), or None if these properties name no truststore. Raises InvalidProperty."""
+    kind, location = _kind(values, "ssl.truststore.type"), values.get("ssl.truststore.location")
+    password, certificates = values.get("ssl.truststore.password"), values.get("ssl.truststore.certificates")
+    if certificates is not None:
+        if kind != PEM:
+            raise refused(
+                "ssl.truststore.certificates",
+                f"SSL trust store certs can be specified only for PEM, but trust store type is {kind}. "
+                "Set ssl.truststore.type=PEM.",
+            )
+        if location is not None:
+            raise refused(
+                "ssl.truststore.location",
+                "Both SSL trust store location and separate trust certificates are specified.",
+                location,
+            )
+        _no_password("ssl.truststore.password", password, "trust store")
+        return _certificates(certificates, "ssl.truststore.certificates")
+    if location is None:
+        if password is not None:
+            raise refused(
+                "ssl.truststore.location", "SSL trust store is not specified, but trust store password is specified."
+            )
+        return None
+    if kind == PEM:
+        _no_password("ssl.truststore.password", password, "trust store")
+        return _certificates(_text_of(location, "ssl.truststore.location"), "ssl.truststore.location")
+    raise refused("ssl.truststore.type", f"{kind} is not implemented yet; use PEM")
+
+
+def _kind(values: Mapping[str, str], name: str) -> str:
+    return values.get(name, "JKS")
+
+
+def _no_password(name: str, password: str | None, store: str, but: str = "") -> None:
+    if password is not None:
+        raise refused(name, f"SSL {store} password cannot be specified with PEM format{but}. Remove it.")
+
+
+def _bytes_of(location: str, name: str) -> bytes:
+    try:
+        with open(location, "rb") as file:
+            data = file.read(MAX_STORE_BYTES + 1)
+    except (OSError, ValueError) as error:  # ValueError: a path with a null character
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise refused(name, f"cannot read {location}: {why}", location) from error
+    if len(data) > MAX_STORE_BYTES:
+        raise refused(name, f"{location} has more than {MAX_STORE_BYTES} bytes", location)
+    return data
+
+
+def _text_of(location: str, name: str) -> str:
+    return _bytes_of(location, name).decode("latin-1")
+
+
+# PEM
+
+
+def _pem_key_store(key_text: str, chain_text: str, source: str, password: str | None) -> KeyStore:
+    keys = _entries(key_text, "PRIVATE KEY", source)
+    if len(keys) > 1:
+        raise refused(source, f"Expected one private key, but found {len(keys)}")
+    chain_source = "ssl.keystore.certificate.chain" if source == "ssl.keystore.key" else source
+    _check_key(keys[0], source, password is not None)
+    return KeyStore(keys[0], _certificates(chain_text, chain_source), source, password)
+
+
+def _certificates(text: str, name: str) -> tuple[bytes, ...]:
+    found = _entries(text, "CERTIFICATE", name)
+    for certificate in found:
+        try:
+            read_certificate(certificate)
+        except Malformed as error:
+            raise refused(name, f"a CERTIFICATE entry is {error}") from error
+    return tuple(found)
+
+
+def _entries(text: str, label: str, name: str) -> list[bytes]:
+    """Return the entries with a label, decoded. Raises InvalidProperty if there are none.
+
+    As in Kafka, an entry may be on one line, and other text may precede it.
+    """
+    if len(text) > MAX_STORE_BYTES:
+        raise refused(name, f"more than {MAX_STORE_BYTES} characters")
+    found = []
+    for begin in _BEGIN.finditer(text):
+        if _SPACE.sub(" ", begin[2]) != label:
+            continue
+        end = text.find("-END", begin.end())
+        if end < 0:
+            raise refused(name, f"the entry {label} has no end")
+        body = text[begin.end() : end].rstrip("-")
+        lines = (line for line in body.splitlines() if ":" not in line)
+        try:
+            found.append(base64.b64decode(_SPACE.sub("", "".join(lines)), validate=True))
+        except binascii.Error as error:
+            raise refused(name, f"the entry {label} is not valid base64: {error}") from None
+    if not found:
+        raise refused(name, f"No matching {label} entries in PEM file")
+    return found
+
+
+def _check_key(key: bytes, name: str, has_password: bool) -> None:
+    """Raise InvalidProperty unless the key is in PKCS#8 and encrypted if, and only if, there is a password."""
+    how = "Convert it with: openssl pkcs8 -topk8 -nocrypt -in key.pem -out pkcs8.pem"
+    try:
+        [(tag, contents, _)] = items(key)
+        (first, _, _), (second, algorithm, _), *_ = items(contents)
+    except ValueError as error:
+        raise refused(name, f"Private key could not be loaded: it is not in PKCS#8 format. {how}") from error
+    if tag != SEQUENCE:
+        raise refused(name, f"Private key could not be loaded: it is not in PKCS#8 format. {how}")
+    is_encrypted = first == SEQUENCE
+    if is_encrypted and not has_password:
+        raise refused(name, "Private key could not be loaded: it is encrypted, and ssl.key.password is not set")
+    if not is_encrypted and second != SEQUENCE:
+        raise refused(name, f"Private key could not be loaded: it is not in PKCS#8 format. {how}")
+    if not is_encrypted and has_password:
+        raise refused(name, "the private key is not encrypted, but ssl.key.password is set. Remove ssl.key.password")
+    if not is_encrypted:
+        (_, oid, _), *_ = items(algorithm)
+        if object_identifier(oid) not in _KEY_ALGORITHMS:
+            raise refused(name, "Private key could not be loaded: Kafka supports RSA, DSA and EC keys")
+
+
+def _as_pem(label: str, der: bytes) -> str:
+    return f"-----BEGIN {label}-----\n{base64.encodebytes(der).decode()}-----END {label}-----\n"

@@ -1,0 +1,218 @@
+"""TLS of a listener: from Kafka's properties to an `ssl.SSLContext`, and from a client's certificate to its principal.
+
+    ssl.keystore.*, ssl.key.password      the server's private key and certificates (key_stores.py)
+    ssl.truststore.*                      the authorities whose client certificates are accepted
+    ssl.client.auth                       whether clients must have a certificate
+    ssl.enabled.protocols, ssl.cipher.suites
+    ssl.principal.mapping.rules           the name of a client with a certificate (principal_mapping.py)
+    ssl.allow.dn.changes, ssl.allow.san.changes
+                                          whether another name can replace the certificate's at runtime
+
+The broker does not check the host names of clients: `ssl.endpoint.identification.algorithm` is a property of clients.
+Properties that choose between Java's implementations (`ssl.provider`, `ssl.keymanager.algorithm` and others) have no
+effect.
+
+Source: org.apache.kafka.common.security.ssl.SslFactory, DefaultSslEngineFactory.
+"""
+
+import logging
+import os
+import ssl
+from collections.abc import Mapping
+
+from kafkalet.properties import InvalidProperty, Type, one_of
+
+from .distinguished_names import name_of, read_certificate
+from .key_stores import key_store_of, refused, trust_store_of
+from .principal import ANONYMOUS, Principal, user
+from .principal_mapping import PrincipalMapping
+
+_LOG = logging.getLogger(__name__)
+
+RECONFIGURABLE = (
+    "ssl.keystore.type",
+    "ssl.keystore.location",
+    "ssl.keystore.password",
+    "ssl.key.password",
+    "ssl.truststore.type",
+    "ssl.truststore.location",
+    "ssl.truststore.password",
+    "ssl.keystore.certificate.chain",
+    "ssl.keystore.key",
+    "ssl.truststore.certificates",
+)
+"""The properties that can change at runtime (SslConfigs.RECONFIGURABLE_CONFIGS)."""
+ENGINE_FACTORIES = (
+    "org.apache.kafka.common.security.ssl.DefaultSslEngineFactory",
+    "org.apache.kafka.common.security.ssl.CommonNameLoggingSslEngineFactory",
+)
+CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
+VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+DISABLED_VERSIONS = ("SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1")
+"""Versions that Java accepts in `ssl.enabled.protocols`, but does not negotiate (jdk.tls.disabledAlgorithms)."""
+CONTEXT_NAMES = ("TLS", "TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3", "SSL", "SSLv3")
+TLS_1_3_SUITES = frozenset({"TLS_AES_256_GCM_SHA384", "TLS_AES_128_GCM_SHA256", "TLS_CHACHA20_POLY1305_SHA256"})
+SIGNALLING_SUITE = "TLS_EMPTY_RENEGOTIATION_INFO_SCSV"
+
+
+class TlsSettings:
+    """The TLS settings of one listener. They do not change; `replaced` returns new ones."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        """`values` are the properties that apply to the listener. Raises InvalidProperty."""
+        self._values = {name: value.strip() for name, value in values.items() if name.startswith("ssl.")}
+        self._check_classes()
+        self._mapping = PrincipalMapping(self._values.get("ssl.principal.mapping.rules", "DEFAULT"))
+        key_store = key_store_of(self._values)
+        if key_store is None:
+            raise refused(
+                "ssl.keystore.location",
+                "the listener uses TLS, but has no keystore. Set ssl.keystore.type=PEM, and ssl.keystore.location to a "
+                "file with a private key and its certificates; or let kafkalet create certificates, with "
+                "`kafkalet serve --tls` or Broker(tls=True)",
+            )
+        self._key_store = key_store
+        self._trusted = trust_store_of(self._values)
+        self._modified = self._modification_times()
+        self.context = self._new_context()
+
+    def principal(self, tls: ssl.SSLSocket | ssl.SSLObject) -> Principal:
+        """Return the principal of a client after the handshake: ANONYMOUS if it has sent no certificate.
+
+        Raises UnmappedName if no mapping rule applies to its name.
+        """
+        certificate = tls.getpeercert(binary_form=True)
+        if certificate is None:
+            return ANONYMOUS
+        return user(self._mapping.name_of(name_of(read_certificate(certificate).subject)))
+
+    def replaced(self, values: Mapping[str, str]) -> "TlsSettings":
+        """Return the settings after a change of properties at runtime, or these if nothing has changed.
+
+        Raises InvalidProperty if Kafka refuses the change. Only keystore and truststore can change. A file that has
+        been written since it was read counts as a change.
+        """
+        kept = {name: value for name, value in self._values.items() if name not in RECONFIGURABLE}
+        stores = {name: values[name].strip() for name in RECONFIGURABLE if name in values}
+        after = {**kept, **stores}
+        if after == self._values and self._modified == self._modification_times():
+            return self
+        try:
+            new = TlsSettings(after)
+            self._check_change(new)
+        except InvalidProperty as error:
+            raise InvalidProperty(
+                error.name,
+                error.value,
+                error.reason,
+                f"Validation of dynamic config update of SSLFactory failed: {error}",
+            ) from error
+        return new
+
+    def _check_change(self, new: "TlsSettings") -> None:
+        old_leaf, new_leaf = (read_certificate(settings._key_store.chain[0]) for settings in (self, new))
+        if not self._flag("ssl.allow.dn.changes") and old_leaf.name.lower() != new_leaf.name.lower():
+            raise refused(
+                "ssl.keystore.location",
+                "Keystore DistinguishedName does not match:  "
+                f"existing={{alias=kafka, DN={old_leaf.name}}}, new={{alias=kafka, DN={new_leaf.name}}}",
+            )
+        if not self._flag("ssl.allow.san.changes") and not new_leaf.alternative_names >= old_leaf.alternative_names:
+            raise refused("ssl.keystore.location", "Keystore SubjectAltNames do not match")
+        if self._trusted is None and new._trusted is not None:
+            raise refused(
+                "ssl.truststore.location",
+                "Cannot add SSL truststore to an existing listener for which no truststore was configured.",
+            )
+
+    def _flag(self, name: str) -> bool:
+        return bool(Type.BOOLEAN.parse(name, self._values.get(name, "false")))
+
+    def _list(self, name: str, default: str = "") -> tuple[str, ...]:
+        items = Type.LIST.parse(name, self._values.get(name, default))
+        assert isinstance(items, tuple)
+        return items
+
+    def _modification_times(self) -> tuple[int, ...]:
+        times = []
+        for name in ("ssl.keystore.location", "ssl.truststore.location"):
+            if (location := self._values.get(name)) is not None:
+                try:
+                    times.append(os.stat(location).st_mtime_ns)
+                except OSError:
+                    times.append(0)
+        return tuple(times)
+
+    def _check_classes(self) -> None:
+        factory = self._values.get("ssl.engine.factory.class")
+        if factory not in (None, "", *ENGINE_FACTORIES):
+            raise InvalidProperty("ssl.engine.factory.class", factory, f"Class {factory} could not be found.")
+        protocol = self._values.get("ssl.protocol", "TLSv1.3")
+        if protocol.lower() not in {name.lower() for name in CONTEXT_NAMES}:
+            raise InvalidProperty("ssl.protocol", protocol, f"{protocol} SSLContext not available")
+
+    def _new_context(self) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.options |= ssl.OP_NO_RENEGOTIATION  # Kafka refuses it, too (SslTransportLayer)
+        self._set_versions_and_ciphers(context)
+        self._key_store.load_into(context)
+        client_auth = self._values.get("ssl.client.auth", "none")
+        one_of("required", "requested", "none")("ssl.client.auth", client_auth)
+        context.verify_mode = CLIENT_AUTH[client_auth]
+        # In Java, each certificate in a truststore is trusted by itself, even if another authority has issued it.
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        if self._trusted is not None:
+            context.load_verify_locations(cadata=b"".join(self._trusted))
+        elif client_auth != "none":  # as in Java, the system's authorities
+            context.load_default_certs(ssl.Purpose.CLIENT_AUTH)
+        return context
+
+    def _set_versions_and_ciphers(self, context: ssl.SSLContext) -> None:
+        named = self._list("ssl.enabled.protocols", "TLSv1.2,TLSv1.3") or tuple(VERSIONS)
+        allowed = (*VERSIONS, *DISABLED_VERSIONS)
+        for name in named:
+            if name not in allowed:
+                raise InvalidProperty("ssl.enabled.protocols", name, f"String must be one of: {', '.join(allowed)}")
+        suites = [suite for suite in self._list("ssl.cipher.suites") if suite != SIGNALLING_SUITE]
+        older = [suite for suite in suites if suite not in TLS_1_3_SUITES]
+        enabled = {name for name in named if name in VERSIONS}
+        if not enabled:
+            raise InvalidProperty(
+                "ssl.enabled.protocols",
+                ",".join(named),
+                "TLSv1.2 or TLSv1.3 must be enabled; Java's default settings disable older versions",
+            )
+        if suites:
+            if older:
+                _set_ciphers(context, older)
+            else:
+                enabled.discard("TLSv1.2")
+            if len(older) == len(suites):
+                enabled.discard("TLSv1.3")
+        if not enabled:
+            raise InvalidProperty(
+                "ssl.cipher.suites",
+                ",".join(suites),
+                f"no cipher suite is of {' or '.join(named)}, the enabled protocols",
+            )
+        context.minimum_version = min(VERSIONS[name] for name in enabled)
+        context.maximum_version = max(VERSIONS[name] for name in enabled)
+
+
+def _set_ciphers(context: ssl.SSLContext, suites: list[str]) -> None:
+    for suite in suites:
+        try:
+            context.set_ciphers(openssl_name(suite))
+        except ssl.SSLError:
+            raise InvalidProperty("ssl.cipher.suites", suite, f"Unsupported CipherSuite: {suite}") from None
+    context.set_ciphers(":".join(map(openssl_name, suites)))
+
+
+def openssl_name(suite: str) -> str:
+    """Return OpenSSL's name of a cipher suite for TLS 1.2.
+
+    Java's TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, for example, is OpenSSL's ECDHE-RSA-AES128-GCM-SHA256.
+    """
+    exchange, _, cipher = suite.removeprefix("TLS_").removeprefix("SSL_").partition("_WITH_")
+    cipher = cipher.replace("AES_", "AES").replace("_CBC", "").removesuffix("_SHA256" if "CHACHA20" in cipher else "\0")
+    return (f"{exchange}-" if exchange != "RSA" else "").replace("_", "-") + cipher.replace("_", "-")

@@ -1,0 +1,217 @@
+"""The settings with which clients connect to a cluster: address, security protocol, login and certificates.
+
+Each client has names of its own for them. confluent-kafka and Java get certificates as text; kafka-python gets files,
+and aiokafka gets an `ssl.SSLContext`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from kafkalet.clock import Clock
+
+OAUTHBEARER = "OAUTHBEARER"
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER)
+"""The mechanisms for which settings can be given."""
+TOKEN_MS = 3_600_000
+"""How long an unsecured token is valid."""
+
+
+class Access(NamedTuple):
+    """What a client needs to connect, whichever client it is."""
+
+    bootstrap_servers: str
+    protocol: str
+    """The security protocol, as in `SASL_SSL`."""
+    clock: Clock
+    directory: Callable[[], str]
+    """Returns the directory for files, and creates it."""
+    user: str | None = None
+    password: str | None = None
+    mechanism: str | None = None
+    """The SASL mechanism; None without SASL."""
+    ca: str | None = None
+    """The certificate of the authority that has signed those of the brokers, in PEM."""
+    certificate: str | None = None
+    """The certificate of the client, in PEM."""
+    key: str | None = None
+    """The private key of the client, in PEM (PKCS#8)."""
+
+    def __repr__(self) -> str:
+        return f"Access({self.bootstrap_servers}, {self.protocol}, user={self.user}, mechanism={self.mechanism})"
+
+    def file(self, name: str, text: str) -> str:
+        """Write a file that only its owner can read, unless it exists with this text. Return its path."""
+        path = os.path.join(self.directory(), name)
+        try:
+            with open(path, encoding="utf-8") as found:
+                if found.read() == text:
+                    return path
+        except FileNotFoundError:
+            pass
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def token(self) -> str:
+        """Return an unsecured token of the user (RFC 7515, Appendix A.5)."""
+        now_s = self.clock.now_ms() / 1000
+        claims = {"sub": self.user, "iat": now_s, "exp": now_s + TOKEN_MS / 1000}
+        return f"{_encoded({'alg': 'none'})}.{_encoded(claims)}."
+
+
+def _encoded(value: Mapping[str, object]) -> str:
+    text = json.dumps(value, separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def confluent_kafka(access: Access) -> dict[str, Any]:
+    """Return the settings for confluent-kafka, and any other client that is made with librdkafka."""
+    found: dict[str, Any] = {"bootstrap.servers": access.bootstrap_servers}
+    if access.protocol != "PLAINTEXT":
+        found["security.protocol"] = access.protocol.lower()
+    if access.ca is not None:
+        found["ssl.ca.pem"] = access.ca
+    if access.certificate is not None:
+        found |= {"ssl.certificate.pem": access.certificate, "ssl.key.pem": access.key}
+    if access.mechanism == OAUTHBEARER:
+        found |= {
+            "sasl.mechanism": OAUTHBEARER,
+            "enable.sasl.oauthbearer.unsecure.jwt": True,
+            "sasl.oauthbearer.config": f"principal={access.user}",
+        }
+    elif access.mechanism is not None:
+        found |= {
+            "sasl.mechanism": access.mechanism,
+            "sasl.username": access.user,
+            "sasl.password": access.password,
+        }
+    return found
+
+
+def kafka_python(access: Access) -> dict[str, Any]:
+    """Return the arguments of `KafkaProducer`, `KafkaConsumer` and `KafkaAdminClient`."""
+    found = _python(access)
+    if access.ca is not None:
+        found["ssl_cafile"] = access.file("ca.pem", access.ca)
+    if access.certificate is not None and access.key is not None:
+        found["ssl_certfile"] = access.file(f"{_file_name(access.user)}.pem", access.certificate)
+        found["ssl_keyfile"] = access.file(f"{_file_name(access.user)}.key", access.key)
+    if access.mechanism == OAUTHBEARER:
+        from kafka.net.sasl.oauth import AbstractTokenProvider
+
+        class Provider(AbstractTokenProvider):  # type: ignore[misc]  # kafka-python has no types
+            def token(self) -> str:
+                return access.token()
+
+        found["sasl_oauth_token_provider"] = Provider()
+    return found
+
+
+def aiokafka(access: Access) -> dict[str, Any]:
+    """Return the arguments of `AIOKafkaProducer`, `AIOKafkaConsumer` and `AIOKafkaAdminClient`."""
+    found = _python(access)
+    if access.protocol.endswith("SSL"):
+        import ssl
+
+        context = ssl.create_default_context(cadata=access.ca)
+        if access.certificate is not None and access.key is not None:
+            name = _file_name(access.user)
+            context.load_cert_chain(
+                access.file(f"{name}.pem", access.certificate), access.file(f"{name}.key", access.key)
+            )
+        found["ssl_context"] = context
+    if access.mechanism == OAUTHBEARER:
+        from aiokafka.abc import AbstractTokenProvider
+
+        class Provider(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka has no types
+            async def token(self) -> str:
+                return access.token()
+
+        found["sasl_oauth_token_provider"] = Provider()
+    return found
+
+
+def _python(access: Access) -> dict[str, Any]:
+    found: dict[str, Any] = {"bootstrap_servers": access.bootstrap_servers}
+    if access.protocol != "PLAINTEXT":
+        found["security_protocol"] = access.protocol
+    if access.mechanism is not None:
+        found["sasl_mechanism"] = access.mechanism
+        if access.mechanism != OAUTHBEARER:
+            found |= {"sasl_plain_username": access.user, "sasl_plain_password": access.password}
+    return found
+
+
+MODULES = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    OAUTHBEARER: "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
+}
+
+
+def java(access: Access) -> dict[str, Any]:
+    """Return the properties for clients in Java, and other programs on the JVM such as Spark and Kafka Connect."""
+    found: dict[str, Any] = {"bootstrap.servers": access.bootstrap_servers}
+    if access.protocol != "PLAINTEXT":
+        found["security.protocol"] = access.protocol
+    if access.ca is not None:
+        found |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": access.ca}
+    if access.certificate is not None:
+        found |= {
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.certificate.chain": access.certificate,
+            "ssl.keystore.key": access.key,
+        }
+    if access.mechanism is not None:
+        options = {"username": access.user, "password": access.password}
+        if access.mechanism == OAUTHBEARER:
+            options = {"unsecuredLoginStringClaim_sub": access.user}
+        given = " ".join(f"{name}={_quoted(value or '')}" for name, value in options.items())
+        found["sasl.mechanism"] = access.mechanism
+        found["sasl.jaas.config"] = f"{MODULES[access.mechanism]} required {given};"
+    return found
+
+
+def java_properties_file(access: Access) -> str:
+    """Write the properties for clients in Java to a file, and return its path."""
+    name = "-".join(filter(None, ("client", access.protocol.lower(), access.mechanism, access.user)))
+    return access.file(f"{_file_name(name)}.properties", properties_text(java(access)))
+
+
+def properties_text(properties: Mapping[str, str]) -> str:
+    """Return properties as the text of a file that java.util.Properties can read."""
+    return "".join(f"{name}={_escaped(value)}\n" for name, value in properties.items())
+
+
+def _escaped(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    if escaped.startswith(" "):
+        escaped = "\\" + escaped
+    units = escaped.encode("utf-16-be", "surrogatepass")
+    codes = (int.from_bytes(units[at : at + 2]) for at in range(0, len(units), 2))
+    return "".join(chr(code) if 0x20 <= code < 0x7F else f"\\u{code:04x}" for code in codes)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
+    return f'"{escaped}"'
+
+
+def _file_name(text: str | None) -> str:
+    return "".join(each if each.isalnum() or each in "-_" else f"%{ord(each):02x}" for each in text or "client")
+
+
+CLIENTS: dict[str, Callable[[Access], dict[str, Any]]] = {
+    "confluent-kafka": confluent_kafka,
+    "kafka-python": kafka_python,
+    "aiokafka": aiokafka,
+    "java": java,
+}

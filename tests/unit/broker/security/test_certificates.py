@@ -1,0 +1,185 @@
+"""Certificates for tests, created with the package `cryptography` and with the program `openssl`."""
+
+import builtins
+import os
+import shutil
+import socket
+import ssl
+import stat
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafkalet.broker.security import certificates
+from kafkalet.broker.security.certificates import (
+    CertificateAuthority,
+    Cryptography,
+    NoCertificates,
+    OpenSSL,
+    Tool,
+    available_tool,
+)
+from kafkalet.broker.security.distinguished_names import read_certificate
+
+from .handshakes import client_context, handshake, settings
+
+
+def tool_named(name: str) -> Tool:
+    if name == "cryptography":
+        pytest.importorskip("cryptography", reason="needs the extra tls")
+        return Cryptography()
+    program = shutil.which("openssl")
+    if program is None:
+        pytest.skip("needs the program openssl")
+    return OpenSSL(program)
+
+
+@pytest.fixture(params=["cryptography", "openssl"])
+def made(request: pytest.FixtureRequest, tmp_path: Path) -> CertificateAuthority:
+    return CertificateAuthority(str(tmp_path / "authority"), ["Kafka", "10.1.2.3", "[::2]"], tool_named(request.param))
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "127.0.0.1", "::1", "kafka", "10.1.2.3", "::2", socket.gethostname().lower()]
+)
+def test_certificate_of_the_brokers_is_valid_for_each_host(made: CertificateAuthority, host: str) -> None:
+    assert handshake(settings(made).context, client_context(made), host).version() == "TLSv1.3"
+
+
+def test_certificate_of_the_brokers_is_not_valid_for_other_hosts(made: CertificateAuthority) -> None:
+    with pytest.raises(ssl.SSLCertVerificationError, match="Hostname mismatch"):
+        handshake(settings(made).context, client_context(made), "elsewhere.example")
+
+
+@pytest.mark.parametrize("name", ["alice", "Ä/ö", "a,b+c=d\\", "-x", "#1 <\"';>", "CN=a/CN=b", "x" * 64])
+def test_client_is_known_by_its_name(made: CertificateAuthority, name: str) -> None:
+    requires = settings(made, {"ssl.client.auth": "required", "ssl.principal.mapping.rules": "RULE:^CN=(.*)$/$1/"})
+    tls = handshake(requires.context, client_context(made, made.client(name)))
+    subject = tls.getpeercert()
+    assert subject is not None
+    assert subject["subject"] == ((("commonName", name),),)
+
+
+@pytest.mark.parametrize("name", ["", "x" * 65, "a\nb", "a\0b", " a", "a "])
+def test_name_that_a_certificate_cannot_have_is_refused(authority: CertificateAuthority, name: str) -> None:
+    with pytest.raises(NoCertificates, match="cannot be the name in a certificate: 1 to 64 printable characters"):
+        authority.client(name)
+
+
+def test_client_keeps_its_certificate(authority: CertificateAuthority) -> None:
+    assert authority.client("bob") is authority.client("bob")
+    assert authority.client("bob") != authority.client("Bob")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_only_the_owner_can_read_the_files(made: CertificateAuthority) -> None:
+    made.client("alice")
+    made.keystore_p12("alice", "secret")
+    assert stat.S_IMODE(os.stat(made.directory).st_mode) == 0o700
+    for entry in os.scandir(made.directory):
+        assert entry.is_file(), entry.name
+        assert stat.S_IMODE(entry.stat().st_mode) == 0o600, entry.name
+
+
+def test_client_properties_name_files_for_java(authority: CertificateAuthority) -> None:
+    properties = authority.client_properties("carol")
+    assert properties["ssl.keystore.type"] == properties["ssl.truststore.type"] == "PEM"
+    with open(properties["ssl.keystore.location"], encoding="ascii") as file:
+        assert file.read() == authority.client("carol").key + authority.client("carol").certificate
+    with open(properties["ssl.truststore.location"], encoding="ascii") as file:
+        assert file.read() == authority.certificate
+
+
+def test_pkcs12_keystore_has_the_certificate(made: CertificateAuthority) -> None:
+    pkcs12 = pytest.importorskip("cryptography.hazmat.primitives.serialization.pkcs12", reason="needs the extra tls")
+    store = pkcs12.load_pkcs12(Path(made.keystore_p12("alice", "secret")).read_bytes(), b"secret")
+    assert store.cert.certificate.subject.rfc4514_string() == "CN=alice"
+    assert store.key is not None
+    assert len(store.additional_certs) == 1
+
+
+def test_repr_has_no_key(authority: CertificateAuthority) -> None:
+    assert "PRIVATE" not in repr(authority.client("alice"))
+
+
+def test_each_authority_has_another_name(authority: CertificateAuthority, stranger: CertificateAuthority) -> None:
+    names = {read_certificate(ssl.PEM_cert_to_DER_cert(each.certificate)).name for each in (authority, stranger)}
+    assert len(names) == 2
+    assert all(name.startswith("CN=kafkalet test authority ") for name in names)
+
+
+def test_wildcard_addresses_and_invalid_hosts_are_left_out() -> None:
+    hosts = ["", "0.0.0.0", "::", "fe80::1%eth0", "[::1]", "::1", "a b", "x\nDNS.9=evil", "*.test", "A"]
+    assert certificates._usable(hosts) == ["fe80::1", "::1", "*.test", "a"]
+
+
+def test_close_removes_the_directory(tmp_path: Path) -> None:
+    authority = CertificateAuthority(str(tmp_path / "authority"))
+    authority.close()
+    assert not os.path.exists(authority.directory)
+
+
+@pytest.fixture
+def without_cryptography(monkeypatch: pytest.MonkeyPatch) -> None:
+    real: Callable[..., Any] = builtins.__import__
+
+    def missing(name: str, *arguments: Any) -> Any:
+        if name.startswith("cryptography"):
+            raise ImportError(name)
+        return real(name, *arguments)
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+
+
+def program_that_says(version: str, directory: Path) -> str:
+    program = directory / "openssl"
+    program.write_text(f"#!/bin/sh\necho '{version}'\n")
+    program.chmod(0o700)
+    return str(program)
+
+
+@pytest.mark.usefixtures("without_cryptography")
+def test_missing_tools_are_both_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    with pytest.raises(NoCertificates, match=r"pip install 'kafkalet\[tls\]'\), or the program openssl \(1\.1\.1 or"):
+        available_tool()
+
+
+@pytest.mark.usefixtures("without_cryptography")
+@pytest.mark.skipif(os.name == "nt", reason="the program is a shell script")
+@pytest.mark.parametrize("version", ["OpenSSL 1.0.2u  20 Dec 2019", "LibreSSL 2.8.3", "something else"])
+def test_old_program_is_refused(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = program_that_says(version, tmp_path)
+    monkeypatch.setattr(shutil, "which", lambda _: program)
+    with pytest.raises(NoCertificates, match=f"{version}, which is too old|an unknown version"):
+        available_tool()
+
+
+@pytest.mark.usefixtures("without_cryptography")
+@pytest.mark.skipif(os.name == "nt", reason="the program is a shell script")
+@pytest.mark.parametrize("version", ["OpenSSL 1.1.1w  11 Sep 2023", "LibreSSL 3.3.6", "OpenSSL 3.0.19 27 Jan 2026"])
+def test_newer_program_is_used(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = program_that_says(version, tmp_path)
+    monkeypatch.setattr(shutil, "which", lambda _: program)
+    assert isinstance(available_tool(), OpenSSL)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the program is a shell script")
+def test_failure_of_the_program_is_reported_with_what_it_says(tmp_path: Path) -> None:
+    program = tmp_path / "openssl"
+    program.write_text("#!/bin/sh\necho 'no entropy left' >&2\nexit 1\n")
+    program.chmod(0o700)
+    with pytest.raises(NoCertificates, match="req failed: no entropy left"):
+        CertificateAuthority(str(tmp_path / "authority"), (), OpenSSL(str(program)))
+
+
+def test_program_accepts_the_certificates(made: CertificateAuthority) -> None:
+    program = shutil.which("openssl")
+    if program is None:
+        pytest.skip("needs the program openssl")
+    command = [program, "verify", "-x509_strict", "-purpose", "sslclient", "-CAfile", made.ca_file]
+    files = [made.client("alice").certificate_file, made.server.certificate_file]
+    assert subprocess.run([*command, *files], capture_output=True, check=False).returncode == 0
