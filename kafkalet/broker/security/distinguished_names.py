@@ -12,10 +12,11 @@ attributes.
 Source: sun.security.x509.X500Name, RDN, AVA; X509Certificate.getSubjectAlternativeNames.
 """
 
+import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
-SEQUENCE, OBJECT_IDENTIFIER = 0x30, 0x06
+SEQUENCE, UTF8_STRING, PRINTABLE_STRING = 0x30, 0x0C, 0x13
 VERSION, EXTENSIONS = 0xA0, 0xA3
 SUBJECT_ALTERNATIVE_NAME = "2.5.29.17"
 
@@ -32,7 +33,7 @@ KEYWORDS = {
 }
 """The attribute types that RFC 2253 names."""
 
-TEXT_TAGS = frozenset({0x0C, 0x13, 0x14, 0x16, 0x1B, 0x1E})
+TEXT_TAGS = frozenset({UTF8_STRING, PRINTABLE_STRING, 0x14, 0x16, 0x1B, 0x1E})
 """UTF8String, PrintableString, T61String, IA5String, GeneralString, BMPString."""
 _ESCAPED = ',=+<>#;"\\'
 
@@ -138,6 +139,23 @@ def relative_names(name: bytes) -> list[list[Attribute]]:
 def name_of(name: bytes) -> str:
     """Format a name in the form of RFC 2253, as X500Principal.getName does. Raises Malformed."""
     return ",".join("+".join(map(_attribute, relative)) for relative in reversed(relative_names(name)))
+
+
+def is_same_name(name: bytes, other: bytes) -> bool:
+    """Return whether two names are the same for Java (X500Principal.equals, or the same text in any case)."""
+    return _canonical(name) == _canonical(other) or name_of(name).lower() == name_of(other).lower()
+
+
+def _canonical(name: bytes) -> list[list[str]]:
+    return [sorted(map(_canonical_attribute, relative)) for relative in relative_names(name)]
+
+
+def _canonical_attribute(attribute: Attribute) -> str:
+    """Return the attribute without differences in case, in spaces and between PrintableString and UTF8String."""
+    if attribute.type not in KEYWORDS or attribute.tag not in (UTF8_STRING, PRINTABLE_STRING):
+        return f"{attribute.type}=#{attribute.encoded.hex()}"
+    text = " ".join(attribute.value.decode("utf-8", "replace").split())
+    return f"{attribute.type}={unicodedata.normalize('NFKD', text.upper().lower())}"
 
 
 def _attribute(attribute: Attribute) -> str:

@@ -16,16 +16,22 @@ import re
 import ssl
 import tempfile
 from collections.abc import Mapping
-from typing import NamedTuple
+from shlex import quote
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.properties import InvalidProperty
 
 from .distinguished_names import SEQUENCE, Malformed, items, object_identifier, read_certificate
 
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
+
 MAX_STORE_BYTES = 1 << 20
 PEM = "PEM"
 HIDDEN = "[hidden]"
 
+_JAVA_STORES = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
+"""How files of the types JKS and JCEKS begin."""
 _BEGIN = re.compile(r"-BEGIN\s+([A-Za-z0-9 #.]{0,40}?)(CERTIFICATE|PRIVATE\s+KEY)-+", re.ASCII)
 _SPACE = re.compile(r"\s+", re.ASCII)
 _KEY_ALGORITHMS = {"1.2.840.113549.1.1.1": "RSA", "1.2.840.10040.4.1": "DSA", "1.2.840.10045.2.1": "EC"}
@@ -113,7 +119,7 @@ def key_store_of(values: Mapping[str, str]) -> KeyStore | None:
         return _pem_key_store(text, text, "ssl.keystore.location", key_password)
     if password is None:
         raise refused("ssl.keystore.password", "SSL key store is specified, but key store password is not specified.")
-    raise refused("ssl.keystore.type", f"{kind} is not implemented yet; use PEM")
+    return _pkcs12_key_store(_binary(location, kind, "keystore"), location, password, key_password)
 
 
 def trust_store_of(values: Mapping[str, str]) -> tuple[bytes, ...] | None:
@@ -144,7 +150,7 @@ def trust_store_of(values: Mapping[str, str]) -> tuple[bytes, ...] | None:
     if kind == PEM:
         _no_password("ssl.truststore.password", password, "trust store")
         return _certificates(_text_of(location, "ssl.truststore.location"), "ssl.truststore.location")
-    raise refused("ssl.truststore.type", f"{kind} is not implemented yet; use PEM")
+    return _pkcs12_certificates(_binary(location, kind, "truststore"), location, password)
 
 
 def _kind(values: Mapping[str, str], name: str) -> str:
@@ -168,8 +174,99 @@ def _bytes_of(location: str, name: str) -> bytes:
     return data
 
 
+def _binary(location: str, kind: str, store: str) -> bytes:
+    """Return the contents of a PKCS#12 file. As in Java, one that is called JKS is accepted. Raises InvalidProperty."""
+    name = f"ssl.{store}.type"
+    if kind.upper() not in ("JKS", "PKCS12", "JCEKS"):
+        raise InvalidProperty(name, kind, "String must be one of: PEM, PKCS12, JKS")
+    data = _bytes_of(location, f"ssl.{store}.location")
+    if data.startswith(_JAVA_STORES):
+        raise refused(
+            f"ssl.{store}.location",
+            f"{location} is a Java keystore (JKS). {_conversion(location, store, jks=True)}",
+            location,
+        )
+    if data.lstrip().startswith(b"-----BEGIN") or not data.startswith(b"\x30"):
+        found = f"it is in PEM; set {name}=PEM" if b"-----BEGIN" in data else "it is not a PKCS#12 file"
+        raise refused(
+            f"ssl.{store}.location", f"Failed to load SSL keystore {location} of type {kind}: {found}", location
+        )
+    return data
+
+
+def _conversion(location: str, store: str, *, jks: bool) -> str:
+    """Return the commands that convert a keystore or a truststore to PEM."""
+    stem = location.rpartition(".")[0] or location
+    p12, pem = (f"{stem}.p12" if jks else location), f"{stem}.pem"
+    steps = []
+    if jks:
+        steps.append(
+            f"keytool -importkeystore -srckeystore {quote(location)} -destkeystore {quote(p12)} -deststoretype PKCS12"
+        )
+    steps.append(f"openssl pkcs12 -in {quote(p12)} {'-nodes' if store == 'keystore' else '-nokeys'} -out {quote(pem)}")
+    passwords = "ssl.keystore.password and ssl.key.password" if store == "keystore" else "ssl.truststore.password"
+    return (
+        f"Convert it with `{'` and `'.join(steps)}`, set ssl.{store}.type=PEM and ssl.{store}.location={pem}, "
+        f"and remove {passwords}"
+    )
+
+
 def _text_of(location: str, name: str) -> str:
     return _bytes_of(location, name).decode("latin-1")
+
+
+# PKCS#12
+
+
+def _loaded(data: bytes, location: str, password: str | None, store: str) -> "PKCS12KeyAndCertificates":
+    name = f"ssl.{store}.location"
+    try:
+        from cryptography.hazmat.primitives.serialization import pkcs12
+    except ImportError:
+        raise refused(
+            name,
+            f"{location} is a PKCS#12 file, which needs the package cryptography: pip install 'kafkalet[tls]'. "
+            f"{_conversion(location, store, jks=False)}",
+            location,
+        ) from None
+    try:
+        return pkcs12.load_pkcs12(data, None if password is None else password.encode())
+    except Exception as error:  # noqa: BLE001 - a broken file can also raise errors of pyo3 and of OpenSSL
+        why = f"is ssl.{store}.password right? ({type(error).__name__})"
+        raise refused(name, f"Failed to load SSL keystore {location} of type PKCS12: {why}", location) from None
+
+
+def _pkcs12_key_store(data: bytes, location: str, password: str, key_password: str | None) -> KeyStore:
+    name = "ssl.keystore.location"
+    found = _loaded(data, location, password, "keystore")
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    if key_password not in (None, password):
+        raise refused("ssl.key.password", "it has to be the same as ssl.keystore.password in a PKCS#12 file")
+    if found.key is None or found.cert is None:
+        raise refused(name, f"{location} has no private key with its certificate", location)
+    key = found.key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+    leaf = found.cert.certificate.public_bytes(Encoding.DER)
+    others = [each.certificate.public_bytes(Encoding.DER) for each in found.additional_certs]
+    return KeyStore(key, _chain(leaf, others), name, None)
+
+
+def _chain(leaf: bytes, others: list[bytes]) -> tuple[bytes, ...]:
+    """Return a certificate, the one of its issuer among the others, and so on."""
+    chain, issuers = [leaf], {read_certificate(other).subject: other for other in others}
+    while (issuer := issuers.pop(read_certificate(chain[-1]).issuer, None)) is not None:
+        chain.append(issuer)
+    return tuple(chain)
+
+
+def _pkcs12_certificates(data: bytes, location: str, password: str | None) -> tuple[bytes, ...]:
+    found = _loaded(data, location, password, "truststore")
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    listed = [*([] if found.cert is None else [found.cert]), *found.additional_certs]
+    if not listed:
+        raise refused("ssl.truststore.location", f"{location} has no certificates", location)
+    return tuple(each.certificate.public_bytes(Encoding.DER) for each in listed)
 
 
 # PEM

@@ -17,12 +17,13 @@ Source: org.apache.kafka.common.security.ssl.SslFactory, DefaultSslEngineFactory
 
 import logging
 import os
+import re
 import ssl
 from collections.abc import Mapping
 
 from kafkalet.properties import InvalidProperty, Type, one_of
 
-from .distinguished_names import name_of, read_certificate
+from .distinguished_names import is_same_name, name_of, read_certificate
 from .key_stores import key_store_of, refused, trust_store_of
 from .principal import ANONYMOUS, Principal, user
 from .principal_mapping import PrincipalMapping
@@ -53,13 +54,18 @@ DISABLED_VERSIONS = ("SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1")
 CONTEXT_NAMES = ("TLS", "TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3", "SSL", "SSLv3")
 TLS_1_3_SUITES = frozenset({"TLS_AES_256_GCM_SHA384", "TLS_AES_128_GCM_SHA256", "TLS_CHACHA20_POLY1305_SHA256"})
 SIGNALLING_SUITE = "TLS_EMPTY_RENEGOTIATION_INFO_SCSV"
+_SUITE = re.compile(r"(TLS|SSL)_[A-Z0-9_]+")
 
 
 class TlsSettings:
     """The TLS settings of one listener. They do not change; `replaced` returns new ones."""
 
-    def __init__(self, values: Mapping[str, str]) -> None:
-        """`values` are the properties that apply to the listener. Raises InvalidProperty."""
+    def __init__(self, values: Mapping[str, str], *, is_inter_broker: bool = False) -> None:
+        """`values` are the properties that apply to the listener. Raises InvalidProperty.
+
+        With `is_inter_broker`, the certificate must be trusted by the truststore, as in Kafka.
+        """
+        self._is_inter_broker = is_inter_broker
         self._values = {name: value.strip() for name, value in values.items() if name.startswith("ssl.")}
         self._check_classes()
         self._mapping = PrincipalMapping(self._values.get("ssl.principal.mapping.rules", "DEFAULT"))
@@ -75,6 +81,8 @@ class TlsSettings:
         self._trusted = trust_store_of(self._values)
         self._modified = self._modification_times()
         self.context = self._new_context()
+        if is_inter_broker:
+            self._check_trust(self)
 
     def principal(self, tls: ssl.SSLSocket | ssl.SSLObject) -> Principal:
         """Return the principal of a client after the handshake: ANONYMOUS if it has sent no certificate.
@@ -98,7 +106,7 @@ class TlsSettings:
         if after == self._values and self._modified == self._modification_times():
             return self
         try:
-            new = TlsSettings(after)
+            new = TlsSettings(after, is_inter_broker=self._is_inter_broker)
             self._check_change(new)
         except InvalidProperty as error:
             raise InvalidProperty(
@@ -111,19 +119,53 @@ class TlsSettings:
 
     def _check_change(self, new: "TlsSettings") -> None:
         old_leaf, new_leaf = (read_certificate(settings._key_store.chain[0]) for settings in (self, new))
-        if not self._flag("ssl.allow.dn.changes") and old_leaf.name.lower() != new_leaf.name.lower():
+        if not self._flag("ssl.allow.dn.changes") and not is_same_name(old_leaf.subject, new_leaf.subject):
             raise refused(
                 "ssl.keystore.location",
                 "Keystore DistinguishedName does not match:  "
                 f"existing={{alias=kafka, DN={old_leaf.name}}}, new={{alias=kafka, DN={new_leaf.name}}}",
             )
         if not self._flag("ssl.allow.san.changes") and not new_leaf.alternative_names >= old_leaf.alternative_names:
-            raise refused("ssl.keystore.location", "Keystore SubjectAltNames do not match")
+            raise refused(
+                "ssl.keystore.location",
+                "Keystore SubjectAltNames do not match: the new certificate has to contain all that the old one has",
+            )
         if self._trusted is None and new._trusted is not None:
             raise refused(
                 "ssl.truststore.location",
                 "Cannot add SSL truststore to an existing listener for which no truststore was configured.",
             )
+
+        if self._is_inter_broker:
+            self._check_trust(new)
+            new._check_trust(self)
+
+    def _check_trust(self, other: "TlsSettings") -> None:
+        """Raise InvalidProperty unless a client with these settings can connect to a listener with the other ones."""
+        client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        client.check_hostname = False
+        client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        client.minimum_version = self.context.minimum_version
+        self._key_store.load_into(client)
+        self._trust(client)
+        to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+        sides = [
+            client.wrap_bio(to_client, to_server),
+            other.context.wrap_bio(to_server, to_client, server_side=True),
+        ]
+        try:
+            while sides:
+                before = len(sides), to_client.pending, to_server.pending
+                sides = [side for side in sides if not _proceeds(side)]
+                if before == (len(sides), to_client.pending, to_server.pending):
+                    raise ssl.SSLError("the handshake does not end")
+        except ssl.SSLError as error:
+            raise refused(
+                "ssl.truststore.location",
+                "A client SSLEngine created with the provided settings can't connect to a server SSLEngine created "
+                f"with those settings: {getattr(error, 'verify_message', '') or error.reason or error}. The truststore "
+                "of the listener of the brokers among themselves must contain the authority of its certificate",
+            ) from None
 
     def _flag(self, name: str) -> bool:
         return bool(Type.BOOLEAN.parse(name, self._values.get(name, "false")))
@@ -161,11 +203,15 @@ class TlsSettings:
         context.verify_mode = CLIENT_AUTH[client_auth]
         # In Java, each certificate in a truststore is trusted by itself, even if another authority has issued it.
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        if self._trusted is not None or client_auth != "none":
+            self._trust(context)
+        return context
+
+    def _trust(self, context: ssl.SSLContext) -> None:
         if self._trusted is not None:
             context.load_verify_locations(cadata=b"".join(self._trusted))
-        elif client_auth != "none":  # as in Java, the system's authorities
+        else:  # as in Java, the authorities that the system trusts
             context.load_default_certs(ssl.Purpose.CLIENT_AUTH)
-        return context
 
     def _set_versions_and_ciphers(self, context: ssl.SSLContext) -> None:
         named = self._list("ssl.enabled.protocols", "TLSv1.2,TLSv1.3") or tuple(VERSIONS)
@@ -189,19 +235,35 @@ class TlsSettings:
                 enabled.discard("TLSv1.2")
             if len(older) == len(suites):
                 enabled.discard("TLSv1.3")
+            elif "TLSv1.3" in enabled and not TLS_1_3_SUITES.issubset(suites):
+                _LOG.warning(
+                    "ssl.cipher.suites=%s: Python cannot choose among the suites of TLS 1.3; all of them are allowed",
+                    ",".join(suites),
+                )
         if not enabled:
             raise InvalidProperty(
                 "ssl.cipher.suites",
                 ",".join(suites),
-                f"no cipher suite is of {' or '.join(named)}, the enabled protocols",
+                f"none of them belongs to ssl.enabled.protocols={','.join(named)}",
             )
         context.minimum_version = min(VERSIONS[name] for name in enabled)
         context.maximum_version = max(VERSIONS[name] for name in enabled)
 
 
+def _proceeds(side: ssl.SSLObject) -> bool:
+    """Proceed with a handshake. Return whether it is complete."""
+    try:
+        side.do_handshake()
+    except ssl.SSLWantReadError:
+        return False
+    return True
+
+
 def _set_ciphers(context: ssl.SSLContext, suites: list[str]) -> None:
     for suite in suites:
         try:
+            if not _SUITE.fullmatch(suite):  # OpenSSL also accepts groups of suites, and operators
+                raise ssl.SSLError
             context.set_ciphers(openssl_name(suite))
         except ssl.SSLError:
             raise InvalidProperty("ssl.cipher.suites", suite, f"Unsupported CipherSuite: {suite}") from None
