@@ -61,6 +61,7 @@ class Context:
         "clock",
         "controller",
         "correlation_id",
+        "is_token_authenticated",
         "journaled",
         "listener",
         "logged_request",
@@ -109,6 +110,7 @@ class Context:
         self.reads_committed = False
         """Whether the last Fetch request had the isolation level read_committed."""
         self.principal = ANONYMOUS
+        self.is_token_authenticated = False  # whether the client has logged in with a delegation token
         self.authenticator: Authenticator | None = None  # set on listeners with SASL
         self.authorizer = broker.authorizer  # None if everything is allowed
         # Measured for quotas (quotas/throttling.py); `request_bytes` is 0 if there are no quotas.
@@ -152,6 +154,15 @@ class Context:
             raise KafkaError(
                 Code.CLUSTER_AUTHORIZATION_FAILED, f"{self.principal} may not {operation.name} on the cluster"
             )
+
+    @property
+    def may_request_tokens(self) -> bool:
+        """Whether the client may send requests for delegation tokens: it has authenticated, and not with a token.
+
+        Source: kafka.server.KafkaApis.allowTokenRequests.
+        """
+        has_authenticated = self.authenticator is not None or self.principal != ANONYMOUS
+        return has_authenticated and not self.is_token_authenticated
 
     @property
     def client_clock(self) -> Clock:

@@ -1,14 +1,18 @@
-"""DescribeUserScramCredentials v0: list the SCRAM credentials of users (KIP-554).
+"""DescribeUserScramCredentials v0: list the mechanisms and iterations of the SCRAM credentials of users (KIP-554).
 
-kafkalet has no SCRAM credentials: a request for all users returns an empty list, and a request for a particular user
-returns RESOURCE_NOT_FOUND. The API exists because `kafka-configs` calls it whenever it describes users.
+A request without users is for all of them. Kafka does not answer it in KRaft mode if the client is not authorized,
+because of a NullPointerException; kafkalet answers with the error.
 
-Source: org.apache.kafka.image.ScramImage.describe; recorded responses of Kafka 2.8, 3.9 and 4.4.
+Source: org.apache.kafka.image.ScramImage.describe; for releases with ZooKeeper,
+kafka.server.ZkAdminManager.describeUserScramCredentials.
 """
 
 from collections import Counter
+from urllib.parse import quote
 
 from kafkalet.broker.context import Context
+from kafkalet.broker.security.acl import Operation
+from kafkalet.broker.security.scram_credentials import ScramMechanism
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
@@ -19,26 +23,54 @@ Result = DescribeUserScramCredentialsResponse.Result
 
 
 def handle(request: DescribeUserScramCredentialsRequest, context: Context) -> DescribeUserScramCredentialsResponse:
-    asked = Counter(user.name for user in request.users or [])
-    results = [_refusal(name, count, context) for name, count in asked.items()]
-    message = "" if context.release.runs_without_zookeeper else None  # ScramImage leaves the field at its default
-    return DescribeUserScramCredentialsResponse(error_message=message, results=results)
+    if not context.allows_on_cluster(Operation.DESCRIBE):
+        raise KafkaError(Code.CLUSTER_AUTHORIZATION_FAILED)
+    if asked := Counter(user.name for user in request.users or []):
+        results = [_described(name, count, context) for name, count in asked.items()]
+    else:
+        results = _all_users(context)
+    return DescribeUserScramCredentialsResponse(results=results)
 
 
 def refuse(
     request: DescribeUserScramCredentialsRequest, context: Context, error: KafkaError
 ) -> DescribeUserScramCredentialsResponse:
+    users = request.users or [] if context.release.describes_refused_users else []
     refused = Result(user="", error_code=error.code, error_message=error.message, credential_infos=[])
     return DescribeUserScramCredentialsResponse(
-        error_code=error.code, error_message=error.message, results=[refused for _ in request.users or []]
+        error_code=error.code, error_message=error.message, results=[refused for _ in users]
     )
 
 
-def _refusal(name: str, count: int, context: Context) -> Result:
+def _all_users(context: Context) -> list[Result]:
+    names = dict.fromkeys(name for name, _ in context.metadata.scram_credentials)
+    if not context.release.escapes_described_users:
+        return [Result(user=name, credential_infos=_credentials_of(name, context)) for name in names]
+    found = {_escaped(name): _credentials_of(name, context) for name in names}
+    return [Result(user=name, credential_infos=found[name]) for name in sorted(found)]
+
+
+def _escaped(name: str) -> str:
+    """Return a name as it is stored in ZooKeeper (org.apache.kafka.common.utils.Sanitizer.sanitize)."""
+    return quote(name, safe="").replace("~", "%7E")
+
+
+def _described(name: str, count: int, context: Context) -> Result:
+    if count == 1 and (found := _credentials_of(name, context)):
+        return Result(user=name, credential_infos=found)
     code, message = Code.RESOURCE_NOT_FOUND, f"Attempt to describe a user credential that does not exist: {name}"
-    if count > 1:
+    if not name and not context.release.runs_without_zookeeper:
+        message = "Username must not be empty"
+    elif count > 1:
         code = Code.DUPLICATE_RESOURCE
         message = f"Cannot describe SCRAM credentials for the same user twice in a single request: {name}"
-    elif not name and not context.release.runs_without_zookeeper:
-        message = "Username must not be empty"
     return Result(user=name, error_code=code, error_message=message, credential_infos=[])
+
+
+def _credentials_of(name: str, context: Context) -> list[Result.Credential]:
+    known = context.metadata.scram_credentials
+    return [
+        Result.Credential(mechanism=int(mechanism), iterations=known[name, mechanism].iterations)
+        for mechanism in ScramMechanism
+        if (name, mechanism) in known
+    ]

@@ -10,10 +10,10 @@ Source: org.apache.kafka.controller.QuorumController, ReplicationControlManager.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.config.release import Release
@@ -22,7 +22,7 @@ from kafkalet.clock import Clock
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.files import explain
 
-from .changes import Changes
+from .changes import Change, Changes
 from .leadership import Leadership
 from .metadata import MetadataImage, PartitionState, TopicState, new_topic_id
 from .metadata_store import MetadataStore
@@ -31,10 +31,15 @@ from .node import Node
 from .producer_ids import ProducerIds
 from .state_topics import STATE_TOPICS, StateTopic
 
-if TYPE_CHECKING:  # avoids loading the log when a broker without partitions starts
+if TYPE_CHECKING:  # a broker without partitions starts without loading the log, and one without tokens these
     from kafkalet.broker.security.acl import Acl
+    from kafkalet.broker.security.delegation_tokens import DelegationToken, DelegationTokens
+    from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism
 
     from .partition import Partition
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 _LOG = logging.getLogger(__name__)
 
@@ -72,6 +77,7 @@ class Controller:
         self._metadata_store = store
         self._saved_producer_id = next_producer_id
         self._is_saved = True
+        self._delegation_tokens: DelegationTokens | None = None
 
     # Topics
 
@@ -239,6 +245,29 @@ class Controller:
                 if known.discard(acl):
                     change.undo(partial(known.add, acl))
 
+    # Credentials and delegation tokens
+
+    @property
+    def delegation_tokens(self) -> DelegationTokens:
+        """The delegation tokens, created on first use. Raises InvalidProperty."""
+        if self._delegation_tokens is None:
+            from kafkalet.broker.security.delegation_tokens import DelegationTokens, TokenSettings
+
+            settings = TokenSettings.of(self.config.given(), knows_master_key=self.release.knows_master_key)
+            self._delegation_tokens = DelegationTokens(
+                self.metadata.delegation_tokens, settings, self.clock, self.release, self._change_tokens
+            )
+        return self._delegation_tokens
+
+    def change_scram_credentials(self, changed: Mapping[tuple[str, ScramMechanism], ScramCredential | None]) -> None:
+        """Store these credentials, and remove those that are None."""
+        with self.changes.begin() as change:
+            _replace(self.metadata.scram_credentials, changed, change)
+
+    def _change_tokens(self, changed: Mapping[str, DelegationToken | None]) -> None:
+        with self.changes.begin() as change:
+            _replace(self.metadata.delegation_tokens, changed, change)
+
     # Saving the metadata
 
     def save(self) -> None:
@@ -280,3 +309,19 @@ class Controller:
         self.metadata.endpoints.clear()
         self.metadata.away.clear()
         self._metadata_store = None
+
+
+def _replace(known: dict[K, V], changed: Mapping[K, V | None], change: Change) -> None:
+    """Change values of a mapping, and remove those that are None. The change can be undone."""
+    before = dict(known)
+
+    def restore() -> None:
+        known.clear()
+        known.update(before)
+
+    change.undo(restore)
+    for key, value in changed.items():
+        if value is None:
+            known.pop(key, None)
+        else:
+            known[key] = value

@@ -8,14 +8,19 @@ The `leader_epoch` of a partition is incremented when its leader changes; its `p
 every change of the partition.
 """
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Collection, Container, Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.broker.security.acl import Acls
-from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism
 from kafkalet.protocol.errors import Code, KafkaError
+
+if TYPE_CHECKING:  # imported only if there are credentials or tokens
+    from kafkalet.broker.security.delegation_tokens import DelegationToken
+    from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism
 
 NO_LEADER = -1
 MAX_TOPIC_NAME = 249
@@ -216,6 +221,7 @@ class MetadataImage:
         self.client_quotas: dict[QuotaEntity, dict[str, float]] = {}
         self.acls = Acls()
         self.scram_credentials: dict[tuple[str, ScramMechanism], ScramCredential] = {}  # by user and mechanism
+        self.delegation_tokens: dict[str, DelegationToken] = {}  # by token id
         self.feature_levels: dict[str, int] = {}  # only features whose level has been changed
         self.feature_changes = 0
         self.version = 1

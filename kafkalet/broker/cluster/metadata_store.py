@@ -2,7 +2,8 @@
 
     DIR/                        the log directory, if there is one broker
     DIR/broker-<node id>/       the log directory of each broker, if there are several
-    DIR/kafkalet.json           topics, ids, configurations, leaders, quotas, features, ACLs, the next producer id
+    DIR/kafkalet.json           topics, ids, configurations, leaders, quotas, features, ACLs, credentials, tokens,
+                                the next producer id
 
 Logs have Kafka's format. Apache Kafka stores its metadata in a log of the controller. Here it is a small file, which
 every change replaces atomically by a rename. A directory written by Apache Kafka has no such file. In that case, the
@@ -105,6 +106,10 @@ class MetadataStore:
             "features": {"levels": image.feature_levels, "changes": image.feature_changes},
             "acls": list(image.acls),
         }
+        if image.scram_credentials or image.delegation_tokens:
+            from .credentials_json import credentials_to_json
+
+            properties |= credentials_to_json(image)
         # One line for each property and each topic: with `indent`, json.dumps is seven times slower, because only its
         # compact form is implemented in C.
         topics = ",\n".join([json.dumps(_topic_to_json(topic)) for topic in image.topics.values()])
@@ -137,6 +142,10 @@ class MetadataStore:
                 None if node is None else _number(node): _texts(config) for node, config in saved["broker_config"]
             }
             _administration_from_json(saved, image)
+            if "scram_credentials" in saved:
+                from .credentials_json import load_credentials
+
+                load_credentials(saved, image)
             for topic in _topics_from_json(saved["topics"]):
                 if topic.name in image.topics or image.topic_by_id(topic.topic_id) is not None:
                     raise ValueError(f"topic {topic.name} is listed twice")

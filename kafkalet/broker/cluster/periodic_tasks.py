@@ -3,16 +3,20 @@
     retention, producer expiration  every log.retention.check.interval.ms, first after log.initial.task.delay.ms
     flush                           every log.flush.scheduler.interval.ms, if set: logs whose flush.ms has passed
     checkpoints                     every replica.high.watermark.checkpoint.interval.ms, unless the data is temporary
+    delegation tokens               every delegation.token.expiry.check.interval.ms, if tokens are enabled: removal
     ISR shrinking                   at intervals of half of replica.lag.time.max.ms, if there are followers
     throttled replication           every second, if there are throttled followers
 
 Source: kafka.log.LogManager.startup, kafka.server.ReplicaManager.startup.
 """
 
+from __future__ import annotations
+
 import logging
 import math
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.scheduling.periodic import PeriodicRunner
@@ -22,6 +26,9 @@ from kafkalet.storage.files import explain
 
 from .leadership import Leadership
 from .node import Node
+
+if TYPE_CHECKING:  # imported only if tokens are enabled
+    from kafkalet.broker.security.delegation_tokens import DelegationTokens
 
 _LOG = logging.getLogger(__name__)
 
@@ -38,9 +45,15 @@ class PeriodicTasks:
         self._saving = PeriodicRunner(client_time(clock))
 
     def start(
-        self, config: BrokerConfig, *, durable: bool, has_followers: bool, write_again: Callable[[], None]
+        self,
+        config: BrokerConfig,
+        *,
+        durable: bool,
+        has_followers: bool,
+        write_again: Callable[[], None],
+        tokens: DelegationTokens | None,
     ) -> None:
-        """Start all tasks. `write_again` saves the metadata if the last attempt failed."""
+        """Start all tasks. `write_again` saves the metadata if the last attempt failed. `tokens` may expire."""
         every = self._runner.every
         every(
             config.log_retention_check_interval_ms,
@@ -55,6 +68,8 @@ class PeriodicTasks:
             flush_ms = config.given().get("log.flush.scheduler.interval.ms")
             if flush_ms is not None:
                 every(float(flush_ms), self._flush, quiet_ms=lambda: math.inf)
+        if tokens is not None and tokens.are_enabled:
+            every(tokens.settings.check_interval_ms, tokens.remove_expired, quiet_ms=tokens.quiet_ms)
         if has_followers:
             lag_ms = config.replica_lag_time_max_ms
             every(

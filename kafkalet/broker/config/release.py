@@ -374,3 +374,58 @@ class Release(_Named, GroupRules):
     def runs_without_zookeeper(self) -> bool:
         """Since 3.3, when KRaft became production-ready, the cluster runs in KRaft mode instead of with ZooKeeper."""
         return self.version >= (3, 3)
+
+    # SCRAM credentials and delegation tokens
+
+    @property
+    def alters_mechanisms_independently(self) -> bool:
+        """With ZooKeeper, AlterUserScramCredentials can change both mechanisms of a user in one request.
+
+        Without it, a user that is listed twice is refused.
+        """
+        return not self.runs_without_zookeeper
+
+    @property
+    def describes_refused_users(self) -> bool:
+        """Since 3.3, an unauthorized DescribeUserScramCredentials has one result, without a name, for each user."""
+        return self.runs_without_zookeeper
+
+    @property
+    def escapes_described_users(self) -> bool:
+        """Before 3.0, DescribeUserScramCredentials lists all users as ZooKeeper stores them: `%20` for a space."""
+        return self.version < (3, 0)
+
+    @property
+    def knows_master_key(self) -> bool:
+        """Before 4.0, delegation.token.master.key is a synonym of delegation.token.secret.key."""
+        return self.version < (4, 0)
+
+    @property
+    def checks_token_owners_first(self) -> bool:
+        """With ZooKeeper, RenewDelegationToken reports the wrong owner of a token before it reports its expiry."""
+        return not self.runs_without_zookeeper
+
+    @property
+    def keeps_expired_tokens(self) -> bool:
+        """Before 3.0, ExpireDelegationToken with a negative period cannot remove a token that has expired."""
+        return self.version < (3, 0)
+
+    @property
+    def renews_tokens_for_any_time(self) -> bool:
+        """With ZooKeeper, RenewDelegationToken does not limit the period, and a period of 0 ends now."""
+        return not self.runs_without_zookeeper
+
+    @property
+    def authorizes_token_owners(self) -> bool:
+        """Since 3.3, DESCRIBE_TOKENS on a user allows describing the delegation tokens of this user (KIP-373)."""
+        return self.version >= (3, 3)
+
+    @property
+    def wraps_token_times(self) -> bool:
+        """Before 4.0, times of delegation tokens that do not fit into an int64 wrap around and become negative."""
+        return self.version < (4, 0)
+
+    @property
+    def time_of_refused_tokens(self) -> int:
+        """The times in responses to requests for delegation tokens that the controller refuses."""
+        return 0 if self.runs_without_zookeeper else -1

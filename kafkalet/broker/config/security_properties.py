@@ -58,15 +58,15 @@ security.providers STRING null
     Classes of Java security providers.
 
 # Delegation tokens
-delegation.token.secret.key PASSWORD null
+delegation.token.secret.key PASSWORD null effective
     Key that signs delegation tokens. Tokens are disabled without it.
-delegation.token.master.key PASSWORD null 0-4.0
+delegation.token.master.key PASSWORD null effective 0-4.0
     Earlier name of delegation.token.secret.key.
-delegation.token.max.lifetime.ms LONG 604800000
+delegation.token.max.lifetime.ms LONG 604800000 effective
     Longest lifetime of a delegation token, renewals included.
-delegation.token.expiry.time.ms LONG 86400000
+delegation.token.expiry.time.ms LONG 86400000 effective
     Time after which a delegation token expires unless it is renewed.
-delegation.token.expiry.check.interval.ms LONG 3600000
+delegation.token.expiry.check.interval.ms LONG 3600000 effective
     Interval at which expired delegation tokens are removed.
 
 # Authorization

@@ -1,13 +1,13 @@
 """The SCRAM credentials of users: salted and hashed passwords (RFC 5802).
 
+Brokers load this module when they start, so it imports hashlib and hmac only when they are used.
+
 Source: org.apache.kafka.common.security.scram.internals.ScramFormatter, ScramMechanism.
 """
 
-import hashlib
-import hmac
 import os
 from enum import IntEnum
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 
 class ScramMechanism(IntEnum):
@@ -15,6 +15,11 @@ class ScramMechanism(IntEnum):
 
     SCRAM_SHA_256 = 1
     SCRAM_SHA_512 = 2
+
+    @classmethod
+    def of(cls, number: int) -> Self | None:
+        """Return the mechanism with this number, or None if there is none."""
+        return next((mechanism for mechanism in cls if mechanism == number), None)
 
     @property
     def title(self) -> str:
@@ -45,6 +50,8 @@ class ScramCredential(NamedTuple):
 
 def credential_of_password(mechanism: ScramMechanism, password: str, salt: bytes | None = None) -> ScramCredential:
     """Return the credential of a password with 4,096 iterations. Without `salt`, a random one is used."""
+    import hashlib
+
     salt = os.urandom(16) if salt is None else salt
     salted = hashlib.pbkdf2_hmac(mechanism.hash_name, password.encode(), salt, MIN_ITERATIONS)
     return credential_of_salted(mechanism, salted, salt, MIN_ITERATIONS)
@@ -52,6 +59,9 @@ def credential_of_password(mechanism: ScramMechanism, password: str, salt: bytes
 
 def credential_of_salted(mechanism: ScramMechanism, salted: bytes, salt: bytes, iterations: int) -> ScramCredential:
     """Return the credential of a password that the client has salted and hashed."""
+    import hashlib
+    import hmac
+
     client_key = hmac.digest(salted, b"Client Key", mechanism.hash_name)
     stored_key = hashlib.new(mechanism.hash_name, client_key).digest()
     return ScramCredential(salt, stored_key, hmac.digest(salted, b"Server Key", mechanism.hash_name), iterations)

@@ -105,7 +105,7 @@ class ShortForms(NamedTuple):
     def create(self, metadata: MetadataImage) -> None:
         """Create the SCRAM credentials and ACLs in the metadata, unless they exist."""
         for acl in self.acls:
-            metadata.acls.setdefault(acl)
+            metadata.acls.add(acl)
         if self.users:
             from .scram_credentials import ScramMechanism, credential_of_password
 
