@@ -69,6 +69,8 @@ class Rights:
 
     def create(self, *acls: Step) -> None:
         """Create ACLs, and wait until they are described."""
+        if not acls:
+            return
         self.ask.setup("CreateAcls", 2, {"creations": list(acls)})
         self.ask.until("DescribeAcls", 2, exactly(acls[-1]), "resources.0.resource_name", acls[-1]["resource_name"])
         self.ask.step("sleep", ms=PROPAGATION_MS)
@@ -122,6 +124,11 @@ def names_of_kinds(ask: ScenarioBuilder, rights: Rights, resource: int, kinds: K
     found = {kind: ask.let(f"n_{kind}", f"c<unique>.{ask.name}.{kind}") for kind in kinds}
     rights.create(*(acl(resource, found[kind], each) for kind, granted in kinds.items() for each in granted))
     return found
+
+
+def unknown_id(ask: ScenarioBuilder) -> str:
+    """Bind the id of a topic that does not exist. Return the notation of the id."""
+    return ask.let("unknown.id", UNKNOWN_ID)
 
 
 def ends(versions: range) -> list[int]:

@@ -15,7 +15,6 @@ from kafkalet.conformance.access import (
     READ,
     TOPICS,
     TRANSACTIONAL_IDS,
-    UNKNOWN_ID,
     WRITE,
     Rights,
     as_user,
@@ -23,6 +22,7 @@ from kafkalet.conformance.access import (
     ends,
     of_kinds,
     together_and_alone,
+    unknown_id,
 )
 from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, one, scenario
 
@@ -53,7 +53,7 @@ def rights_produce(ask: ScenarioBuilder) -> None:
 
     together_and_alone(ask, "Produce", {kind: producing(topic) for kind, topic in topics.items()}, body, 3, 12)
     by_id = {kind: {"topic_id": f"${kind}.id", "partitions": producing("")["partitions"]} for kind in kinds}
-    by_id["unknown id"] = {"topic_id": UNKNOWN_ID, "partitions": producing("")["partitions"]}
+    by_id["unknown id"] = {"topic_id": unknown_id(ask), "partitions": producing("")["partitions"]}
     together_and_alone(ask, "Produce", by_id, body, 13)
     nothing = {"acks": 0, "timeout_ms": 1000, "topics": [producing(topics["none"])]}
     ask.step("request_then_apiversions", case="acks 0", api="Produce", version=9, body=nothing, conn="user-0")
@@ -138,7 +138,7 @@ def rights_fetch(ask: ScenarioBuilder) -> None:
     by_name = {kind: at(topic) for kind, topic in topics.items()}
     together_and_alone(ask, "Fetch", by_name, body, 4, 12)
     by_id = {kind: at(f"${kind}.id") for kind in kinds}
-    by_id["unknown id"] = at("ZERO") | {"topic_id": UNKNOWN_ID}
+    by_id["unknown id"] = at(unknown_id(ask))
     together_and_alone(ask, "Fetch", by_id, body, 13)
     rights.remove()
 
@@ -253,7 +253,7 @@ def rights_metadata(ask: ScenarioBuilder) -> None:
         ask.request(kind, "Metadata", 9, {"topics": [{"name": topic}]} | no_creation, **without)
     for v in ask.versions("Metadata", 12):
         ids = [{"name": None, "topic_id": f"${kind}.id"} for kind in kinds]
-        unknown = [{"name": None, "topic_id": UNKNOWN_ID}]
+        unknown = [{"name": None, "topic_id": unknown_id(ask)}]
         ask.request(f"v{v}: ids", "Metadata", v, {"topics": ids + unknown} | no_creation, **without)
     rights.remove()
 
@@ -460,7 +460,7 @@ def rights_delete_topics(ask: ScenarioBuilder) -> None:
         by_name = {kind: {"name": topic} for kind, topic in refused.items()}
         together_and_alone(ask, "DeleteTopics", by_name, lambda named: {"topics": named}, v, v)
         ids = {f"id of {kind}": {"name": None, "topic_id": f"${kind}.id"} for kind in kinds if kind in refused}
-        ids["unknown id"] = {"name": None, "topic_id": UNKNOWN_ID}
+        ids["unknown id"] = {"name": None, "topic_id": unknown_id(ask)}
         for case, wanted in ids.items():
             ask.request(f"v{v}: {case}", "DeleteTopics", v, {"topics": [wanted]}, conn="user")
         by_id = {"name": None, "topic_id": "$ided.id"}
