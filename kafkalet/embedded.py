@@ -15,6 +15,7 @@ from kafkalet.broker.arguments import PropertyValue
 from kafkalet.broker.cluster.metadata import Endpoint
 from kafkalet.broker.cluster.new_topics import NewTopic, checked_topics
 from kafkalet.broker.config.broker_config import BrokerConfig
+from kafkalet.broker.config.listeners import ADVERTISED, LISTENERS, Address, ListenerSettings, check_ports, listeners_of
 from kafkalet.broker.config.release import Release
 from kafkalet.broker.network.addresses import Addresses
 from kafkalet.broker.server import Server
@@ -27,9 +28,11 @@ class EmbeddedCluster:
 
     * `brokers`: the number of brokers. Their ids are consecutive and start at `node.id` or `broker.id` (1 by default).
     * `host`, `port`: the address of the first broker. Port 0 picks a free port for each broker; otherwise, the other
-      brokers use the ports after this one.
+      brokers use the ports after this one. The property `listeners` in `config` replaces both, and can name several
+      listeners.
     * `advertise`: the host and port that the first broker advertises to clients; the other brokers advertise the ports
-      after this one. By default, brokers advertise the addresses on which they listen.
+      after this one. By default, brokers advertise the addresses on which they listen. With several listeners, it is
+      the address of the first one, or a dict with the address of each listener by name.
     * `racks`: the rack of each broker. By default, all brokers have `broker.rack`.
     * `data_dir`: the directory of the logs. The default is a temporary directory that is removed when the cluster
       stops.
@@ -50,7 +53,7 @@ class EmbeddedCluster:
         *,
         host: str = "127.0.0.1",
         port: int = 0,
-        advertise: tuple[str, int] | None = None,
+        advertise: Address | Mapping[str, Address] | None = None,
         racks: Sequence[str] | None = None,
         data_dir: str | os.PathLike[str] | None = None,
         config: Mapping[str, PropertyValue] | None = None,
@@ -65,6 +68,7 @@ class EmbeddedCluster:
         last_port = arguments.port("port", port) + brokers - 1
         if port:
             arguments.port(f"the port of the last of {brokers} brokers", last_port)
+        arguments.text("host", host)
         if clock is not None and not isinstance(clock, Clock):
             raise TypeError(
                 f"clock must be a kafkalet.Clock, a kafkalet.ManualClock or another clock, not {arguments.shown(clock)}"
@@ -73,12 +77,8 @@ class EmbeddedCluster:
         release = Release.of(kafka_version)
         properties = BrokerConfig(arguments.properties("config", config), release)
         checked_racks = arguments.racks(racks, brokers)
-        addresses = Addresses(
-            arguments.text("host", host),
-            port,
-            arguments.advertised(advertise, brokers),
-            first_node_id=properties.first_node_id(brokers),
-        )
+        listeners = _listeners(properties, brokers, (host, port), arguments.advertised(advertise, brokers))
+        addresses = Addresses(listeners, first_node_id=properties.first_node_id(brokers))
         self.server = Server(
             brokers,
             addresses,
@@ -101,8 +101,9 @@ class EmbeddedCluster:
         state = "running" if self.is_running else "not running"
         stopped = [str(node_id) for node_id in sorted(server.metadata.away)] if self.is_running else []
         without = f" without broker {', '.join(stopped)}" if stopped else ""
-        at = [_address(endpoint) for endpoint in list(server.metadata.endpoints.values())]
-        where = f" at {','.join(at)}" if at else ""
+        found = server.addresses_of_listeners()
+        at = [(f"{name}=" if len(found) > 1 else "") + ",".join(map(_address, found[name])) for name in found]
+        where = f" at {' '.join(at)}" if at else ""
         return f"<{type(self).__name__} {state}{where}{without}, Kafka {server.release.name}>"
 
     @staticmethod
@@ -147,9 +148,22 @@ class EmbeddedCluster:
     def bootstrap_servers(self) -> str:
         """The address of every running broker as `host:port`, separated by commas.
 
-        Raises RuntimeError if no broker is running.
+        If the brokers have several listeners, these are the addresses of the first one. Raises RuntimeError if no
+        broker is running.
         """
         return ",".join(map(_address, self._endpoints()))
+
+    def bootstrap_servers_of(self, listener: str) -> str:
+        """Return the address of every running broker at a listener, such as "EXTERNAL".
+
+        Raises ValueError if the brokers do not advertise the listener, and RuntimeError if no broker is running.
+        """
+        name = arguments.text("the name of a listener", listener).upper()
+        self._endpoints()
+        found = self.server.addresses_of_listeners()
+        if name not in found:
+            raise ValueError(f"{listener!r} is not a listener of the brokers; their listeners are {', '.join(found)}")
+        return ",".join(map(_address, found[name]))
 
     def _endpoints(self) -> list[Endpoint]:
         """Return the addresses of the running brokers."""
@@ -159,6 +173,38 @@ class EmbeddedCluster:
         if not endpoints:
             raise RuntimeError(f"every broker of this {type(self).__name__} is stopped; start one with start_broker()")
         return endpoints
+
+
+def _listeners(
+    properties: BrokerConfig, brokers: int, address: Address, advertised: Mapping[str | None, Address]
+) -> list[ListenerSettings]:
+    """Return the listeners of the first broker: those of the property `listeners`, or one at this address."""
+    listeners = listeners_of(properties)
+    first = listeners[0]
+    if LISTENERS not in properties.static:
+        first = first._replace(host=address[0], port=address[1])
+    elif address[1]:
+        raise ValueError(
+            f"port is {address[1]}, but the property {LISTENERS} names the ports: {properties.static[LISTENERS]}; "
+            "set only one of them"
+        )
+    listeners[0] = first
+    if advertised:
+        if ADVERTISED in properties.static:
+            raise ValueError(
+                f"advertise is {advertised}, but the property {ADVERTISED} is set, too: "
+                f"{properties.static[ADVERTISED]}; set only one of them"
+            )
+        names = [listener.name for listener in listeners]
+        for name in advertised:
+            if name is not None and name not in names:
+                raise ValueError(f"advertise names {name}, but the listeners are {', '.join(names)}")
+        default = {names[0]: advertised[None]} if None in advertised else {}
+        for place, listener in enumerate(listeners):
+            wanted = advertised.get(listener.name) or default.get(listener.name)
+            listeners[place] = listener._replace(advertised=wanted)
+    check_ports(listeners, brokers)
+    return listeners
 
 
 def _address(endpoint: Endpoint) -> str:

@@ -44,10 +44,22 @@ def port(what: str, value: int, least: int = 0) -> int:
     return value.__index__()
 
 
-def advertised(address: tuple[str, int] | None, brokers: int) -> tuple[str, int] | None:
-    """Check the advertised host and port. Each further broker needs the next higher port number."""
-    if address is None:
-        return None
+def advertised(
+    given: tuple[str, int] | Mapping[str, tuple[str, int]] | None, brokers: int
+) -> dict[str | None, tuple[str, int]]:
+    """Return the advertised addresses by listener name; None is the first listener."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return {
+            text("the name of a listener in advertise", name).upper(): _advertised(address, brokers)
+            for name, address in given.items()
+        }
+    return {None: _advertised(given, brokers)}
+
+
+def _advertised(address: tuple[str, int], brokers: int) -> tuple[str, int]:
+    """Check an advertised host and port. Each further broker needs the next higher port number."""
     if isinstance(address, str) or not isinstance(address, Sequence) or len(address) != 2:
         raise TypeError(f'advertise must be a host and a port, as in ("localhost", 9092), not {shown(address)}')
     host = text("the host in advertise", address[0])

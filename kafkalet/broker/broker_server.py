@@ -1,4 +1,4 @@
-"""A broker with its listener, which accepts clients, and its router, which passes their requests to handlers.
+"""A broker with its listeners, which accept clients, and its router, which passes their requests to handlers.
 
 Source: kafka.server.BrokerServer, kafka.network.SocketServer.
 """
@@ -11,10 +11,12 @@ from .broker import Broker
 from .cluster.controller import Controller
 from .cluster.node import Node
 from .config.connection_overrides import parse_overrides
-from .config.listeners import listeners_of
+from .config.listeners import ListenerSettings, inter_broker_listener, listeners_of, values_of
 from .context import Context
 from .coordinators import Coordinators
+from .network.connection import Connection
 from .network.connection_limits import by_address
+from .network.connection_quotas import ConnectionQuotas
 from .network.listener import Listener
 from .network.listener_context import Limits
 from .network.receiving import ReceiveBuffer
@@ -36,28 +38,50 @@ class BrokerServer(Broker):
     ) -> None:
         super().__init__(node, controller, coordinators, brokers)
         self.router = Router(self, unimplemented_calls)
-        self.listener = Listener(
-            self.router, node.client_clock, Limits(), buffer=buffer, turns=node.turns, watchers=node.watchers
-        )
-        if "listeners" in node.config.given():
-            self._secure()
+        self._quotas = ConnectionQuotas(inter_broker_listener(node.config))
+        self.listeners = [self._listener(settings, buffer) for settings in listeners_of(node.config)]
+        """The listeners, in the order of the property `listeners`."""
         self.config_changed()
         self.apply_quotas()
 
-    def _secure(self) -> None:
-        """Set up the security of the listener."""
-        settings = listeners_of(self.node.config)[0]
-        self.listener.name = settings.name
+    def _listener(self, settings: ListenerSettings, buffer: ReceiveBuffer) -> Listener:
+        node = self.node
+        listener = Listener(
+            self.router,
+            node.client_clock,
+            Limits(),
+            name=settings.name,
+            buffer=buffer,
+            turns=node.turns,
+            watchers=node.watchers,
+            quotas=self._quotas,
+        )
+        if settings.protocol.has_tls:
+            from .security.tls import TlsSettings
+
+            listener.tls = TlsSettings(settings.values)
         if settings.protocol.has_sasl:
-            self.listener.authenticators = SaslListener(settings.values)
+            listener.authenticators = SaslListener(settings.values)
             self.router.gate = _gate
+        return listener
+
+    @property
+    def connections(self) -> list[Connection]:
+        """The open connections of all listeners, the oldest of each listener first."""
+        return [connection for listener in self.listeners for connection in listener.connections]
 
     def config_changed(self) -> None:
-        """Apply the configuration to the listener and its connections."""
-        config, limits = self.node.config, self.listener.limits
+        """Apply the configuration to the listeners and their connections."""
+        self._quotas.max_connections = self.node.config.max_connections
+        for listener in self.listeners:
+            self._configure(listener)
+
+    def _configure(self, listener: Listener) -> None:
+        config, limits = self.node.config, listener.limits
         limits.socket_request_max_bytes = config.socket_request_max_bytes
         limits.connections_max_idle_ms = config.connections_max_idle_ms
-        limits.max_connections = config.max_connections
+        own = values_of(config, listener.name).get("max.connections")  # with the listener's prefix, it is its own limit
+        limits.max_connections = config.max_connections if own is None else int(own)
         limits.max_connections_per_ip = config.max_connections_per_ip
         overrides = parse_overrides(config.max_connections_per_ip_overrides or "")
         limits.max_connections_per_ip_overrides = by_address(overrides, self.node.loop)
@@ -67,7 +91,7 @@ class BrokerServer(Broker):
             limits.socket_send_buffer_bytes = config.socket_send_buffer_bytes
         if "socket.receive.buffer.bytes" in given:
             limits.socket_receive_buffer_bytes = config.socket_receive_buffer_bytes
-        self.listener.limits_changed()
+        listener.limits_changed()
 
     def apply_quotas(self, addresses: Mapping[str, str | None] | None = None) -> None:
         """Apply the client quotas. Requests and connections are counted only while quotas exist."""
@@ -75,11 +99,13 @@ class BrokerServer(Broker):
         throttling = self.throttling
         if throttling is not None:
             self.router.throttle = throttling if self.node.metadata.client_quotas else None
-            self.listener.admission = throttling.connect if throttling.limits_connections else None
+            for listener in self.listeners:
+                listener.admission = throttling.connect if throttling.limits_connections else None
 
     def close(self) -> None:
         """Disconnect the clients, flush the logs and close the data directory."""
-        self.listener.close()
+        for listener in self.listeners:
+            listener.close()
         self.router.close()
         super().close()
 

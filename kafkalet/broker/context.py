@@ -12,7 +12,7 @@ context.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ from kafkalet.protocol.schema import Request
 from .broker import Broker
 from .client import Client
 from .cluster.controller import Controller
-from .cluster.metadata import MetadataImage
+from .cluster.metadata import Endpoint, MetadataImage
 from .cluster.node import Node
 from .config.release import Release
 from .security.acl import CLUSTER_NAME, Operation, ResourceType
@@ -154,6 +154,10 @@ class Context:
             raise KafkaError(
                 Code.CLUSTER_AUTHORIZATION_FAILED, f"{self.principal} may not {operation.name} on the cluster"
             )
+
+    def endpoints(self, nodes: Iterable[int] | None = None) -> dict[int, Endpoint]:
+        """Return the running brokers, or those in `nodes`, by id, with their addresses at the client's listener."""
+        return self.metadata.endpoints_at(self.listener, nodes)
 
     @property
     def may_request_tokens(self) -> bool:

@@ -25,12 +25,13 @@ from kafkalet.storage.identity import IdentityRefused
 from .broker_server import BrokerServer
 from .cluster.controller import Controller
 from .cluster.leadership import Leadership
-from .cluster.metadata import MetadataImage
+from .cluster.metadata import Endpoint, MetadataImage
 from .cluster.metadata_store import FILE, Folder, MetadataDamaged, MetadataStore, log_folder, take_in_folders
 from .cluster.new_topics import NewTopic
 from .cluster.node import Node
 from .cluster.periodic_tasks import PeriodicTasks
 from .config.broker_config import NODE_IDS, BrokerConfig
+from .config.listeners import ADVERTISED, LISTENERS, of_broker
 from .config.release import Release
 from .coordinators import Coordinators
 from .loop_host import LoopHost
@@ -196,24 +197,35 @@ class Server:
         if node_id not in known:
             raise ValueError(f"broker {node_id} does not exist; the brokers of this cluster are {_listed(known)}")
 
+    def addresses_of_listeners(self) -> dict[str, list[Endpoint]]:
+        """Return the addresses of the running brokers by listener, in the order of the property `listeners`."""
+        running = list(self.metadata.endpoints.values())
+        found = {}
+        for settings in self._addresses.listeners if running else ():
+            if at := [endpoint for known in running if (endpoint := known.at(settings.name)) is not None]:
+                found[settings.name] = at
+        return found
+
     def refuse_connections(self, node_id: int) -> None:
         """Refuse new connections to a broker, as if it did not run, even after it has been restarted."""
         self.refusing.add(node_id)
         broker = self.brokers.get(node_id)
-        if broker is not None and broker.listener.is_listening:
+        if broker is not None and not self._addresses.is_reserved(node_id):
             self._stop_listening(broker)
 
     def _stop_listening(self, broker: BrokerServer) -> None:
-        broker.listener.stop_listening()
+        for listener in broker.listeners:
+            listener.stop_listening()
         self._addresses.reserve(broker.node.node_id)
 
     def accept_connections(self, node_id: int) -> None:
         """Undo `refuse_connections`. Has no effect if the broker accepts connections."""
         self.refusing.discard(node_id)
         broker = self.brokers.get(node_id)
-        if broker is not None and not broker.listener.is_listening:
-            self._addresses.take(node_id, broker.listener, broker.node.config.broker_rack)
-            broker.listener.resume()
+        if broker is not None and self._addresses.is_reserved(node_id):
+            self._addresses.take(node_id, broker.listeners, broker.node.config.broker_rack)
+            for listener in broker.listeners:
+                listener.resume()
 
     @property
     def faults(self) -> Faults:
@@ -353,7 +365,8 @@ class Server:
         )
 
     def _start_listening(self, broker: BrokerServer, loop: asyncio.AbstractEventLoop) -> None:
-        broker.listener.start(loop)
+        for listener in broker.listeners:
+            listener.start(loop)
         if broker.node.node_id in self.refusing:
             self._stop_listening(broker)
 
@@ -420,7 +433,7 @@ class Server:
         if self._faults is not None:
             self._faults.attach(broker)
         self.metadata.away.discard(node_id)
-        self.metadata.endpoints[node_id] = self._addresses.take(node_id, broker.listener, config.broker_rack)
+        self.metadata.endpoints[node_id] = self._addresses.take(node_id, broker.listeners, config.broker_rack)
         return broker
 
     def _given_node_id(self, node_id: int) -> int | None:
@@ -432,6 +445,10 @@ class Server:
         facts = {name: str(node_id) for name in NODE_IDS if name in self.config.static}
         if self._racks is not None:
             facts["broker.rack"] = self._racks[node_id - self.first_node_id]
+        step = node_id - self.first_node_id
+        for name in (LISTENERS, ADVERTISED) if step else ():
+            if (text := self.config.static.get(name)) is not None:
+                facts[name] = of_broker(text, step)
         return facts
 
     def _open_topics(self, *, is_restored: bool) -> None:
@@ -520,7 +537,8 @@ class Server:
     def _close_sockets(self) -> None:
         """Close the sockets in a child process after a fork."""
         for broker in self.brokers.values():
-            broker.listener.close_sockets()
+            for listener in broker.listeners:
+                listener.close_sockets()
 
     def _stop(self) -> None:
         self._close()

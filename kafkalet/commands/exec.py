@@ -25,7 +25,7 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from queue import Empty, SimpleQueue
 from typing import NamedTuple, NoReturn
@@ -132,6 +132,7 @@ class _Broker:
     def __init__(self, options: Serve, events: SimpleQueue[_Event]) -> None:
         self.bootstrap_servers = ""
         self.control_url = ""
+        self.listeners: dict[str, str] = {}
         self._temporary_directory = ""
         self._ready_file = options.ready_file
         self._events = events
@@ -156,6 +157,9 @@ class _Broker:
                     self._temporary_directory = value
                 elif name == "control":
                     self.control_url = value
+                elif name == "listener":
+                    listener, _, address = value.partition("=")
+                    self.listeners[listener] = address
                 else:
                     self.bootstrap_servers = value
                     self._events.put(_Event(_Kind.READY))
@@ -214,6 +218,8 @@ class _Supervisor:
 
     def _environment(self) -> dict[str, str]:
         environment = os.environ | dict.fromkeys(self._options.variables, self._broker.bootstrap_servers)
+        for name, address in self._broker.listeners.items():
+            environment[f"{VARIABLE}_{_word(name)}"] = address
         control = self._options.serve.control
         if control is not None:
             from .control import TOKEN_VARIABLE, URL_VARIABLE
@@ -260,6 +266,11 @@ class _Supervisor:
                 orphaned()
                 break
         return self._events.get()
+
+
+def _word(listener: str) -> str:
+    """Return the name of a listener as part of the name of an environment variable."""
+    return "".join(char if char.isalnum() else "_" for char in listener)
 
 
 def _end(command: "subprocess.Popen[bytes]") -> None:
@@ -349,7 +360,9 @@ class _ExecStarter(Starter):
         if temporary_directory is not None:
             self._say(f"directory={temporary_directory}")
 
-    def ready(self, bootstrap_servers: str, control_url: str | None) -> None:
+    def ready(self, bootstrap_servers: str, listeners: Mapping[str, str], control_url: str | None) -> None:
+        for name, address in listeners.items():
+            self._say(f"listener={name}={address}")
         if control_url is not None:
             self._say(f"control={control_url}")
         self._say(f"bootstrap={bootstrap_servers}")

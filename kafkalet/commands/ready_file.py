@@ -1,6 +1,7 @@
 """`--ready-file FILE`: a file that exists while the broker is ready.
 
     bootstrap=127.0.0.1:9092
+    EXTERNAL=127.0.0.1:9094              each further listener
     control=http://127.0.0.1:9093        only with --control
     pid=4711
 
@@ -10,6 +11,7 @@ never takes it for the file of the new broker.
 
 import contextlib
 import os
+from collections.abc import Mapping
 
 from kafkalet.storage.files import replace_file
 
@@ -37,9 +39,13 @@ class ReadyFile:
         except OSError as error:
             raise Failure(f"--ready-file {path}: {error.strerror}") from error
 
-    def write(self, bootstrap_servers: str, control_url: str | None = None) -> None:
+    def write(
+        self, bootstrap_servers: str, listeners: Mapping[str, str] | None = None, control_url: str | None = None
+    ) -> None:
+        """Write the file. `listeners` are the addresses of the further listeners by name."""
+        further = "".join(f"{name}={address}\n" for name, address in (listeners or {}).items())
         control = "" if control_url is None else f"control={control_url}\n"
-        text = f"{_FIRST}{bootstrap_servers}\n{control}pid={os.getpid()}\n"
+        text = f"{_FIRST}{bootstrap_servers}\n{further}{control}pid={os.getpid()}\n"
         try:
             replace_file(self._path, text.encode(), durable=False)
         except OSError as error:

@@ -4,7 +4,9 @@ Once every listener accepts connections and every file has been loaded, one line
 
     kafkalet ready bootstrap=127.0.0.1:9092
 
-With --control, the line also has the URL of the control API: `control=http://127.0.0.1:9093`.
+If the brokers have several listeners, `bootstrap` is the address of the first one, and the line has the address of each
+further one, as in `EXTERNAL=127.0.0.1:9094`. With --control, it also has the URL of the control API:
+`control=http://127.0.0.1:9093`.
 
 If this line cannot be written (the reader has closed the pipe, or the disk is full), the broker stops with status 1,
 because the process that started it would never get the address. The broker keeps serving if it was started without
@@ -58,8 +60,15 @@ DEFAULT_ADDRESS = ("127.0.0.1", 9092)
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 SERVE_OPTIONS = (
-    Option("--listen", "HOST:PORT", "address to listen on; port 0 picks a free port (127.0.0.1:9092)"),
-    Option("--advertise", "HOST:PORT", "address advertised to clients, e.g. behind Docker"),
+    Option(
+        "--listen",
+        "[PROTOCOL://]HOST:PORT",
+        "address to listen on; port 0 picks a free port (127.0.0.1:9092); repeatable",
+        True,
+    ),
+    Option(
+        "--advertise", "[NAME=]HOST:PORT", "address that a listener advertises, e.g. behind Docker; repeatable", True
+    ),
     Option("--brokers", "N", "number of brokers, on consecutive ports (1)"),
     Option("--topic", "NAME[:PARTITIONS[:KEY=VALUE,...]]", "create a topic if it does not exist; repeatable", True),
     Option("--set", "KEY=VALUE", "set a broker property, by its Kafka name; repeatable", True),
@@ -110,8 +119,9 @@ def parse_topic(text: str) -> NewTopic:
 class Serve(NamedTuple):
     """The options of `serve`."""
 
-    address: tuple[str, int]
-    advertise: tuple[str, int] | None
+    address: tuple[str, int] | None
+    """The address to listen on, or None if the property `listeners` has the addresses."""
+    advertise: tuple[str, int] | dict[str, tuple[str, int]] | None
     brokers: int
     topics: list[NewTopic]
     properties: dict[str, str]
@@ -136,7 +146,11 @@ class Serve(NamedTuple):
         """Check the given options. `address` and `log_level` apply if no option or property sets them."""
         last = {name: values[-1] for name, values in given.items()}
         properties = _properties(given)
-        advertise = last.get("advertise")
+        listen = given.get("listen", [])
+        properties, own_address = with_listeners(listen, properties)
+        advertise = _advertise(given.get("advertise", []))
+        if advertise is not None:
+            properties.pop("advertised.listeners", None)
         brokers = last.get("brokers", "1")
         level = last.get("log-level", log_level).upper()
         if not brokers.isdecimal() or int(brokers) < 1:
@@ -154,8 +168,8 @@ class Serve(NamedTuple):
         if "exit-with-parent" in last and os.name == "nt":
             raise UsageError("--exit-with-parent: not available on Windows, where a process keeps its parent's id")
         return cls(
-            parse_address("--listen", last["listen"]) if "listen" in last else _listeners(properties, address),
-            parse_address("--advertise", advertise, 1) if advertise else _advertised_listeners(properties),
+            None if "listeners" in properties else own_address or address,
+            advertise,
             int(brokers),
             _topics(given.get("topic", [])),
             properties,
@@ -202,15 +216,44 @@ def _properties(given: Mapping[str, list[str]]) -> dict[str, str]:
     return properties | dict(split("--set", "KEY=VALUE", text) for text in given.get("set", []))
 
 
-def _listeners(properties: Mapping[str, str], default: tuple[str, int]) -> tuple[str, int]:
-    """Return the first address in the `listeners` property, such as PLAINTEXT://:9092, or the default address."""
-    first = properties.get("listeners", "").split(",")[0].strip()
-    return parse_address("listeners", first.partition("://")[2] or first) if first else default
+def with_listeners(
+    listen: Sequence[str], properties: Mapping[str, str], default_name: str = "PLAINTEXT"
+) -> tuple[dict[str, str], tuple[str, int] | None]:
+    """Return the properties with the listeners of --listen, which replace those in the properties.
+
+    A listener without a name is named `default_name`, unless it is the only one: then, its address is returned, and the
+    properties name no listener.
+    """
+    if not listen:
+        return dict(properties), None
+    others = {name: value for name, value in properties.items() if name != "listeners"}
+    listeners = []
+    for text in listen:
+        name, scheme, address = text.rpartition("://")
+        host, port = parse_address("--listen", address)
+        if scheme and not name:
+            raise UsageError(f"--listen {text}: the protocol is empty; expected [PROTOCOL://]HOST:PORT")
+        if len(listen) == 1 and not scheme and default_name == "PLAINTEXT":
+            return others, (host, port)
+        listeners.append(f"{name or default_name}://{f'[{host}]' if ':' in host else host}:{port}")
+    return others | {"listeners": ",".join(listeners)}, None
 
 
-def _advertised_listeners(properties: Mapping[str, str]) -> tuple[str, int] | None:
-    first = properties.get("advertised.listeners", "").split(",")[0].strip()
-    return parse_address("advertised.listeners", first.partition("://")[2] or first, 1) if first else None
+def _advertise(texts: Sequence[str]) -> tuple[str, int] | dict[str, tuple[str, int]] | None:
+    """Return the advertised addresses by listener name, or that of the first listener if no name is given."""
+    if not texts:
+        return None
+    if len(texts) == 1 and "=" not in texts[0]:
+        return parse_address("--advertise", texts[0], 1)
+    named: dict[str, tuple[str, int]] = {}
+    for text in texts:
+        name, equals, address = text.rpartition("=")
+        if not equals or not name:
+            raise UsageError(f"--advertise {text}: with several addresses, expected NAME=HOST:PORT for each")
+        if name.upper() in named:
+            raise UsageError(f"--advertise {text}: listener {name} is given twice; name each listener once")
+        named[name.upper()] = parse_address("--advertise", address, 1)
+    return named
 
 
 def main(arguments: Sequence[str], parent_id: int) -> int:
@@ -234,10 +277,14 @@ class Starter:
     def started(self, temporary_directory: str | None) -> None:
         """The brokers have started; files are loaded next."""
 
-    def ready(self, bootstrap_servers: str, control_url: str | None) -> None:
-        """The brokers accept connections, and all files are loaded. Raises Failure if the notification fails."""
+    def ready(self, bootstrap_servers: str, listeners: Mapping[str, str], control_url: str | None) -> None:
+        """The brokers accept connections, and all files are loaded. Raises Failure if the notification fails.
+
+        `listeners` are the addresses of the further listeners by name.
+        """
         control = "" if control_url is None else f" control={control_url}"
-        print_line(f"kafkalet ready bootstrap={bootstrap_servers}{control}")
+        further = "".join(f" {name}={address}" for name, address in listeners.items())
+        print_line(f"kafkalet ready bootstrap={bootstrap_servers}{further}{control}")
 
 
 def serve(options: Serve, starter: Starter) -> int:
@@ -245,11 +292,12 @@ def serve(options: Serve, starter: Starter) -> int:
     keep_standard_descriptors()
     _log_to_stderr(options.log_level)
     _raise_descriptor_limit()
+    host, port = options.address or ("", 0)
     try:
         cluster = _class_of_cluster(options)(
             options.brokers,
-            host=options.address[0],
-            port=options.address[1],
+            host=host,
+            port=port,
             advertise=options.advertise,
             data_dir=options.data_dir,
             config=options.properties,
@@ -332,9 +380,11 @@ async def _serve(cluster: EmbeddedCluster, options: Serve, starter: Starter, rea
             return 0
         with collected_when_idle(lambda: cluster.server.is_busy):
             control_url = None if control is None else control.url
+            further = list(cluster.server.addresses_of_listeners())[1:]
+            others = {name: cluster.bootstrap_servers_of(name) for name in further}
             if ready_file is not None:
-                ready_file.write(cluster.bootstrap_servers, control_url)
-            starter.ready(cluster.bootstrap_servers, control_url)
+                ready_file.write(cluster.bootstrap_servers, others, control_url)
+            starter.ready(cluster.bootstrap_servers, others, control_url)
             await stopped.wait()
         return 0
     finally:
@@ -359,9 +409,9 @@ def _cannot_start(error: Exception, options: Serve) -> str:
         return str(error)
     if not isinstance(error, CannotListen):
         return explain(error)
-    host, port = options.address
+    host, port = options.address or error.address
     text = f"cannot listen on {host}:{port}"
-    if options.brokers > 1 and port:
+    if options.brokers > 1 and port and options.address is not None:
         text += f" and the {options.brokers - 1} ports after it" if options.brokers > 2 else f" and {port + 1}"
     in_use = error.errno == errno.EADDRINUSE
     advice = "; choose another address with --listen; port 0 picks a free port" if in_use else ""

@@ -46,9 +46,7 @@ def _clients(cluster: ClusterOperations) -> list[str]:
     journal = cluster.server.journal
     if journal is None:
         contexts = [
-            connection.context
-            for broker in cluster.server.brokers.values()
-            for connection in broker.listener.connections
+            connection.context for broker in cluster.server.brokers.values() for connection in broker.connections
         ]
         return [
             f"{context.client_id}: last request {context.api} v{context.version}" for context in contexts if context

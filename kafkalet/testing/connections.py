@@ -59,7 +59,7 @@ def connections(cluster: ClusterOperations) -> list[ClientConnection]:
         lambda: [
             ClientConnection(cluster, node_id, connection)
             for node_id, broker in brokers.items()
-            for connection in broker.listener.connections
+            for connection in broker.connections
         ]
     )
 

@@ -104,7 +104,7 @@ def _contexts_by_client_id(cluster: ClusterOperations) -> dict[str, list[Context
     """Return the contexts of all connections of clients, by client id."""
     found: dict[str, list[Context]] = {}
     for broker in cluster.server.brokers.values():
-        for connection in broker.listener.connections:
+        for connection in broker.connections:
             if connection.context is not None:
                 found.setdefault(connection.context.client_id, []).append(connection.context)
     return found

@@ -73,13 +73,13 @@ def _checked_groups(groups: Groups) -> Collection[str] | None:
 def _requests(cluster: ClusterOperations) -> Iterator[str]:
     """Describe each request in progress."""
     for broker in list(cluster.server.brokers.values()):
-        now_ms = broker.listener.now_ms
-        if broker.listener.has_waiting_client:
+        now_ms = broker.node.client_clock.now_ms()
+        if any(listener.has_waiting_client for listener in broker.listeners):
             yield f"broker {broker.node.node_id}: a client is connecting"
         if broker.node.purgatory.is_checking:
             broker.node.call_soon(cluster.server.watchers.touch)  # once the requests have been checked
             yield f"broker {broker.node.node_id}: waiting requests are about to be answered"
-        for connection in broker.listener.connections:
+        for connection in broker.connections:
             if (activity := connection.activity) is not None:
                 context = connection.context
                 client = context.client_id if context is not None else ""

@@ -29,7 +29,7 @@ def handle(request: DescribeClusterRequest, context: Context) -> DescribeCluster
         controller_id=metadata.controller_id,
         brokers=[
             DescribeClusterResponse.Broker(broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
-            for node in metadata.endpoints.values()
+            for node in context.endpoints().values()
         ],
         cluster_authorized_operations=(
             CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_REQUESTED

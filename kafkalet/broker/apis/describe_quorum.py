@@ -66,5 +66,5 @@ def _unknown(index: int) -> Answer:
 def _nodes(context: Context) -> list[Node]:
     return [
         Node(node_id=node.node_id, listeners=[Node.Listener(name="CONTROLLER", host=node.host, port=node.port)])
-        for node in context.metadata.endpoints.values()
+        for node in context.endpoints().values()
     ]

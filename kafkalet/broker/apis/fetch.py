@@ -450,7 +450,7 @@ class _Fetch:
         leaders = {answer.current_leader.leader_id for answer in answers.values() if answer.current_leader is not None}
         return [
             FetchResponse.NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
-            for node in self.context.metadata.endpoints_of(leaders)
+            for node in self.context.endpoints(leaders).values()
         ]
 
     def _refuse_all(self, code: Code) -> FetchResponse:

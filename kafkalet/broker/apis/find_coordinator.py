@@ -63,7 +63,7 @@ def _find(key: str, key_type: int, context: Context) -> tuple[Endpoint, KafkaErr
             raise KafkaError(Code.INVALID_REQUEST, f"Unknown coordinator type received: {key_type}")
         topic = context.controller.state_topic(wanted)
         leader = topic.partitions[partition_of(key, len(topic.partitions))].leader
-        endpoint = context.metadata.endpoints.get(leader)
+        endpoint = context.endpoints((leader,)).get(leader)
         if endpoint is None:
             raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE)
         if wanted is CONSUMER_OFFSETS:

@@ -57,7 +57,7 @@ async def handle(request: MetadataRequest, context: Context) -> MetadataResponse
     return MetadataResponse(
         brokers=[
             MetadataResponse.Broker(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
-            for node in metadata.endpoints.values()
+            for node in context.endpoints().values()
         ],
         cluster_id=metadata.cluster_id,
         controller_id=metadata.controller_id,
@@ -174,7 +174,7 @@ def _create(name: str, context: Context) -> Code:
 
 
 def _known(topic: TopicState, request: MetadataRequest, context: Context) -> AnswerTopic:
-    alive = context.metadata.endpoints
+    alive = context.endpoints()
     return AnswerTopic(
         error_code=Code.NONE,
         name=topic.name,
@@ -192,19 +192,25 @@ def _operations(request: MetadataRequest) -> int:
 def _partition(topic: str, state: PartitionState, alive: Collection[int], context: Context) -> AnswerPartition:
     version = context.version
     isr = state.isr
+    leader = state.leader
+    offline = context.controller.leadership.offline_replicas(topic, state)
     code = Code.NONE
     if state.leader == NO_LEADER:
         code = Code.LEADER_NOT_AVAILABLE
         if context.node.feature_level("eligible.leader.replicas.version"):
             isr = []  # KIP-966: without a leader, the ISR is empty
+    elif leader not in alive and leader in context.metadata.endpoints:  # it does not advertise the client's listener
+        leader = NO_LEADER
+        offline = [node for node in state.replicas if node in offline or node not in alive]
+        code = Code.LISTENER_NOT_FOUND if version >= 6 else Code.LEADER_NOT_AVAILABLE
     elif version == 0 and any(node not in alive for node in state.replicas):
         code = Code.REPLICA_NOT_AVAILABLE
     return AnswerPartition(
         error_code=code,
         partition_index=state.index,
-        leader_id=state.leader,
+        leader_id=leader,
         leader_epoch=state.leader_epoch,
         replica_nodes=[node for node in state.replicas if version > 0 or node in alive],
         isr_nodes=[node for node in isr if version > 0 or node in alive],
-        offline_replicas=context.controller.leadership.offline_replicas(topic, state),
+        offline_replicas=offline,
     )

@@ -306,11 +306,7 @@ def _answer(answers: dict[Key, Answer], request: ProduceRequest, context: Contex
 def _endpoints(answers: dict[Key, Answer], context: Context) -> list[ProduceResponse.NodeEndpoint]:
     """Return the endpoints of the current leaders in the response (KIP-951)."""
     leaders = {answer.current_leader.leader_id for answer in answers.values() if answer.current_leader is not None}
-    endpoints = context.metadata.endpoints
     return [
-        ProduceResponse.NodeEndpoint(
-            node_id=node, host=endpoints[node].host, port=endpoints[node].port, rack=endpoints[node].rack
-        )
-        for node in sorted(leaders)
-        if node in endpoints
+        ProduceResponse.NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
+        for node in context.endpoints(leaders).values()
     ]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.broker.security.acl import Acls
@@ -81,12 +81,21 @@ It consists of pairs of type ("user", "client-id", "ip") and name. The name is N
 
 
 class Endpoint(NamedTuple):
-    """The address at which clients reach a broker."""
+    """The addresses at which clients reach a broker."""
 
     node_id: int
-    host: str
+    host: str  # of the first listener
     port: int
     rack: str | None = None
+    listeners: Mapping[str, tuple[str, int]] | None = None
+    """The host and port of each listener by name. None if the broker has only one listener."""
+
+    def at(self, listener: str) -> Endpoint | None:
+        """Return the endpoint with the address of a listener, or None if the broker does not advertise it."""
+        if self.listeners is None:
+            return self
+        address = self.listeners.get(listener)
+        return None if address is None else self._replace(host=address[0], port=address[1])
 
 
 class PartitionState:
@@ -239,9 +248,14 @@ class MetadataImage:
         """The running broker with the lowest id, to which clients send admin requests; -1 if none is running."""
         return min(self.endpoints, default=-1)
 
-    def endpoints_of(self, nodes: Iterable[int]) -> list[Endpoint]:
-        """Return the endpoints of these brokers, leaving out those that are not running."""
-        return [self.endpoints[node] for node in sorted(nodes) if node in self.endpoints]
+    def endpoints_at(self, listener: str, nodes: Iterable[int] | None = None) -> dict[int, Endpoint]:
+        """Return the endpoints of running brokers, or of those in `nodes`, by id, with the addresses of a listener.
+
+        Brokers that do not advertise the listener are left out.
+        """
+        known = self.endpoints
+        wanted = known if nodes is None else [node for node in sorted(nodes) if node in known]
+        return {node: found for node in wanted if (found := known[node].at(listener)) is not None}
 
     def topic_by_id(self, topic_id: bytes) -> TopicState | None:
         return self._by_id.get(topic_id)

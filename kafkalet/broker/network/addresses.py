@@ -1,68 +1,95 @@
 """The addresses on which the brokers of a cluster listen, and the addresses advertised to clients.
 
-The first broker listens on the configured address. The others listen on the ports after it, or, if that port is 0, each
-on a free port. The port of a stopped broker stays reserved, and the broker listens on it again when it is restarted.
+The listeners of the first broker have the configured addresses. Those of the others listen on the ports after them or,
+if a port is 0, each on a free port. The ports of a stopped broker stay reserved, and the broker listens on them again
+when it is restarted.
 """
 
+from collections.abc import Sequence
+
 from kafkalet.broker.cluster.metadata import Endpoint
+from kafkalet.broker.config.listeners import ListenerSettings, SecurityProtocol
 
 from .listener import Listener
 from .reserved_port import ReservedPort
 
-EVERY_INTERFACE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
+EVERY_INTERFACE = ("", "0.0.0.0", "::")  # noqa: S104 - compared, not bound
 
 
 class CannotListen(OSError):
-    """The address of a broker is in use, or does not belong to this machine."""
+    """The address of a broker is in use, or does not belong to this machine. `address` is its host and port."""
+
+    address: tuple[str, int]
+
+    @classmethod
+    def at(cls, address: tuple[str, int], error: OSError) -> "CannotListen":
+        refused = cls(*error.args)
+        refused.address = address
+        return refused
+
+
+def plaintext(host: str, port: int, advertised: tuple[str, int] | None = None) -> list[ListenerSettings]:
+    """Return the settings of the only listener of a broker without the property `listeners`."""
+    return [ListenerSettings("PLAINTEXT", SecurityProtocol.PLAINTEXT, {}, host, port, advertised)]
 
 
 class Addresses:
     """The addresses of one cluster.
 
-    host, port     address of the first broker; port 0 picks a free port for each broker
-    advertise      host and port advertised to clients for the first broker; the others use the ports after it
+    listeners      the listeners of the first broker
     first_node_id  id of the first broker; the ids are consecutive
     """
 
-    def __init__(
-        self, host: str, port: int, advertise: tuple[str, int] | None = None, *, first_node_id: int = 1
-    ) -> None:
+    def __init__(self, listeners: Sequence[ListenerSettings], *, first_node_id: int = 1) -> None:
         self._first_node_id = first_node_id
-        self._host = host
-        self._port = port
-        self._advertise = advertise
-        self.ports: dict[int, int] = {}
-        """The port of each broker, whether it is running or stopped."""
-        self._reserved: dict[int, ReservedPort] = {}
+        self.listeners = listeners
+        self.ports: dict[int, list[int]] = {}
+        """The ports of each broker, whether it is running or stopped, in the order of its listeners."""
+        self._reserved: dict[int, list[ReservedPort]] = {}
 
-    def take(self, node_id: int, listener: Listener, rack: str | None) -> Endpoint:
-        """Bind a broker's listener and return the advertised endpoint. Raises CannotListen."""
-        if node_id in self._reserved:
-            self._reserved.pop(node_id).release()
+    def take(self, node_id: int, listeners: Sequence[Listener], rack: str | None) -> Endpoint:
+        """Bind a broker's listeners and return the advertised addresses. Raises CannotListen."""
+        self._release(node_id)
         step = node_id - self._first_node_id
-        wanted = self.ports.get(node_id, self._port + step if self._port else 0)
-        try:
-            host, port = listener.bind(self._host, wanted)
-        except OSError as error:
-            raise CannotListen(*error.args) from error
-        self.ports[node_id] = port
-        if host in EVERY_INTERFACE:
-            host = "localhost"  # clients cannot connect to a wildcard address
-        if self._advertise is not None:
-            host, port = self._advertise[0], self._advertise[1] + step
-        return Endpoint(node_id, host, port, rack)
+        before = self.ports.get(node_id)
+        ports: list[int] = []
+        advertised: dict[str, tuple[str, int]] = {}
+        for place, (settings, listener) in enumerate(zip(self.listeners, listeners, strict=True)):
+            wanted = settings.port + step if settings.port else 0
+            if before is not None:
+                wanted = before[place]
+            try:
+                host, port = listener.bind(settings.host, wanted)
+            except OSError as error:
+                for bound in listeners[:place]:
+                    bound.stop_listening()
+                raise CannotListen.at((settings.host, wanted), error) from error
+            ports.append(port)
+            if settings.advertised is not None:
+                host, port = settings.advertised[0], settings.advertised[1] + step
+            elif host in EVERY_INTERFACE:
+                host = "localhost"  # clients cannot connect to a wildcard address
+            if settings.is_advertised:
+                advertised[settings.name] = host or "localhost", port
+        self.ports[node_id] = ports
+        host, port = next(iter(advertised.values()))
+        return Endpoint(node_id, host, port, rack, advertised if len(listeners) > 1 else None)
 
     def reserve(self, node_id: int) -> None:
-        """Reserve the port of a broker that has stopped or refuses connections. No effect if it is reserved already."""
+        """Reserve the ports of a broker that has stopped or refuses connections. No effect if they are reserved."""
         if node_id not in self._reserved:
-            self._reserved[node_id] = ReservedPort(self._host, self.ports[node_id])
+            places = zip(self.listeners, self.ports[node_id], strict=True)
+            self._reserved[node_id] = [ReservedPort(settings.host, port) for settings, port in places]
 
     def is_reserved(self, node_id: int) -> bool:
         """Return whether the broker is stopped."""
         return node_id in self._reserved
 
+    def _release(self, node_id: int) -> None:
+        for port in self._reserved.pop(node_id, ()):
+            port.release()
+
     def release(self) -> None:
         """Release all reserved ports."""
-        for port in self._reserved.values():
-            port.release()
-        self._reserved.clear()
+        for node_id in list(self._reserved):
+            self._release(node_id)

@@ -30,6 +30,7 @@ from kafkalet.broker.watchers import Watchers
 from kafkalet.clock import Clock, Timer, elapsed_s
 
 from .connection import Connection
+from .connection_quotas import ConnectionQuotas
 from .listener_context import Limits, ListenerContext, Tls
 from .receiving import ReceiveBuffer
 from .router import Router
@@ -63,8 +64,9 @@ class Listener:
         buffer: ReceiveBuffer | None = None,
         turns: Turns | None = None,
         watchers: Watchers | None = None,
+        quotas: ConnectionQuotas | None = None,
     ) -> None:
-        """All listeners of one event loop should share `buffer`, `turns` and `watchers`."""
+        """All listeners of one event loop should share `buffer`, `turns` and `watchers`; those of a broker `quotas`."""
         self.name = name
         self.limits = limits or Limits()
         self._router = router
@@ -76,7 +78,8 @@ class Listener:
         self._loop: AbstractEventLoop | None = None
         self._shared: ListenerContext | None = None
         self._connections: dict[int, Connection] = {}
-        self._by_host: dict[str, int] = {}
+        self._quotas = ConnectionQuotas() if quotas is None else quotas
+        self._quotas.add(self)
         self._accepting = False
         self.authenticators: SaslListener | None = None
         """Authenticates the clients, if the listener uses SASL."""
@@ -105,11 +108,6 @@ class Listener:
     @property
     def _open(self) -> list[Connection | TlsHandshake]:
         return [*self._connections.values(), *self._handshakes.values()]
-
-    @property
-    def now_ms(self) -> int:
-        """The time of the clock that `Connection.last_active_ms` is read from."""
-        return self._clock.now_ms()
 
     @property
     def has_waiting_client(self) -> bool:
@@ -169,10 +167,6 @@ class Listener:
                 "on Windows use asyncio.SelectorEventLoop"
             ) from error
 
-    @property
-    def is_listening(self) -> bool:
-        return self._socket is not None
-
     def stop_listening(self) -> None:
         """Refuse new clients. Open connections are still served. `bind` and `resume` undo this."""
         if self._socket is not None:
@@ -183,6 +177,11 @@ class Listener:
     def resume(self) -> None:
         """Accept clients again, after `bind`."""
         self._set_accepting(True)
+
+    def slot_freed(self) -> None:
+        """Resume accepting after a connection of this or another listener of the broker has closed."""
+        if not self._accepting:
+            self._set_accepting(True)
 
     def limits_changed(self) -> None:
         """Resume accepting after the limits have changed, because `max.connections` may be higher now."""
@@ -226,7 +225,7 @@ class Listener:
 
     def _on_acceptable(self) -> None:
         for _ in range(ACCEPTS_PER_TURN):
-            if len(self) >= self.limits.max_connections:
+            if not self._quotas.has_slot(self):
                 self._wait_for_a_close()
                 return
             assert self._socket is not None
@@ -246,7 +245,8 @@ class Listener:
     def _wait_for_a_close(self) -> None:
         if not self._is_full:
             self._is_full = True
-            _LOG.warning("%s: max.connections=%d reached, not accepting until one closes", self.name, len(self))
+            most = min(self.limits.max_connections, self._quotas.max_connections)
+            _LOG.warning("%s: max.connections=%d reached, not accepting until one closes", self.name, most)
         self._set_accepting(False)
 
     def _pause(self, error: OSError) -> None:
@@ -265,7 +265,7 @@ class Listener:
         shared, limits = self._shared, self.limits
         assert shared is not None
         host, port = address[:2]
-        open_before = self._by_host.get(host, 0)
+        open_before = self._quotas.by_host.get(host, 0)
         most = limits.max_connections_per_ip_overrides.get(host, limits.max_connections_per_ip)
         if open_before >= most:
             client.close()
@@ -279,7 +279,7 @@ class Listener:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         if limits.socket_send_buffer_bytes != -1:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, limits.socket_send_buffer_bytes)
-        self._by_host[host] = open_before + 1
+        self._quotas.opened(self, host)
         if self.tls is not None:
             self._shake_hands(client, (host, port), self.tls)
         else:
@@ -332,13 +332,7 @@ class Listener:
 
     def _closed(self, host: str) -> None:
         """Count a connection of a client as closed."""
-        left = self._by_host[host] - 1
-        if left:
-            self._by_host[host] = left
-        else:
-            del self._by_host[host]
-        if not self._accepting and self._socket is not None:
-            self._set_accepting(True)
+        self._quotas.closed(host)
         if self._watchers.sees_requests:
             self._watchers.touch()
 

@@ -40,8 +40,8 @@ def test_changed_config_is_applied_to_the_listener(cluster: kafkalet.Cluster) ->
         cluster.server.controller.apply_broker_config()
 
     cluster.server.call(change)
-    assert brokers[1].listener.limits.max_connections == 7
-    assert brokers[2].listener.limits.max_connections != 7
+    assert brokers[1].listeners[0].limits.max_connections == 7
+    assert brokers[2].listeners[0].limits.max_connections != 7
 
 
 def test_nodes_have_separate_fetch_sessions(cluster: kafkalet.Cluster) -> None:

@@ -38,8 +38,8 @@ def parsed(*arguments: str) -> Serve:
         (["--data_dir", "1"], "unknown option --data_dir; did you mean --data-dir?"),
         (["--key-col", "1"], "unknown option --key-col; did you mean --key?"),
         (["nope"], "unknown argument nope; see kafkalet --help"),
-        (["--listen"], "--listen needs a value: --listen HOST:PORT"),
-        (["--listen", "--brokers", "3"], "--listen needs a value: --listen HOST:PORT"),
+        (["--listen"], "--listen needs a value: --listen [PROTOCOL://]HOST:PORT"),
+        (["--listen", "--brokers", "3"], "--listen needs a value: --listen [PROTOCOL://]HOST:PORT"),
         (["--listen", "a:1", "--listen", "b:1"], "--listen is given twice; it takes one value"),
         (["--listen", "9092x"], "--listen 9092x: expected HOST:PORT with a port from 0 to 65535"),
         (["--listen", "h:70000"], "--listen h:70000: expected HOST:PORT with a port from 0 to 65535"),
@@ -104,8 +104,10 @@ def test_listeners_of_a_properties_file_apply_unless_listen_is_given(tmp_path: P
     path = tmp_path / "server.properties"
     path.write_text("listeners=PLAINTEXT://:1234\nadvertised.listeners=PLAINTEXT://broker:5678\n")
     options = parsed("--config", str(path))
-    assert (options.address, options.advertise) == (("", 1234), ("broker", 5678))
-    assert parsed("--config", str(path), "--listen", "h:1").address == ("h", 1)
+    assert (options.address, options.advertise) == (None, None)
+    assert options.properties["listeners"] == "PLAINTEXT://:1234"
+    options = parsed("--config", str(path), "--listen", "h:1", "--advertise", "a:2")
+    assert (options.address, options.advertise, options.properties) == (("h", 1), ("a", 2), {})
     assert parsed().address == ("127.0.0.1", 9092)
 
 

@@ -219,10 +219,10 @@ def test_long_poll_after_sessions_have_advanced_ends_in_real_time(wire: Wire) ->
 
 def test_idle_connection_stays_open(wire: Wire) -> None:
     wire.fetch()
-    connections = list(wire.cluster.server.brokers[1].listener.connections)
+    connections = list(wire.cluster.server.brokers[1].connections)
     wire.cluster.clock.advance(hours=2)
     wire.fetch()
-    assert list(wire.cluster.server.brokers[1].listener.connections) == connections
+    assert list(wire.cluster.server.brokers[1].connections) == connections
 
 
 def test_idle_connection_is_closed_if_sessions_advance(wire: Wire) -> None:

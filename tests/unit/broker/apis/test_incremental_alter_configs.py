@@ -59,7 +59,7 @@ def test_change_of_one_broker_does_not_affect_others() -> None:
     with asking(brokers=2) as ask:
         assert alter(ask, BROKER, "2", ("max.connections", SET, "7"), node=2)["error_code"] == 0
         assert [node.config.max_connections for node in ask.cluster.server.nodes.values()] == [2**31 - 1, 7]
-        assert [broker.listener.limits.max_connections for broker in ask.cluster.server.brokers.values()] == [
+        assert [broker.listeners[0].limits.max_connections for broker in ask.cluster.server.brokers.values()] == [
             2**31 - 1,
             7,
         ]

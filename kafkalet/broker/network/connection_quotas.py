@@ -1,0 +1,67 @@
+"""The number of open connections of a broker, over all of its listeners.
+
+While `max.connections` connections are open, a listener accepts none. The inter-broker listener of a broker with
+several listeners is protected: it still accepts clients, and an idle connection of another listener is closed instead
+(KIP-402). A client's address has one limit for all listeners.
+
+Source: kafka.network.ConnectionQuotas.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .listener import Listener
+
+MAX_INT = 2**31 - 1
+
+
+class ConnectionQuotas:
+    """Counts the connections of a broker. `protected` is the name of the inter-broker listener, if it is configured."""
+
+    def __init__(self, protected: str | None = None) -> None:
+        self.max_connections = MAX_INT
+        self.by_host: dict[str, int] = {}
+        """The number of connections of each client address that has any."""
+        self._protected = protected
+        self._listeners: list[Listener] = []
+
+    def __len__(self) -> int:
+        """Return the number of open connections."""
+        return sum(map(len, self._listeners))
+
+    def add(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    def has_slot(self, listener: Listener) -> bool:
+        """Return whether a listener may accept a connection."""
+        if len(listener) >= listener.limits.max_connections:
+            return False
+        return self._is_protected(listener) or len(self) < self.max_connections
+
+    def opened(self, listener: Listener, host: str) -> None:
+        """Count a new connection. Close another one if there are too many on a protected listener."""
+        self.by_host[host] = self.by_host.get(host, 0) + 1
+        if self._is_protected(listener) and len(self) >= self.max_connections:  # the new one is not among them yet
+            self._close_one(listener)
+
+    def closed(self, host: str) -> None:
+        """Count a connection as closed. Other listeners may accept one now."""
+        left = self.by_host[host] - 1
+        if left:
+            self.by_host[host] = left
+        else:
+            del self.by_host[host]
+        for listener in self._listeners:
+            listener.slot_freed()
+
+    def _is_protected(self, listener: Listener) -> bool:
+        return listener.name == self._protected and len(self._listeners) > 1
+
+    def _close_one(self, protected: Listener) -> None:
+        """Close the connection of another listener that has been idle longest."""
+        others = [each for listener in self._listeners if listener is not protected for each in listener.connections]
+        if others:
+            oldest = min(others, key=lambda connection: connection.last_active_ms)
+            oldest.abort(f"max.connections={self.max_connections} is exceeded on a protected listener")
