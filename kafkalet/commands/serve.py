@@ -249,7 +249,7 @@ def _advertise(texts: Sequence[str]) -> tuple[str, int] | dict[str, tuple[str, i
     for text in texts:
         name, equals, address = text.rpartition("=")
         if not equals or not name:
-            raise UsageError(f"--advertise {text}: with several addresses, expected NAME=HOST:PORT for each")
+            raise UsageError(f"--advertise {text}: with several addresses, expected NAME=HOST:PORT")
         if name.upper() in named:
             raise UsageError(f"--advertise {text}: listener {name} is given twice; name each listener once")
         named[name.upper()] = parse_address("--advertise", address, 1)

@@ -20,23 +20,23 @@ listeners LIST PLAINTEXT://:9092 effective per-broker 4.1+
 advertised.listeners STRING null effective per-broker 0-4.0
 advertised.listeners STRING null effective 4.0-4.1
 advertised.listeners LIST null effective 4.1+
-    Addresses that clients get in responses, by listener name. A listener that is not named advertises the address
-    on which it listens.
+    Addresses that clients get in responses, as NAME://HOST:PORT. Without it, each listener advertises the address
+    on which it listens. A listener that is missing here is not advertised.
 listener.security.protocol.map STRING PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL\
-_SSL:SASL_SSL per-broker 0-3.0
+_SSL:SASL_SSL effective per-broker 0-3.0
 listener.security.protocol.map STRING SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:S\
-ASL_PLAINTEXT per-broker 3.0+
+ASL_PLAINTEXT effective per-broker 3.0+
     Security protocol of each listener, as in INTERNAL:PLAINTEXT,EXTERNAL:SASL_SSL.
-inter.broker.listener.name STRING null
+inter.broker.listener.name STRING null effective
     Listener of the brokers among themselves. Its clients are admitted even if max.connections is reached.
     Replication does not use it, because all brokers run in one process.
-security.inter.broker.protocol STRING PLAINTEXT
+security.inter.broker.protocol STRING PLAINTEXT effective
     Security protocol that determines the listener of the brokers among themselves if inter.broker.listener.name is
     not set.
-control.plane.listener.name STRING null 0-4.0
+control.plane.listener.name STRING null effective 0-4.0
     Listener for requests of the controller. It serves clients as any other listener does.
-controller.listener.names STRING null 3.0-4.1
-controller.listener.names LIST null 4.1+
+controller.listener.names STRING null effective 3.0-4.1
+controller.listener.names LIST null effective 4.1+
     Listeners of the KRaft controller. They are not opened.
 early.start.listeners STRING null 3.0-4.1
 early.start.listeners LIST null 4.1+

@@ -9,12 +9,32 @@ Source: kafka.network.ConnectionQuotas.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from .listener_context import MAX_INT, Limits
 
 if TYPE_CHECKING:
-    from .listener import Listener
+    from .connection import Connection
 
-MAX_INT = 2**31 - 1
+
+class Listener(Protocol):
+    """What is needed of a listener."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def limits(self) -> Limits: ...
+
+    @property
+    def connections(self) -> Sequence[Connection]: ...
+
+    def __len__(self) -> int:
+        """Return the number of open connections."""
+
+    def slot_freed(self) -> None:
+        """A connection of this or another listener of the broker has closed."""
 
 
 class ConnectionQuotas:

@@ -40,7 +40,16 @@ def parsed(*arguments: str) -> Serve:
         (["nope"], "unknown argument nope; see kafkalet --help"),
         (["--listen"], "--listen needs a value: --listen [PROTOCOL://]HOST:PORT"),
         (["--listen", "--brokers", "3"], "--listen needs a value: --listen [PROTOCOL://]HOST:PORT"),
-        (["--listen", "a:1", "--listen", "b:1"], "--listen is given twice; it takes one value"),
+        (["--brokers", "1", "--brokers", "2"], "--brokers is given twice; it takes one value"),
+        (["--listen", "://a:1"], "--listen ://a:1: the protocol is empty; expected [PROTOCOL://]HOST:PORT"),
+        (
+            ["--advertise", "a:1", "--advertise", "b:2"],
+            "--advertise a:1: with several addresses, expected NAME=HOST:PORT",
+        ),
+        (
+            ["--advertise", "x=a:1", "--advertise", "X=b:2"],
+            "--advertise X=b:2: listener X is given twice; name each listener once",
+        ),
         (["--listen", "9092x"], "--listen 9092x: expected HOST:PORT with a port from 0 to 65535"),
         (["--listen", "h:70000"], "--listen h:70000: expected HOST:PORT with a port from 0 to 65535"),
         (["--advertise", "h:0"], "--advertise h:0: expected HOST:PORT with a port from 1 to 65535"),
@@ -109,6 +118,13 @@ def test_listeners_of_a_properties_file_apply_unless_listen_is_given(tmp_path: P
     options = parsed("--config", str(path), "--listen", "h:1", "--advertise", "a:2")
     assert (options.address, options.advertise, options.properties) == (("h", 1), ("a", 2), {})
     assert parsed().address == ("127.0.0.1", 9092)
+
+
+def test_listeners_have_the_names_of_the_options() -> None:
+    options = parsed("--listen", "sasl_plaintext://h:1", "--listen", ":2", "--listen", "SSL://[::1]:3")
+    assert options.properties["listeners"] == "sasl_plaintext://h:1,PLAINTEXT://:2,SSL://[::1]:3"
+    assert options.address is None
+    assert parsed("--advertise", "x=a:1", "--advertise", "y=b:2").advertise == {"X": ("a", 1), "Y": ("b", 2)}
 
 
 # Serving
