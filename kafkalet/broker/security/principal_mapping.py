@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from kafkalet.properties import InvalidProperty
 
-from .java_patterns import UnsupportedPattern, compile_pattern, expand_replacement
+from .java_patterns import UnsupportedPattern, compile_pattern, expand_replacement, matches
 
 NAME = "ssl.principal.mapping.rules"
 
@@ -56,7 +56,7 @@ class Rule(NamedTuple):
     def _replace_all(self, name: str, pattern: re.Pattern[str]) -> str:
         replacement = _literal_back_references(self.replacement, pattern.groups)
         parts, end = [], 0
-        for match in pattern.finditer(name):
+        for match in matches(pattern, name):
             parts += [name[end : match.start()], expand_replacement(match, replacement)]
             end = match.end()
         return "".join([*parts, name[end:]])
