@@ -57,9 +57,10 @@ ALL = [
 def target_of() -> Iterator[Callable[[str, int, bool], Target]]:
     """Start one cluster per release, number of brokers and security for the whole session, each on a manual clock.
 
-    Scenarios can share a cluster, because each creates its own topics.
+    Scenarios can share a cluster, because each creates its own topics. The ACLs of earlier scenarios are removed.
     """
     targets: dict[tuple[str, int, bool], Target] = {}
+    clusters: dict[tuple[str, int, bool], kafkalet.Cluster] = {}
     with ExitStack() as stack:
 
         def start(release: str, brokers: int, acl: bool) -> Target:
@@ -69,9 +70,17 @@ def target_of() -> Iterator[Callable[[str, int, bool], Target]]:
                 made = kafkalet.Cluster(brokers, kafka_version=release, config=config, clock=clock)
                 bootstrap = stack.enter_context(made).bootstrap_servers.partition(",")[0]
                 targets[release, brokers, acl] = Target(bootstrap, acl, release == "2.8", clock)
+                clusters[release, brokers, acl] = made
+            if acl:
+                remove_acls(clusters[release, brokers, acl])
             return targets[release, brokers, acl]
 
         yield start
+
+
+def remove_acls(cluster: kafkalet.Cluster) -> None:
+    controller = cluster.server.controller
+    cluster.server.call(lambda: controller.delete_acls(list(controller.metadata.acls)))
 
 
 def wrong(cases: list[CaseResult]) -> list[str]:

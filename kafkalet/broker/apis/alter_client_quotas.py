@@ -15,6 +15,7 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.quotas.entities import check_entity, check_value
 from kafkalet.broker.quotas.hosts import look_up, names_of
 from kafkalet.broker.scheduling.work import in_thread
+from kafkalet.broker.security.acl import Operation
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.alter_client_quotas import AlterClientQuotasRequest, AlterClientQuotasResponse
 
@@ -28,6 +29,7 @@ Addresses = Mapping[str, str | None]
 def handle(
     request: AlterClientQuotasRequest, context: Context
 ) -> AlterClientQuotasResponse | Coroutine[Any, Any, AlterClientQuotasResponse]:
+    context.require_on_cluster(Operation.ALTER_CONFIGS)
     entries: dict[QuotaEntity, list[Entry]] = {}
     for entry in request.entries:
         parts = {part.entity_type: part.entity_name for part in entry.entity}

@@ -11,6 +11,7 @@ Source: org.apache.kafka.controller.ReplicationControlManager.alterPartitionReas
 
 from kafkalet.broker.cluster.assignments import check_assignments
 from kafkalet.broker.context import Context
+from kafkalet.broker.security.acl import Operation
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -23,6 +24,7 @@ Answer = AlterPartitionReassignmentsResponse.Topic.Partition
 
 
 def handle(request: AlterPartitionReassignmentsRequest, context: Context) -> AlterPartitionReassignmentsResponse:
+    context.require_on_cluster(Operation.ALTER)
     may_differ = request.allow_replication_factor_change
     if not request.topics:
         return AlterPartitionReassignmentsResponse(allow_replication_factor_change=may_differ, responses=[])

@@ -6,6 +6,7 @@ Source: kafka.server.ReplicaManager.alterReplicaLogDirs.
 """
 
 from kafkalet.broker.context import Context
+from kafkalet.broker.security.acl import Operation
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse
 
@@ -20,10 +21,12 @@ def handle(request: AlterReplicaLogDirsRequest, context: Context) -> AlterReplic
         for topic in directory.topics
         for index in topic.partitions
     }
+    may_alter = context.allows_on_cluster(Operation.ALTER)
     topics: dict[str, Topic] = {}
     for (name, index), path in wanted.items():
         topic = topics.setdefault(name, Topic(topic_name=name, partitions=[]))
-        topic.partitions.append(Answer(partition_index=index, error_code=_code(name, index, path, context)))
+        code = _code(name, index, path, context) if may_alter else Code.CLUSTER_AUTHORIZATION_FAILED
+        topic.partitions.append(Answer(partition_index=index, error_code=code))
     return AlterReplicaLogDirsResponse(results=list(topics.values()))
 
 

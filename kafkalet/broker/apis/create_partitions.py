@@ -11,6 +11,7 @@ from kafkalet.broker.cluster.assignments import check_assignments
 from kafkalet.broker.cluster.metadata import spread
 from kafkalet.broker.context import Context
 from kafkalet.broker.quotas.mutations import count_mutations
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 
@@ -25,16 +26,26 @@ MAX_RECORDS = 10_000
 
 def handle(request: CreatePartitionsRequest, context: Context) -> CreatePartitionsResponse:
     times = Counter(topic.name for topic in request.topics)
-    if 1 in times.values() and request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
+    refused = {
+        name
+        for name, count in times.items()
+        if count == 1 and not context.allows(Operation.ALTER, ResourceType.TOPIC, name)
+    }
+    if (
+        list(times.values()).count(1) > len(refused)
+        and request.timeout_ms <= 0
+        and context.release.runs_without_zookeeper
+    ):
         raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout before the topics
     answers = [
         Answer(name=name, error_code=Code.INVALID_REQUEST, error_message="Duplicate topic name.")
         for name, count in times.items()
         if count > 1
     ]
+    answers += [Answer(name=name, error_code=Code.TOPIC_AUTHORIZATION_FAILED) for name in times if name in refused]
     with context.controller.changes.begin():
         for topic in request.topics:
-            if times[topic.name] == 1:
+            if times[topic.name] == 1 and topic.name not in refused:
                 answer = Answer(name=topic.name)
                 try:
                     _grow(topic, request.validate_only, context)

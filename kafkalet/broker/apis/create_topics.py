@@ -7,8 +7,9 @@ v5  returns partitions, replicas and configuration (KIP-525)
 v6  may return THROTTLING_QUOTA_EXCEEDED (KIP-599)
 v7  returns topic ids (KIP-516); with validate_only, the ids are random
 
-A topic that cannot be created does not affect the others. Results are in request order. A topic that is listed twice is
-refused and has a single result, at the end.
+Creating a topic needs CREATE on the cluster or on the topic; its partitions and configuration are returned with
+DESCRIBE_CONFIGS on the topic. A topic that cannot be created does not affect the others. Results are in request order.
+A topic that is listed twice is refused and has a single result, at the end.
 
 Source: kafka.server.ControllerApis.createTopics, ReplicationControlManager.createTopics.
 """
@@ -24,6 +25,7 @@ from kafkalet.broker.config.entries import new_topic_entries
 from kafkalet.broker.context import Context
 from kafkalet.broker.quotas.mutations import count_mutations
 from kafkalet.broker.scheduling.work import pause
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 
@@ -32,6 +34,7 @@ Answer = CreateTopicsResponse.Topic
 Config = CreateTopicsResponse.Topic.Config
 
 CLUSTER_METADATA = "__cluster_metadata"
+UNAUTHORIZED = "Authorization failed."
 STRICT_QUOTA_SINCE = 6
 """From this version on, requests over the client's quota are refused. Earlier versions only throttle the client."""
 PARTITIONS_PER_TURN = 50
@@ -44,24 +47,39 @@ def handle(
     request: CreateTopicsRequest, context: Context
 ) -> CreateTopicsResponse | Coroutine[Any, Any, CreateTopicsResponse]:
     times = Counter(topic.name for topic in request.topics)
-    allowed = [topic for topic in request.topics if times[topic.name] == 1 and topic.name != CLUSTER_METADATA]
+    may_create_all = context.allows_on_cluster(Operation.CREATE)
+    allowed = [
+        topic
+        for topic in request.topics
+        if times[topic.name] == 1
+        and (topic.name != CLUSTER_METADATA or not context.release.runs_without_zookeeper)
+        and (may_create_all or context.allows(Operation.CREATE, ResourceType.TOPIC, topic.name))
+    ]
+    names = {topic.name for topic in allowed}
+    if context.release.runs_without_zookeeper:
+        names.add(CLUSTER_METADATA)  # refused for another reason
+    unauthorized = [name for name, count in times.items() if count == 1 and name not in names]
     if allowed and request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
         raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout before the topics
     answers = _too_many(allowed)
     if answers or len(parts := list(_in_parts(allowed, context))) <= 1:
-        return _answer(answers or _create_all(allowed, request, context), times)
-    return _create_in_turns(parts, request, context, times)
+        return _answer(answers or _create_all(allowed, request, context), times, unauthorized, context)
+    return _create_in_turns(parts, request, context, times, unauthorized)
 
 
 async def _create_in_turns(
-    parts: list[list[Topic]], request: CreateTopicsRequest, context: Context, times: Mapping[str, int]
+    parts: list[list[Topic]],
+    request: CreateTopicsRequest,
+    context: Context,
+    times: Mapping[str, int],
+    unauthorized: list[str],
 ) -> CreateTopicsResponse:
     """Create the topics in several parts. Between parts, other requests run and see the topics created so far."""
     answers = []
     for part in parts:
         answers += _create_all(part, request, context)
         await pause()
-    return _answer(answers, times)
+    return _answer(answers, times, unauthorized, context)
 
 
 def _in_parts(topics: list[Topic], context: Context) -> Iterator[list[Topic]]:
@@ -84,15 +102,41 @@ def _create_all(topics: list[Topic], request: CreateTopicsRequest, context: Cont
         return [_create(topic, request.validate_only, context) for topic in topics]
 
 
-def _answer(answers: list[Answer], times: Mapping[str, int]) -> CreateTopicsResponse:
-    """Add the results of the refused topics: the duplicates and the metadata topic."""
+def _answer(
+    answers: list[Answer], times: Mapping[str, int], unauthorized: list[str], context: Context
+) -> CreateTopicsResponse:
+    """Add the results of the refused topics: the duplicates, the metadata topic and those that need rights."""
+    if not context.release.runs_without_zookeeper:
+        return _answer_with_zookeeper(answers, times, unauthorized, context)
     for name, count in times.items():
         if count > 1:
             answers.append(_refused(name, Code.INVALID_REQUEST, "Duplicate topic name."))
         elif name == CLUSTER_METADATA:
             message = f"Creation of internal topic {CLUSTER_METADATA} is prohibited."
             answers.append(_refused(name, Code.INVALID_REQUEST, message))
+    answers += [_refused(name, Code.TOPIC_AUTHORIZATION_FAILED, UNAUTHORIZED) for name in unauthorized]
     return CreateTopicsResponse(topics=answers)
+
+
+def _answer_with_zookeeper(
+    answers: list[Answer], times: Mapping[str, int], unauthorized: list[str], context: Context
+) -> CreateTopicsResponse:
+    """Return the results in request order, duplicates included (KafkaApis.handleCreateTopicsRequest of 2.8)."""
+    results = {answer.name: answer for answer in answers}
+    for name in times:
+        if name in results:
+            continue
+        if name in unauthorized:
+            results[name] = _refused(name, Code.TOPIC_AUTHORIZATION_FAILED, UNAUTHORIZED)
+        else:
+            results[name] = _refused(name, Code.INVALID_REQUEST, "Found multiple entries for this topic.")
+        if not _shows_config(name, context):
+            results[name].topic_config_error_code = Code.TOPIC_AUTHORIZATION_FAILED
+    return CreateTopicsResponse(topics=[results[name] for name, count in times.items() for _ in range(count)])
+
+
+def _shows_config(name: str, context: Context) -> bool:
+    return context.allows(Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, name)
 
 
 def refuse(request: CreateTopicsRequest, context: Context, error: KafkaError) -> CreateTopicsResponse:
@@ -129,14 +173,14 @@ def _create(topic: Topic, validate_only: bool, context: Context) -> Answer:
             controller.create_topic(wanted, replicas)
     except KafkaError as error:
         return _refused(topic.name, error.code, error.message)
-    answer = Answer(
-        name=topic.name,
-        error_message=None,
-        num_partitions=len(replicas),
-        replication_factor=len(replicas[0]),
-        configs=_effective(config, context) if context.version >= 5 else [],
-    )
-    answer.topic_id = new_topic_id() if validate_only else controller.metadata.topics[topic.name].topic_id
+    answer = Answer(name=topic.name, error_message=None, configs=[])
+    if _shows_config(topic.name, context):
+        answer.num_partitions, answer.replication_factor = len(replicas), len(replicas[0])
+        answer.configs = _effective(config, context) if context.version >= 5 else []
+    else:
+        answer.topic_config_error_code = Code.TOPIC_AUTHORIZATION_FAILED
+    if context.release.runs_without_zookeeper or (_shows_config(topic.name, context) and not validate_only):
+        answer.topic_id = new_topic_id() if validate_only else controller.metadata.topics[topic.name].topic_id
     return answer
 
 

@@ -14,6 +14,7 @@ from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.scheduling.work import pause
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 
@@ -37,6 +38,7 @@ async def handle(
         await pause()
         answer = answers[topic, index] = Answer(partition_index=index, low_watermark=UNKNOWN, error_code=Code.NONE)
         try:
+            context.require(Operation.DELETE, ResourceType.TOPIC, topic)
             partition = context.node.partition(topic, index)
             if topic in INTERNAL_TOPICS:
                 raise KafkaError(Code.INVALID_TOPIC_EXCEPTION)

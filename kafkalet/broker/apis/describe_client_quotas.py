@@ -13,6 +13,7 @@ from kafkalet.broker.cluster.metadata import QuotaEntity
 from kafkalet.broker.context import Context
 from kafkalet.broker.quotas.entities import CLIENT, USER
 from kafkalet.broker.quotas.hosts import IP
+from kafkalet.broker.security.acl import Operation
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest, DescribeClientQuotasResponse
 
@@ -27,6 +28,8 @@ class Match(IntEnum):
 
 
 def handle(request: DescribeClientQuotasRequest, context: Context) -> DescribeClientQuotasResponse:
+    if not context.allows_on_cluster(Operation.DESCRIBE_CONFIGS):
+        raise KafkaError(Code.CLUSTER_AUTHORIZATION_FAILED)
     _check(request.components)
     entries = [
         Entry(

@@ -7,11 +7,10 @@ Source: kafka.server.AuthHelper.computeDescribeClusterResponse.
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.security.authorized_operations import CLUSTER_OPERATIONS
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 
-from .metadata import NOT_REQUESTED
+from .metadata import cluster_operations
 
 BROKERS = 1
 CONTROLLERS = 2
@@ -31,9 +30,7 @@ def handle(request: DescribeClusterRequest, context: Context) -> DescribeCluster
             DescribeClusterResponse.Broker(broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
             for node in context.endpoints().values()
         ],
-        cluster_authorized_operations=(
-            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_REQUESTED
-        ),
+        cluster_authorized_operations=cluster_operations(request.include_cluster_authorized_operations, context),
     )
 
 

@@ -14,9 +14,10 @@ from collections.abc import Iterable, Iterator
 
 from kafkalet.broker.cluster.metadata import check_topic_name
 from kafkalet.broker.config.entries import Entry, broker_entries, cluster_entries, topic_entries
-from kafkalet.broker.config.reconfiguration import ResourceType
+from kafkalet.broker.config.reconfiguration import ResourceType, refusal
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.work import pause
+from kafkalet.broker.security.acl import Operation
 from kafkalet.properties import whole_number
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
@@ -33,10 +34,15 @@ LEVELS = {"CRITICAL": "FATAL", "WARNING": "WARN"}
 
 async def handle(request: DescribeConfigsRequest, context: Context) -> DescribeConfigsResponse:
     results: list[Answer] = []
+    refused: list[Answer] = []
     for resource in request.resources:
         await pause()
-        results.append(_describe(resource, request, context))
-    return DescribeConfigsResponse(results=results)
+        error = refusal(Operation.DESCRIBE_CONFIGS, resource.resource_type, resource.resource_name, context)
+        if error is None:
+            results.append(_describe(resource, request, context))
+        else:
+            refused += refuse(DescribeConfigsRequest(resources=[resource]), context, error).results
+    return DescribeConfigsResponse(results=results + refused)
 
 
 def refuse(request: DescribeConfigsRequest, context: Context, error: KafkaError) -> DescribeConfigsResponse:

@@ -10,6 +10,8 @@ Source: kafka.server.ReplicaManager.describeLogDirs.
 
 from kafkalet.broker.cluster.partition import Partition
 from kafkalet.broker.context import Context
+from kafkalet.broker.security.acl import Operation
+from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 
 Directory = DescribeLogDirsResponse.LogDir
@@ -20,6 +22,8 @@ UNKNOWN = -1
 
 
 def handle(request: DescribeLogDirsRequest, context: Context) -> DescribeLogDirsResponse:
+    if not context.allows_on_cluster(Operation.DESCRIBE):
+        return DescribeLogDirsResponse(error_code=Code.CLUSTER_AUTHORIZATION_FAILED, results=[])
     node = context.node
     asked = None
     if request.topics is not None:

@@ -12,7 +12,8 @@ Source: org.apache.kafka.raft.KafkaRaftClient.handleDescribeQuorumRequest, Descr
 
 from kafkalet.broker.config.features import Features
 from kafkalet.broker.context import Context
-from kafkalet.protocol.errors import Code
+from kafkalet.broker.security.acl import Operation
+from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse, Replica
 
 Topic = DescribeQuorumResponse.Topic
@@ -25,6 +26,7 @@ NOT_HOSTED = "This server does not host this topic-partition."
 
 
 def handle(request: DescribeQuorumRequest, context: Context) -> DescribeQuorumResponse:
+    context.require_on_cluster(Operation.DESCRIBE)
     asked = [(topic.topic_name, [one.partition_index for one in topic.partitions]) for topic in request.topics]
     if asked != [METADATA]:  # any other partition in the request makes Kafka refuse all of them
         return DescribeQuorumResponse(
@@ -48,6 +50,10 @@ def handle(request: DescribeQuorumRequest, context: Context) -> DescribeQuorumRe
         observers=[],
     )
     return DescribeQuorumResponse(topics=[Topic(topic_name=METADATA[0], partitions=[quorum])], nodes=_nodes(context))
+
+
+def refuse(request: DescribeQuorumRequest, context: Context, error: KafkaError) -> DescribeQuorumResponse:
+    return DescribeQuorumResponse(error_code=error.code, error_message=error.message, topics=[])
 
 
 def _unknown(index: int) -> Answer:

@@ -1,7 +1,8 @@
 """DescribeTopicPartitions v0: describe topics page by page, in the order of their names (KIP-966).
 
 A response contains at most `response_partition_limit` partitions, and a cursor for the next page. A request's cursor
-names the topic and partition at which its page starts; the topic has to be one of the requested topics.
+names the topic and partition at which its page starts; the topic has to be one of the requested topics. Each page
+is followed by the requested topics that the client may not describe.
 
 Source: kafka.server.handlers.DescribeTopicPartitionsRequestHandler, KRaftMetadataCache.
 """
@@ -9,7 +10,8 @@ Source: kafka.server.handlers.DescribeTopicPartitionsRequestHandler, KRaftMetada
 from kafkalet.broker.cluster.metadata import NO_LEADER, PartitionState, TopicState, check_topic_name
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.work import pause
-from kafkalet.broker.security.authorized_operations import TOPIC_OPERATIONS
+from kafkalet.broker.security.acl import Operation, ResourceType
+from kafkalet.broker.security.authorized_operations import authorized_operations
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
@@ -30,6 +32,13 @@ async def handle(request: DescribeTopicPartitionsRequest, context: Context) -> D
         return _refused(request, Code.INVALID_REQUEST)
     if cursor is None and "" in asked:
         return _refused(request, Code.UNKNOWN_SERVER_ERROR)  # as in Kafka, which compares "" with a null cursor
+    unauthorized: list[Answer] = []
+    if context.authorizer is not None:
+        refused = {name for name in asked if not context.allows(Operation.DESCRIBE, ResourceType.TOPIC, name)}
+        asked -= refused
+        if request.topics:
+            first_name = "" if cursor is None else cursor.topic_name
+            unauthorized = [_unauthorized(name) for name in sorted(refused) if name >= first_name]
     left = max(min(context.node.config.max_request_partition_size_limit, request.response_partition_limit), 1)
     answers: list[Answer] = []
     for name in sorted(asked):
@@ -39,20 +48,21 @@ async def handle(request: DescribeTopicPartitionsRequest, context: Context) -> D
         first = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
         topic = metadata.topics.get(name)
         if topic is None:
-            answers.append(_unknown(name))
+            answers.append(_unknown(name, context))
             continue
         if left == 0:
             return DescribeTopicPartitionsResponse(
-                topics=answers, next_cursor=Cursor(topic_name=name, partition_index=first)
+                topics=answers + unauthorized, next_cursor=Cursor(topic_name=name, partition_index=first)
             )
         page = topic.partitions[first : first + left]
         answers.append(_known(topic, page, context))
         left -= len(page)
         if first + len(page) < len(topic.partitions):
             return DescribeTopicPartitionsResponse(
-                topics=answers, next_cursor=Cursor(topic_name=name, partition_index=first + len(page))
+                topics=answers + unauthorized,
+                next_cursor=Cursor(topic_name=name, partition_index=first + len(page)),
             )
-    return DescribeTopicPartitionsResponse(topics=answers)
+    return DescribeTopicPartitionsResponse(topics=answers + unauthorized)
 
 
 def _refused(request: DescribeTopicPartitionsRequest, code: Code) -> DescribeTopicPartitionsResponse:
@@ -62,14 +72,22 @@ def _refused(request: DescribeTopicPartitionsRequest, code: Code) -> DescribeTop
     )
 
 
-def _unknown(name: str) -> Answer:
+def _unauthorized(name: str) -> Answer:
+    return Answer(error_code=Code.TOPIC_AUTHORIZATION_FAILED, name=name, topic_id=ZERO_UUID, partitions=[])
+
+
+def _unknown(name: str, context: Context) -> Answer:
     code = Code.UNKNOWN_TOPIC_OR_PARTITION
     try:
         check_topic_name(name)
     except KafkaError as error:
         code = error.code
     return Answer(
-        error_code=code, name=name, topic_id=ZERO_UUID, partitions=[], topic_authorized_operations=TOPIC_OPERATIONS
+        error_code=code,
+        name=name,
+        topic_id=ZERO_UUID,
+        partitions=[],
+        topic_authorized_operations=authorized_operations(context, ResourceType.TOPIC, name),
     )
 
 
@@ -79,7 +97,7 @@ def _known(topic: TopicState, partitions: list[PartitionState], context: Context
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
         partitions=[_partition(topic.name, partition, context) for partition in partitions],
-        topic_authorized_operations=TOPIC_OPERATIONS,
+        topic_authorized_operations=authorized_operations(context, ResourceType.TOPIC, topic.name),
     )
 
 

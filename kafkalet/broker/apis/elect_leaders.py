@@ -14,6 +14,7 @@ from enum import IntEnum
 
 from kafkalet.broker.cluster.metadata import NO_LEADER
 from kafkalet.broker.context import Context
+from kafkalet.broker.security.acl import Operation
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 
@@ -27,6 +28,7 @@ class Election(IntEnum):
 
 
 def handle(request: ElectLeadersRequest, context: Context) -> ElectLeadersResponse:
+    context.require_on_cluster(Operation.ALTER)
     try:
         kind = Election(request.election_type)
     except ValueError:

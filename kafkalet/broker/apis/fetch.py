@@ -11,10 +11,11 @@ v12 adds the last fetched epoch and diverging epochs (KIP-595)
 v13 replaces topic names with topic ids (KIP-516)
 v16 adds the current leader and its endpoint to NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951)
 
-Partitions with an unknown topic name or topic id are set aside first. They come last in the response, and their errors
-do not make a request respond early. The handler responds immediately if max_wait_ms is 0, no partition can be read,
-min_bytes are available, a read failed, or a reader has diverged from the log. Otherwise the request waits until enough
-records have arrived or max_wait_ms has passed, and then reads all partitions again.
+Partitions with an unknown topic name or topic id are set aside first, as are those that the client may not read: a
+follower needs CLUSTER_ACTION on the cluster, a consumer READ on each topic. They come last in the response, and their
+errors do not make a request respond early. The handler responds immediately if max_wait_ms is 0, no partition can be
+read, min_bytes are available, a read failed, or a reader has diverged from the log. Otherwise the request waits until
+enough records have arrived or max_wait_ms has passed, and then reads all partitions again.
 
 Source: kafka.server.KafkaApis.handleFetchRequest, ReplicaManager.fetchMessages and readFromLog, DelayedFetch.
 """
@@ -28,6 +29,7 @@ from kafkalet.broker.fetch_sessions import NAMELESS, NO_SESSION, FetchContext, K
 from kafkalet.broker.quotas.fetching import fetch_max_bytes, refuses
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.scheduling.work import answered, pause
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafkalet.protocol.wire import ZERO_UUID
@@ -118,8 +120,9 @@ class _Fetch:
         self.refused: dict[Key, Code] = {}
 
     def serve(self) -> FetchResponse | Delayed[FetchResponse] | Coroutine[Any, Any, FetchResponse]:
+        refusal_of = self._refusal if self.context.authorizer is None else self._refusal_with_rights()
         for key, asked in self.session.asked:
-            refusal = self._refusal(key)
+            refusal = refusal_of(key)
             if refusal is None:
                 self.readable.append((key, asked))
             else:
@@ -193,6 +196,22 @@ class _Fetch:
         if self.context.metadata.partition(name, index) is None:
             return Code.UNKNOWN_TOPIC_OR_PARTITION
         return None
+
+    def _refusal_with_rights(self) -> Callable[[Key], Code | None]:
+        """Return a function that also refuses partitions that the client may not read."""
+        context = self.context
+        follows = self.replica_id >= 0 and context.allows_on_cluster(Operation.CLUSTER_ACTION)
+
+        def refusal(key: Key) -> Code | None:
+            name, topic_id, _ = key
+            is_named = topic_id is None or bool(name)
+            if not follows and (
+                self.replica_id >= 0 or (is_named and not context.allows(Operation.READ, ResourceType.TOPIC, name))
+            ):
+                return Code.TOPIC_AUTHORIZATION_FAILED
+            return self._refusal(key)
+
+        return refusal
 
     def _limits(self, level: Isolation) -> Limits:
         request, context = self.request, self.context
@@ -385,8 +404,9 @@ class _Fetch:
 
     def _answers(self, found: dict[Key, Found]) -> dict[Key, Answer]:
         answers = {key: one.answer for key, one in found.items()}
+        knows_aborted = not self.context.release.returns_null_for_unread_partitions
         for key, code in self.refused.items():
-            answers[key] = refused(key[2], code)
+            answers[key] = refused(key[2], code, knows_aborted=knows_aborted)
         return answers
 
     def _is_refused(self, answers: dict[Key, Answer]) -> bool:

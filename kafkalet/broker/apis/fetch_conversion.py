@@ -34,15 +34,18 @@ CONVERTED_IN_LOOP_BYTES = 64 * 1024
 """The largest number of bytes to convert in the event loop. More bytes are converted in a thread."""
 
 
-def refused(index: int, code: Code, records: bytes | None = b"") -> Answer:
-    """Build the response for a partition that is not read (FetchResponse.partitionResponse)."""
+def refused(index: int, code: Code, records: bytes | None = b"", *, knows_aborted: bool = True) -> Answer:
+    """Build the response for a partition that is not read (FetchResponse.partitionResponse).
+
+    The list of aborted transactions is null without `knows_aborted`, and empty otherwise.
+    """
     return Answer(
         partition_index=index,
         error_code=code,
         high_watermark=UNKNOWN,
         last_stable_offset=UNKNOWN,
         log_start_offset=UNKNOWN,
-        aborted_transactions=[],
+        aborted_transactions=[] if knows_aborted else None,
         records=records,
     )
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from kafkalet.broker.config.reconfiguration import ResourceType
 from kafkalet.broker.context import Context
+from kafkalet.broker.security.acl import Operation
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.list_config_resources import ListConfigResourcesRequest, ListConfigResourcesResponse
 
@@ -19,6 +20,8 @@ Resource = ListConfigResourcesResponse.ConfigResource
 
 
 def handle(request: ListConfigResourcesRequest, context: Context) -> ListConfigResourcesResponse:
+    if not context.allows_on_cluster(Operation.DESCRIBE_CONFIGS):
+        return ListConfigResourcesResponse(error_code=Code.CLUSTER_AUTHORIZATION_FAILED, config_resources=[])
     types = set(request.resource_types) if context.version else {int(ResourceType.CLIENT_METRICS)}
     every = {int(known) for known in ResourceType}
     if not types <= every:

@@ -6,9 +6,11 @@ v2  adds the isolation level: with read_committed, the latest offset is the last
 v4  adds leader epochs, for fencing (KIP-320)
 v7  adds timestamp -3, the record with the largest timestamp (KIP-734)
 
-A partition that fails does not affect the others. The checks run in this order: duplicate partition, special timestamp
-that the version does not support, unknown partition, leader epoch, lookup. Requests with a replica id other than -1
-(brokers and debugging clients) see the log up to its end, regardless of the isolation level.
+Partitions of topics that the client may not describe are answered separately, after all others, with
+TOPIC_AUTHORIZATION_FAILED and offset -1. A partition that fails does not affect the others. The checks run in this
+order: duplicate partition, special timestamp that the version does not support, unknown partition, leader epoch,
+lookup. Requests with a replica id other than -1 (brokers and debugging clients) see the log up to its end, regardless
+of the isolation level.
 
 Source: kafka.server.KafkaApis.handleListOffsetRequest, ReplicaManager.fetchOffset.
 """
@@ -18,6 +20,7 @@ from typing import Any
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.work import in_thread, pause
+from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafkalet.storage.lookup import (
@@ -32,10 +35,12 @@ from kafkalet.storage.lookup import (
 )
 from kafkalet.storage.values import Isolation
 
+AskedTopic = ListOffsetsRequest.Topic
 Asked = ListOffsetsRequest.Topic.Partition
 Answer = ListOffsetsResponse.Topic.Partition
 AnswerTopic = ListOffsetsResponse.Topic
 
+NOTHING_REFUSED: list[AnswerTopic] = []
 CONSUMER = -1
 DEBUGGING = -2
 NO_EPOCH = -1
@@ -52,34 +57,57 @@ PARTITIONS_WITHOUT_PAUSE = 100
 def handle(
     request: ListOffsetsRequest, context: Context
 ) -> ListOffsetsResponse | Coroutine[Any, Any, ListOffsetsResponse]:
+    asked, refused = request.topics, NOTHING_REFUSED
+    if context.authorizer is not None:
+        asked, refused = _split_by_rights(request, context)
     if context.version == 0:
-        return _list_all_segments(request, context)
+        return _list_all_segments(asked, refused, request, context)
     isolation = ISOLATION_LEVELS.get(request.isolation_level)
-    if isolation is None and not context.release.ignores_isolation_of_replicas:
+    if isolation is None and asked and not context.release.ignores_isolation_of_replicas:
         return _refuse_all(request, Code.UNKNOWN_SERVER_ERROR)
     duplicates = _duplicate_partitions(request)
     left = PARTITIONS_WITHOUT_PAUSE
     topics = []
     try:
-        for topic in request.topics:
+        for topic in asked:
             left -= len(topic.partitions)
             if left < 0:
-                return _list_in_turns(request, duplicates, isolation, context)
+                return _list_in_turns(asked, refused, duplicates, isolation, request, context)
             answers = [
-                _list_partition(topic.name, asked, duplicates, isolation, request.replica_id, context, {})
-                for asked in topic.partitions
+                _list_partition(topic.name, one, duplicates, isolation, request.replica_id, context, {})
+                for one in topic.partitions
             ]
             topics.append(AnswerTopic(name=topic.name, partitions=answers))
     except LongSearch:
-        return _list_in_turns(request, duplicates, isolation, context)
-    return _answer(topics, duplicates, context)
+        return _list_in_turns(asked, refused, duplicates, isolation, request, context)
+    return _answer(topics, refused, duplicates, context)
+
+
+def _split_by_rights(request: ListOffsetsRequest, context: Context) -> tuple[list[AskedTopic], list[AnswerTopic]]:
+    """Return the topics that the client may describe, and the answers to the others."""
+    allowed, refused = [], []
+    for topic in request.topics:
+        if context.allows(Operation.DESCRIBE, ResourceType.TOPIC, topic.name):
+            allowed.append(topic)
+        else:
+            answers = [
+                Answer(partition_index=one.partition_index, error_code=Code.TOPIC_AUTHORIZATION_FAILED)
+                for one in topic.partitions
+            ]
+            refused.append(AnswerTopic(name=topic.name, partitions=answers))
+    return allowed, refused
 
 
 async def _list_in_turns(
-    request: ListOffsetsRequest, duplicates: set[tuple[str, int]], isolation: Isolation | None, context: Context
+    asked_topics: list[AskedTopic],
+    refused: list[AnswerTopic],
+    duplicates: set[tuple[str, int]],
+    isolation: Isolation | None,
+    request: ListOffsetsRequest,
+    context: Context,
 ) -> ListOffsetsResponse:
     topics = []
-    for topic in request.topics:
+    for topic in asked_topics:
         answers = []
         for asked in topic.partitions:
             await pause()
@@ -94,15 +122,17 @@ async def _list_in_turns(
                     known[search.key] = await in_thread(search.call)
             answers.append(answer)
         topics.append(AnswerTopic(name=topic.name, partitions=answers))
-    return _answer(topics, duplicates, context)
+    return _answer(topics, refused, duplicates, context)
 
 
-def _answer(topics: list[AnswerTopic], duplicates: set[tuple[str, int]], context: Context) -> ListOffsetsResponse:
+def _answer(
+    topics: list[AnswerTopic], refused: list[AnswerTopic], duplicates: set[tuple[str, int]], context: Context
+) -> ListOffsetsResponse:
     if not context.release.returns_duplicate_partitions and (
         duplicates or len(topics) > 1 or not all(topic.partitions for topic in topics)
     ):
         topics = _without_duplicates(topics)
-    return ListOffsetsResponse(topics=topics)
+    return ListOffsetsResponse(topics=topics + refused if refused else topics)
 
 
 def _list_partition(
@@ -194,16 +224,18 @@ def _refuse_all(request: ListOffsetsRequest, code: Code) -> ListOffsetsResponse:
     )
 
 
-async def _list_all_segments(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse:
+async def _list_all_segments(
+    asked_topics: list[AskedTopic], refused: list[AnswerTopic], request: ListOffsetsRequest, context: Context
+) -> ListOffsetsResponse:
     """Handle version 0, which allows duplicate partitions."""
     topics = []
-    for topic in request.topics:
+    for topic in asked_topics:
         answers: list[Answer] = []
         for asked in topic.partitions:
             await pause()
             answers.append(_list_segment(topic.name, asked, request, context))
         topics.append(AnswerTopic(name=topic.name, partitions=answers))
-    return ListOffsetsResponse(topics=topics)
+    return ListOffsetsResponse(topics=topics + refused)
 
 
 def _list_segment(topic: str, asked: Asked, request: ListOffsetsRequest, context: Context) -> Answer:

@@ -6,6 +6,8 @@ Source: org.apache.kafka.controller.ReplicationControlManager.listPartitionReass
 from collections.abc import Iterable, Iterator
 
 from kafkalet.broker.context import Context
+from kafkalet.broker.security.acl import Operation
+from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
@@ -15,6 +17,7 @@ Topic = ListPartitionReassignmentsResponse.Topic
 
 
 def handle(request: ListPartitionReassignmentsRequest, context: Context) -> ListPartitionReassignmentsResponse:
+    context.require_on_cluster(Operation.DESCRIBE)
     topics = [
         Topic(name=name, partitions=list(_moving(name, indexes, context))) for name, indexes in _asked(request, context)
     ]
@@ -22,6 +25,12 @@ def handle(request: ListPartitionReassignmentsRequest, context: Context) -> List
     return ListPartitionReassignmentsResponse(
         error_message=message, topics=[topic for topic in topics if topic.partitions]
     )
+
+
+def refuse(
+    request: ListPartitionReassignmentsRequest, context: Context, error: KafkaError
+) -> ListPartitionReassignmentsResponse:
+    return ListPartitionReassignmentsResponse(error_code=error.code, error_message=error.message, topics=[])
 
 
 def _asked(request: ListPartitionReassignmentsRequest, context: Context) -> Iterator[tuple[str, Iterable[int]]]:

@@ -8,8 +8,10 @@ v10 returns topic ids (KIP-516)
 v12 accepts topic ids (KIP-516)
 v13 adds a top-level error code (KIP-1102)
 
-Existing topics precede missing topics, and unknown topic ids precede known ids. Otherwise, topics are in request order.
-(Kafka keeps this order for up to four topics, and returns more than four in the order of a hash set.)
+Existing topics precede missing topics; then come those that the client may not create, and those that it may not
+describe. Unknown topic ids precede known ids. Otherwise, topics are in request order. (Kafka keeps this order for up to
+four topics, and returns more than four in the order of a hash set.) A response with all topics leaves out those that
+the client may not describe.
 
 A missing topic is created if automatic creation is allowed by the request and by the broker. KRaft releases return
 UNKNOWN_TOPIC_OR_PARTITION for this request, even if the controller refuses to create the topic, because the broker does
@@ -27,7 +29,8 @@ from kafkalet.broker.cluster.metadata import INTERNAL_TOPICS, NO_LEADER, Partiti
 from kafkalet.broker.context import Context
 from kafkalet.broker.quoting import quoted
 from kafkalet.broker.scheduling.work import in_thread, pause
-from kafkalet.broker.security.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
+from kafkalet.broker.security.acl import CLUSTER_NAME, Operation, ResourceType
+from kafkalet.broker.security.authorized_operations import authorized_operations
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalet.protocol.wire import ZERO_UUID
@@ -53,7 +56,6 @@ async def handle(request: MetadataRequest, context: Context) -> MetadataResponse
         if refusal:
             return _refuse_all(asked, refusal)
         topics = await (_by_ids(ids, request, context) if ids else _by_names(names, request, context))
-    cluster_operations = CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_REQUESTED
     return MetadataResponse(
         brokers=[
             MetadataResponse.Broker(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
@@ -62,8 +64,26 @@ async def handle(request: MetadataRequest, context: Context) -> MetadataResponse
         cluster_id=metadata.cluster_id,
         controller_id=metadata.controller_id,
         topics=topics,
-        cluster_authorized_operations=cluster_operations,
+        cluster_authorized_operations=cluster_operations(request.include_cluster_authorized_operations, context),
     )
+
+
+def cluster_operations(requested: bool, context: Context) -> int:
+    """Return the operations that the client may perform on the cluster; none if it may not describe the cluster."""
+    if not requested:
+        return NOT_REQUESTED
+    if not context.allows_on_cluster(Operation.DESCRIBE):
+        return 0
+    return authorized_operations(context, ResourceType.CLUSTER, CLUSTER_NAME)
+
+
+def _may(operation: Operation, name: str, context: Context) -> bool:
+    return context.authorizer is None or context.allows(operation, ResourceType.TOPIC, name)
+
+
+def _unauthorized(name: str | None, topic_id: bytes = ZERO_UUID, *, is_internal: bool = False) -> AnswerTopic:
+    code = Code.TOPIC_AUTHORIZATION_FAILED
+    return AnswerTopic(error_code=code, name=name, topic_id=topic_id, is_internal=is_internal, partitions=[])
 
 
 def _read(asked: list[MetadataRequest.Topic], version: int) -> tuple[Code | None, dict[bytes, None], dict[str, None]]:
@@ -101,32 +121,40 @@ def _refuse_all(asked: list[MetadataRequest.Topic], code: Code) -> MetadataRespo
 async def _all_topics(request: MetadataRequest, context: Context) -> list[AnswerTopic]:
     topics = []
     for topic in list(context.metadata.topics.values()):
-        topics.append(_known(topic, request, context))
+        if _may(Operation.DESCRIBE, topic.name, context):
+            topics.append(_known(topic, request, context))
         await pause()
     return topics
 
 
 async def _by_ids(topic_ids: Iterable[bytes], request: MetadataRequest, context: Context) -> list[AnswerTopic]:
-    unknown, known = [], []
+    unknown, known, unauthorized = [], [], []
     for topic_id in topic_ids:
         await pause()
         topic = context.metadata.topic_by_id(topic_id)
         if topic is None:
             answer = AnswerTopic(error_code=Code.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id, partitions=[])
             unknown.append(answer)
-        else:
+        elif _may(Operation.DESCRIBE, topic.name, context):
             known.append(_known(topic, request, context))
-    return unknown + known
+        else:
+            unauthorized.append(_unauthorized(None, topic_id))
+    return unknown + known + unauthorized
 
 
 async def _by_names(names: Iterable[str], request: MetadataRequest, context: Context) -> list[AnswerTopic]:
     creates = request.allow_auto_topic_creation and context.controller.auto_creates_topics
-    existing, illegal, missing = [], [], []
+    may_create_all = not creates or context.allows_on_cluster(Operation.CREATE)
+    existing, illegal, missing, uncreated, undescribed = [], [], [], [], []
     for name in names:
         await pause()
         topic = context.metadata.topics.get(name)
-        if topic is not None:
+        if not _may(Operation.DESCRIBE, name, context):
+            undescribed.append(_unauthorized(name))
+        elif topic is not None:
             existing.append(_known(topic, request, context))
+        elif not may_create_all and not _may(Operation.CREATE, name, context):
+            uncreated.append(_unauthorized(name, is_internal=name in INTERNAL_TOPICS))
         elif creates and not _is_legal(name):
             illegal.append(name)  # the broker refuses illegal names itself, so they come first
         else:
@@ -135,7 +163,7 @@ async def _by_names(names: Iterable[str], request: MetadataRequest, context: Con
     for name in illegal + missing:
         await pause()
         unknown.append(_missing(name, creates, request, context))
-    return existing + unknown
+    return existing + unknown + uncreated + undescribed
 
 
 def _is_legal(name: str) -> bool:
@@ -158,7 +186,7 @@ def _missing(name: str, creates: bool, request: MetadataRequest, context: Contex
         name=name,
         is_internal=name in INTERNAL_TOPICS,
         partitions=[],
-        topic_authorized_operations=_operations(request),
+        topic_authorized_operations=_operations(name, request, context),
     )
 
 
@@ -181,12 +209,14 @@ def _known(topic: TopicState, request: MetadataRequest, context: Context) -> Ans
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
         partitions=[_partition(topic.name, partition, alive, context) for partition in topic.partitions],
-        topic_authorized_operations=_operations(request),
+        topic_authorized_operations=_operations(topic.name, request, context),
     )
 
 
-def _operations(request: MetadataRequest) -> int:
-    return TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_REQUESTED
+def _operations(name: str, request: MetadataRequest, context: Context) -> int:
+    if not request.include_topic_authorized_operations:
+        return NOT_REQUESTED
+    return authorized_operations(context, ResourceType.TOPIC, name)
 
 
 def _partition(topic: str, state: PartitionState, alive: Collection[int], context: Context) -> AnswerPartition:

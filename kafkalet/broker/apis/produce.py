@@ -12,7 +12,8 @@ acks=0    no response; the broker reports an error by closing the connection
 acks=1    responds when the leader has appended the records
 acks=-1   responds when all in-sync replicas have the records, or after timeout_ms
 
-If a partition is listed twice, only its last valid records are appended; if any other entry for it is refused, the
+Writing to a topic needs WRITE on it, and transactional records need WRITE on the transactional id. If a partition is
+listed twice, only its last valid records are appended; if any other entry for it is refused, the
 response contains that error. Only clients that use the client id of Kafka's admin client may produce to internal
 topics.
 
@@ -27,6 +28,8 @@ from kafkalet.broker.cluster.metadata import INTERNAL_TOPICS
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.scheduling.work import answered, in_thread, pause
+from kafkalet.broker.security.acl import Operation as AclOperation
+from kafkalet.broker.security.acl import ResourceType
 from kafkalet.broker.transactions.produce_verification import NOTHING_TO_VERIFY, Verified, verify_produce
 from kafkalet.broker.transactions.verification import Operation
 from kafkalet.protocol.errors import Code, KafkaError
@@ -63,13 +66,17 @@ Answered = ProduceResponse | Delayed[ProduceResponse | None] | None
 def handle(request: ProduceRequest, context: Context) -> Answered | Coroutine[Any, Any, Answered]:
     given = list(_records(request, context))
     metadata = context.metadata
-    if request.transactional_id is None and any(is_transactional(chunk) for _, chunk in given if chunk):
+    if not _may_be_transactional(request, context) and any(is_transactional(chunk) for _, chunk in given if chunk):
         return _answer(
             {key: _refused(key, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for key, _ in given}, request, context
         )
+    unauthorized: dict[Key, Answer] = {}
+    if context.authorizer is not None:
+        given, unauthorized = _split_by_rights(given, context)
     if any(chunk is None and metadata.partition(key[0], key[2]) for key, chunk in given):
         return Delayed()  # null records crash Kafka's handler: the request and the rest of the connection hang
     sound, refused = _split_by_validity(given, context)
+    refused |= unauthorized
     is_verified = request.transactional_id is not None and context.release.verifies_transactions
     if is_verified or len(sound) > PARTITIONS_WITHOUT_PAUSE or any(map(takes_long, sound.values())):
         return _append_in_turns(sound, refused, request, context)
@@ -147,6 +154,31 @@ def _records(request: ProduceRequest, context: Context) -> Iterator[tuple[Key, B
             name = "" if known is None else known.name
         for partition in topic.partition_data:
             yield (name, topic.topic_id, partition.index), partition.records
+
+
+def _may_be_transactional(request: ProduceRequest, context: Context) -> bool:
+    """Return whether the request may contain transactional records."""
+    transactional_id = request.transactional_id
+    if transactional_id is None:
+        return False
+    return context.authorizer is None or context.allows(
+        AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id
+    )
+
+
+def _split_by_rights(
+    given: list[tuple[Key, Buffer | None]], context: Context
+) -> tuple[list[tuple[Key, Buffer | None]], dict[Key, Answer]]:
+    """Separate the entries of topics to which the client may not write. Unknown topic ids are not among them."""
+    allowed: list[tuple[Key, Buffer | None]] = []
+    refused: dict[Key, Answer] = {}
+    for key, chunk in given:
+        is_named = bool(key[0]) or context.version < 13
+        if is_named and not context.allows(AclOperation.WRITE, ResourceType.TOPIC, key[0]):
+            refused[key] = _refused(key, Code.TOPIC_AUTHORIZATION_FAILED)
+        else:
+            allowed.append((key, chunk))
+    return allowed, refused
 
 
 def _split_by_validity(

@@ -12,6 +12,7 @@ Source: FeatureControlManager; kafka.controller.KafkaController with ZooKeeper.
 from kafkalet.broker.config.features import Features
 from kafkalet.broker.config.reconfiguration import MIN_ISR
 from kafkalet.broker.context import Context
+from kafkalet.broker.security.acl import Operation
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
 
@@ -22,6 +23,7 @@ ELIGIBLE_LEADERS = "eligible.leader.replicas.version"
 
 
 def handle(request: UpdateFeaturesRequest, context: Context) -> UpdateFeaturesResponse:
+    context.require_on_cluster(Operation.ALTER)
     features = Features(context.release, context.metadata)
     if not context.release.changes_features_together:
         return _change_each(request, features, context)

@@ -66,10 +66,28 @@ def topic_entries(topic: Mapping[str, str], config: BrokerConfig) -> Iterator[En
         yield Entry(name, value, _source(synonyms), property_.type.value, False, False, synonyms)
 
 
+_ORDER_WITH_ZOOKEEPER = """
+compression.type leader.replication.throttled.replicas min.insync.replicas message.downconversion.enable
+segment.jitter.ms cleanup.policy flush.ms follower.replication.throttled.replicas segment.bytes retention.ms
+flush.messages message.format.version max.compaction.lag.ms file.delete.delay.ms max.message.bytes
+min.compaction.lag.ms message.timestamp.type preallocate index.interval.bytes min.cleanable.dirty.ratio
+unclean.leader.election.enable retention.bytes delete.retention.ms segment.ms message.timestamp.difference.max.ms
+segment.index.bytes
+"""
+"""The order of topic properties in the results of CreateTopics, as recorded from Kafka 2.8."""
+
+
 def new_topic_entries(topic: Mapping[str, str], config: BrokerConfig) -> Iterator[Entry]:
-    """Yield the entries of a new topic for CreateTopics, sorted by name. The values are as written in the request."""
+    """Yield the entries of a new topic for CreateTopics, sorted by name. The values are as written in the request.
+
+    Releases with ZooKeeper have the order of a hash map.
+    """
     defaults = config.topic_defaults()
-    for property_ in sorted(topic_properties(config.release.version), key=lambda property_: property_.name):
+    known = sorted(topic_properties(config.release.version), key=lambda property_: property_.name)
+    if not config.release.runs_without_zookeeper:
+        places = {name: place for place, name in enumerate(_ORDER_WITH_ZOOKEEPER.split())}
+        known.sort(key=lambda property_: places.get(property_.name, len(places)))
+    for property_ in known:
         name = property_.name
         if property_.default is None and name not in topic:
             continue

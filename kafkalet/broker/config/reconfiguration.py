@@ -12,6 +12,8 @@ from enum import IntEnum
 
 from kafkalet.broker.cluster.metadata import check_topic_name
 from kafkalet.broker.context import Context
+from kafkalet.broker.security.acl import Operation
+from kafkalet.broker.security.acl import ResourceType as SecuredResource
 from kafkalet.properties import InvalidProperty, whole_number
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.config import UnknownProperty, check
@@ -42,6 +44,8 @@ def change(
 
     `named` are the names of the properties in the request. Raises KafkaError if the change is refused.
     """
+    if (error := _refusal_to_alter(resource_type, name, context)) is not None:
+        raise error
     if resource_type == ResourceType.TOPIC:
         _change_topic(context, name, edit, validate_only)
     elif resource_type == ResourceType.BROKER:
@@ -54,6 +58,37 @@ def change(
         _change_group(context, name, edit, validate_only)
     else:
         raise _invalid(f"Unknown resource type {resource_type}")
+
+
+def refusal(operation: Operation, resource_type: int, name: str, context: Context) -> KafkaError | None:
+    """Return an error if the client may not describe, or alter, the configuration of a resource.
+
+    Brokers, their loggers and client metrics need the operation on the cluster. Unknown types are refused elsewhere.
+    """
+    if context.authorizer is None or (resource_type == ResourceType.GROUP and not context.release.configures_groups):
+        return None
+    if resource_type == ResourceType.TOPIC:
+        is_allowed = context.allows(operation, SecuredResource.TOPIC, name)
+        code, message = Code.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed."
+    elif resource_type == ResourceType.GROUP:
+        is_allowed = context.allows(operation, SecuredResource.GROUP, name)
+        code, message = Code.GROUP_AUTHORIZATION_FAILED, "Group authorization failed."
+    elif resource_type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER, ResourceType.CLIENT_METRICS):
+        is_allowed = context.allows_on_cluster(operation)
+        code, message = Code.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed."
+    else:
+        return None
+    return None if is_allowed else KafkaError(code, message)
+
+
+def _refusal_to_alter(resource_type: int, name: str, context: Context) -> KafkaError | None:
+    error = refusal(Operation.ALTER_CONFIGS, resource_type, name, context)
+    if error is not None and (
+        not context.release.runs_without_zookeeper
+        or (resource_type == ResourceType.BROKER and context.release.checks_rights_to_alter_brokers_first)
+    ):
+        error.message = None
+    return error
 
 
 def _change_topic(context: Context, name: str, edit: Edit, validate_only: bool) -> None:

@@ -100,6 +100,11 @@ class Release(_Named, GroupRules):
         return self.version < (4, 0)
 
     @property
+    def returns_null_for_unread_partitions(self) -> bool:
+        """Before 3.1, Fetch returns null aborted transactions for partitions that are unknown or unauthorized."""
+        return self.version < (3, 1)
+
+    @property
     def returns_endpoints_to_followers(self) -> bool:
         """Before 4.0, Fetch v16 returns leader endpoints to followers as well as to consumers."""
         return self.version < (4, 0)
@@ -304,6 +309,11 @@ class Release(_Named, GroupRules):
         return not self.runs_without_zookeeper
 
     # ACLs
+
+    @property
+    def checks_rights_to_alter_brokers_first(self) -> bool:
+        """Since 4.0, the broker checks the right to alter its configuration; the error then has no message."""
+        return self.version >= (4, 0)
 
     @property
     def asks_for_any_resource_first(self) -> bool:
