@@ -5,14 +5,11 @@ Source: kafka.server.BrokerServer, kafka.network.SocketServer.
 
 from collections.abc import Mapping
 
-from kafkalet.protocol.api import Api
-
 from .broker import Broker
 from .cluster.controller import Controller
 from .cluster.node import Node
 from .config.connection_overrides import parse_overrides
 from .config.listeners import ListenerSettings, inter_broker_listener, listeners_of, values_of
-from .context import Context
 from .coordinators import Coordinators
 from .network.connection import Connection
 from .network.connection_limits import by_address
@@ -20,8 +17,7 @@ from .network.connection_quotas import ConnectionQuotas
 from .network.listener import Listener
 from .network.listener_context import Limits
 from .network.receiving import ReceiveBuffer
-from .network.router import CloseConnection, Router
-from .security.sasl.authenticator import SaslListener
+from .network.router import Router
 
 
 class BrokerServer(Broker):
@@ -61,8 +57,15 @@ class BrokerServer(Broker):
 
             listener.tls = TlsSettings(settings.values)
         if settings.protocol.has_sasl:
-            listener.authenticators = SaslListener(settings.values)
-            self.router.gate = _gate
+            from .security.sasl.listener import SaslListener
+
+            listener.authenticators = SaslListener(
+                settings.values,
+                node.metadata.scram_credentials,
+                node.client_clock,
+                node.call_soon,
+                self.controller.delegation_tokens,
+            )
         return listener
 
     @property
@@ -108,9 +111,3 @@ class BrokerServer(Broker):
             listener.close()
         self.router.close()
         super().close()
-
-
-def _gate(api: Api, context: Context) -> None:
-    """Refuse requests of clients that have not authenticated yet."""
-    if context.authenticator is not None and not context.authenticator.allows(api):
-        raise CloseConnection(f"{api} before the client has authenticated")

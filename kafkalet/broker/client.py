@@ -2,6 +2,8 @@
 
 from typing import Protocol
 
+from kafkalet.protocol.errors import ProtocolError
+
 
 class Client(Protocol):
     """The connection on which a request arrived."""
@@ -13,3 +15,7 @@ class Client(Protocol):
 
     def mute(self, ms: float) -> None:
         """Respond to the current request, then serve no others on this connection for `ms` milliseconds (KIP-219)."""
+
+
+class CloseConnection(ProtocolError):
+    """The client is faulty or not authorized: the connection is closed without a response. The message is logged."""

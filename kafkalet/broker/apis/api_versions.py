@@ -37,6 +37,8 @@ def handle(request: ApiVersionsRequest, context: Context) -> ApiVersionsResponse
     )
     if context.version >= 3:
         _add_features(response, context)
+    if context.authenticator is not None:
+        context.authenticator.versions_answered()
     return response
 
 

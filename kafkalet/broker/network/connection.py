@@ -29,6 +29,7 @@ from contextlib import suppress
 from struct import Struct
 from typing import TYPE_CHECKING, cast
 
+from kafkalet.broker.client import CloseConnection
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.principal import ANONYMOUS, Principal
@@ -40,7 +41,6 @@ from kafkalet.protocol.wire import Chunk
 
 from .listener_context import ListenerContext
 from .receiving import PARTIAL_BYTES, Partial, check_size
-from .router import CloseConnection
 from .sending import JOIN_BYTES, FileTooShort, Outbox, join
 
 if TYPE_CHECKING:  # imported only if requests are recorded, or if a listener uses TLS
@@ -362,9 +362,7 @@ class Connection:
         if context is None:
             shared = self._shared
             context = self._context = shared.router.context(self, self.peer, shared.listener)
-            if shared.authenticators is not None:
-                context.authenticator = shared.authenticators.authenticator()
-            elif self._tls is not None:
+            if self._tls is not None:
                 context.principal = self._principal
         try:
             answer = self._shared.router.route(frame, context, out)

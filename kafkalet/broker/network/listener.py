@@ -25,7 +25,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kafkalet.broker.scheduling.turns import Turns
-from kafkalet.broker.security.sasl.authenticator import SaslListener
 from kafkalet.broker.watchers import Watchers
 from kafkalet.clock import Clock, Timer, elapsed_s
 
@@ -35,8 +34,10 @@ from .listener_context import Limits, ListenerContext, Tls
 from .receiving import ReceiveBuffer
 from .router import Router
 
-if TYPE_CHECKING:  # imported only if the listener uses TLS
+if TYPE_CHECKING:  # imported only if the listener uses TLS or SASL
     import ssl
+
+    from kafkalet.broker.security.sasl.listener import SaslListener
 
     from .tls_handshake import TlsHandshake
 
@@ -81,6 +82,7 @@ class Listener:
         self._quotas = ConnectionQuotas() if quotas is None else quotas
         self._quotas.add(self)
         self._accepting = False
+        self._connection_type = Connection
         self.authenticators: SaslListener | None = None
         """Authenticates the clients, if the listener uses SASL."""
         self.tls: Tls | None = None
@@ -158,7 +160,11 @@ class Listener:
             self._forget,
             self._watchers,
         )
-        self._shared.authenticators = self.authenticators
+        if self.authenticators is not None:
+            from .sasl_connection import SaslConnection
+
+            self._shared.authenticators = self.authenticators
+            self._connection_type = SaslConnection
         try:
             self._set_accepting(True)
         except NotImplementedError as error:
@@ -283,7 +289,7 @@ class Listener:
         if self.tls is not None:
             self._shake_hands(client, (host, port), self.tls)
         else:
-            self._connections[client.fileno()] = connection = Connection(shared, client, (host, port))
+            self._connections[client.fileno()] = connection = self._connection_type(shared, client, (host, port))
             connection.begin()
         if self._idle_check is None:
             self._set_idle_check(limits.connections_max_idle_ms)
@@ -299,7 +305,7 @@ class Listener:
 
         def succeeded(handshake: TlsHandshake, tls: ssl.SSLSocket) -> None:
             del self._handshakes[handshake.descriptor]
-            connection = Connection(shared, tls, peer, TlsSocket(tls), settings.principal(tls))
+            connection = self._connection_type(shared, tls, peer, TlsSocket(tls), settings.principal(tls))
             self._connections[handshake.descriptor] = connection
             connection.begin()
 

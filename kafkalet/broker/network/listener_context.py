@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Protocol
 
 from kafkalet.broker.scheduling.turns import Turns
 from kafkalet.broker.security.principal import Principal
-from kafkalet.broker.security.sasl.authenticator import SaslListener
 from kafkalet.broker.watchers import Watchers
 from kafkalet.clock import Clock
 
 from .receiving import ReceiveBuffer
 from .router import Router
 
-if TYPE_CHECKING:  # imported only if the listener uses TLS
+if TYPE_CHECKING:  # imported only if the listener uses TLS or SASL
     import ssl
+
+    from kafkalet.broker.security.sasl.listener import SaslListener
 
 MAX_INT = 2**31 - 1
 

@@ -1,8 +1,8 @@
 """Decodes requests, calls their handlers and encodes the responses.
 
-    frame ── header ── served? ── gate ── decode ── intercept ── handle ──┬── throttle ── encode ── chunks
-               │          │        │        │                             ├── Delayed: the connection waits
-               └──────────┴────────┴────────┴── CloseConnection           └── None: the client expects no response
+    frame ── header ── served? ── decode ── intercept ── handle ──┬── throttle ── encode ── chunks
+               │          │         │                             ├── Delayed: the connection waits
+               └──────────┴─────────┴── CloseConnection           └── None: the client expects no response
 
 The router does no I/O: it gets a frame and returns the chunks of a response. A `Route` holds everything about one
 version of one API. It is created on the first request of that version, so later requests need only one lookup.
@@ -19,9 +19,9 @@ RequestContext.parseRequest):
   getErrorResponse): a KafkaError raised by a handler is passed to `refuse` in the handler's module. If there is no
   `refuse`, the error is a bug.
 
-Five hooks are None until they are used: `gate` (authentication), `intercept` and `shaping` (fault injection, see
-faults), `throttle` (quotas, see quotas/throttling.py), `journal` (journal.py). A sixth one is active while the logger
-`kafkalet.requests` is at level debug (request_log.py).
+Four hooks are None until they are used: `intercept` and `shaping` (fault injection, see faults), `throttle` (quotas,
+see quotas/throttling.py), `journal` (journal.py). A fifth one is active while the logger `kafkalet.requests` is at
+level debug (request_log.py). Requests of clients that are not authenticated are checked before (sasl_connection.py).
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from kafkalet.broker.apis import SERVED
 from kafkalet.broker.broker import Broker
-from kafkalet.broker.client import Client
+from kafkalet.broker.client import Client, CloseConnection
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.scheduling.work import Work, answered, has_yielded, in_thread, pause, start
 from kafkalet.protocol.api import BY_KEY, Api
-from kafkalet.protocol.errors import Code, DecodeError, EncodeError, KafkaError, ProtocolError
+from kafkalet.protocol.errors import Code, DecodeError, EncodeError, KafkaError
 from kafkalet.protocol.frame import response_head
 from kafkalet.protocol.messages import request_type
 from kafkalet.protocol.schema import Request, Response
@@ -72,10 +72,6 @@ Handler = Callable[[Any, Context], Any]
 Refusal = Callable[[Any, Context, KafkaError], Answer]
 Serve = Callable[[bytes | bytearray, Context, list[Chunk]], int | Delayed[Any]]
 Finish = Callable[[Any, Context, list[Chunk]], int]
-
-
-class CloseConnection(ProtocolError):
-    """The client is faulty or not authorized: the connection is closed without a response. The message is logged."""
 
 
 class Throttle(Protocol):
@@ -173,8 +169,6 @@ class Router:
         self.broker = broker
         self.unimplemented_calls = {} if unimplemented_calls is None else unimplemented_calls
         """The number of calls to each unimplemented API, by API name. Routers may share this dictionary."""
-        self.gate: Callable[[Api, Context], None] | None = None
-        """Called before a request is decoded; raises CloseConnection if the client may not send it yet."""
         self.intercept: Callable[[Request, Context, Handler], Answer] | None = None
         """Called instead of the handler, which it gets as an argument. It may observe, answer, delay or close."""
         self._throttle: Throttle | None = None
@@ -296,8 +290,6 @@ class Router:
         context.api = route.api
         context.version = route.version
         context.correlation_id = correlation_id
-        if self.gate is not None:
-            self.gate(route.api, context)
         if len(frame) > DECODED_AT_ONCE and (route.api is not Api.PRODUCE or len(frame) > PRODUCE_DECODED_AT_ONCE):
             answer = self._start(self._decode_and_handle(frame, end, route, context))
         else:

@@ -1,4 +1,11 @@
-"""What the SASL mechanisms have in common."""
+"""What the SASL mechanisms have in common: the interface, and how an exchange of tokens fails.
+
+Kafka's SaslServer implementations distinguish three failures, and clients see the difference:
+
+    AuthenticationFailed      SaslAuthenticationException: its message is sent to the client
+    InvalidCredentials        SaslException: the client gets a fixed message, whatever the reason
+    BrokenExchange            an unexpected exception: the connection is closed without a response
+"""
 
 from typing import Protocol
 
@@ -6,14 +13,22 @@ from kafkalet.broker.security.principal import Principal
 
 
 class AuthenticationFailed(Exception):
-    """The client could not be authenticated. The message is sent to the client, and never has a secret."""
+    """The client is not authenticated. The message is sent to the client and logged; it contains no secret."""
+
+
+class InvalidCredentials(Exception):
+    """The client is not authenticated. The message says why; it is logged, but never sent. It contains no secret."""
+
+
+class BrokenExchange(Exception):
+    """The client sent a token that makes Kafka's mechanism throw an unexpected exception. The message is logged."""
 
 
 class Mechanism(Protocol):
     """One authentication with one mechanism, on one connection."""
 
-    def evaluate(self, token: bytes) -> bytes:
-        """Return the response to a token of the client. Raises AuthenticationFailed."""
+    is_token_authenticated: bool
+    """Whether the client has logged in with a delegation token."""
 
     @property
     def principal(self) -> Principal | None:
@@ -21,4 +36,10 @@ class Mechanism(Protocol):
 
     @property
     def expires_ms(self) -> int | None:
-        """The time at which the client's credentials expire, in milliseconds since the epoch, or None."""
+        """The time at which the client's credentials expire, in milliseconds since 1970, or None."""
+
+    def evaluate(self, token: bytes) -> bytes:
+        """Return the response to a token of the client.
+
+        Raises AuthenticationFailed, InvalidCredentials or BrokenExchange.
+        """

@@ -1,6 +1,10 @@
 """The SASL mechanism PLAIN (RFC 4616): the client sends its user name and password.
 
-Source: org.apache.kafka.common.security.plain.internals.PlainSaslServer.
+    [authorization id] NUL user NUL password
+
+The users are options of the JAAS configuration: `user_alice="alice-secret"`.
+
+Source: org.apache.kafka.common.security.plain.internals.PlainSaslServer, PlainServerCallbackHandler.
 """
 
 import hmac
@@ -8,12 +12,25 @@ from collections.abc import Mapping
 
 from kafkalet.broker.security.principal import Principal, user
 
+from .jaas import LoginModule
 from .mechanism import AuthenticationFailed
+
+LOGIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_USER = "user_"
+_MOST_TOKENS = 4  # Kafka does not count further
+
+
+def passwords_of(module: LoginModule) -> dict[str, str]:
+    """Return the passwords of the users, by name. Like Kafka, other login modules have no users."""
+    if module.name != LOGIN_MODULE:
+        return {}
+    return {name[len(_USER) :]: password for name, password in module.options.items() if name.startswith(_USER)}
 
 
 class Plain:
     """An authentication with PLAIN. `passwords` maps user names to passwords."""
 
+    is_token_authenticated = False
     expires_ms = None
 
     def __init__(self, passwords: Mapping[str, str]) -> None:
@@ -21,9 +38,21 @@ class Plain:
         self.principal: Principal | None = None
 
     def evaluate(self, token: bytes) -> bytes:
-        _, name, password = token.decode().split("\0")
+        parts = token.decode(errors="replace").split("\0", _MOST_TOKENS - 1)
+        if len(parts) != 3:
+            raise AuthenticationFailed(f"Invalid SASL/PLAIN response: expected 3 tokens, got {len(parts)}")
+        authorization_id, name, password = parts
+        if not name:
+            raise AuthenticationFailed("Authentication failed: username not specified")
+        if not password:
+            raise AuthenticationFailed("Authentication failed: password not specified")
         expected = self._passwords.get(name)
-        if expected is None or not hmac.compare_digest(expected.encode(), password.encode()):
+        is_equal = hmac.compare_digest((expected or "").encode(), password.encode())
+        if expected is None or not is_equal:
             raise AuthenticationFailed("Authentication failed: Invalid username or password")
+        if authorization_id not in ("", name):
+            raise AuthenticationFailed(
+                "Authentication failed: Client requested an authorization id that is different from username"
+            )
         self.principal = user(name)
         return b""

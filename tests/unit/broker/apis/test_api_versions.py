@@ -31,6 +31,7 @@ def ask(
         metadata=MetadataImage("the-cluster"),
         release=Release.of(release),
         version=version,
+        authenticator=None,
     )
     request = ApiVersionsRequest(
         client_software_name=name, client_software_version=software_version, cluster_id=cluster_id, node_id=node_id
@@ -40,7 +41,7 @@ def ask(
 
 
 def test_context_of_these_tests_has_the_attributes_of_a_real_one() -> None:
-    assert {"broker", "node", "metadata", "release", "version"} <= set(Context.__slots__)
+    assert {"broker", "node", "metadata", "release", "version", "authenticator"} <= set(Context.__slots__)
 
 
 def listed(response: ApiVersionsResponse) -> list[tuple[int, int, int]]:

@@ -1,12 +1,12 @@
 """SaslAuthenticate on a listener without authentication."""
 
-from typing import Any, cast
-
-from kafkalet.broker.apis.sasl_authenticate import handle
+from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
-from kafkalet.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from tests.unit.broker.apis.asking import asking
 
 
 def test_request_returns_illegal_sasl_state() -> None:
-    answer = handle(SaslAuthenticateRequest(auth_bytes=b"\0user\0password"), cast(Any, None))
-    assert answer.error_code == Code.ILLEGAL_SASL_STATE
+    with asking() as ask:
+        answer = ask(Api.SASL_AUTHENTICATE, 2, auth_bytes=b"\0user\0password")
+    assert answer["error_code"] == Code.ILLEGAL_SASL_STATE
+    assert answer["error_message"] == "SaslAuthenticate request received after successful authentication"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kafkalet.broker.client import CloseConnection
 from kafkalet.broker.network.exchange import Exchange
 from kafkalet.broker.network.journal import (
     KEPT_BYTES,
@@ -15,7 +16,6 @@ from kafkalet.broker.network.journal import (
     Journal,
     Unsupported,
 )
-from kafkalet.broker.network.router import CloseConnection
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.messages.fetch import FetchRequest

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from kafkalet.broker.client import CloseConnection
 from kafkalet.broker.network.journal_file import JournalFile
-from kafkalet.broker.network.router import CloseConnection
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest
 from kafkalet.protocol.messages.sync_group import SyncGroupRequest

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafkalet.broker.client import CloseConnection
 from kafkalet.broker.config.release import Release
 from kafkalet.broker.context import Context
 from kafkalet.broker.network import router as router_module
-from kafkalet.broker.network.router import CloseConnection, Router
+from kafkalet.broker.network.router import Router
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
@@ -32,7 +33,7 @@ class Broker:
         self.node = SimpleNamespace(
             node_id=1, release=Release.of(), clock=ManualClock(), metadata=SimpleNamespace(cluster_id="C")
         )
-        self.controller = None
+        self.controller = self.authorizer = None
         self.api_versions: dict[Api, tuple[int, int]] = {
             Api.LIST_OFFSETS: (1, 11),
             Api.PRODUCE: (0, 13),
@@ -323,15 +324,6 @@ def test_unimplemented_api_is_logged_once_for_all_routers(caplog: pytest.LogCapt
 
 
 # Hooks
-
-
-def test_gate_is_called_before_the_request_is_decoded(routing: Routing) -> None:
-    def gate(api: Api, context: Context) -> None:
-        raise CloseConnection(f"{api} before authentication")
-
-    routing.router.gate = gate
-    with pytest.raises(CloseConnection, match="ListOffsets before authentication"):
-        routing.route(ask()[:-2])
 
 
 def test_interceptor_is_called_instead_of_the_handler(routing: Routing) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from kafkalet.broker.client import CloseConnection
 from kafkalet.broker.context import Context
 from kafkalet.broker.network.connection import PENDING_BYTES, TURN_REQUESTS
 from kafkalet.broker.network.receiving import RECEIVE_BYTES
-from kafkalet.broker.network.router import CloseConnection
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import DecodeError

@@ -1,0 +1,221 @@
+"""A connection to a listener with SASL.
+
+Until the client is authenticated, and while it authenticates again, its frames are served one by one:
+
+    frame ──┬── raw token ──────────────────────────────> Authenticator.evaluate ── size | token
+            └── request ──> Authenticator.admit ──> Router ──> sasl_handshake, sasl_authenticate, api_versions
+
+In between, it is a connection like any other, and a request costs nothing more. Whether the session has expired is
+checked when data arrives.
+
+Raw tokens are not recorded in the journal, because they are secrets. Frames are small before authentication
+(`sasl.server.max.receive.size`), and no frame is served while another one waits, so a client that is not authenticated
+can use only little memory and time.
+"""
+
+from importlib import import_module
+from struct import Struct
+from typing import Any
+
+from kafkalet.broker.client import CloseConnection
+from kafkalet.broker.context import Context
+from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.security.sasl.authenticator import Authenticator, IllegalRequest, Refused
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.fields import REQUIRED, Field
+from kafkalet.protocol.frame import RequestHeader, response_frame
+from kafkalet.protocol.messages import request_type, response_type
+from kafkalet.protocol.messages.find_coordinator import FindCoordinatorResponse
+from kafkalet.protocol.messages.init_producer_id import InitProducerIdResponse
+from kafkalet.protocol.messages.metadata import MetadataResponse
+from kafkalet.protocol.schema import Response
+from kafkalet.protocol.wire import Chunk
+
+from .connection import Connection
+from .receiving import Partial, check_size
+
+_NONE = -1
+_read_size = Struct(">i").unpack_from
+
+
+class SaslConnection(Connection):
+    """A client connection that authenticates with SASL."""
+
+    __slots__ = ()
+
+    def _serve(self, end: int) -> None:
+        authenticator = self._authenticator()
+        if authenticator.is_open:
+            super()._serve(end)
+            return
+        buffer = self._shared.buffer
+        at = size = 0
+        while end - at >= 4 and not self._blocked and not authenticator.is_open:
+            (size,) = _read_size(buffer.data, at)
+            try:
+                self._check_size(size, authenticator)
+            except Refused as refused:
+                self._refuse(refused)
+                return
+            stop = at + 4 + size
+            if stop > end:
+                break
+            self._serve_alone(bytes(buffer.view[at + 4 : stop]), authenticator)
+            at = stop
+        if at < end:
+            self._serve_rest(at, end, size, authenticator)
+        elif self._blocked:
+            self._resume_unless_blocked()
+
+    def _serve_rest(self, at: int, end: int, size: int, authenticator: Authenticator) -> None:
+        """Serve the requests that follow the authentication, or keep what cannot be served yet."""
+        if self.is_closed or authenticator.has_failed:
+            return
+        if authenticator.is_open and not self._blocked:
+            buffer = self._shared.buffer
+            buffer.data[: end - at] = buffer.data[at:end]
+            super()._serve(end - at)
+            return
+        self._keep(at, end, size)
+        if self._blocked:
+            self._resume_unless_blocked()
+
+    def _receive_partial(self, partial: Partial, count: int) -> None:
+        authenticator = self._authenticator()
+        if authenticator.is_open:
+            super()._receive_partial(partial, count)
+            return
+        frame = partial.received(count)
+        if frame is not None:
+            self._partial = None
+            self._serve_alone(bytes(frame), authenticator)
+            if self._blocked:
+                self._resume_unless_blocked()
+
+    def _authenticator(self) -> Authenticator:
+        context = self._context
+        if context is None:
+            shared = self._shared
+            assert shared.authenticators is not None
+            context = self._context = shared.router.context(self, self.peer, shared.listener)
+            context.authenticator = Authenticator(shared.authenticators)
+        assert context.authenticator is not None
+        return context.authenticator
+
+    def _check_size(self, size: int, authenticator: Authenticator) -> None:
+        authenticator.check_size(size)
+        if authenticator.is_reauthenticating:
+            check_size(size or 1, self._shared.limits.socket_request_max_bytes)
+
+    def _serve_alone(self, frame: bytes, authenticator: Authenticator) -> None:
+        """Serve a frame of a client that is not authenticated."""
+        context, recorder = self._context, self._shared.router.recorder
+        assert context is not None
+        request = frame if recorder is None else recorder.beginning(frame)
+        out: list[Chunk] = []
+        try:
+            if authenticator.takes_raw_tokens:
+                token = authenticator.evaluate(frame).token
+                authenticator.identify(context)
+                out += [len(token).to_bytes(4, "big"), token]
+                self._send(out, 4 + len(token))
+                return
+            self._admit(frame, authenticator, context)
+            size = self._answer(frame, out)
+            if recorder is not None:
+                recorder.request(context, request, len(frame), out, is_waiting=self._delayed is not None)
+            self._send(out, size)
+        except Refused as refused:
+            self._refuse(refused)
+        except IllegalRequest as illegal:
+            out = _error_response(frame, context, str(illegal))
+            if recorder is not None:
+                recorder.request(context, request, len(frame), out, is_waiting=False)
+            self._answer_later(out, str(illegal))
+
+    def _admit(self, frame: bytes, authenticator: Authenticator, context: Context) -> None:
+        try:
+            authenticator.admit(frame)
+        except Refused as refused:
+            if self._shared.router.recorder is not None:
+                self._shared.router.recorder.refused(context, frame, refused)
+            raise
+
+    def _refuse(self, refused: Refused) -> None:
+        """Close the connection without a response, after the delay if Kafka delays the close."""
+        if not refused.is_delayed:
+            raise refused
+
+        def close() -> None:
+            raise refused
+
+        self._wait_for(self._delay(close))
+
+    def _answer_later(self, out: list[Chunk], reason: str) -> None:
+        """Send an error response and close the connection, both after the delay."""
+
+        def answer() -> None:
+            self._send(out, sum(map(len, out)))
+            raise CloseConnection(reason)
+
+        self._wait_for(self._delay(answer))
+
+    def _delay(self, action: Any) -> Delayed[Any]:
+        authenticators = self._shared.authenticators
+        assert authenticators is not None
+        return authenticators.delay(action)
+
+    def _wait_for(self, delayed: Delayed[Any]) -> None:
+        self._delayed = delayed
+        self._blocked = True
+        self._rest = b""
+        delayed.then(self._answered, self._failed)
+
+
+def _error_response(frame: bytes, context: Context, message: str) -> list[Chunk]:
+    """Return the error response to a request during authentication (AbstractRequest.getErrorResponse).
+
+    Return an empty list if the response of the API has no place for the error. Raises CloseConnection and DecodeError.
+    """
+    header, start = RequestHeader.decode(frame)
+    api, version = header.api, header.version
+    served = context.broker.api_versions.get(api)
+    request = None
+    if served is not None and served[0] <= version <= served[1]:
+        request = request_type(api).decode(frame, version, start)
+    elif api is Api.API_VERSIONS:  # its body is not read, and the response has version 0
+        version = 0
+    else:
+        raise CloseConnection(f"{api} v{version} is not served")
+    context.api, context.version, context.correlation_id = api, version, header.correlation_id
+    error = KafkaError(Code.ILLEGAL_SASL_STATE, message)
+    refuse = getattr(import_module(f"kafkalet.broker.apis.{api.module}"), "refuse", None)
+    answer = _error_of(api, request, version, error) if refuse is None else refuse(request, context, error)
+    return [] if answer is None else response_frame(answer, version, header.correlation_id)
+
+
+def _error_of(api: Api, request: Any, version: int, error: KafkaError) -> Response | None:
+    """Return the error response of an API whose handler has none, or None if there is no place for the error."""
+    if api is Api.METADATA:
+        topics = [
+            MetadataResponse.Topic(error_code=error.code, name=topic.name, partitions=[])
+            for topic in request.topics or []
+        ]
+        return MetadataResponse(brokers=[], controller_id=_NONE, topics=topics)
+    if api is Api.FIND_COORDINATOR and version < 4:
+        return FindCoordinatorResponse(
+            error_code=error.code, error_message=error.message, node_id=_NONE, host="", port=_NONE
+        )
+    if api is Api.INIT_PRODUCER_ID:
+        return InitProducerIdResponse(error_code=error.code, producer_id=_NONE, producer_epoch=_NONE)
+    response = response_type(api)
+    if "error_code" not in {field.name for field in response.FIELDS}:
+        return None
+    required = {field.name: _empty(field) for field in response.FIELDS if field.default is REQUIRED}
+    return response(**required | {"error_code": error.code})
+
+
+def _empty(field: Field) -> Any:
+    kind = "" if field.wire is None else field.wire.name
+    return [] if field.array else {"string": "", "bytes": b""}.get(kind, 0)

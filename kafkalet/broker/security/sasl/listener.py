@@ -1,0 +1,160 @@
+"""What the connections of a listener with SASL share: the enabled mechanisms and their users.
+
+The settings are properties of the listener. Those of one mechanism have its name in front, as in
+`listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config`.
+
+Source: org.apache.kafka.common.network.SaslChannelBuilder, BrokerSecurityConfigs.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from kafkalet.broker.scheduling.purgatory import Delayed, Purgatory
+from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism
+from kafkalet.clock import Clock
+from kafkalet.properties import InvalidProperty
+
+from .jaas import LoginModule, MalformedJaas, parse_login_module
+from .java_hashing import hash_order
+from .mechanism import Mechanism
+from .token_credentials import TokenCredentials
+
+_LOG = logging.getLogger(__name__)
+
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+GSSAPI = "GSSAPI"
+_MAX_INT, _MAX_LONG = 2**31 - 1, 2**63 - 1
+_HIDDEN = "[hidden]"
+_FAILURE = "failure"  # the key of delayed responses, which is never touched
+
+T = TypeVar("T")
+
+
+class SaslListener:
+    """The SASL settings of a listener. `values` are its properties."""
+
+    def __init__(
+        self,
+        values: Mapping[str, str],
+        credentials: Mapping[tuple[str, ScramMechanism], ScramCredential],
+        clock: Clock,
+        call_soon: Callable[[Callable[[], None]], object],
+        tokens: TokenCredentials | None = None,
+    ) -> None:
+        """`clock` is the clock of client time. Raises InvalidProperty."""
+        self._values = values
+        self.clock = clock
+        self.call_soon = call_soon
+        self.failures = Purgatory(clock, call_soon)
+        """The responses to clients that have failed to authenticate, which are delayed."""
+        self.max_receive_bytes = self._number("sasl.server.max.receive.size", 524_288, _MAX_INT)
+        self.failure_delay_ms = self._number("connection.failed.authentication.delay.ms", 100, _MAX_INT)
+        self._credentials = credentials
+        self._tokens = tokens
+        self.mechanisms = _enabled(values)
+        """The enabled mechanisms, in the order in which clients see them."""
+        self._factories = {name: self._factory(name) for name in self.mechanisms}
+        self._max_reauth_ms = {name: self._max_reauth(name) for name in self.mechanisms}
+
+    def begin(self, mechanism: str) -> Mechanism:
+        """Begin an authentication with an enabled mechanism."""
+        return self._factories[mechanism]()
+
+    def delay(self, respond: Callable[[], T]) -> Delayed[T]:
+        """Delay the response to a client that has failed to authenticate. `respond` may raise an error."""
+        return self.failures.park((_FAILURE,), self.failure_delay_ms, lambda: None, respond)
+
+    def lifetime_ms(self, mechanism: str, expires_ms: int | None) -> int | None:
+        """Return how long a session may last from now on, or None if there is no limit.
+
+        `expires_ms` is the time at which the client's credentials expire.
+        """
+        limits = [expires_ms - self.clock.now_ms()] if expires_ms is not None else []
+        if (most := self._max_reauth_ms[mechanism]) > 0:
+            limits.append(most)
+        return max(0, min(limits)) if limits else None
+
+    def _number(self, name: str, default: int, most: int) -> int:
+        text = self._values.get(name)
+        if text is None:
+            return default
+        try:
+            number = int(text.strip())
+        except ValueError:
+            raise InvalidProperty(name, text, "it must be a whole number") from None
+        if not -most - 1 <= number <= most:
+            raise InvalidProperty(name, text, f"it must be a number between {-most - 1} and {most}")
+        return number
+
+    def _max_reauth(self, mechanism: str) -> int:
+        name = "connections.max.reauth.ms"
+        return self._number(f"{mechanism.lower()}.{name}", self._number(name, 0, _MAX_LONG), _MAX_LONG)
+
+    def _login_module(self, mechanism: str) -> LoginModule | None:
+        name = f"{mechanism.lower()}.sasl.jaas.config"
+        text = self._values.get(name)
+        if text is None:
+            if "sasl.jaas.config" in self._values:
+                _LOG.warning("sasl.jaas.config has no effect on brokers: set listener.name.NAME.%s", name)
+            return None
+        try:
+            return parse_login_module(text)
+        except MalformedJaas as problem:
+            raise InvalidProperty(name, _HIDDEN, str(problem)) from None
+
+    def _factory(self, mechanism: str) -> Callable[[], Mechanism]:
+        """Return a function that begins an authentication. The modules of the mechanisms are imported here."""
+        module = self._login_module(mechanism)
+        handler = self._values.get(f"{mechanism.lower()}.sasl.server.callback.handler.class")
+        if mechanism == "PLAIN":
+            self._refuse_handler(mechanism, handler)
+            return self._plain(module)
+        if mechanism == "OAUTHBEARER":
+            from .oauthbearer import OAuthBearer, validator_of
+
+            validate = validator_of(module, handler, self._values, self.clock)
+            return lambda: OAuthBearer(validate)
+        self._refuse_handler(mechanism, handler)
+        from .scram import Scram
+
+        kind = ScramMechanism[mechanism.replace("-", "_")]
+        return lambda: Scram(kind, self._credentials, self._tokens)
+
+    def _plain(self, module: LoginModule | None) -> Callable[[], Mechanism]:
+        from .plain import Plain, passwords_of
+
+        if module is None:
+            raise InvalidProperty(
+                "plain.sasl.jaas.config",
+                None,
+                "PLAIN is enabled, but it has no users: set listener.name.NAME.plain.sasl.jaas.config to "
+                "'org.apache.kafka.common.security.plain.PlainLoginModule required user_alice=\"PASSWORD\";'",
+            )
+        passwords = passwords_of(module)
+        return lambda: Plain(passwords)
+
+    def _refuse_handler(self, mechanism: str, handler: str | None) -> None:
+        if handler is not None:
+            raise InvalidProperty(
+                f"{mechanism.lower()}.sasl.server.callback.handler.class",
+                handler,
+                "kafkalet cannot run Java classes: remove the property",
+            )
+
+
+def _enabled(values: Mapping[str, str]) -> list[str]:
+    """Return the enabled mechanisms. Raises InvalidProperty if one is unknown, or if none is left."""
+    name, supported = "sasl.enabled.mechanisms", ", ".join(MECHANISMS)
+    text = values.get(name, GSSAPI)
+    asked = [word for word in (part.strip() for part in text.split(",")) if word]
+    for mechanism in asked:
+        if mechanism not in (*MECHANISMS, GSSAPI):
+            raise InvalidProperty(name, text, f"{mechanism} is not a mechanism that kafkalet supports: {supported}")
+    found = [mechanism for mechanism in asked if mechanism != GSSAPI]
+    if not found:
+        reason = f"{name} must contain at least one mechanism that kafkalet supports: {supported}"
+        raise InvalidProperty(name, text, reason + ("" if name in values else "; Kafka's default is GSSAPI"))
+    if GSSAPI in asked:
+        _LOG.warning("%s=%s: GSSAPI is not enabled, because kafkalet does not support it", name, text)
+    return hash_order(found)
