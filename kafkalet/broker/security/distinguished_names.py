@@ -18,6 +18,8 @@ from typing import NamedTuple
 
 SEQUENCE, UTF8_STRING, PRINTABLE_STRING = 0x30, 0x0C, 0x13
 VERSION, EXTENSIONS = 0xA0, 0xA3
+IP_ADDRESS, TEXT_NAMES = 0x87, (0x81, 0x82, 0x86)
+"""Tags of alternative names: addresses; and e-mail addresses, names of hosts and URIs."""
 SUBJECT_ALTERNATIVE_NAME = "2.5.29.17"
 
 KEYWORDS = {
@@ -61,6 +63,19 @@ class Certificate(NamedTuple):
     @property
     def name(self) -> str:
         return name_of(self.subject)
+
+    def alternative_texts(self) -> list[str]:
+        """Return the alternative names as `[2, localhost]` or `[7, 127.0.0.1]`: their kinds and values, sorted."""
+        found = []
+        for tag, value, _ in items(b"".join(self.alternative_names)):
+            if tag == IP_ADDRESS and len(value) == 4:
+                text = ".".join(map(str, value))
+            elif tag == IP_ADDRESS:
+                text = ":".join(f"{int.from_bytes(value[at : at + 2]):x}" for at in range(0, len(value), 2))
+            else:
+                text = value.decode() if tag in TEXT_NAMES and value.isascii() else f"#{value.hex()}"
+            found.append(f"[{tag & 0x1F}, {text}]")
+        return sorted(found)
 
 
 def read_certificate(der: bytes) -> Certificate:

@@ -19,7 +19,7 @@ import logging
 import os
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kafkalet.properties import InvalidProperty, Type, one_of
 
@@ -53,6 +53,27 @@ DISABLED_VERSIONS = ("SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1")
 """Versions that Java accepts in `ssl.enabled.protocols`, but does not negotiate (jdk.tls.disabledAlgorithms)."""
 CONTEXT_NAMES = ("TLS", "TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3", "SSL", "SSLv3")
 TLS_1_3_SUITES = frozenset({"TLS_AES_256_GCM_SHA384", "TLS_AES_128_GCM_SHA256", "TLS_CHACHA20_POLY1305_SHA256"})
+JAVA_SUITES = tuple(
+    f"TLS_{exchange}_WITH_{cipher}"
+    for cipher, exchanges in (
+        ("AES_256_GCM_SHA384", "ECDHE_ECDSA ECDHE_RSA DHE_RSA"),
+        ("AES_128_GCM_SHA256", "ECDHE_ECDSA ECDHE_RSA DHE_RSA"),
+        ("CHACHA20_POLY1305_SHA256", "ECDHE_ECDSA ECDHE_RSA DHE_RSA"),
+        ("AES_256_CBC_SHA384", "ECDHE_ECDSA ECDHE_RSA"),
+        ("AES_128_CBC_SHA256", "ECDHE_ECDSA ECDHE_RSA DHE_RSA"),
+        ("AES_256_CBC_SHA256", "DHE_RSA"),
+        ("AES_256_CBC_SHA", "ECDHE_ECDSA ECDHE_RSA DHE_RSA"),
+        ("AES_128_CBC_SHA", "ECDHE_ECDSA ECDHE_RSA DHE_RSA"),
+        ("AES_256_GCM_SHA384", "RSA"),
+        ("AES_128_GCM_SHA256", "RSA"),
+        ("AES_256_CBC_SHA256", "RSA"),
+        ("AES_128_CBC_SHA256", "RSA"),
+        ("AES_256_CBC_SHA", "RSA"),
+        ("AES_128_CBC_SHA", "RSA"),
+    )
+    for exchange in exchanges.split()
+)
+"""The suites for TLS 1.2 that Java 17 enables, which are more than Python's. OpenSSL has no suites with DSS."""
 SIGNALLING_SUITE = "TLS_EMPTY_RENEGOTIATION_INFO_SCSV"
 _SUITE = re.compile(r"(TLS|SSL)_[A-Z0-9_]+")
 
@@ -106,15 +127,17 @@ class TlsSettings:
         if after == self._values and self._modified == self._modification_times():
             return self
         try:
+            if not {"ssl.keystore.location", "ssl.keystore.key"} & after.keys():
+                raise refused(
+                    "ssl.keystore.location",
+                    "Cannot remove the SSL keystore from an existing listener for which a keystore was configured.",
+                )
             new = TlsSettings(after, is_inter_broker=self._is_inter_broker)
             self._check_change(new)
         except InvalidProperty as error:
-            raise InvalidProperty(
-                error.name,
-                error.value,
-                error.reason,
-                f"Validation of dynamic config update of SSLFactory failed: {error}",
-            ) from error
+            why = f"org.apache.kafka.common.config.ConfigException: {error.reason}"
+            text = f"Validation of dynamic config update of SSLFactory failed: {why}"
+            raise InvalidProperty(error.name, error.value, error.reason, text) from error
         return new
 
     def _check_change(self, new: "TlsSettings") -> None:
@@ -122,20 +145,21 @@ class TlsSettings:
         if not self._flag("ssl.allow.dn.changes") and not is_same_name(old_leaf.subject, new_leaf.subject):
             raise refused(
                 "ssl.keystore.location",
-                "Keystore DistinguishedName does not match:  "
-                f"existing={{alias=kafka, DN={old_leaf.name}}}, new={{alias=kafka, DN={new_leaf.name}}}",
+                "Keystore DistinguishedName does not match: "
+                f" existing={{alias=kafka, DN={old_leaf.name}}}, new={{alias=kafka, DN={new_leaf.name}}}",
             )
         if not self._flag("ssl.allow.san.changes") and not new_leaf.alternative_names >= old_leaf.alternative_names:
+            old_names, new_names = (", ".join(leaf.alternative_texts()) for leaf in (old_leaf, new_leaf))
             raise refused(
                 "ssl.keystore.location",
-                "Keystore SubjectAltNames do not match: the new certificate has to contain all that the old one has",
+                "Keystore SubjectAltNames do not match: "
+                f" existing={{alias=kafka, SAN=[{old_names}]}}, new={{alias=kafka, SAN=[{new_names}]}}",
             )
         if self._trusted is None and new._trusted is not None:
             raise refused(
                 "ssl.truststore.location",
                 "Cannot add SSL truststore to an existing listener for which no truststore was configured.",
             )
-
         if self._is_inter_broker:
             self._check_trust(new)
             new._check_trust(self)
@@ -228,10 +252,9 @@ class TlsSettings:
                 ",".join(named),
                 "TLSv1.2 or TLSv1.3 must be enabled; Java's default settings disable older versions",
             )
+        _set_ciphers(context, older or JAVA_SUITES)
         if suites:
-            if older:
-                _set_ciphers(context, older)
-            else:
+            if not older:
                 enabled.discard("TLSv1.2")
             if len(older) == len(suites):
                 enabled.discard("TLSv1.3")
@@ -259,7 +282,7 @@ def _proceeds(side: ssl.SSLObject) -> bool:
     return True
 
 
-def _set_ciphers(context: ssl.SSLContext, suites: list[str]) -> None:
+def _set_ciphers(context: ssl.SSLContext, suites: Sequence[str]) -> None:
     for suite in suites:
         try:
             if not _SUITE.fullmatch(suite):  # OpenSSL also accepts groups of suites, and operators
@@ -267,7 +290,8 @@ def _set_ciphers(context: ssl.SSLContext, suites: list[str]) -> None:
             context.set_ciphers(openssl_name(suite))
         except ssl.SSLError:
             raise InvalidProperty("ssl.cipher.suites", suite, f"Unsupported CipherSuite: {suite}") from None
-    context.set_ciphers(":".join(map(openssl_name, suites)))
+    # Some systems require larger keys than Java does.
+    context.set_ciphers(":".join([*map(openssl_name, suites), "@SECLEVEL=1"]))
 
 
 def openssl_name(suite: str) -> str:

@@ -88,6 +88,12 @@ def test_certificate_has_issuer_subject_and_alternative_names(authority: Certifi
     assert issuer.alternative_names == frozenset()
 
 
+def test_alternative_names_are_written_as_in_java(authority: CertificateAuthority) -> None:
+    certificate = read_certificate(ssl.PEM_cert_to_DER_cert(authority.server.certificate))
+    texts = certificate.alternative_texts()
+    assert {"[2, localhost]", "[2, kafka]", "[7, 0:0:0:0:0:0:0:1]", "[7, 127.0.0.1]"} <= set(texts)
+
+
 @given(st.data())
 def test_damaged_certificate_is_malformed_or_read(authority_der: bytes, data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(authority_der) - 1))
