@@ -26,6 +26,7 @@ from .fetch_sessions import FetchSessions
 from .scheduling.purgatory import Delayed
 
 if TYPE_CHECKING:  # imported on first use
+    from .config.broker_config import BrokerConfig
     from .quotas.throttling import Throttling
     from .security.authorizer import Authorizer
     from .telemetry import Telemetry
@@ -132,6 +133,9 @@ class Broker:
 
     def partitions_deleted(self, topic: str, partitions: Collection[int]) -> None:
         self.coordinators.partitions_deleted(topic, partitions)
+
+    def check_reconfiguration(self, after: BrokerConfig) -> None:
+        """Raise InvalidProperty if a part of the broker cannot apply a change of the configuration."""
 
     def config_changed(self) -> None:
         """Do nothing, because no part of the configuration is cached here."""

@@ -3,11 +3,16 @@
 Source: kafka.server.BrokerServer, kafka.network.SocketServer.
 """
 
+import logging
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from kafkalet.properties import InvalidProperty
 
 from .broker import Broker
 from .cluster.controller import Controller
 from .cluster.node import Node
+from .config.broker_config import BrokerConfig
 from .config.connection_overrides import parse_overrides
 from .config.listeners import ListenerSettings, inter_broker_listener, listeners_of, values_of
 from .coordinators import Coordinators
@@ -18,6 +23,11 @@ from .network.listener import Listener
 from .network.listener_context import Limits
 from .network.receiving import ReceiveBuffer
 from .network.router import Router
+
+if TYPE_CHECKING:  # imported only if a listener uses TLS
+    from .security.tls import TlsSettings
+
+_LOG = logging.getLogger(__name__)
 
 
 class BrokerServer(Broker):
@@ -35,6 +45,8 @@ class BrokerServer(Broker):
         super().__init__(node, controller, coordinators, brokers)
         self.router = Router(self, unimplemented_calls)
         self._quotas = ConnectionQuotas(inter_broker_listener(node.config))
+        self._tls: dict[str, TlsSettings] = {}
+        """The TLS settings of the listeners that use TLS, by name of the listener."""
         self.listeners = [self._listener(settings, buffer) for settings in listeners_of(node.config)]
         """The listeners, in the order of the property `listeners`."""
         self.config_changed()
@@ -55,7 +67,7 @@ class BrokerServer(Broker):
         if settings.protocol.has_tls:
             from .security.tls import TlsSettings
 
-            listener.tls = TlsSettings(settings.values)
+            listener.tls = self._tls[settings.name] = TlsSettings(settings.values)
         if settings.protocol.has_sasl:
             from .security.sasl.listener import SaslListener
 
@@ -72,6 +84,11 @@ class BrokerServer(Broker):
     def connections(self) -> list[Connection]:
         """The open connections of all listeners, the oldest of each listener first."""
         return [connection for listener in self.listeners for connection in listener.connections]
+
+    def check_reconfiguration(self, after: BrokerConfig) -> None:
+        """Raise InvalidProperty if the new certificates of a listener are not valid."""
+        for name, tls in self._tls.items():
+            tls.replaced(values_of(after, name))
 
     def config_changed(self) -> None:
         """Apply the configuration to the listeners and their connections."""
@@ -95,6 +112,17 @@ class BrokerServer(Broker):
         if "socket.receive.buffer.bytes" in given:
             limits.socket_receive_buffer_bytes = config.socket_receive_buffer_bytes
         listener.limits_changed()
+        if listener.name in self._tls:
+            self._replace_certificates(listener)
+
+    def _replace_certificates(self, listener: Listener) -> None:
+        """Use new certificates for new connections. If they are not valid, the old ones stay in use."""
+        try:
+            new = self._tls[listener.name].replaced(values_of(self.node.config, listener.name))
+        except InvalidProperty as error:
+            _LOG.error("%s: the certificates are not replaced: %s", listener.name, error)
+        else:
+            listener.tls = self._tls[listener.name] = new
 
     def apply_quotas(self, addresses: Mapping[str, str | None] | None = None) -> None:
         """Apply the client quotas. Requests and connections are counted only while quotas exist."""

@@ -52,11 +52,11 @@ _ENDPOINT = re.compile(r".*://\[?[0-9a-zA-Z\-%._:]*\]?:-?[0-9]+", re.ASCII)
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 
-def check_change(texts: Mapping[str, str], *, cluster_wide: bool, config: BrokerConfig, log_dir: str) -> None:
-    """Raise KafkaError (INVALID_REQUEST) unless `texts` is a valid set of runtime properties.
+def check_change(texts: Mapping[str, str], *, cluster_wide: bool, config: BrokerConfig, log_dir: str) -> BrokerConfig:
+    """Return the configuration after a change. Raise KafkaError (INVALID_REQUEST) if the properties are not valid.
 
-    They are the properties set for one broker or, with `cluster_wide`, for all brokers. `config` is the current
-    configuration of the broker and `log_dir` its log directory.
+    `texts` are the properties set at runtime for one broker or, with `cluster_wide`, for all brokers. `config` is the
+    current configuration of the broker and `log_dir` its log directory.
     """
     known = {name: found for name in texts if (found := known_property(name, config.release.version)) is not None}
     _check_names(known, config)
@@ -81,8 +81,14 @@ def check_change(texts: Mapping[str, str], *, cluster_wide: bool, config: Broker
     if requirement := next(_violations(_Values(after), log_dir), None):
         raise _refused(requirement)
     if refusal := next(_refusals(_Values(config), _Values(after)), None):
-        exception = "org.apache.kafka.common.config.ConfigException"
-        raise _refused(f"Invalid value {exception}: {refusal} for configuration Invalid dynamic configuration")
+        raise refused_by_component(refusal)
+    return after
+
+
+def refused_by_component(reason: str) -> KafkaError:
+    """Return the error for a change that a component of the broker refuses (DynamicBrokerConfig.validate)."""
+    exception = "org.apache.kafka.common.config.ConfigException"
+    return _refused(f"Invalid value {exception}: {reason} for configuration Invalid dynamic configuration")
 
 
 class _Values:

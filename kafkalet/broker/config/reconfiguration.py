@@ -18,7 +18,7 @@ from kafkalet.properties import InvalidProperty, whole_number
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.config import UnknownProperty, check
 
-from .dynamic import check_change
+from .dynamic import check_change, refused_by_component
 from .release import Release
 
 Edit = Callable[[Mapping[str, str]], dict[str, str]]
@@ -136,12 +136,16 @@ def _change_broker(context: Context, name: str, edit: Edit, named: Collection[st
     before = changed.get(node_id, {})
     texts = edit(before)
     try:
-        check_change(
+        after = check_change(
             texts,
             cluster_wide=node_id is None,
             config=context.node.config,
             log_dir=context.node.directory.path,
         )
+        try:
+            context.broker.check_reconfiguration(after)
+        except InvalidProperty as error:
+            raise refused_by_component(str(error)) from error
     except KafkaError as error:
         raise KafkaError(error.code, f"{_prefix('BROKER', name, context.release)}{error.message}") from error
     if context.node.feature_level("eligible.leader.replicas.version"):

@@ -304,8 +304,9 @@ class Listener:
         assert shared is not None
 
         def succeeded(handshake: TlsHandshake, tls: ssl.SSLSocket) -> None:
+            principal = settings.principal(tls)
             del self._handshakes[handshake.descriptor]
-            connection = self._connection_type(shared, tls, peer, TlsSocket(tls), settings.principal(tls))
+            connection = self._connection_type(shared, tls, peer, TlsSocket(tls), principal)
             self._connections[handshake.descriptor] = connection
             connection.begin()
 

@@ -65,7 +65,10 @@ class Tls(Protocol):
         """The certificates, protocols and ciphers for new connections."""
 
     def principal(self, tls: "ssl.SSLSocket") -> Principal:
-        """Return the principal of a client's certificate, or ANONYMOUS if it has none."""
+        """Return the principal of a client's certificate, or ANONYMOUS if it has none.
+
+        Raises ValueError if the certificate has no valid name.
+        """
 
 
 class ListenerContext:

@@ -71,8 +71,17 @@ class TlsHandshake:
         except OSError as error:
             self.abort(f"the TLS handshake failed: {_reason(error)}")
         else:
-            self._loop.remove_reader(self.descriptor)
+            self._finish()
+
+    def _finish(self) -> None:
+        self._loop.remove_reader(self.descriptor)
+        try:
             self._done(self, self._tls)
+        except ValueError as error:
+            self.abort(f"the certificate of the client does not name a user: {error}")
+        except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
+            _LOG.exception("%s connection at %s:%d: a bug after the handshake", self._listener, *self.peer)
+            self.abort()
 
     def _await_room(self, awaits: bool) -> None:
         """Proceed when the socket accepts more data."""

@@ -24,7 +24,7 @@ _PARSER = re.compile(_RULE)
 _BACK_REFERENCE = re.compile(r"\$(\d+)", re.ASCII)
 
 
-class UnmappedName(Exception):
+class UnmappedName(ValueError):
     """The rules do not map the name in a client's certificate."""
 
 
