@@ -14,7 +14,7 @@ from kafkalet.conformance.between.comparing import (
     check_groups,
     reached,
 )
-from kafkalet.conformance.between.histories import GROUPS
+from kafkalet.conformance.between.histories import GROUPS, WITH_ACLS
 from kafkalet.conformance.judging.nearest import nearest
 from kafkalet.protocol.releases import NEWEST, RELEASES
 
@@ -39,7 +39,8 @@ OPTIONS = (
     Option("--seed", "N", "the seed of the random histories; the same seed makes the same histories (default 1)"),
     Option("--histories", "N", "the number of histories of each group (default 20)"),
     Option("--first", "N", "the number of the first history (default 0)"),
-    Option("--groups", "NAME,...", "perform only these groups of histories (default: all)"),
+    Option("--groups", "NAME,...", "perform only these groups of histories (default: all that fit --acl)"),
+    Option("--acl", "", "the brokers have SASL/PLAIN and an authorizer; perform histories of a user's rights"),
     Option("--minutes", "N", "stop after N minutes (default 10)"),
     Option("--out", "DIR", "the directory for the histories with differences (default differences)"),
     Option("--release", "RELEASE", "the Kafka release that both brokers emulate (default: the most similar one)"),
@@ -61,9 +62,11 @@ def main(arguments: Sequence[str]) -> int:
     if len(addresses) < 2 or any(address.startswith("-") for address in addresses):
         raise UsageError("--between needs the addresses of two brokers: --between HOST:PORT HOST:PORT")
     given = parse(rest, OPTIONS)
-    groups = given.get("groups", [",".join(GROUPS)])[0].split(",")
+    acl = "acl" in given
+    fitting = [group for group in GROUPS if (group in WITH_ACLS) == acl]
+    groups = given.get("groups", [",".join(fitting)])[0].split(",")
     try:
-        check_groups(groups)
+        check_groups(groups, acl)
     except ValueError as error:
         raise UsageError(f"--groups: {error}") from error
     seed, histories, start = (
@@ -78,7 +81,7 @@ def main(arguments: Sequence[str]) -> int:
     for address in addresses:
         parse_address("--between", address, least_port=1)
     try:
-        first, second = (reached(address, REACH_S) for address in addresses)
+        first, second = (reached(address, REACH_S, acl) for address in addresses)
         comparer = Comparer(first, second, release or nearest(first.versions), out, show, seed)
         done = comparer.run(groups, histories, minutes * 60, start)
     except NotWritten as error:

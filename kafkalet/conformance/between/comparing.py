@@ -19,7 +19,7 @@ from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.results import Difference, Outcome
 from kafkalet.conformance.transcripts import Step, Transcript, write_file
 
-from .histories import GROUPS, history
+from .histories import GROUPS, WITH_ACLS, history
 from .pair import Found, Pair, Versions
 from .shrinking import PATIENCE_S, Shrinker
 
@@ -66,10 +66,10 @@ class Unreachable(Exception):
     """A server does not answer as a broker."""
 
 
-def reached(address: str, limit_s: float) -> Target:
+def reached(address: str, limit_s: float, acl: bool = False) -> Target:
     """Connect to a broker, and ask what it serves. Raises Unreachable."""
     try:
-        return Target(address, deadline=time.monotonic() + limit_s)
+        return Target(address, acl, deadline=time.monotonic() + limit_s)
     except OutOfTime as error:
         raise Unreachable(f"the broker at {address} did not answer within {limit_s:g} s") from error
     except UNUSABLE as error:
@@ -84,11 +84,13 @@ def common_versions(first: Versions, second: Versions) -> Versions:
     return {key: (low, high) for key, (low, high) in both.items() if low <= high}
 
 
-def check_groups(groups: Sequence[str]) -> None:
-    """Raise ValueError if one of the groups does not exist."""
+def check_groups(groups: Sequence[str], acl: bool) -> None:
+    """Raise ValueError if one of the groups does not exist, or needs brokers with an authorizer."""
     for group in groups:
         if group not in GROUPS:
             raise ValueError(f"there are no histories of {group!r}; allowed are {', '.join(GROUPS)}")
+        if group in WITH_ACLS and not acl:
+            raise ValueError(f"histories of {group!r} need brokers with an authorizer: add --acl")
 
 
 class Comparer:

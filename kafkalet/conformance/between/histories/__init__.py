@@ -6,7 +6,7 @@ are scenarios in the format of docs/scenario-format.md, so that a history with a
 
 from collections.abc import Callable
 
-from . import administration, consumers, fetching, frames, groups, logs, transactions
+from . import administration, consumers, fetching, frames, groups, logs, rights, transactions
 from .history import History
 
 GROUPS: dict[str, Callable[[History], None]] = {
@@ -22,7 +22,11 @@ GROUPS: dict[str, Callable[[History], None]] = {
     "groups": groups.groups,
     "offsets": groups.offsets,
     "consumers": consumers.consumers,
+    "rights_on_groups": rights.rights_on_groups,
+    "rights_on_topics": rights.rights_on_topics,
 }
+WITH_ACLS = frozenset({"rights_on_groups", "rights_on_topics"})
+"""The groups whose histories need brokers with an authorizer and two users."""
 
 
 def history(group: str, seed: int, number: int, release: str, versions: dict[int, tuple[int, int]]) -> History:

@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 import kafkalet
+from kafkalet.commands.command_line import UsageError
 from kafkalet.commands.conform import main
 from kafkalet.conformance.between.comparing import Comparer, common_versions
 from kafkalet.conformance.judging.replaying import replay
 from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.results import Outcome
 from kafkalet.conformance.transcripts import read_file
+from tests.recorded.test_golden import WITH_ACLS
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +80,18 @@ def test_file_without_a_scenario_is_refused(
     (tmp_path / "x.json").write_text("{}")
     assert main(["--bootstrap", one.bootstrap_servers, "--scenario", str(tmp_path / "x.json")]) == 2
     assert "cannot be read" in capsys.readouterr().err
+
+
+def test_command_compares_the_rights_of_users(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (
+        kafkalet.Broker(kafka_version="4.4", config=WITH_ACLS) as one,
+        kafkalet.Broker(kafka_version="4.4", config=WITH_ACLS) as other,
+    ):
+        options = ["--acl", "--histories", "2", "--release", "4.4", "--out", str(tmp_path)]
+        assert main(["--between", one.bootstrap_servers, other.bootstrap_servers, *options]) == 0
+    assert "4 histories" in capsys.readouterr().out
+
+
+def test_histories_of_rights_need_brokers_with_an_authorizer() -> None:
+    with pytest.raises(UsageError, match="histories of 'rights_on_groups' need brokers with an authorizer: add --acl"):
+        main(["--between", "127.0.0.1:1", "127.0.0.1:1", "--groups", "rights_on_groups"])
