@@ -13,8 +13,13 @@ LABEL org.opencontainers.image.title="kafkalet" \
       org.opencontainers.image.description="A Kafka broker for tests" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /opt/kafkalet /opt/kafkalet
+# The start scripts of the images apache/kafka and confluentinc/cp-kafka, which Testcontainers modules run and change.
+COPY --chown=10001 docker/etc/kafka /etc/kafka
+COPY --chown=10001 docker/etc/confluent /etc/confluent
+COPY docker/usr/local/bin /usr/local/bin
 # A volume at this directory belongs to the user, too.
-RUN useradd --uid 10001 --create-home kafkalet && install --directory --owner=kafkalet --group=kafkalet /home/kafkalet/data
+RUN useradd --uid 10001 --create-home kafkalet && install --directory --owner=kafkalet --group=kafkalet \
+    /home/kafkalet/data /etc/kafka/secrets /mnt/shared/config /var/lib/kafka/data
 ENV PATH=/opt/kafkalet/bin:$PATH
 
 # A number, so that Kubernetes can see that it is not root.
@@ -23,9 +28,8 @@ WORKDIR /home/kafkalet
 EXPOSE 9092
 STOPSIGNAL SIGTERM
 
-# The address that clients connect to after their first request: set KAFKALET_ADVERTISE to one that they can reach.
-ENV KAFKALET_ADVERTISE=localhost:9092
-# The shell copies the ready line to a file, then becomes the broker: signals reach it, and the health check needs no Python.
-ENTRYPOINT ["/bin/bash", "-c", "rm -f /tmp/ready; exec kafkalet serve --listen 0.0.0.0:9092 --advertise \"$KAFKALET_ADVERTISE\" \"$@\" > >(exec tee /tmp/ready)", "kafkalet"]
+# Clients connect to localhost:9092 unless KAFKALET_ADVERTISE or the variables of apache/kafka, such as
+# KAFKA_ADVERTISED_LISTENERS, name another address. Options go to `kafkalet serve`.
+ENTRYPOINT ["kafkalet", "container"]
 # It is ready when every listener accepts and every file is loaded.
 HEALTHCHECK --start-period=5m --start-interval=200ms --interval=30s --timeout=2s CMD ["test", "-s", "/tmp/ready"]

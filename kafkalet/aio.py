@@ -440,6 +440,10 @@ class Cluster(Mirror[sync.Cluster]):
         """The address of every running broker as `host:port`, separated by commas."""
         return self.sync.bootstrap_servers
 
+    def bootstrap_servers_of(self, listener: str) -> str:
+        """Return the address of every running broker at a listener, such as "EXTERNAL"."""
+        return self.sync.bootstrap_servers_of(listener)
+
     @property
     def timeout_s(self) -> float:
         """The timeout of waits that specify none, in seconds."""

@@ -1,4 +1,4 @@
-"""The command line: `kafkalet serve`, `exec`, `ctl`, `top`, `conform` and `pipeline`.
+"""The command line: `kafkalet serve`, `exec`, `container`, `ctl`, `top`, `conform` and `pipeline`.
 
 The commands are in kafkalet.commands and kafkalet.pipeline.
 
@@ -16,13 +16,15 @@ from kafkalet.version import VERSION
 
 HELP = """usage: kafkalet serve [OPTION]...
        kafkalet exec [OPTION]... -- COMMAND [ARGUMENT]...
+       kafkalet container [OPTION]...
        kafkalet ctl COMMAND [ARGUMENT]... [OPTION]...
        kafkalet top [OPTION]...
        kafkalet conform --bootstrap HOST:PORT [OPTION]...
        kafkalet pipeline load|dump|audit [OPTION]...
 
 A Kafka broker that fits inside a test. `kafkalet exec` runs a command with a broker, whose address
-is in KAFKA_BOOTSTRAP_SERVERS. `kafkalet ctl` controls a running broker, `kafkalet top` shows it;
+is in KAFKA_BOOTSTRAP_SERVERS. `kafkalet container` is `serve` with the environment variables of the
+image apache/kafka, for containers. `kafkalet ctl` controls a running broker, `kafkalet top` shows it;
 see kafkalet ctl --help and kafkalet top --help. `kafkalet conform` compares any broker
 with Apache Kafka; see kafkalet conform --help. `kafkalet pipeline` writes, exports and checks its
 logs with Spark; see kafkalet pipeline --help.
@@ -32,7 +34,7 @@ Options of serve and exec, with the defaults of serve in parentheses:
   -h, --help         show this help and exit
   -V, --version      show the version and exit
 """
-COMMANDS = ("serve", "exec", "ctl", "top", "conform", "pipeline", "help", "version")
+COMMANDS = ("serve", "exec", "container", "ctl", "top", "conform", "pipeline", "help", "version")
 HELP_OPTIONS = ("-h", "--help")
 VERSION_OPTIONS = ("-V", "--version")
 
@@ -88,6 +90,10 @@ def _run(command: str, rest: Sequence[str], parent_id: int) -> int:
         from kafkalet.commands.serve import main as serve
 
         return serve(rest, parent_id)
+    if command == "container":
+        from kafkalet.commands.container import main as container
+
+        return container(rest, parent_id)
     if command == "exec":
         from kafkalet.commands.exec import main as execute
 

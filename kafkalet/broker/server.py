@@ -89,6 +89,8 @@ class Server:
         """The number of requests for APIs that kafkalet does not implement, by API name: {"CreateAcls": 2}."""
         self.journal: Journal | None = None
         """Records the requests if it is set before the start."""
+        self.cluster_id: str | None = None
+        """The cluster id of a new data directory, or None for a random one."""
         self.first_node_id = config.first_node_id(brokers)
         """The id of the first broker. The other brokers have the ids that follow."""
         self._brokers = brokers
@@ -328,7 +330,7 @@ class Server:
         if image is not None:
             self._metadata_store.fill(image.files)
         saved = self._metadata_store.load()
-        metadata, next_producer_id = saved if saved is not None else (MetadataImage(""), 0)
+        metadata, next_producer_id = saved if saved is not None else (MetadataImage(self.cluster_id or ""), 0)
         if before is not None:
             next_producer_id = before.continued_by(metadata, next_producer_id)
         self.controller = Controller(

@@ -135,6 +135,8 @@ class Serve(NamedTuple):
     exit_with_parent: bool
     journal: str | None
     control: "Control | None"
+    cluster_id: str | None = None
+    """The cluster id of a new data directory, or None for a random one."""
 
     @classmethod
     def of(
@@ -306,6 +308,7 @@ def serve(options: Serve, starter: Starter) -> int:
         )
     except ValueError as error:
         raise UsageError(error) from error
+    cluster.server.cluster_id = options.cluster_id
     for topic in options.topics:
         _check_topic(topic, cluster)
     ready_file = _ready_file(options.ready_file)

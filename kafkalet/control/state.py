@@ -26,6 +26,7 @@ BROKER = Object(
     Field("host", Nullable(Text()), "The host that the broker advertises, or null while it is stopped."),
     Field("port", Nullable(Integer(0, 65535)), "The port that the broker advertises, or null while it is stopped."),
     Field("rack", Nullable(Text()), "The rack of the broker, or null."),
+    Field("listeners", MapOf(Text()), "The advertised address of each listener, or empty."),
 )
 PARTITION = Object(
     "Partition",
@@ -105,6 +106,7 @@ def partition(server: Server, name: str, state: PartitionState) -> Json:
 def brokers(server: Server) -> list[Json]:
     """Return the brokers, by id."""
     endpoints = server.metadata.endpoints
+    names = list(server.addresses_of_listeners())
     found = []
     for node_id in sorted({*server.nodes, *server.metadata.away}):
         endpoint = endpoints.get(node_id)
@@ -115,6 +117,11 @@ def brokers(server: Server) -> list[Json]:
                 "host": None if endpoint is None else endpoint.host,
                 "port": None if endpoint is None else endpoint.port,
                 "rack": None if endpoint is None else endpoint.rack,
+                "listeners": {
+                    name: f"[{at.host}]:{at.port}" if ":" in at.host else f"{at.host}:{at.port}"
+                    for name in names
+                    if endpoint is not None and (at := endpoint.at(name)) is not None
+                },
             }
         )
     return found
