@@ -65,9 +65,7 @@ class BrokerServer(Broker):
             quotas=self._quotas,
         )
         if settings.protocol.has_tls:
-            from .security.tls import TlsSettings
-
-            listener.tls = self._tls[settings.name] = TlsSettings(settings.values)
+            listener.tls = self._tls[settings.name] = self._tls_settings(settings)
         if settings.protocol.has_sasl:
             from .security.sasl.listener import SaslListener
 
@@ -79,6 +77,15 @@ class BrokerServer(Broker):
                 self.controller.delegation_tokens,
             )
         return listener
+
+    def _tls_settings(self, settings: ListenerSettings) -> "TlsSettings":
+        from .security.tls import TlsSettings
+
+        config, values = self.node.config, dict(settings.values)
+        own = f"listener.name.{settings.name.lower()}.ssl.client.auth"
+        if settings.protocol.has_sasl and own not in config.given():
+            values["ssl.client.auth"] = "none"  # the property without prefix is for SSL only (ChannelBuilders.create)
+        return TlsSettings(values, is_inter_broker=settings.name == inter_broker_listener(config))
 
     @property
     def connections(self) -> list[Connection]:

@@ -25,6 +25,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kafkalet.broker.scheduling.turns import Turns
+from kafkalet.broker.security.principal import ANONYMOUS
 from kafkalet.broker.watchers import Watchers
 from kafkalet.clock import Clock, Timer, elapsed_s
 
@@ -304,7 +305,7 @@ class Listener:
         assert shared is not None
 
         def succeeded(handshake: TlsHandshake, tls: ssl.SSLSocket) -> None:
-            principal = settings.principal(tls)
+            principal = settings.principal(tls) if self.authenticators is None else ANONYMOUS  # SASL determines it
             del self._handshakes[handshake.descriptor]
             connection = self._connection_type(shared, tls, peer, TlsSocket(tls), principal)
             self._connections[handshake.descriptor] = connection

@@ -147,3 +147,59 @@ def test_plain_listener_beside_a_tls_listener(authority: CertificateAuthority) -
         with socket.create_connection((host, int(port))) as plain:
             plain.sendall(b"\0\0\0\x0b\0\x12\0\0\0\0\0\1\0\1x")
             assert plain.recv(4)
+
+
+SASL = {
+    "listener.security.protocol.map": "SASL:SASL_SSL,SSL:SSL",
+    "sasl.enabled.mechanisms": "PLAIN",
+    "listener.name.sasl.plain.sasl.jaas.config": (
+        'org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="secret";'
+    ),
+}
+
+
+def log_in(broker: kafkalet.Broker, authority: CertificateAuthority, certificate: str | None = None) -> Connection:
+    file = None if certificate is None else authority.client(certificate).keystore_file
+    context = tls_context(ca=authority.ca_file, certificate=file)
+    return Connection("localhost", broker.port, security=Security(context, "PLAIN", "alice", "secret"))
+
+
+def test_sasl_listener_does_not_require_the_certificates_that_ssl_listeners_require(
+    authority: CertificateAuthority,
+) -> None:
+    config = {**SASL, **authority.broker_properties(), "listeners": "SASL://127.0.0.1:0", "ssl.client.auth": "required"}
+    with kafkalet.Broker(config=config) as broker, closing(log_in(broker, authority)) as alice:
+        assert alice.ask("ApiVersions", 0, {})["error_code"] == 0
+
+
+def test_sasl_listener_requires_certificates_with_its_prefix_and_does_not_map_their_names(
+    authority: CertificateAuthority,
+) -> None:
+    config = {
+        **SASL,
+        **authority.broker_properties(),
+        "listeners": "SASL://127.0.0.1:0",
+        "listener.name.sasl.ssl.client.auth": "required",
+        "ssl.principal.mapping.rules": "RULE:^CN=admin$/admin/",
+    }
+    with kafkalet.Broker(config=config) as broker:
+        with pytest.raises((OSError, Closed)):
+            log_in(broker, authority)
+        with closing(log_in(broker, authority, "laptop")) as alice:
+            assert alice.ask("ApiVersions", 0, {})["error_code"] == 0
+
+
+def test_inter_broker_listener_must_trust_its_own_certificate(
+    authority: CertificateAuthority, other_authority: CertificateAuthority
+) -> None:
+    config = {
+        **authority.broker_properties(),
+        "listeners": "SSL://127.0.0.1:0",
+        "security.inter.broker.protocol": "SSL",
+        "ssl.truststore.location": other_authority.ca_file,
+    }
+    with (
+        pytest.raises(ValueError, match="can't connect to a server SSLEngine created with those settings"),
+        kafkalet.Broker(config=config),
+    ):
+        pass
