@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,10 +38,14 @@ class Running(NamedTuple):
         return socket.create_connection((host, int(port)))
 
 
-def start_kafkalet() -> Running:
+def start_kafkalet(config: Mapping[str, str] | None = None) -> Running:
+    """Start kafkalet with these properties; without the property `listeners`, on a free port."""
+    given = config or {}
+    listen = () if "listeners" in given else ("--listen", "127.0.0.1:0")
+    settings = [f"--set={name}={value}" for name, value in given.items()]
     begun = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-m", "kafkalet", "serve", "--listen", "127.0.0.1:0", "--log-level", "error"],
+        [sys.executable, "-m", "kafkalet", "serve", *listen, "--log-level", "error", *settings],
         stdout=subprocess.PIPE,
         text=True,
         cwd=ROOT,
@@ -56,7 +60,7 @@ def start_kafkalet() -> Running:
         assert process.stdout is not None
         process.stdout.close()
 
-    return Running(ready.strip().rpartition("=")[2], process.pid, start_ms, stop)
+    return Running(ready.split()[2].partition("=")[2], process.pid, start_ms, stop)
 
 
 def start_kafka() -> Running | None:

@@ -82,9 +82,16 @@ class ApacheKafka:
     """
 
     def __init__(
-        self, release: str, acl: bool = False, config: Mapping[str, str] | None = None, brokers: int = 1
+        self,
+        release: str,
+        acl: bool = False,
+        config: Mapping[str, str] | None = None,
+        brokers: int = 1,
+        listeners: Mapping[str, tuple[str, int]] | None = None,
     ) -> None:
+        """`listeners`: the address for each security protocol, PLAINTEXT first; for one broker with KRaft."""
         self.release, self.acl, self.config, self.brokers = release, acl, config or {}, brokers
+        self.listeners = listeners or {}
         self.kraft = _numbers(release) >= (3, 3)
         self.processes: list[subprocess.Popen[bytes]] = []
         self.directory = Path()
@@ -95,6 +102,8 @@ class ApacheKafka:
         _install(self.release)
         self.directory = Path(tempfile.mkdtemp(prefix=f"kafka-{self.release}-"))
         side_port, *ports = _free_ports(1 + self.brokers)
+        if self.listeners:
+            ports = [self.listeners["PLAINTEXT"][1]]
         self.bootstrap_servers = f"127.0.0.1:{ports[0]}"
         try:
             files = [self._configure(node, port, side_port) for node, port in enumerate(ports, 1)]
@@ -139,6 +148,13 @@ class ApacheKafka:
             }
         else:
             own |= {"broker.id": "1", "listeners": address, "zookeeper.connect": side}
+        if self.listeners:
+            addresses = ",".join(f"{protocol}://{host}:{port}" for protocol, (host, port) in self.listeners.items())
+            own["listeners"] = f"{addresses},CONTROLLER://{side}"
+            own["advertised.listeners"] = addresses
+            own["listener.security.protocol.map"] = ",".join(
+                ["CONTROLLER:PLAINTEXT", *(f"{protocol}:{protocol}" for protocol in self.listeners)]
+            )
         if self.acl:
             login = "org.apache.kafka.common.security.plain.PlainLoginModule required username=admin password=admin"
             accounts = " ".join(f'user_{user}="{user}"' for user in USERS)
