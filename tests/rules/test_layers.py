@@ -166,6 +166,7 @@ ENVIRONMENT = {
     "kafkalet.commands.conform_output",
     "kafkalet.commands.conform_client",
     "kafkalet.commands.conform_security",
+    "kafkalet.commands.container",
     "kafkalet.commands.control",
     "kafkalet.broker.cluster.metadata_store",
     "kafkalet.conformance.clients.drivers.contract",
