@@ -34,6 +34,7 @@ OPTIONS = (
     Option("--bootstrap", "HOST:PORT", "the address of a broker of this release"),
     Option("--match", "TEXT", "use only scenarios whose name contains this text"),
     Option("--acl", "", "the broker has SASL/PLAIN and an authorizer"),
+    Option("--tokens", "", "the broker has SASL/PLAIN, an authorizer and delegation tokens"),
     Option("--legacy", "", "the broker supports message.format.version"),
     Option("--show", "", "print the responses, and write no files"),
     Option("--help", "", "print this help and exit", aliases=("-h",)),
@@ -62,7 +63,8 @@ def main(arguments: Sequence[str]) -> int:
     if not any(matching in name for name in definitions()):
         raise UsageError(f"--match {matching}: no scenario has this in its name; kafkalet conform --list shows them")
     try:
-        target = Target(given["bootstrap"][0], "acl" in given, "legacy" in given)
+        acl = "acl" in given or "tokens" in given
+        target = Target(given["bootstrap"][0], acl, "legacy" in given, tokens="tokens" in given)
     except UNUSABLE as error:
         raise Failure(f"the broker at {given['bootstrap'][0]} cannot be recorded: {description(error)}") from error
     failed = 0

@@ -67,6 +67,7 @@ AREAS = {
     "state_topics": Area("State topics", "Records in __consumer_offsets and __transaction_state."),
     "telemetry": Area("Client telemetry", "Metrics of clients (KIP-714)."),
     "authorization": Area("Authorization", "Access control lists."),
+    "credentials": Area("Credentials", "SCRAM credentials of users, and delegation tokens."),
     "old_formats": Area(
         "Old formats and versions", "Message formats 0 and 1, and versions of APIs that were made for them."
     ),

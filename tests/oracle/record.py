@@ -1,12 +1,12 @@
 """Record scenarios with Apache Kafka: starts a release, and runs `kafkalet conform record` against it.
 
-python -m tests.oracle.record 3.9 [--match lo_time] [--acl] [--brokers 3] [--show]
+python -m tests.oracle.record 3.9 [--match lo_time] [--acl] [--tokens] [--brokers 3] [--show]
 """
 
 import sys
 
 from kafkalet.commands.conform_record import main as record
-from kafkalet.conformance.recording.recorded_properties import broker_properties
+from kafkalet.conformance.recording.recorded_properties import TOKEN_PROPERTIES, broker_properties
 
 from .apache_kafka import ApacheKafka, missing
 
@@ -26,7 +26,9 @@ def main(arguments: list[str]) -> int:
     properties = broker_properties(release)
     if brokers > 1:
         properties |= {"auto.leader.rebalance.enable": "false"}  # the scenarios elect leaders themselves
-    with ApacheKafka(version, "--acl" in options, properties, brokers) as kafka:
+    if tokens := "--tokens" in options:
+        properties |= TOKEN_PROPERTIES
+    with ApacheKafka(version, tokens or "--acl" in options, properties, brokers) as kafka:
         return record([release, "--bootstrap", kafka.bootstrap_servers, *legacy, *options])
 
 

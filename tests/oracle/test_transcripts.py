@@ -8,7 +8,7 @@ import pytest
 from kafkalet.conformance.catalogue import Scenario, scenarios
 from kafkalet.conformance.judging.replaying import replay
 from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.recording.recorded_properties import broker_properties
+from kafkalet.conformance.recording.recorded_properties import TOKEN_PROPERTIES, broker_properties
 from kafkalet.conformance.transcripts import load
 from tests.recorded.test_golden import wrong
 
@@ -16,18 +16,18 @@ from .apache_kafka import ApacheKafka, missing
 
 pytestmark = pytest.mark.oracle
 
-PLACES = [("3.9", False, 1), ("4.4", False, 1), ("2.8", False, 1), ("3.9", True, 1), ("4.4", True, 1)]
-PLACES += [("3.9", False, 3), ("4.4", False, 3)]
+PLACES = [(release, security, 1) for security in ("", "acl", "tokens") for release in ("3.9", "4.4", "2.8")]
+PLACES += [("3.9", "", 3), ("4.4", "", 3)]
 ALL = [
-    pytest.param((release, acl, brokers), scenario, id=f"{release}{'-acl' * acl}-{scenario.name}")
-    for release, acl, brokers in PLACES
+    pytest.param((release, security, brokers), scenario, id=f"{release}-{security}-{scenario.name}")
+    for release, security, brokers in PLACES
     for scenario in scenarios().values()
     if release in scenario.releases
-    and bool(scenario.needs.get("acl")) == acl
+    and security == next((need for need in ("tokens", "acl") if need in scenario.needs), "")
     and scenario.needs.get("brokers", 1) == brokers
 ]
-Place = tuple[str, bool, int]
-"""A release, whether it has an authorizer, and the number of brokers."""
+Place = tuple[str, str, int]
+"""A release, whether it has an authorizer and delegation tokens, and the number of brokers."""
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +37,14 @@ def target_of() -> Iterator[Callable[[Place], Target]]:
     with ExitStack() as stack:
 
         def start(place: Place) -> Target:
-            release, acl, brokers = place
+            release, security, brokers = place
             if place not in running:
                 stack.close()
                 running.clear()
-                kafka = stack.enter_context(ApacheKafka(release, acl, broker_properties(release), brokers))
-                running[place] = Target(kafka.bootstrap_servers, acl, legacy=release == "2.8")
+                acl, tokens = bool(security), security == "tokens"
+                properties = broker_properties(release) | (TOKEN_PROPERTIES if tokens else {})
+                kafka = stack.enter_context(ApacheKafka(release, acl, properties, brokers))
+                running[place] = Target(kafka.bootstrap_servers, acl, legacy=release == "2.8", tokens=tokens)
             return running[place]
 
         yield start

@@ -14,7 +14,7 @@ from kafkalet.broker.apis import SERVED
 from kafkalet.conformance.catalogue import Scenario, scenarios
 from kafkalet.conformance.judging.replaying import replay
 from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.recording.recorded_properties import broker_properties
+from kafkalet.conformance.recording.recorded_properties import TOKEN_PROPERTIES, broker_properties
 from kafkalet.conformance.results import CaseResult, Outcome
 from kafkalet.conformance.transcripts import load
 from tests.source import ROOT
@@ -54,26 +54,27 @@ ALL = [
 
 
 @pytest.fixture(scope="session")
-def target_of() -> Iterator[Callable[[str, int, bool], Target]]:
+def target_of() -> Iterator[Callable[[str, int, bool, bool], Target]]:
     """Start one cluster per release, number of brokers and security for the whole session, each on a manual clock.
 
     Scenarios can share a cluster, because each creates its own topics. The ACLs of earlier scenarios are removed.
     """
-    targets: dict[tuple[str, int, bool], Target] = {}
-    clusters: dict[tuple[str, int, bool], kafkalet.Cluster] = {}
+    targets: dict[tuple[str, int, bool, bool], Target] = {}
+    clusters: dict[tuple[str, int, bool, bool], kafkalet.Cluster] = {}
     with ExitStack() as stack:
 
-        def start(release: str, brokers: int, acl: bool) -> Target:
-            if (release, brokers, acl) not in targets:
+        def start(release: str, brokers: int, acl: bool, tokens: bool) -> Target:
+            place = release, brokers, acl, tokens
+            if place not in targets:
                 clock = kafkalet.ManualClock()
-                config = broker_properties(release) | (WITH_ACLS if acl else {})
+                config = broker_properties(release) | (WITH_ACLS if acl else {}) | (TOKEN_PROPERTIES if tokens else {})
                 made = kafkalet.Cluster(brokers, kafka_version=release, config=config, clock=clock)
                 bootstrap = stack.enter_context(made).bootstrap_servers.partition(",")[0]
-                targets[release, brokers, acl] = Target(bootstrap, acl, release == "2.8", clock)
-                clusters[release, brokers, acl] = made
+                targets[place] = Target(bootstrap, acl, release == "2.8", clock, tokens=tokens)
+                clusters[place] = made
             if acl:
-                remove_acls(clusters[release, brokers, acl])
-            return targets[release, brokers, acl]
+                remove_acls(clusters[place])
+            return targets[place]
 
         yield start
 
@@ -94,13 +95,17 @@ def wrong(cases: list[CaseResult]) -> list[str]:
 
 @pytest.mark.parametrize(("release", "scenario"), ALL)
 def test_answers_equal_those_of_apache_kafka(
-    release: str, scenario: Scenario, target_of: Callable[[str, int, bool], Target], request: pytest.FixtureRequest
+    release: str,
+    scenario: Scenario,
+    target_of: Callable[[str, int, bool, bool], Target],
+    request: pytest.FixtureRequest,
 ) -> None:
     if scenario.area == "authorization":  # until every API checks what the client may do
         request.applymarker(pytest.mark.xfail(strict=False, reason="authorization is not complete yet"))
     if later := LATER_APIS.keys() & scenario.needs.keys():
         pytest.skip(LATER_APIS[min(later)])
-    target = target_of(release, scenario.needs.get("brokers", 1), "acl" in scenario.needs)
+    needs = scenario.needs
+    target = target_of(release, needs.get("brokers", 1), "acl" in needs, "tokens" in needs)
     if lacking := target.lacks(scenario.needs):
         pytest.fail(f"the broker of release {release} does not support {lacking}")
     cases = replay(load(scenario.name), release, target)

@@ -22,6 +22,7 @@ NAME = re.compile(r"\$([A-Za-z_][\w.]*?)([+-]\d+)?$")
 MADE_UP = re.compile(r"(?P<of>.*)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.DOTALL)
 CLIENT_ID = "conformance"
 UUID = re.compile(r"[A-Za-z0-9_-]{22}")
+HMAC_BYTES = 64
 HEX, PRESENT, CHANCE = "hex:", "<now>", "<any>"
 
 
@@ -131,7 +132,13 @@ class Matcher:
         now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
     ) -> None:
         self.now_ms = now_ms
-        self.placeholders = {"$TEXT": _is_text, "$NOW": self._is_now, "$UUID": _is_uuid, **placeholders}
+        self.placeholders = {
+            "$TEXT": _is_text,
+            "$NOW": self._is_now,
+            "$UUID": _is_uuid,
+            "$HMAC": _is_hmac,
+            **placeholders,
+        }
 
     def differences(self, expected: Any, got: Any, in_order: InOrder = True) -> list[Difference]:
         """Return the differences between a recorded answer and another one. It is empty if they match."""
@@ -178,3 +185,7 @@ def _is_text(value: Any) -> bool:
 
 def _is_uuid(value: Any) -> bool:
     return isinstance(value, str) and UUID.fullmatch(value) is not None
+
+
+def _is_hmac(value: Any) -> bool:
+    return isinstance(value, dict) and len(value.get("hex", "")) == 2 * HMAC_BYTES

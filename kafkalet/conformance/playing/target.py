@@ -16,7 +16,7 @@ from .security import PLAINTEXT, Security
 class Target:
     """A broker that is judged, with its advertised versions and the brokers of its cluster.
 
-    `clock` is the clock of the broker if it is a manual clock.
+    `clock` is the clock of the broker if it is a manual clock, and `tokens` says whether it has delegation tokens.
     """
 
     def __init__(
@@ -27,7 +27,9 @@ class Target:
         clock: ManualClock | None = None,
         deadline: float = math.inf,
         security: Security = PLAINTEXT,
+        tokens: bool = False,
     ) -> None:
+        self.tokens = tokens
         self.acl, self.legacy, self.clock, self.security = acl, legacy, clock, security
         connection, rows = self.connect_to_one(bootstrap_addresses(bootstrap), deadline)
         try:
@@ -92,7 +94,7 @@ class Target:
     def lacks(self, needs: Mapping[str, Any]) -> str:
         """Describe the first need of a scenario that this broker does not meet; "" if there is none."""
         for need, value in needs.items():
-            if need in ("acl", "legacy"):
+            if need in ("acl", "legacy", "tokens"):
                 if bool(value) != getattr(self, need):
                     return need
             elif need == "brokers":
@@ -104,4 +106,6 @@ class Target:
                     return f"{need} v{value}"
         if self.acl and "acl" not in needs:
             return "a broker without authorization"
+        if self.tokens and "tokens" not in needs:
+            return "a broker without delegation tokens"
         return ""

@@ -28,6 +28,7 @@ PLACEHOLDERS: Mapping[str, str] = {
     "$MAX": "the highest version that the broker advertises: it may serve newer versions",
     "$MEMBER": "a member id generated from the client id or the static id and a random UUID",
     "$UUID": "a random id in the form of Kafka's Uuid class",
+    "$HMAC": "the 64 bytes of an HMAC with SHA-512: the secret of a delegation token depends on the key of the brokers",
     "$?name": "any number: the broker chooses it, for example a producer id, and later steps use it",
     "$name": "the value that the broker chose or the scenario generated earlier: ids, epochs, sessions, unique names",
 }
@@ -35,7 +36,7 @@ PLACEHOLDERS: Mapping[str, str] = {
 
 ORDERS = (
     *("name", "topic", "topic_id", "topic_name", "partition_index", "partition", "index", "group_id", "broker_id"),
-    *("node_id", "producer_id", "transactional_id", "member_id", "entity_type", "user", "log_dir", "key"),
+    *("node_id", "producer_id", "transactional_id", "member_id", "entity_type", "user", "log_dir", "key", "mechanism"),
     *("resource_name", "resource_type", "pattern_type", "principal", "host", "operation", "permission_type"),
 )
 """Items of arrays whose order depends on hash tables are sorted by these fields before they are compared."""

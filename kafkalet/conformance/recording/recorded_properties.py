@@ -1,5 +1,8 @@
 """The properties of the brokers whose answers are recorded."""
 
+TOKEN_PROPERTIES = {"delegation.token.secret.key": "the key of recorded tokens"}
+"""The further properties of a broker with delegation tokens."""
+
 
 def broker_properties(release: str) -> dict[str, str]:
     """Return the properties of a recorded broker of this release: it does not delay rebalances for more members."""

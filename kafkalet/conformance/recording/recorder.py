@@ -28,6 +28,8 @@ from kafkalet.conformance.results import Outcome
 from kafkalet.conformance.transcripts import Step, Transcript, load
 from kafkalet.protocol.errors import Code
 
+TIMES_OF_TOKENS = {f"{name}_timestamp{unit}" for name in ("issue", "expiry", "max") for unit in ("", "_ms")}
+MINUTE_MS = 60_000
 SIZES_OF_DISK = {"total_bytes", "usable_bytes"}
 NODES = {"leader_id", "controller_id", "node_id", "replica_nodes", "isr_nodes", "broker_id", "coordinator_id"}
 
@@ -86,7 +88,9 @@ def with_member_id_formats(expected: Any, bind: dict[str, str], names: dict[str,
         *above, last = path.split(".")
         inner = at_path(expected, ".".join(above)) if above else expected
         if isinstance(inner, dict) and inner.get(last) == f"${name}":
-            if not isinstance(names[name], str):
+            if isinstance(names[name], dict):
+                inner[last] = "$HMAC"
+            elif not isinstance(names[name], str):
                 inner[last] = f"$?{name}"
             elif made := MADE_UP.fullmatch(names[name]):
                 inner[last] = "$MEMBER" if made["of"] == CLIENT_ID else f"$MEMBER:{made['of']}"
@@ -123,6 +127,8 @@ class Placeholders:
         self.names = {value: f"${name}" for name, value in bound.items()}
         self.nodes: dict[int, str] = {}
         """The names of bound broker ids, if they are replaced: coordinators vary by run, leaders do not."""
+        self.secrets = {value["hex"]: f"${name}" for name, value in telling if isinstance(value, dict)}
+        self.times = {name: value for name, value in telling if name.startswith("T") and isinstance(value, int)}
         self.in_hex = {in_hex(value): f"<{name}>" for name, value in bound.items()}
 
     @staticmethod
@@ -181,9 +187,25 @@ class Placeholders:
             at += len(found) or 2
         return out
 
+    def time_of_token(self, value: int) -> str:
+        """Return a time as a bound one, or as one that is whole minutes later; "" if there is none.
+
+        Times that the same answer has bound are compared last.
+        """
+        for name, bound in reversed(self.times.items()):
+            if (later := value - bound) >= 0 and later % MINUTE_MS == 0:
+                return f"${name}+{later}" if later else f"${name}"
+        return ""
+
     def field(self, name: str, item: Any) -> dict[str, Any]:
         if name in SIZES_OF_DISK and item >= 0:
             return {name: f"$?{name}"}
+        if name == "hmac" and isinstance(item, dict):
+            return {name: self.secrets.get(item["hex"], "$HMAC")}
+        if name == "token_id" and UUID.fullmatch(item):
+            return {name: self.names.get(item, "$UUID")}
+        if name in TIMES_OF_TOKENS and item not in (0, -1) and (time_ := self.time_of_token(item)):
+            return {name: time_}
         if name.endswith("_message") and isinstance(item, str):
             return {name: "$TEXT", f"#{name}": item}
         if name == "error_code" and item:
