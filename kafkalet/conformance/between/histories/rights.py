@@ -27,6 +27,7 @@ from kafkalet.conformance.access import (
     TOPIC_OPERATIONS,
     TOPICS,
     TRANSACTIONAL_IDS,
+    UNKNOWN_ID,
     WRITE,
     acl_filter,
 )
@@ -52,6 +53,7 @@ class Resources:
         self.topics = [*dict.fromkeys(topic for topic, _ in h.places), h.unknown_topic()]
         self.groups = [h.let(f"G{n}", f"c<unique>.h.G{n}") for n in (1, 2)]
         self.transactional_ids = [h.let(f"X{n}", f"c<unique>.h.X{n}") for n in (1, 2)]
+        self.unknown_id = h.let("unknown_id", UNKNOWN_ID)
         h.coordinator(self.groups[0])
         h.coordinator(self.transactional_ids[0], 1)
 
@@ -205,7 +207,7 @@ def ask_offsets(h: History, what: Resources) -> None:
         body = {"group_id": group, "generation_id_or_member_epoch": h.of(-1, -1, 3), "member_id": ""}
         if by_id := h.of(False, True) and h.versions(api, 10):
             ids = [f"{topic}.id" for topic in topics if topic != what.topics[-1]]
-            entries = [{"topic_id": topic_id, "partitions": [entry]} for topic_id in [*ids, UNKNOWN_ID]]
+            entries = [{"topic_id": topic_id, "partitions": [entry]} for topic_id in [*ids, what.unknown_id]]
             h.ask(api, by_id[0], body | {"topics": entries}, conn="user")
         else:
             ask(h, api, body | {"topics": [{"name": topic, "partitions": [entry]} for topic in topics]}, 2, 9)
@@ -215,16 +217,15 @@ def ask_offsets(h: History, what: Resources) -> None:
             ask(h, api, {"group_id": group, "topics": wanted}, 2, 7)
         elif (by_id := h.versions(api, 10)) and h.chance(0.5):
             ids = [f"{topic}.id" for topic in topics if topic != what.topics[-1]]
-            wanted = wanted and [{"topic_id": topic_id, "partition_indexes": [0]} for topic_id in [UNKNOWN_ID, *ids]]
+            wanted = wanted and [
+                {"topic_id": topic_id, "partition_indexes": [0]} for topic_id in [what.unknown_id, *ids]
+            ]
             h.ask(api, by_id[0], {"groups": [{"group_id": group, "topics": wanted}]}, conn="user")
         else:
             ask(h, api, {"groups": [{"group_id": name, "topics": wanted} for name in some(h, what.groups)]}, 8, 9)
     else:
         entries = [{"name": topic, "partitions": [{"partition_index": index}]} for topic in topics]
         ask(h, api, {"group_id": group, "topics": entries})
-
-
-UNKNOWN_ID = "0f0f0f0f-1111-4222-8333-444455556666"
 
 
 def ask_consumers(h: History, what: Resources) -> None:
