@@ -1,6 +1,6 @@
 """The layers of the package: a module may import only modules of lower layers.
 
-clock, properties,            import no module of kafkalet
+clock, jaas, properties,      import no module of kafkalet
 sasl_client, suggestions,
 version
 protocol                      imports only itself
@@ -29,6 +29,7 @@ RANK = {
     "version": 0,
     "clock": 0,
     "garbage": 0,
+    "jaas": 0,
     "properties": 0,
     "sasl_client": 0,
     "suggestions": 0,

@@ -4,7 +4,6 @@ The settings come from options of the command line or from a properties file of 
 stores, only PEM is supported.
 """
 
-import re
 import socket
 import tempfile
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kafkalet.jaas import MalformedJaas, parse_login_module
 from kafkalet.properties import read_properties
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-JAAS = re.compile(r'\b(username|password)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;]+))')
 ALIASES = {
     "sasl.mechanisms": "sasl.mechanism",
     "ssl.ca.location": "ssl.truststore.location",
@@ -104,10 +103,11 @@ def from_properties(text: str) -> tuple[Security, str, list[str]]:
 
 
 def _sasl_of(given: Mapping[str, str]) -> dict[str, str]:
-    login = {
-        name: re.sub(r"\\(.)", r"\1", quoted) or bare
-        for name, quoted, bare in JAAS.findall(given.get("sasl.jaas.config", ""))
-    }
+    try:
+        jaas = given.get("sasl.jaas.config", "")
+        login = parse_login_module(jaas).options if jaas.strip() else {}
+    except MalformedJaas as error:
+        raise InvalidSecurity(f"sasl.jaas.config: {error}") from None
     return {
         "mechanism": given.get("sasl.mechanism", "GSSAPI"),
         "user": given.get("sasl.username", login.get("username", "")),

@@ -16,7 +16,6 @@ sasl.oauthbearer.token.endpoint.url=file:/path, the token is read from that file
 
 from __future__ import annotations
 
-import re
 import socket
 import ssl
 import time
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlparse
 
+from kafkalet.jaas import MalformedJaas, parse_login_module
 from kafkalet.properties import InvalidProperty
 from kafkalet.sasl_client import authenticate_with_password, authenticate_with_token, unsecured_token
 
@@ -38,9 +38,6 @@ LOGIN_MODULES = {
 }
 """The supported mechanisms, with the login module of each."""
 TOKEN_LIFETIME_S = 3600
-
-_JAAS = re.compile(r'\s*\S+\.(\w+)\s+required\b((?:\s+\w+\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s";]+))*)\s*;\s*')
-_OPTION = re.compile(r'(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s";]+))')
 
 
 class Credentials(NamedTuple):
@@ -88,11 +85,15 @@ def credentials(settings: Settings) -> Credentials | None:
 def _login_options(mechanism: str, jaas: str) -> dict[str, str]:
     """Return the options of the mechanism's login module."""
     module = LOGIN_MODULES[mechanism]
-    found = _JAAS.fullmatch(jaas)
-    if found is None or found[1] != module:
+    try:
+        parsed = parse_login_module(jaas)
+        if parsed.name.rpartition(".")[2] != module:
+            raise MalformedJaas("it has another login module")
+    except MalformedJaas as error:
         form = f"...{module} required " + ("" if mechanism == "OAUTHBEARER" else 'username="" password=""') + ";"
-        raise InvalidProperty("sasl.jaas.config", "[hidden]", f"for {mechanism}, it must have the form {form}")
-    return {name: re.sub(r"\\(.)", r"\1", quoted) or bare for name, quoted, bare in _OPTION.findall(found[2])}
+        reason = f"for {mechanism}, it must have the form {form} ({error})"
+        raise InvalidProperty("sasl.jaas.config", "[hidden]", reason) from None
+    return dict(parsed.options)
 
 
 def _token_source(options: Mapping[str, str], endpoint: str) -> Callable[[], str]:

@@ -13,9 +13,9 @@ from typing import TypeVar
 from kafkalet.broker.scheduling.purgatory import Delayed, Purgatory
 from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism
 from kafkalet.clock import Clock
+from kafkalet.jaas import LoginModule, MalformedJaas, parse_login_module
 from kafkalet.properties import InvalidProperty
 
-from .jaas import LoginModule, MalformedJaas, parse_login_module
 from .java_hashing import hash_order
 from .mechanism import Mechanism
 from .token_credentials import TokenCredentials

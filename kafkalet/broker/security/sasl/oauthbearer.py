@@ -16,10 +16,10 @@ from collections.abc import Mapping
 
 from kafkalet.broker.security.principal import Principal, user
 from kafkalet.clock import Clock
+from kafkalet.jaas import LoginModule
 from kafkalet.properties import InvalidProperty
 
 from .access_token import JWKS_URL, InvalidToken, Validate
-from .jaas import LoginModule
 from .mechanism import AuthenticationFailed, BrokenExchange, InvalidCredentials
 
 _LOG = logging.getLogger(__name__)

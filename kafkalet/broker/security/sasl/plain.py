@@ -11,8 +11,8 @@ import hmac
 from collections.abc import Mapping
 
 from kafkalet.broker.security.principal import Principal, user
+from kafkalet.jaas import LoginModule
 
-from .jaas import LoginModule
 from .mechanism import AuthenticationFailed
 
 LOGIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"

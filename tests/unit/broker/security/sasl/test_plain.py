@@ -3,9 +3,9 @@
 import pytest
 
 from kafkalet.broker.security.principal import Principal
-from kafkalet.broker.security.sasl.jaas import LoginModule
 from kafkalet.broker.security.sasl.mechanism import AuthenticationFailed
 from kafkalet.broker.security.sasl.plain import LOGIN_MODULE, Plain, passwords_of
+from kafkalet.jaas import LoginModule
 
 USERS = {"alice": "alice-secret", "bøb": "pässword"}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafkalet.broker.security.sasl.jaas import LoginModule, MalformedJaas, parse_login_module
+from kafkalet.jaas import LoginModule, MalformedJaas, parse_login_module
 
 
 def options(text: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Parses JAAS configurations, such as the value of `listener.name.sasl_ssl.plain.sasl.jaas.config`.
+"""Parses JAAS configurations: the values of `sasl.jaas.config`, of brokers and of clients.
 
     org.apache.kafka.common.security.plain.PlainLoginModule required
         user_alice="alice-secret"     // a comment
