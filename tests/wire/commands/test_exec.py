@@ -17,6 +17,8 @@ import pytest
 from kafkalet.commands.command_line import UsageError
 from kafkalet.commands.exec import Exec
 
+from .processes import run
+
 WAITING = """
 import signal, sys
 numbers = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
@@ -106,6 +108,13 @@ def test_port_is_free_and_only_warnings_are_logged_by_default() -> None:
 
 
 # What the command sees
+
+
+def test_command_gets_the_address_of_each_listener() -> None:
+    options = ("--listen", "PLAINTEXT://127.0.0.1:0", "--listen", "TC-0://127.0.0.1:0", "--advertise", "TC-0=kafka:1")
+    protocols = ("--set", "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,TC-0:PLAINTEXT")
+    done = run("exec", *options, *protocols, "--", "printenv", "KAFKA_BOOTSTRAP_SERVERS_TC_0")
+    assert (done.stdout, done.returncode) == ("kafka:1\n", 0)
 
 
 def test_command_gets_the_address_of_a_running_broker() -> None:

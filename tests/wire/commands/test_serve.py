@@ -130,6 +130,16 @@ def test_listeners_have_the_names_of_the_options() -> None:
 # Serving
 
 
+def test_ready_line_and_file_name_each_listener(tmp_path: Path) -> None:
+    path = tmp_path / "ready"
+    more = ("--listen", "SECOND://127.0.0.1:0", "--advertise", "SECOND=kafka:9094", "--ready-file", str(path))
+    with serving(*more, "--set", "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SECOND:PLAINTEXT") as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert re.fullmatch(r"kafkalet ready bootstrap=127\.0\.0\.1:\d+ SECOND=kafka:9094\n", line)
+        assert path.read_text().splitlines()[1] == "SECOND=kafka:9094"
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_signal_stops_the_broker_cleanly(number: signal.Signals, tmp_path: Path) -> None:
     with serving("--topic", "t:3", environment={"TMPDIR": str(tmp_path)}) as process:
