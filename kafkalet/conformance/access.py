@@ -98,6 +98,15 @@ class Rights:
         self.created.clear()
 
 
+def without_rights(ask: ScenarioBuilder) -> None:
+    """Delete all ACLs of the user and of all users, for scenarios whose answers depend on any right of the user."""
+    for principal in ("User:user", "User:*"):
+        every = acl_filter(ANY, None, pattern_type_filter=ANY, principal_filter=principal)
+        ask.setup("DeleteAcls", 2, {"filters": [every]})
+        ask.until("DescribeAcls", 2, every, "resources", [])
+    ask.step("sleep", ms=PROPAGATION_MS)
+
+
 Kinds = Mapping[str, Iterable[int]]
 """The operations that the user may perform, by the name of the topic, group or transactional id."""
 

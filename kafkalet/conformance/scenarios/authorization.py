@@ -6,6 +6,7 @@ starts with `user` as a user without rights, and those whose name starts with `a
 
 from collections.abc import Mapping
 
+from kafkalet.conformance.access import without_rights
 from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, one, scenario
 
 UNKNOWN_ID = "0f0f0f0f-1111-4222-8333-444455556666"
@@ -227,6 +228,7 @@ def denied_share_groups(ask: ScenarioBuilder) -> None:
     acl=True,
 )
 def denied_transactions(ask: ScenarioBuilder) -> None:
+    without_rights(ask)
     t, n = topics(ask)
     g = group_of(ask)
     x = ask.let("X1", f"c<unique>.{ask.name}.X1")

@@ -82,7 +82,7 @@ def rights_group_members(ask: ScenarioBuilder) -> None:
 @scenario(
     "authorization",
     "DescribeGroups and ListGroups need DESCRIBE on each group; ListGroups shows all groups to users with DESCRIBE on "
-    "the cluster. The authorized operations of a group are those of the user.",
+    "the cluster, and the authorized operations of a group are those of the user.",
     EVERY_RELEASE,
     level="should",
     sources=(*SOURCES, "KIP-430"),

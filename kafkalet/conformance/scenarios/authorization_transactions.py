@@ -21,6 +21,7 @@ from kafkalet.conformance.access import (
     of_kinds,
     together_and_alone,
     unknown_id,
+    without_rights,
 )
 from kafkalet.conformance.building import ScenarioBuilder, Step, scenario
 
@@ -46,13 +47,14 @@ def initialized(ask: ScenarioBuilder, ids: dict[str, str]) -> dict[str, Step]:
 @scenario(
     "authorization",
     "InitProducerId needs WRITE on the transactional id; without a transactional id, it needs IDEMPOTENT_WRITE on the "
-    "cluster or WRITE on any topic. FindCoordinator needs DESCRIBE on the transactional id.",
+    "cluster or WRITE on any topic; FindCoordinator needs DESCRIBE on the transactional id.",
     EVERY_RELEASE,
     level="must",
     sources=(*SOURCES, "KIP-679"),
     acl=True,
 )
 def rights_init_producer(ask: ScenarioBuilder) -> None:
+    without_rights(ask)
     rights = Rights(ask)
     ids = names_of_kinds(ask, rights, TRANSACTIONAL_IDS, KINDS | {"xmissing": (DESCRIBE,)})
     for kind, key in ids.items():
