@@ -14,14 +14,16 @@ if TYPE_CHECKING:
 
     from kafkalet import aio
     from kafkalet.broker.cluster.new_topics import NewTopic
+    from kafkalet.broker.security.acl import Acl
     from kafkalet.clock import ManualClock
     from kafkalet.testing.clock import Clock
     from kafkalet.testing.cluster import Broker, Cluster
     from kafkalet.testing.decorator import with_broker
 
-__all__ = ["Broker", "Clock", "Cluster", "ManualClock", "NewTopic", "__version__", "aio", "with_broker"]
+__all__ = ["Acl", "Broker", "Clock", "Cluster", "ManualClock", "NewTopic", "__version__", "aio", "with_broker"]
 
 _HOMES = {
+    "Acl": "kafkalet.broker.security.acl",
     "Broker": "kafkalet.testing.cluster",
     "Clock": "kafkalet.testing.clock",
     "Cluster": "kafkalet.testing.cluster",

@@ -31,6 +31,8 @@ from kafkalet.testing.operations import ClusterOperations
 from kafkalet.testing.options import ClusterOptions, FaultOptions
 from kafkalet.testing.requests import Moment, Request
 from kafkalet.testing.requests import Requests as SyncRequests
+from kafkalet.testing.security import Acls as SyncAcls
+from kafkalet.testing.security import Users as SyncUsers
 from kafkalet.testing.topic import Topic as SyncTopic
 from kafkalet.testing.transaction import OpenTransaction as SyncOpenTransaction
 from kafkalet.testing.transaction import Transaction as SyncTransaction
@@ -39,6 +41,7 @@ from kafkalet.testing.waiting import cancelled
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from kafkalet.broker.security.acl import Acl
     from kafkalet.broker.views import LogView
     from kafkalet.testing.group import Member
 
@@ -409,6 +412,35 @@ class Requests(Mirror[SyncRequests]):
     wait_for = awaited(SyncRequests.wait_for)
 
 
+class Acls(Mirror[SyncAcls]):
+    """The ACLs of a cluster; see `kafkalet.testing.security.Acls`."""
+
+    @property
+    def all(self) -> list[Acl]:
+        """The ACLs, in the order of their creation."""
+        return self.sync.all
+
+    @property
+    def texts(self) -> list[str]:
+        """The ACLs as texts, in the order of their creation."""
+        return self.sync.texts
+
+    add = awaited(SyncAcls.add)
+    remove = awaited(SyncAcls.remove)
+
+
+class Users(Mirror[SyncUsers]):
+    """The users who can log in with a password; see `kafkalet.testing.security.Users`."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the users."""
+        return self.sync.names
+
+    add = awaited(SyncUsers.add)
+    remove = awaited(SyncUsers.remove)
+
+
 class Cluster(Mirror[sync.Cluster]):
     """A cluster in the running event loop; see `kafkalet.testing.cluster.Cluster`. Use it with `async with`."""
 
@@ -516,6 +548,18 @@ class Cluster(Mirror[sync.Cluster]):
         """The requests that clients sent to the brokers, with the responses."""
         return Requests(self.sync, self.sync.requests)
 
+    @property
+    def acls(self) -> Acls:
+        """The ACLs, to add and remove them while the cluster is running."""
+        return Acls(self.sync, self.sync.acls)
+
+    @property
+    def users(self) -> Users:
+        """The users who can log in with a password, to add and remove them while the cluster is running."""
+        return Users(self.sync, self.sync.users)
+
+    client_config = awaited(sync.Cluster.client_config)
+    java_properties_file = awaited(sync.Cluster.java_properties_file)
     assert_no_unsupported = awaited(sync.Cluster.assert_no_unsupported)
     settle = awaited(sync.Cluster.settle)
     create_topic = awaited(ClusterOperations.create_topic)

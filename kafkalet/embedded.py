@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from kafkalet.broker import arguments
 from kafkalet.broker.arguments import PropertyValue
@@ -21,6 +21,10 @@ from kafkalet.broker.network.addresses import Addresses
 from kafkalet.broker.server import Server
 from kafkalet.clock import Clock, SystemClock
 from kafkalet.protocol.releases import NEWEST
+
+if TYPE_CHECKING:  # imported if security is used
+    from kafkalet.broker.security.acl import Acl
+    from kafkalet.broker.security.short_forms import ShortForms
 
 
 class EmbeddedCluster:
@@ -40,6 +44,11 @@ class EmbeddedCluster:
     * `topics`: topics to create on start unless they already exist: names or `NewTopic` values.
     * `kafka_version`: the release to emulate, such as "3.9" or "4.4". "newest" accepts every version of every API.
     * `clock`: the source of time, such as a `kafkalet.Clock` or a `kafkalet.ManualClock`.
+    * `tls`: True creates certificates, and the brokers listen with TLS unless `config` has other listeners.
+    * `users`: passwords by user name. The brokers listen with SASL, and users log in with PLAIN or SCRAM.
+    * `super_users`: users who may do everything, as a list of names or a dict of passwords. Others need ACLs.
+    * `acls`: what users may do, as in `["alice:read,describe:topic:orders*"]`, or `kafkalet.Acl` values. A client may
+      do nothing else. Without `acls` and `super_users`, every client may do everything.
 
     Raises TypeError or ValueError for an invalid argument. InvalidProperty and UnknownRelease are ValueErrors.
     """
@@ -60,6 +69,10 @@ class EmbeddedCluster:
         topics: Iterable[str | NewTopic] = (),
         kafka_version: str = NEWEST,
         clock: Clock | None = None,
+        tls: bool = False,
+        users: Mapping[str, str] | None = None,
+        super_users: Mapping[str, str] | Iterable[str] = (),
+        acls: Iterable[str | Acl] = (),
     ) -> None:
         if arguments.number("brokers", brokers) < 1:
             raise ValueError(f"brokers is {brokers}; it must be at least 1")
@@ -75,7 +88,16 @@ class EmbeddedCluster:
             )
         arguments.text('kafka_version, as in "3.9",', kafka_version)
         release = Release.of(kafka_version)
-        properties = BrokerConfig(arguments.properties("config", config), release)
+        given = arguments.properties("config", config)
+        short_forms: ShortForms | None = None
+        if tls is not False or users is not None or super_users != () or acls != ():
+            from kafkalet.broker.security.short_forms import ShortForms
+
+            short_forms = ShortForms.of(users, super_users, acls, tls=tls)
+            properties = short_forms.config(given, host, port, release)
+            port = 0 if LISTENERS not in given and LISTENERS in properties.static else port  # it is in the property
+        else:
+            properties = BrokerConfig(given, release)
         checked_racks = arguments.racks(racks, brokers)
         listeners = _listeners(properties, brokers, (host, port), arguments.advertised(advertise, brokers))
         addresses = Addresses(listeners, first_node_id=properties.first_node_id(brokers))
@@ -91,6 +113,9 @@ class EmbeddedCluster:
             clock=clock or self._default_clock(),
         )
         """The implementation, for kafkalet's own tests. It may change in any release."""
+        if short_forms is not None:
+            self.server.short_forms = short_forms
+            self.server.users = dict(short_forms.users)
         if self._has_journal:
             from kafkalet.broker.network.journal import Journal
 

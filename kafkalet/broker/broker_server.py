@@ -87,6 +87,12 @@ class BrokerServer(Broker):
             values["ssl.client.auth"] = "none"  # the property without prefix is for SSL only (ChannelBuilders.create)
         return TlsSettings(values, is_inter_broker=settings.name == inter_broker_listener(config))
 
+    def passwords_changed(self) -> None:
+        """Use the passwords in the configuration for clients that log in from now on."""
+        for listener, settings in zip(self.listeners, listeners_of(self.node.config), strict=True):
+            if listener.authenticators is not None:
+                listener.authenticators.passwords_changed(settings.values)
+
     @property
     def connections(self) -> list[Connection]:
         """The open connections of all listeners, the oldest of each listener first."""

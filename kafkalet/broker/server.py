@@ -45,6 +45,8 @@ if TYPE_CHECKING:  # imported when they are needed
     from .cluster.cluster_image import ClusterImage, Predecessor
     from .network.faults.engine import Faults
     from .network.journal import Journal
+    from .security.certificates import CertificateAuthority
+    from .security.short_forms import ShortForms
     from .transactions.verification import Transactions
 
 T = TypeVar("T")
@@ -91,6 +93,14 @@ class Server:
         """Records the requests if it is set before the start."""
         self.cluster_id: str | None = None
         """The cluster id of a new data directory, or None for a random one."""
+        self.short_forms: ShortForms | None = None
+        """Users and ACLs that are created at startup, if they are set before the start."""
+        self.users: dict[str, str] = {}
+        """The passwords of users who can log in, as far as they are known."""
+        self._given = [name for name in config.static if name.startswith("ssl.")]
+        self.authority: CertificateAuthority | None = None
+        """Has issued the certificates of the brokers, if the short forms ask for TLS and the cluster is running."""
+        self._client_directory: str | None = None
         self.first_node_id = config.first_node_id(brokers)
         """The id of the first broker. The other brokers have the ids that follow."""
         self._brokers = brokers
@@ -340,6 +350,8 @@ class Server:
             self.metadata.broker_config[None] = self.config.cluster_wide_at_first()
         self._check_saved_config(metadata, self._metadata_store.file)
         self.config.reconfigure(self.metadata.broker_config.get(None, {}), {})
+        if self.short_forms is not None:
+            self._apply(self.short_forms)
         first = self.first_node_id
         for node_id in range(first, first + self._brokers):
             self._open_broker(node_id, loop)
@@ -352,6 +364,8 @@ class Server:
         for new in self._new_topics if image is None else ():
             if new.name not in self.metadata.topics:
                 self.controller.create_topic(new)
+        if self.short_forms is not None and image is None:
+            self.short_forms.create(self.metadata)
         with suppress(StorageFailed) if saved is not None else nullcontext():  # start even if the disk is full
             self.controller.save()
         for broker in self.brokers.values():
@@ -542,10 +556,40 @@ class Server:
             for listener in broker.listeners:
                 listener.close_sockets()
 
+    def client_directory(self) -> str:
+        """Return a directory for files of clients, such as certificates. It is removed when the cluster stops."""
+        if self._client_directory is None:
+            import tempfile
+
+            self._client_directory = tempfile.mkdtemp(prefix="kafkalet-clients-")
+        return self._client_directory
+
+    def _apply(self, short_forms: ShortForms) -> None:
+        """Create certificates, unless they exist, and forget users who were added or removed while it was running."""
+        if self.users != short_forms.users:
+            self.users = dict(short_forms.users)
+            names = [each.name for each in self._addresses.listeners if each.protocol.has_sasl]
+            self.config.static.update(short_forms.passwords_of(names))
+        if not short_forms.tls or self.authority is not None:
+            return
+        from .security.certificates import CertificateAuthority
+
+        hosts = [host for each in self._addresses.listeners for host in (each.host, (each.advertised or ("",))[0])]
+        self.authority = CertificateAuthority(self.client_directory(), hosts)
+        made = self.authority.broker_properties()
+        given = {name[: name.rindex(".")] for name in self._given}  # ssl.keystore, for example
+        self.config.static.update({name: made[name] for name in made if name[: name.rindex(".")] not in given})
+
     def _stop(self) -> None:
         self._close()
         self.refusing.clear()
         self._finish_removal()
+        self.authority = None
+        if self._client_directory is not None:
+            import shutil
+
+            shutil.rmtree(self._client_directory, ignore_errors=True)
+            self._client_directory = None
         if self.journal is not None:
             self.journal.close()
 

@@ -694,6 +694,72 @@ def _roll(client: ControlClient, given: Given) -> Json:
     return client.ask("POST", "/v1/roll", body=body, timeout_s=60 * (1 + given.timeout_s))
 
 
+# Security
+
+
+def _show_acls(found: Json) -> str:
+    return "\n".join(found["acls"])
+
+
+@_command("acls", help="list the ACLs", show=_show_acls)
+def _acls(client: ControlClient, given: Given) -> Json:
+    return client.ask("GET", "/v1/acls")
+
+
+@_command("acl add", "ACL...", help="create ACLs, such as alice:read,describe:topic:orders*", show=_show_acls)
+def _acl_add(client: ControlClient, given: Given) -> Json:
+    return client.ask("POST", "/v1/acls", body={"acls": given.arguments})
+
+
+@_command("acl remove", "ACL", help="delete an ACL, and list those that are left", show=_show_acls)
+def _acl_remove(client: ControlClient, given: Given) -> Json:
+    return client.ask("DELETE", "/v1/acls", query={"acl": given.arguments[0]})
+
+
+def _show_users(found: Json) -> str:
+    return "\n".join(found["users"])
+
+
+@_command("users", help="list the users who can log in with a password", show=_show_users)
+def _users(client: ControlClient, given: Given) -> Json:
+    return client.ask("GET", "/v1/users")
+
+
+@_command("user add", "NAME", help="create a user with the password on stdin, or change it", show=_show_users)
+def _user_add(client: ControlClient, given: Given) -> Json:
+    password = sys.stdin.readline().rstrip("\r\n")
+    if not password:
+        raise UsageError("user add: the password is missing; expected it on stdin: kafkalet ctl user add NAME < FILE")
+    return client.ask("POST", "/v1/users", body={"name": given.arguments[0], "password": password})
+
+
+@_command("user remove", "NAME", help="remove a user, and list those who are left", show=_show_users)
+def _user_remove(client: ControlClient, given: Given) -> Json:
+    return client.ask("DELETE", "/v1/users/{}", given.arguments[0])
+
+
+def _show_client_config(found: Json) -> str:
+    return str(found["properties"]).rstrip("\n")
+
+
+@_command(
+    "client-config",
+    "[USER]",
+    help="print the settings with which a client logs in, as a properties file",
+    show=_show_client_config,
+    options=[
+        Option("--client", "CLIENT", "java or confluent-kafka, for librdkafka (java)"),
+        Option("--mechanism", "NAME", "SASL mechanism (the first one that is enabled)"),
+        Option("--listener", "NAME", "listener (the first one that fits)"),
+    ],
+)
+def _client_config(client: ControlClient, given: Given) -> Json:
+    query = {"user": given.argument(0), **{name: given.last(name) for name in ("client", "mechanism", "listener")}}
+    return client.ask(
+        "GET", "/v1/client-config", query={name: value for name, value in query.items() if value is not None}
+    )
+
+
 # Contents and events
 
 

@@ -33,12 +33,14 @@ from typing import NamedTuple, NoReturn
 from .command_line import Failure, Option, UsageError, keep_standard_descriptors, parse, print_error, reported
 from .parent import PERIOD_S, is_gone
 from .ready_file import remove_of
-from .serve import SERVE_OPTIONS, Serve, Starter, serve
+from .serve import CA, SERVE_OPTIONS, Serve, Starter, serve
 
 ENV = Option("--env", "NAME", "exec: another environment variable to set to the address; repeatable", True)
 EXEC_OPTIONS = (*SERVE_OPTIONS, ENV)
 FREE_PORT = ("127.0.0.1", 0)
 VARIABLE = "KAFKA_BOOTSTRAP_SERVERS"
+CA_VARIABLE = "KAFKA_SSL_CA_LOCATION"
+"""The environment variable with the file of the certificate that clients have to trust (--tls)."""
 
 # What a shell returns for a command that cannot be run.
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
@@ -218,6 +220,8 @@ class _Supervisor:
 
     def _environment(self) -> dict[str, str]:
         environment = os.environ | dict.fromkeys(self._options.variables, self._broker.bootstrap_servers)
+        if (ca_file := self._broker.listeners.pop(CA, None)) is not None:
+            environment[CA_VARIABLE] = ca_file
         for name, address in self._broker.listeners.items():
             environment[f"{VARIABLE}_{_word(name)}"] = address
         control = self._options.serve.control

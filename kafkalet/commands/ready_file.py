@@ -2,6 +2,7 @@
 
     bootstrap=127.0.0.1:9092
     EXTERNAL=127.0.0.1:9094              each further listener
+    ca=/tmp/kafkalet-clients-x/ca.crt    only with --tls
     control=http://127.0.0.1:9093        only with --control
     pid=4711
 

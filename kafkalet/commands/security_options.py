@@ -33,7 +33,7 @@ SECURITY_OPTIONS = (
 )
 
 
-def short_forms(given: Mapping[str, list[str]], environment: Mapping[str, str]) -> "ShortForms | None":
+def short_forms(given: Mapping[str, list[str]], environment: Mapping[str, str] = os.environ) -> "ShortForms | None":
     """Return what the options ask for, or None if none of them is given. Raises UsageError."""
     if not any(option.name.lstrip("-") in given for option in SECURITY_OPTIONS):
         return None

@@ -21,7 +21,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from kafkalet.broker.cluster.metadata import check_topic_name
 from kafkalet.broker.cluster.metadata_store import MetadataDamaged
@@ -48,14 +48,19 @@ from .command_line import (
     print_line,
     split,
 )
+from .security_options import SECURITY_OPTIONS, short_forms
 
 if TYPE_CHECKING:
     from kafkalet.broker.network.journal_file import JournalFile
+    from kafkalet.broker.security.acl import Acl
+    from kafkalet.broker.security.short_forms import ShortForms
     from kafkalet.control.server import ControlServer
 
     from .control import Control
     from .ready_file import ReadyFile
 
+CA = "ca"
+"""The field of the ready line with the file of the certificate that clients have to trust. Listeners are upper case."""
 DEFAULT_ADDRESS = ("127.0.0.1", 9092)
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
@@ -87,6 +92,7 @@ SERVE_OPTIONS = (
         "CSV column that becomes the record timestamp (the time of loading)",
         aliases=("--timestamp-column",),
     ),
+    *SECURITY_OPTIONS,
     Option("--control", "HOST:PORT", "offer the control API over HTTP; port 0 picks a free port"),
     Option("--control-token", "TOKEN", "token that the control API requires ($KAFKALET_CONTROL_TOKEN)"),
     Option("--ready-file", "FILE", "file to contain the address and the process id while the broker is ready"),
@@ -137,6 +143,7 @@ class Serve(NamedTuple):
     control: "Control | None"
     cluster_id: str | None = None
     """The cluster id of a new data directory, or None for a random one."""
+    security: "ShortForms | None" = None
 
     @classmethod
     def of(
@@ -149,7 +156,9 @@ class Serve(NamedTuple):
         last = {name: values[-1] for name, values in given.items()}
         properties = _properties(given)
         listen = given.get("listen", [])
-        properties, own_address = with_listeners(listen, properties)
+        security = short_forms(given)
+        protocol = "PLAINTEXT" if security is None else security.default_protocol
+        properties, own_address = with_listeners(listen, properties, protocol)
         advertise = _advertise(given.get("advertise", []))
         if advertise is not None:
             properties.pop("advertised.listeners", None)
@@ -185,6 +194,7 @@ class Serve(NamedTuple):
             "exit-with-parent" in last,
             last.get("journal"),
             _control(last),
+            security=security,
         )
 
 
@@ -282,7 +292,8 @@ class Starter:
     def ready(self, bootstrap_servers: str, listeners: Mapping[str, str], control_url: str | None) -> None:
         """The brokers accept connections, and all files are loaded. Raises Failure if the notification fails.
 
-        `listeners` are the addresses of the further listeners by name.
+        `listeners` are the addresses of the further listeners by name and, as `ca`, the path of the certificate that
+        clients have to trust.
         """
         control = "" if control_url is None else f" control={control_url}"
         further = "".join(f" {name}={address}" for name, address in listeners.items())
@@ -305,6 +316,7 @@ def serve(options: Serve, starter: Starter) -> int:
             config=options.properties,
             topics=options.topics,
             kafka_version=options.kafka_version,
+            **_security(options.security),
         )
     except ValueError as error:
         raise UsageError(error) from error
@@ -319,6 +331,21 @@ def serve(options: Serve, starter: Starter) -> int:
         finally:
             if journal_file is not None:
                 journal_file.close()
+
+
+class _Security(TypedDict, total=False):
+    """Arguments of EmbeddedCluster."""
+
+    tls: bool
+    users: Mapping[str, str]
+    super_users: Sequence[str]
+    acls: "Sequence[Acl]"
+
+
+def _security(given: "ShortForms | None") -> _Security:
+    if given is None:
+        return {}
+    return {"tls": given.tls, "users": given.users, "super_users": given.super_users, "acls": given.acls}
 
 
 def _class_of_cluster(options: Serve) -> type[EmbeddedCluster]:
@@ -374,6 +401,10 @@ async def _serve(cluster: EmbeddedCluster, options: Serve, starter: Starter, rea
         raise Failure(_cannot_start(error, options)) from error
     except KafkaError as error:
         raise UsageError(error.message or error.code.name) from error
+    except Exception as error:
+        if _is_about_certificates(error, options):
+            raise Failure(f"--tls: {error}") from error
+        raise
     control: ControlServer | None = None
     try:
         starter.started(cluster.server.temporary_directory)
@@ -385,6 +416,8 @@ async def _serve(cluster: EmbeddedCluster, options: Serve, starter: Starter, rea
             control_url = None if control is None else control.url
             further = list(cluster.server.addresses_of_listeners())[1:]
             others = {name: cluster.bootstrap_servers_of(name) for name in further}
+            if cluster.server.authority is not None:
+                others[CA] = cluster.server.authority.ca_file
             if ready_file is not None:
                 ready_file.write(cluster.bootstrap_servers, others, control_url)
             starter.ready(cluster.bootstrap_servers, others, control_url)
@@ -397,6 +430,14 @@ async def _serve(cluster: EmbeddedCluster, options: Serve, starter: Starter, rea
         if control is not None:
             await asyncio.sleep(0)  # calls of the control API that have reached the loop end now
             control.close()
+
+
+def _is_about_certificates(error: Exception, options: Serve) -> bool:
+    if options.security is None or not options.security.tls:
+        return False
+    from kafkalet.broker.security.certificates import NoCertificates
+
+    return isinstance(error, NoCertificates)
 
 
 async def _load(cluster: EmbeddedCluster, options: Serve) -> None:

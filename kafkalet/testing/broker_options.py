@@ -24,7 +24,7 @@ ARGUMENTS = tuple(ClusterOptions.__annotations__)
 NAMES = ("version", *ARGUMENTS, "timeout")
 OF_THE_MARKER = ("env", "needs")
 """Additional options of the marker: names of environment variables, and features that the test needs."""
-MERGED = ("config", "topics", "env", "needs")
+MERGED = ("config", "topics", "users", "acls", "env", "needs")
 """Options that are combined if several markers have them. For others, the closest marker applies."""
 
 
@@ -44,8 +44,8 @@ def check_names(what: str, given: Mapping[str, Any], allowed: tuple[str, ...] = 
 def merged(layers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Combine options; the closest ones are last.
 
-    A later value replaces an earlier one. Properties, topics, environment variables and needed features are collected
-    from all layers; for each property and topic, the last value applies.
+    A later value replaces an earlier one. Properties, topics, users, ACLs, environment variables and needed features
+    are collected from all layers; for each property, topic and user, the last value applies.
     """
     found: dict[str, Any] = {}
     for layer in layers:
@@ -53,8 +53,10 @@ def merged(layers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             name = "kafka_version" if given_name == "version" else given_name
             if name == "topics":
                 found[name] = {**found.get(name, {}), **_topics_by_name(value)}
-            elif name == "config" and isinstance(value, Mapping):
+            elif name in ("config", "users") and isinstance(value, Mapping):
                 found[name] = {**found.get(name, {}), **value}
+            elif name == "acls" and isinstance(value, (list, tuple)):
+                found[name] = [*found.get(name, []), *value]
             elif name in ("env", "needs"):
                 found[name] = [*found.get(name, []), *_names(name, value)]
             else:

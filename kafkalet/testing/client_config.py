@@ -99,9 +99,9 @@ def kafka_python(access: Access) -> dict[str, Any]:
     """Return the arguments of `KafkaProducer`, `KafkaConsumer` and `KafkaAdminClient`."""
     found = _python(access)
     if access.ca is not None:
-        found["ssl_cafile"] = access.file("ca.pem", access.ca)
+        found["ssl_cafile"] = access.file("ca.crt", access.ca)
     if access.certificate is not None and access.key is not None:
-        found["ssl_certfile"] = access.file(f"{_file_name(access.user)}.pem", access.certificate)
+        found["ssl_certfile"] = access.file(f"{_file_name(access.user)}.crt", access.certificate)
         found["ssl_keyfile"] = access.file(f"{_file_name(access.user)}.key", access.key)
     if access.mechanism == OAUTHBEARER:
         from kafka.net.sasl.oauth import AbstractTokenProvider
@@ -124,7 +124,7 @@ def aiokafka(access: Access) -> dict[str, Any]:
         if access.certificate is not None and access.key is not None:
             name = _file_name(access.user)
             context.load_cert_chain(
-                access.file(f"{name}.pem", access.certificate), access.file(f"{name}.key", access.key)
+                access.file(f"{name}.crt", access.certificate), access.file(f"{name}.key", access.key)
             )
         found["ssl_context"] = context
     if access.mechanism == OAUTHBEARER:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from kafkalet.broker import arguments
 from kafkalet.broker.arguments import PropertyValue
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .nodes import BrokerNode
     from .options import FaultOptions
     from .requests import Requests
+    from .security import Acls, Users
     from .snapshot import Snapshot
     from .topic import Topic
     from .transaction import OpenTransaction, Transaction
@@ -169,6 +170,55 @@ class Cluster(ClusterOperations):
         from .moves import roll
 
         roll(self, timeout)
+
+    # Security
+
+    @property
+    def acls(self) -> Acls:
+        """The ACLs, to add and remove them while the cluster is running."""
+        from .security import Acls
+
+        return Acls(self)
+
+    @property
+    def users(self) -> Users:
+        """The users who can log in with a password, to add and remove them while the cluster is running."""
+        from .security import Users
+
+        return Users(self)
+
+    def client_config(
+        self,
+        user: str | None = None,
+        *,
+        client: str = "confluent-kafka",
+        mechanism: str | None = None,
+        listener: str | None = None,
+    ) -> dict[str, Any]:
+        """Return the settings with which a client connects, logs in as a user, and trusts the brokers' certificates.
+
+        `client` is "confluent-kafka" (also for other clients made with librdkafka), "kafka-python", "aiokafka" or
+        "java". `mechanism` is "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512" or "OAUTHBEARER"; the default is the first
+        one that the listener enables. With OAUTHBEARER, the client has an unsecured token with the user's name.
+        `listener` is the name of a listener; the default is the first one where the user can log in. At a listener
+        with TLS but without SASL, the client of a user gets a certificate with the user's name.
+
+        Raises ValueError if the user cannot log in.
+        """
+        from .security import client_config
+
+        return client_config(self, user, client, mechanism, listener)
+
+    def java_properties_file(
+        self, user: str | None = None, *, mechanism: str | None = None, listener: str | None = None
+    ) -> str:
+        """Write the settings of `client_config(..., client="java")` to a properties file, and return its path.
+
+        The command-line tools of Kafka take the file as `--command-config`. It is removed when the cluster stops.
+        """
+        from .security import java_properties_file
+
+        return java_properties_file(self, user, mechanism, listener)
 
     # Faults
 

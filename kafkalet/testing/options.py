@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 
 from kafkalet.broker.arguments import PropertyValue
 from kafkalet.broker.cluster.new_topics import NewTopic
+from kafkalet.broker.security.acl import Acl
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code
 
@@ -26,6 +27,10 @@ class ClusterOptions(TypedDict, total=False):
     topics: Iterable[str | NewTopic]
     kafka_version: str
     clock: Clock | None
+    tls: bool
+    users: Mapping[str, str] | None
+    super_users: Mapping[str, str] | Iterable[str]
+    acls: Iterable[str | Acl]
 
 
 class FaultOptions(TypedDict, total=False):

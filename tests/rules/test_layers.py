@@ -169,6 +169,7 @@ ENVIRONMENT = {
     "kafkalet.commands.conform_security",
     "kafkalet.commands.container",
     "kafkalet.commands.control",
+    "kafkalet.commands.security_options",
     "kafkalet.broker.cluster.metadata_store",
     "kafkalet.conformance.clients.drivers.contract",
     "kafkalet.pipeline.session",

@@ -16,6 +16,7 @@ from kafkalet.testing.faults import Fault
 from kafkalet.testing.group import Group
 from kafkalet.testing.nodes import BrokerNode
 from kafkalet.testing.operations import ClusterOperations
+from kafkalet.testing.security import Acls, Users
 from kafkalet.testing.topic import Topic
 
 MIRRORED = [
@@ -24,6 +25,8 @@ MIRRORED = [
     (aio.BrokerNode, BrokerNode),
     (aio.Fault, Fault),
     (aio.Clock, MovableClock),
+    (aio.Acls, Acls),
+    (aio.Users, Users),
     (aio.Cluster, Cluster),
 ]
 LEFT_OUT = {

@@ -17,14 +17,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.broker import arguments
+from kafkalet.broker.config.broker_config import BrokerConfig
+from kafkalet.broker.config.listeners import listeners_of
 
 from .acl import Acl
 
 if TYPE_CHECKING:
     from kafkalet.broker.cluster.metadata import MetadataImage
+    from kafkalet.broker.config.release import Release
 
 AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
+TOKENS = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
+"""The value of `oauthbearer.sasl.jaas.config` for unsecured tokens."""
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 """The mechanisms with which users can log in."""
 NAME_OF_CERTIFICATE = "RULE:^CN=([^,+]+).*$/$1/,DEFAULT"
@@ -86,13 +91,29 @@ class ShortForms(NamedTuple):
                 f"{wanted.lower()}://127.0.0.1:0, or omit the protocol"
             )
 
-    def properties(self, sasl_listeners: Iterable[str] = ()) -> dict[str, str]:
-        """Return the properties of Kafka for users and the authorizer. `sasl_listeners` are names of listeners."""
+    def config(self, given: Mapping[str, str], host: str, port: int, release: Release) -> BrokerConfig:
+        """Return the configuration of a cluster from the properties that are given, and the short forms.
+
+        `host` and `port` are the address of the listener if `listeners` is not given. Raises ValueError if no listener
+        has what the short forms are for.
+        """
+        properties = self.properties()
+        if self.default_protocol != "PLAINTEXT":
+            properties["listeners"] = f"{self.default_protocol}://{f'[{host}]' if ':' in host else host}:{port}"
+        config = BrokerConfig({**properties, **given}, release)
+        listeners = listeners_of(config)
+        self.check_protocols(listener.protocol.name for listener in listeners)
+        names = [listener.name for listener in listeners if listener.protocol.has_sasl]
+        passwords = self.passwords_of(names) if self.users else {}
+        if "OAUTHBEARER" in config.given().get("sasl.enabled.mechanisms", ""):
+            passwords |= {f"listener.name.{name.lower()}.oauthbearer.sasl.jaas.config": TOKENS for name in names}
+        return config.for_broker({name: value for name, value in passwords.items() if name not in given})
+
+    def properties(self) -> dict[str, str]:
+        """Return the properties that apply to all listeners."""
         found: dict[str, str] = {}
         if self.users:
             found["sasl.enabled.mechanisms"] = ",".join(MECHANISMS)
-            config = jaas_config(self.users)
-            found |= {f"listener.name.{name.lower()}.plain.sasl.jaas.config": config for name in sasl_listeners}
         if self.has_authorizer:
             found["authorizer.class.name"] = AUTHORIZER
         if self.super_users:
@@ -101,6 +122,11 @@ class ShortForms(NamedTuple):
             found["ssl.client.auth"] = "requested"
             found["ssl.principal.mapping.rules"] = NAME_OF_CERTIFICATE
         return found
+
+    def passwords_of(self, listeners: Iterable[str]) -> dict[str, str]:
+        """Return the properties with the passwords of SASL/PLAIN for listeners with these names."""
+        config = jaas_config(self.users)
+        return {f"listener.name.{name.lower()}.plain.sasl.jaas.config": config for name in listeners}
 
     def create(self, metadata: MetadataImage) -> None:
         """Create the SCRAM credentials and ACLs in the metadata, unless they exist."""

@@ -20,6 +20,7 @@ def areas() -> Sequence[Routes]:
         logs,
         records,
         requests,
+        security,
         shape,
         topics,
         transactions,
@@ -37,6 +38,7 @@ def areas() -> Sequence[Routes]:
         logs,
         shape,
         brokers,
+        security,
         contents,
         events,
     )

@@ -20,7 +20,7 @@ def test_unknown_option_is_refused_with_the_closest_one() -> None:
 
 
 def test_unknown_option_without_a_close_one_is_refused_with_all_options() -> None:
-    with pytest.raises(TypeError, match="has no option 'xyz'; The options are advertise, brokers, clock"):
+    with pytest.raises(TypeError, match="has no option 'xyz'; The options are acls, advertise, brokers, clock"):
         check_names("the marker kafka", {"xyz": 1})
 
 

@@ -199,6 +199,32 @@ def test_snapshot_is_restored_after_a_reset(ctl: Ctl, api: Asking, tmp_path: Pat
     assert values(api) == ["x"]
 
 
+def test_acls_and_users_are_changed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], api: Asking
+) -> None:
+    with asking(users={"alice": "secret"}, super_users=["alice"]) as secured:
+        monkeypatch.setenv("KAFKALET_CONTROL", secured.control.url)
+
+        def run(*arguments: str) -> str:
+            assert main(arguments) == 0
+            return capsys.readouterr().out
+
+        assert run("acl", "add", "bob:read,write:topic:t") == "bob:read:topic:t\nbob:write:topic:t\n"
+        assert run("acl", "remove", "bob:read:topic:t") == run("acls") == "bob:write:topic:t\n"
+        monkeypatch.setattr(sys, "stdin", io.StringIO("second\n"))
+        assert run("user", "add", "bob") == "alice\nbob\n"
+        assert 'password="second"' in run("client-config", "bob", "--client", "java").replace("\\", "")
+        assert run("user", "remove", "bob") == run("users") == "alice\n"
+
+
+def test_user_without_a_password_is_refused(
+    api: Asking, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    assert main(["user", "add", "bob"]) == 2
+    assert "the password is missing" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", ["snapshot", "restore"])
 def test_file_that_cannot_be_opened_is_a_failure(api: Asking, capsys: pytest.CaptureFixture[str], command: str) -> None:
     assert main([command, "/missing/a.tar"]) == 1

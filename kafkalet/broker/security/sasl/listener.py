@@ -61,6 +61,11 @@ class SaslListener:
         """Begin an authentication with an enabled mechanism."""
         return self._factories[mechanism]()
 
+    def passwords_changed(self, values: Mapping[str, str]) -> None:
+        """Use the passwords in these properties of the listener for authentications that begin from now on."""
+        self._values = values
+        self._factories = {name: self._factory(name) for name in self.mechanisms}
+
     def delay(self, respond: Callable[[], T]) -> Delayed[T]:
         """Delay the response to a client that has failed to authenticate. `respond` may raise an error."""
         return self.failures.park((_FAILURE,), self.failure_delay_ms, lambda: None, respond)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kafkalet.broker.cluster.metadata import MetadataImage
-from kafkalet.broker.config.broker_config import BrokerConfig
+from kafkalet.broker.config.release import Release
 from kafkalet.broker.security.acl_text import parse_acls
 from kafkalet.broker.security.scram_credentials import ScramMechanism, credential_of_password
 from kafkalet.broker.security.short_forms import ShortForms, jaas_config
@@ -13,12 +13,27 @@ from kafkalet.broker.security.short_forms import ShortForms, jaas_config
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
 
-def test_users_become_mechanisms_and_the_jaas_config_of_each_listener() -> None:
-    found = ShortForms.of({"alice": "secret"}).properties(["SASL_PLAINTEXT"])
-    assert found == {
+def config(given: dict[str, str] | None = None, **forms: Any) -> dict[str, str]:
+    return ShortForms.of(**forms).config(given or {}, "localhost", 9092, Release.of("3.9")).static
+
+
+def test_users_become_mechanisms_and_passwords_of_a_listener() -> None:
+    assert config(users={"alice": "secret"}) == {
+        "listeners": "SASL_PLAINTEXT://localhost:9092",
         "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
         "listener.name.sasl_plaintext.plain.sasl.jaas.config": f'{PLAIN} required user_alice="secret";',
     }
+
+
+def test_given_properties_take_precedence() -> None:
+    name = "listener.name.sasl_ssl.plain.sasl.jaas.config"
+    given = {"listeners": "SASL_SSL://:0", "sasl.enabled.mechanisms": "PLAIN", name: "given"}
+    assert config(given, users={"alice": "secret"}) == given
+
+
+def test_address_with_colons_is_in_brackets() -> None:
+    found = ShortForms.of({"a": "b"}).config({}, "::1", 0, Release.of("3.9"))
+    assert found.static["listeners"] == "SASL_PLAINTEXT://[::1]:0"
 
 
 def test_password_is_escaped_in_the_jaas_config() -> None:
@@ -90,7 +105,7 @@ def test_metadata_gets_acls_and_scram_credentials() -> None:
 
 def test_properties_are_valid() -> None:
     forms = ShortForms.of({"alice": "secret"}, {"admin": "x"}, ["alice:read:topic:t"], tls=True)
-    assert BrokerConfig(forms.properties(["SASL_SSL"])).unknown == []
+    assert forms.config({}, "localhost", 0, Release.of("3.9")).unknown == []
 
 
 @pytest.mark.parametrize(

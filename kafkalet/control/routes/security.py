@@ -1,0 +1,85 @@
+"""Routes of security: ACLs, users, and the settings with which clients log in."""
+
+from __future__ import annotations
+
+from kafkalet.control.route import Call, Routes
+from kafkalet.control.shapes import Field, Json, ListOf, MapOf, Nullable, Object, Text
+from kafkalet.testing.client_config import MECHANISMS, properties_text
+
+routes = Routes("security", "Users and ACLs.")
+
+ACL_HELP = "An ACL, as in `alice:read,describe:topic:orders*` or `deny:*:delete:topic:*`."
+ACLS = Object("Acls", "ACLs.", Field("acls", ListOf(Text(least=1)), f"The ACLs. {ACL_HELP}"))
+USERS = Object(
+    "Users", "The users who can log in with a password.", Field("users", ListOf(Text()), "The names of the users.")
+)
+USER = Object(
+    "User",
+    "A user and the password.",
+    Field("name", Text(least=1), "The name of the user."),
+    Field("password", Text(least=1), "The password."),
+)
+CLIENT_CONFIG = Object(
+    "ClientConfig",
+    "The settings of a client.",
+    Field("config", MapOf(Text()), "The settings by name."),
+    Field("properties", Text(), "The settings as the text of a Java properties file."),
+)
+
+
+@routes.get("/v1/acls", response=ACLS)
+def list_acls(call: Call) -> Json:
+    """Return the ACLs, in the order of their creation. Each has one operation."""
+    return {"acls": call.cluster.acls.texts}
+
+
+@routes.post("/v1/acls", body=ACLS, response=ACLS)
+def add_acls(call: Call) -> Json:
+    """Create ACLs, and return all. Those that exist stay as they are."""
+    call.cluster.acls.add(*call.body["acls"])
+    return list_acls(call)
+
+
+@routes.delete("/v1/acls", Field("acl", Text(least=1), ACL_HELP), response=ACLS)
+def remove_acl(call: Call) -> Json:
+    """Delete an ACL, and return those that are left."""
+    call.cluster.acls.remove(call.query["acl"])
+    return list_acls(call)
+
+
+@routes.get("/v1/users", response=USERS)
+def list_users(call: Call) -> Json:
+    """Return the names of the users who can log in with a password."""
+    return {"users": call.cluster.users.names}
+
+
+@routes.post("/v1/users", body=USER, response=USERS)
+def add_user(call: Call) -> Json:
+    """Create a user who can log in with PLAIN and SCRAM, or change the password. Return all names."""
+    call.cluster.users.add(call.body["name"], call.body["password"])
+    return list_users(call)
+
+
+@routes.delete("/v1/users/{name}", Field("name", Text(), "The name of the user."), response=USERS)
+def remove_user(call: Call) -> Json:
+    """Remove a user, and return the names of those who are left. Connections of the user stay open."""
+    call.cluster.users.remove(call.path["name"])
+    return list_users(call)
+
+
+@routes.get(
+    "/v1/client-config",
+    Field("user", Nullable(Text(least=1)), "The user who logs in. The default is no login.", None),
+    Field("client", Text("java", "confluent-kafka"), "The client: `java` or `confluent-kafka` (librdkafka).", "java"),
+    Field("mechanism", Nullable(Text(*MECHANISMS)), "The SASL mechanism. The default is the first enabled one.", None),
+    Field("listener", Nullable(Text(least=1)), "The listener. The default is the first one that fits.", None),
+    response=CLIENT_CONFIG,
+)
+def get_client_config(call: Call) -> Json:
+    """Return the settings with which a client logs in and trusts the brokers. They contain the password."""
+    given = call.query
+    found = call.cluster.client_config(
+        given["user"], client=given["client"], mechanism=given["mechanism"], listener=given["listener"]
+    )
+    config = {name: str(value).lower() if isinstance(value, bool) else value for name, value in found.items()}
+    return {"config": config, "properties": properties_text(config)}
