@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from kafkalet.broker.cluster.metadata import check_topic_name
 from kafkalet.broker.config.entries import Entry, broker_entries, cluster_entries, topic_entries
+from kafkalet.broker.config.listeners import ADVERTISED, LISTENERS
 from kafkalet.broker.config.reconfiguration import ResourceType, refusal
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.work import pause
@@ -138,8 +139,10 @@ def _facts(context: Context) -> dict[str, str]:
     """Return the properties that Kafka would read from the broker's server.properties file."""
     node = context.node
     endpoint = context.metadata.endpoints[node.node_id]
-    listener = f"{context.listener}://{endpoint.host}:{endpoint.port}"
-    facts = {"broker.id": str(node.node_id), "listeners": listener, "advertised.listeners": listener}
+    facts = {"broker.id": str(node.node_id)}
+    if LISTENERS not in node.config.static:
+        listener = f"{context.listener}://{endpoint.host}:{endpoint.port}"
+        facts |= {LISTENERS: listener, ADVERTISED: listener}
     if context.release.runs_without_zookeeper:
         facts["node.id"] = str(node.node_id)
     return facts | {"log.dirs": node.directory.path}

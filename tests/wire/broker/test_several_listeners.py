@@ -141,6 +141,19 @@ def test_cluster_is_shown_with_the_addresses_of_each_listener(cluster: kafkalet.
     assert f" at IN={cluster.bootstrap_servers} OUT={cluster.bootstrap_servers_of('OUT')}, Kafka" in repr(cluster)
 
 
+@pytest.mark.parametrize("node", [1, 3])
+def test_listeners_are_described_as_configured(cluster: kafkalet.Cluster, node: int) -> None:
+    resource = {
+        "resource_type": 4,
+        "resource_name": str(node),
+        "configuration_keys": ["listeners", "advertised.listeners"],
+    }
+    with closing(connection(cluster, "OUT", node)) as asked:
+        [found] = asked.ask("DescribeConfigs", 1, {"resources": [resource]})["results"]
+    values = {each["name"]: each["value"] for each in found["configs"]}
+    assert values == {"listeners": TWO["listeners"], "advertised.listeners": None}
+
+
 def test_unknown_listener_is_named_with_those_that_exist(cluster: kafkalet.Cluster) -> None:
     with pytest.raises(ValueError, match=r"'x' is not a listener of the brokers; their listeners are IN, OUT"):
         cluster.bootstrap_servers_of("x")
