@@ -20,7 +20,7 @@ from .network.connection import Connection
 from .network.connection_limits import by_address
 from .network.connection_quotas import ConnectionQuotas
 from .network.listener import Listener
-from .network.listener_context import Limits
+from .network.listener_context import MAX_INT, Limits
 from .network.receiving import ReceiveBuffer
 from .network.router import Router
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:  # imported only if a listener uses TLS
     from .security.tls import TlsSettings
 
 _LOG = logging.getLogger(__name__)
+
+RATE = "max.connection.creation.rate"
 
 
 class BrokerServer(Broker):
@@ -44,7 +46,11 @@ class BrokerServer(Broker):
     ) -> None:
         super().__init__(node, controller, coordinators, brokers)
         self.router = Router(self, unimplemented_calls)
-        self._quotas = ConnectionQuotas(inter_broker_listener(node.config))
+        self._quotas = ConnectionQuotas(
+            inter_broker_listener(node.config),
+            node.config.quota_window_num,
+            node.config.quota_window_size_seconds * 1000,
+        )
         self._tls: dict[str, TlsSettings] = {}
         """The TLS settings of the listeners that use TLS, by name of the listener."""
         self.listeners = [self._listener(settings, buffer) for settings in listeners_of(node.config)]
@@ -105,7 +111,9 @@ class BrokerServer(Broker):
 
     def config_changed(self) -> None:
         """Apply the configuration to the listeners and their connections."""
-        self._quotas.max_connections = self.node.config.max_connections
+        config = self.node.config
+        self._quotas.max_connections = config.max_connections
+        self._quotas.max_connection_creation_rate = int(config.given().get(RATE, MAX_INT))
         for listener in self.listeners:
             self._configure(listener)
 
@@ -113,8 +121,9 @@ class BrokerServer(Broker):
         config, limits = self.node.config, listener.limits
         limits.socket_request_max_bytes = config.socket_request_max_bytes
         limits.connections_max_idle_ms = config.connections_max_idle_ms
-        own = values_of(config, listener.name).get("max.connections")  # with the listener's prefix, it is its own limit
-        limits.max_connections = config.max_connections if own is None else int(own)
+        values = values_of(config, listener.name)  # with the listener's prefix, a limit is its own
+        limits.max_connections = int(values.get("max.connections", config.max_connections))
+        limits.max_connection_creation_rate = int(values.get(RATE, MAX_INT))
         limits.max_connections_per_ip = config.max_connections_per_ip
         overrides = parse_overrides(config.max_connections_per_ip_overrides or "")
         limits.max_connections_per_ip_overrides = by_address(overrides, self.node.loop)

@@ -41,7 +41,7 @@ controller.listener.names LIST null effective 4.1+
 early.start.listeners STRING null 3.0-4.1
 early.start.listeners LIST null 4.1+
     Listeners that start before the authorizer has loaded its ACLs.
-max.connection.creation.rate INT 2147483647 cluster-wide >=0
+max.connection.creation.rate INT 2147483647 effective cluster-wide >=0
     Connections that a broker accepts in a second; with a listener prefix, that the listener accepts.
 
 # Authentication

@@ -4,6 +4,9 @@ While `max.connections` connections are open, a listener accepts none. The inter
 several listeners is protected: it still accepts clients, and an idle connection of another listener is closed instead
 (KIP-402). A client's address has one limit for all listeners.
 
+A listener that exceeds `max.connection.creation.rate`, its own or that of the broker, accepts no client until the rate
+is back at the limit (KIP-612). The broker's limit does not apply to the protected listener.
+
 Source: kafka.network.ConnectionQuotas.
 """
 
@@ -15,6 +18,8 @@ from typing import TYPE_CHECKING, Protocol
 from .listener_context import MAX_INT, Limits
 
 if TYPE_CHECKING:
+    from kafkalet.broker.quotas.meters import SampledRate
+
     from .connection import Connection
 
 
@@ -40,11 +45,15 @@ class Listener(Protocol):
 class ConnectionQuotas:
     """Counts the connections of a broker. `protected` is the name of the inter-broker listener, if it is configured."""
 
-    def __init__(self, protected: str | None = None) -> None:
+    def __init__(self, protected: str | None = None, windows: int = 11, window_ms: int = 1000) -> None:
         self.max_connections = MAX_INT
         self.by_host: dict[str, int] = {}
         """The number of connections of each client address that has any."""
+        self.max_connection_creation_rate = MAX_INT
         self._protected = protected
+        self._windows = windows
+        self._window_ms = window_ms
+        self._rates: dict[str, SampledRate] = {}
         self._listeners: list[Listener] = []
 
     def __len__(self) -> int:
@@ -59,6 +68,25 @@ class ConnectionQuotas:
         if len(listener) >= listener.limits.max_connections:
             return False
         return self._is_protected(listener) or len(self) < self.max_connections
+
+    def throttle_ms(self, listener: Listener, now_ms: int) -> int:
+        """Count a connection that a listener is about to open. Return the time until it may, usually 0."""
+        rest_ms = self._over(listener.name, listener.limits.max_connection_creation_rate, now_ms)
+        if not self._is_protected(listener):
+            rest_ms = max(rest_ms, self._over("", self.max_connection_creation_rate, now_ms))
+        return min(rest_ms, self._window_ms)
+
+    def _over(self, name: str, most: int, now_ms: int) -> int:
+        """Return the time until a listener's rate of connections, or that of the broker (""), is at the limit."""
+        if most >= MAX_INT:
+            self._rates.pop(name, None)
+            return 0
+        if name not in self._rates:
+            from kafkalet.broker.quotas.meters import SampledRate  # imported only if there is a limit
+
+            self._rates[name] = SampledRate(self._windows, self._window_ms)
+        self._rates[name].record(1, now_ms)
+        return self._rates[name].throttle_ms(max(most, 1), now_ms)
 
     def opened(self, listener: Listener, host: str) -> None:
         """Count a new connection. Close another one if there are too many on a protected listener."""

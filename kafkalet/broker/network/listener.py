@@ -94,6 +94,8 @@ class Listener:
         milliseconds: the connection is not served, and is closed after the delay.
         """
         self._rejected: dict[socket.socket, Timer] = {}
+        self._delayed: tuple[socket.socket, Timer] | None = None
+        """A client that is served after a delay, because clients connect too often."""
         self._is_full = False
         self._out_of_descriptors = False
         self._retry: TimerHandle | None = None
@@ -202,6 +204,10 @@ class Listener:
             self._retry.cancel()
         for connection in self._open:
             connection.abort()
+        if self._delayed is not None:
+            self._delayed[1].cancel()
+            self._delayed[0].close()
+            self._delayed = None
         for client, timer in self._rejected.items():
             timer.cancel()
             client.close()
@@ -214,6 +220,8 @@ class Listener:
         """Close the sockets only, without the event loop: in a child process after a fork, they are copies."""
         for client in self._rejected:
             client.close()
+        if self._delayed is not None:
+            self._delayed[0].close()
         for connection in self._open:
             connection.close_socket()
         if self._socket is not None:
@@ -223,6 +231,8 @@ class Listener:
 
     def _set_accepting(self, accepting: bool) -> None:
         if accepting is self._accepting or self._loop is None or self._socket is None:
+            return
+        if accepting and self._delayed is not None:
             return
         if accepting:
             self._loop.add_reader(self._socket.fileno(), self._on_acceptable)
@@ -247,7 +257,22 @@ class Listener:
                 self._pause(error)
                 return
             self._out_of_descriptors = False
+            rest_ms = self._quotas.throttle_ms(self, self._clock.now_ms())
+            if rest_ms > 0:
+                self._delay(client, address, rest_ms)
+                return
             self._admit(client, address)
+
+    def _delay(self, client: socket.socket, address: tuple[str, int], rest_ms: int) -> None:
+        """Serve a client after a delay, and accept no other one until then, as Kafka's acceptor thread (KIP-612)."""
+
+        def admit() -> None:
+            self._delayed = None
+            self._admit(client, address)
+            self._set_accepting(True)
+
+        self._set_accepting(False)
+        self._delayed = client, self._clock.call_later(rest_ms, admit)
 
     def _wait_for_a_close(self) -> None:
         if not self._is_full:

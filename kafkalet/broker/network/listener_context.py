@@ -29,6 +29,7 @@ class Limits:
 
     __slots__ = (
         "connections_max_idle_ms",
+        "max_connection_creation_rate",
         "max_connections",
         "max_connections_per_ip",
         "max_connections_per_ip_overrides",
@@ -43,6 +44,7 @@ class Limits:
         socket_request_max_bytes: int = 100 * 1024 * 1024,
         connections_max_idle_ms: int = 600_000,
         max_connections: int = MAX_INT,
+        max_connection_creation_rate: int = MAX_INT,
         max_connections_per_ip: int = MAX_INT,
         max_connections_per_ip_overrides: dict[str, int] | None = None,
         socket_send_buffer_bytes: int = -1,
@@ -51,6 +53,7 @@ class Limits:
         self.socket_request_max_bytes = socket_request_max_bytes
         self.connections_max_idle_ms = connections_max_idle_ms  # negative: no limit
         self.max_connections = max_connections
+        self.max_connection_creation_rate = max_connection_creation_rate
         self.max_connections_per_ip = max_connections_per_ip
         self.max_connections_per_ip_overrides = max_connections_per_ip_overrides or {}
         self.socket_send_buffer_bytes = socket_send_buffer_bytes  # -1: the system default (Kafka's default is 102,400)

@@ -90,3 +90,26 @@ def test_inter_broker_listener_has_its_own_limit() -> None:
         asking.connect("IN")
         waiting, sent = asking.begin("IN")
         assert not waiting.has_answer(sent, 0.05)
+
+
+@pytest.mark.parametrize("name", ["max.connection.creation.rate", "listener.name.out.max.connection.creation.rate"])
+def test_client_that_connects_too_often_is_served_after_a_delay(name: str) -> None:
+    clock = kafkalet.ManualClock()
+    with clients({name: "1"}, clock) as asking:
+        for _ in range(10):  # ten seconds' worth of connections
+            asking.connect("OUT")
+        delayed, sent = asking.begin("OUT")
+        assert not delayed.has_answer(sent, 0.05)
+        clock.advance(seconds=1)
+        assert delayed.receive(sent, PATIENCE_S)["error_code"] == 0
+
+
+def test_rate_of_connections_of_a_listener_does_not_restrict_others() -> None:
+    with clients({"listener.name.out.max.connection.creation.rate": "1"}, kafkalet.ManualClock()) as asking:
+        assert all(asking.can_connect("IN") for _ in range(15))
+
+
+def test_rate_of_connections_of_the_broker_does_not_restrict_the_inter_broker_listener() -> None:
+    config = PROTECTED | {"max.connection.creation.rate": "1", "listener.name.in.max.connection.creation.rate": "1000"}
+    with clients(config, kafkalet.ManualClock()) as asking:
+        assert all(asking.can_connect("IN") for _ in range(15))
