@@ -107,7 +107,7 @@ class BrokerServer(Broker):
     def check_reconfiguration(self, after: BrokerConfig) -> None:
         """Raise InvalidProperty if the new certificates of a listener are not valid."""
         for name, tls in self._tls.items():
-            tls.replaced(values_of(after, name))
+            tls.check_change(values_of(after, name))
 
     def config_changed(self) -> None:
         """Apply the configuration to the listeners and their connections."""

@@ -139,8 +139,8 @@ def _check_words(name: str, text: str, known: Declaration, config: BrokerConfig)
         words = [word.strip() for word in text.split(",")]
         if len(set(words)) < len(words) and name != "config.providers":
             raise InvalidProperty(name, text, "", f"Configuration '{name}' values must not be duplicated.")
-    if name == "ssl.client.auth":
-        one_of("required", "requested", "none")(name, text)
+    if known.declared.name == "ssl.client.auth":  # also with the prefix of a listener
+        one_of("required", "requested", "none")(known.declared.name, text)
     elif known.declared.type is Type.CLASS and text != known.declared.default:  # kafkalet cannot load Java classes
         raise InvalidProperty(name, text, f"Class {text} could not be found.")
 

@@ -15,7 +15,8 @@ import os
 import re
 import ssl
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -115,8 +116,9 @@ def key_store_of(values: Mapping[str, str]) -> KeyStore | None:
         return None
     if kind == PEM:
         _no_password("ssl.keystore.password", password, "key store", ", only key password may be specified")
-        text = _text_of(location, "ssl.keystore.location")
-        return _pem_key_store(text, text, "ssl.keystore.location", key_password)
+        with _named(location):
+            text = _text_of(location, "ssl.keystore.location")
+            return _pem_key_store(text, text, "ssl.keystore.location", key_password)
     if password is None:
         raise refused("ssl.keystore.password", "SSL key store is specified, but key store password is not specified.")
     return _pkcs12_key_store(_binary(location, kind, "keystore"), location, password, key_password)
@@ -149,7 +151,8 @@ def trust_store_of(values: Mapping[str, str]) -> tuple[bytes, ...] | None:
         return None
     if kind == PEM:
         _no_password("ssl.truststore.password", password, "trust store")
-        return _certificates(_text_of(location, "ssl.truststore.location"), "ssl.truststore.location")
+        with _named(location):
+            return _certificates(_text_of(location, "ssl.truststore.location"), "ssl.truststore.location")
     return _pkcs12_certificates(_binary(location, kind, "truststore"), location, password)
 
 
@@ -157,9 +160,19 @@ def _kind(values: Mapping[str, str], name: str) -> str:
     return values.get(name, "JKS")
 
 
+@contextmanager
+def _named(location: str) -> Iterator[None]:
+    """Add the file to errors about its contents."""
+    try:
+        yield
+    except InvalidProperty as error:
+        why = f"Failed to load PEM SSL keystore {location}: {error.reason}"
+        raise refused(error.name, why, error.value or HIDDEN) from error
+
+
 def _no_password(name: str, password: str | None, store: str, but: str = "") -> None:
     if password is not None:
-        raise refused(name, f"SSL {store} password cannot be specified with PEM format{but}. Remove it.")
+        raise refused(name, f"SSL {store} password cannot be specified with PEM format{but}")
 
 
 def _bytes_of(location: str, name: str) -> bytes:
@@ -168,9 +181,9 @@ def _bytes_of(location: str, name: str) -> bytes:
             data = file.read(MAX_STORE_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         why = error.strerror if isinstance(error, OSError) else str(error)
-        raise refused(name, f"cannot read {location}: {why}", location) from error
+        raise refused(name, f"the file cannot be read: {why}", location) from error
     if len(data) > MAX_STORE_BYTES:
-        raise refused(name, f"{location} has more than {MAX_STORE_BYTES} bytes", location)
+        raise refused(name, f"the file has more than {MAX_STORE_BYTES} bytes", location)
     return data
 
 
@@ -179,7 +192,11 @@ def _binary(location: str, kind: str, store: str) -> bytes:
     name = f"ssl.{store}.type"
     if kind.upper() not in ("JKS", "PKCS12", "JCEKS"):
         raise InvalidProperty(name, kind, "String must be one of: PEM, PKCS12, JKS")
-    data = _bytes_of(location, f"ssl.{store}.location")
+    try:
+        data = _bytes_of(location, f"ssl.{store}.location")
+    except InvalidProperty as error:
+        why = f"Failed to load SSL keystore {location} of type {kind}: {error.reason}"
+        raise refused(error.name, why, location) from error
     if data.startswith(_JAVA_STORES):
         raise refused(
             f"ssl.{store}.location",

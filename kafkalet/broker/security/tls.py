@@ -115,32 +115,45 @@ class TlsSettings:
             return ANONYMOUS
         return user(self._mapping.name_of(name_of(read_certificate(certificate).subject)))
 
+    def check_change(self, values: Mapping[str, str]) -> None:
+        """Raise InvalidProperty if Kafka refuses a change of properties at runtime.
+
+        Like Kafka, this looks at files only if the properties of keystore or truststore change.
+        """
+        if self._after(values) != self._values:
+            self.replaced(values)
+
     def replaced(self, values: Mapping[str, str]) -> "TlsSettings":
         """Return the settings after a change of properties at runtime, or these if nothing has changed.
 
-        Raises InvalidProperty if Kafka refuses the change. Only keystore and truststore can change. A file that has
-        been written since it was read counts as a change.
+        Raises InvalidProperty if the new settings are not valid. Only keystore and truststore can change. A file that
+        has been written since it was read counts as a change.
         """
-        kept = {name: value for name, value in self._values.items() if name not in RECONFIGURABLE}
-        stores = {name: values[name].strip() for name in RECONFIGURABLE if name in values}
-        after = {**kept, **stores}
+        after = self._after(values)
         if after == self._values and self._modified == self._modification_times():
             return self
+        exception = "org.apache.kafka.common.errors.InvalidConfigurationException"
         try:
             if not {"ssl.keystore.location", "ssl.keystore.key"} & after.keys():
+                exception = "org.apache.kafka.common.config.ConfigException"
                 raise refused(
                     "ssl.keystore.location",
                     "Cannot remove the SSL keystore from an existing listener for which a keystore was configured.",
                 )
             new = TlsSettings(after, is_inter_broker=self._is_inter_broker)
-            self._check_change(new)
+            exception = "org.apache.kafka.common.config.ConfigException"
+            self._check_names_and_trust(new)
         except InvalidProperty as error:
-            why = f"org.apache.kafka.common.config.ConfigException: {error.reason}"
-            text = f"Validation of dynamic config update of SSLFactory failed: {why}"
+            text = f"Validation of dynamic config update of SSLFactory failed: {exception}: {error.reason}"
             raise InvalidProperty(error.name, error.value, error.reason, text) from error
         return new
 
-    def _check_change(self, new: "TlsSettings") -> None:
+    def _after(self, values: Mapping[str, str]) -> dict[str, str]:
+        """Return the properties after a change. Those that cannot change at runtime stay as they are."""
+        kept = {name: value for name, value in self._values.items() if name not in RECONFIGURABLE}
+        return {**kept, **{name: values[name].strip() for name in RECONFIGURABLE if name in values}}
+
+    def _check_names_and_trust(self, new: "TlsSettings") -> None:
         old_leaf, new_leaf = (read_certificate(settings._key_store.chain[0]) for settings in (self, new))
         if not self._flag("ssl.allow.dn.changes") and not is_same_name(old_leaf.subject, new_leaf.subject):
             raise refused(

@@ -137,6 +137,32 @@ def test_invalid_keystore_is_refused_and_the_old_one_stays(
     connection.close()
 
 
+def test_damaged_keystore_file_does_not_prevent_other_changes(authority: CertificateAuthority, tmp_path: Path) -> None:
+    file = tmp_path / "server.pem"
+    file.write_text(authority.server.key + authority.server.certificate)
+    config = {
+        "listeners": "SSL://127.0.0.1:0",
+        **authority.broker_properties(PREFIX),
+        PREFIX + "ssl.keystore.location": str(file),
+    }
+    with kafkalet.Broker(config=config) as broker:
+        before = serial(broker)
+        with closing(connect(broker, authority)) as connection:
+            file.write_text("damaged")
+            assert alter(connection, ssl_keystore_type="PEM") == (Code.NONE, None)
+        assert serial(broker) == before
+
+
+def test_invalid_client_auth_of_a_listener_is_refused(broker: kafkalet.Broker, authority: CertificateAuthority) -> None:
+    with closing(connect(broker, authority)) as connection:
+        code, message = alter(connection, ssl_client_auth="maybe")
+    reason = "String must be one of: required, requested, none"
+    assert (code, message) == (
+        Code.INVALID_REQUEST,
+        f"Invalid value maybe for configuration ssl.client.auth: {reason}",
+    )
+
+
 def test_plain_listener_beside_a_tls_listener(authority: CertificateAuthority) -> None:
     config = {
         "listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0",

@@ -129,6 +129,10 @@ def test_key_of_another_certificate_is_refused(issued: Issued, authority: Certif
 @pytest.mark.parametrize(
     ("values", "message"),
     [
+        (
+            {LOCATION: "missing.p12", PASSWORD: "secret"},
+            "Failed to load SSL keystore missing.p12 of type JKS: the file",
+        ),
         ({KEY: "{key}", CHAIN: "{chain}"}, "SSL private key can be specified only for PEM, but key store type is JKS"),
         ({TYPE: "PEM", KEY: "{key}"}, "SSL private key is specified, but certificate chain is not specified"),
         ({TYPE: "PEM", CHAIN: "{chain}"}, "SSL certificate chain is specified, but private key is not specified"),
@@ -146,8 +150,14 @@ def test_key_of_another_certificate_is_refused(issued: Issued, authority: Certif
         ),
         ({PASSWORD: "secret"}, "SSL key store is not specified, but key store password is specified"),
         ({LOCATION: "{file}"}, "SSL key store is specified, but key store password is not specified"),
-        ({TYPE: "PEM", LOCATION: "missing.pem"}, "cannot read missing.pem: No such file or directory"),
-        ({TYPE: "PEM", LOCATION: "a\0b"}, "cannot read a\0b: embedded null"),
+        (
+            {TYPE: "PEM", LOCATION: "missing.pem"},
+            "Failed to load PEM SSL keystore missing.pem: the file cannot be read: No such file or directory",
+        ),
+        (
+            {TYPE: "PEM", LOCATION: "a\0b"},
+            "Failed to load PEM SSL keystore a\0b: the file cannot be read: embedded null",
+        ),
         ({TYPE: "PEM", KEY: "{chain}", CHAIN: "{chain}"}, "No matching PRIVATE KEY entries in PEM file"),
         ({TYPE: "PEM", KEY: "{key}", CHAIN: "{key}"}, "No matching CERTIFICATE entries in PEM file"),
         ({TYPE: "PEM", KEY: "{key}{key}", CHAIN: "{chain}"}, "Expected one private key, but found 2"),
@@ -239,7 +249,10 @@ def test_truststore_has_all_certificates(authority: CertificateAuthority, strang
         ),
         ({TRUST_PASSWORD: "secret"}, "SSL trust store is not specified, but trust store password is specified"),
         ({TRUST_TYPE: "PEM", TRUSTED: "x"}, "No matching CERTIFICATE entries in PEM file"),
-        ({TRUST_TYPE: "PEM", TRUST_LOCATION: "missing.pem"}, "cannot read missing.pem"),
+        (
+            {TRUST_TYPE: "PEM", TRUST_LOCATION: "missing.pem"},
+            "Failed to load PEM SSL keystore missing.pem: the file cannot be read",
+        ),
     ],
 )
 def test_invalid_truststore_is_refused(values: dict[str, str], message: str) -> None:

@@ -388,6 +388,18 @@ def test_changes_of_names_can_be_allowed(values: dict[str, str], authority: Cert
     assert listener.replaced(values) is not listener
 
 
+def test_file_is_checked_only_if_its_properties_change(values: dict[str, str]) -> None:
+    """Otherwise, changes of other properties of the broker would be refused."""
+    listener = TlsSettings(values)
+    Path(values["ssl.keystore.location"]).write_text("damaged")
+    listener.check_change(values)
+    moved = os.path.join(os.path.dirname(values["ssl.keystore.location"]), ".", "server.pem")
+    with pytest.raises(InvalidProperty, match="No matching PRIVATE KEY entries"):
+        listener.check_change({**values, "ssl.keystore.location": moved})
+    with pytest.raises(InvalidProperty, match="No matching PRIVATE KEY entries"):
+        listener.replaced(values)
+
+
 def test_truststore_is_replaced(
     values: dict[str, str], authority: CertificateAuthority, stranger: CertificateAuthority
 ) -> None:
@@ -415,7 +427,10 @@ def test_broken_keystore_is_refused_and_the_old_one_is_kept(
     listener = TlsSettings(values)
     old = serial(listener, authority)
     Path(values["ssl.keystore.location"]).unlink()
-    with pytest.raises(InvalidProperty, match="cannot read"):
+    with pytest.raises(
+        InvalidProperty,
+        match=r"errors\.InvalidConfigurationException: Failed to load PEM SSL keystore .* cannot be read",
+    ):
         listener.replaced(values)
     assert serial(listener, authority) == old
 
