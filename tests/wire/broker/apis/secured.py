@@ -1,5 +1,6 @@
 """Brokers whose clients log in with SASL/PLAIN, with an authorizer and with delegation tokens."""
 
+from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -7,6 +8,9 @@ from typing import Any
 import kafkalet
 from kafkalet.broker.security.acl import Acl, Operation, PatternType, Permission, ResourceType
 from kafkalet.conformance.playing.connection import Connection
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.messages import response_type
+from kafkalet.sasl_client import NotAuthenticated, authenticate_with_password
 
 SECURED = {
     "listeners": "SASL_PLAINTEXT://127.0.0.1:0",
@@ -18,6 +22,7 @@ SECURED = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:admin",
     "connections.max.idle.ms": "-1",
+    "connection.failed.authentication.delay.ms": "0",
 }
 """The properties of a broker with the users admin, alice and bob, whose passwords are their names."""
 SECRET_KEY = "the key of all brokers"
@@ -37,6 +42,22 @@ class Users:
             host, _, port = self.cluster.bootstrap_servers.rpartition(":")
             self._connections[user] = Connection(host, int(port), user or None, timeout_s=10)
         return self._connections[user].ask(api, version, body)
+
+    def log_in_with(self, token: dict[str, Any], mechanism: str, as_user: str) -> None:
+        """Log in with a delegation token. `as_user` is the name of the connection in later calls."""
+        host, _, port = self.cluster.bootstrap_servers.rpartition(":")
+        connection = self._connections[as_user] = Connection(host, int(port), None, timeout_s=10)
+        connection.ask("SaslHandshake", 1, {"mechanism": mechanism})
+
+        def exchange(message: bytes) -> bytes:
+            answer = connection.ask("SaslAuthenticate", 0, {"auth_bytes": {"hex": message.hex()}})
+            if answer["error_code"]:
+                raise NotAuthenticated(answer["error_message"])
+            response: Any = response_type(Api.SASL_AUTHENTICATE).decode(connection.last_answer[4:], 0)
+            return bytes(response.auth_bytes)
+
+        password = b64encode(bytes.fromhex(token["hmac"]["hex"])).decode()
+        authenticate_with_password(mechanism, token["token_id"], password, exchange, is_delegation_token=True)
 
     def allow(self, user: str, operation: Operation, kind: ResourceType, name: str) -> None:
         """Allow a user an operation on a resource."""
