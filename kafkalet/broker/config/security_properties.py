@@ -45,9 +45,9 @@ max.connection.creation.rate INT 2147483647 effective cluster-wide >=0
     Connections that a broker accepts in a second; with a listener prefix, that the listener accepts.
 
 # Authentication
-connection.failed.authentication.delay.ms INT 100
+connection.failed.authentication.delay.ms INT 100 effective
     Time for which a connection stays open after its authentication has failed, to slow clients down that reconnect.
-connections.max.reauth.ms LONG 0
+connections.max.reauth.ms LONG 0 effective
     Time after which clients have to authenticate again on an open connection (KIP-368); 0 for never.
 principal.builder.class CLASS null per-broker 0-3.0
 principal.builder.class CLASS org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBu\
@@ -80,9 +80,9 @@ sasl.enabled.mechanisms LIST GSSAPI effective per-broker
 sasl.jaas.config PASSWORD null effective per-broker
     Login module and its options, as in a JAAS file. Brokers accept it only with the prefix
     listener.name.NAME.MECHANISM.
-sasl.server.callback.handler.class CLASS null
+sasl.server.callback.handler.class CLASS null effective
     Class that checks credentials. It selects the handler of OAUTHBEARER tokens; other classes cannot be loaded.
-sasl.server.max.receive.size INT 524288
+sasl.server.max.receive.size INT 524288 effective
     Largest SASL token that a broker accepts before a client has authenticated, in bytes.
 sasl.mechanism.inter.broker.protocol STRING GSSAPI per-broker
     SASL mechanism of connections between brokers.
@@ -156,12 +156,12 @@ sasl.oauthbearer.client.credentials.client.id STRING null 4.1+
     Client id that is sent to the authentication provider.
 sasl.oauthbearer.client.credentials.client.secret PASSWORD null 4.1+
     Secret that is sent to the authentication provider.
-sasl.oauthbearer.clock.skew.seconds INT 30 3.0+
+sasl.oauthbearer.clock.skew.seconds INT 30 effective 3.0+
     Difference between the clocks of the issuer and the broker that is allowed for.
-sasl.oauthbearer.expected.audience LIST null 3.0-4.1
-sasl.oauthbearer.expected.audience LIST '' 4.1+
+sasl.oauthbearer.expected.audience LIST null effective 3.0-4.1
+sasl.oauthbearer.expected.audience LIST '' effective 4.1+
     Audiences of which a token must name one.
-sasl.oauthbearer.expected.issuer STRING null 3.0+
+sasl.oauthbearer.expected.issuer STRING null effective 3.0+
     Issuer that a token must name.
 sasl.oauthbearer.jwks.endpoint.refresh.ms LONG 3600000 3.0+
     Interval at which the keys of the issuer are read again.
@@ -169,17 +169,17 @@ sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms LONG 10000 3.0+
     Longest delay between attempts to read the keys of the issuer.
 sasl.oauthbearer.jwks.endpoint.retry.backoff.ms LONG 100 3.0+
     First delay between attempts to read the keys of the issuer.
-sasl.oauthbearer.jwks.endpoint.url STRING null 3.0+
-    URL of the keys of the issuer, a JWKS document.
+sasl.oauthbearer.jwks.endpoint.url STRING null effective 3.0+
+    URL of a file with the keys of the issuer, a JWKS document: file:///PATH. It is read again when it changes.
 sasl.oauthbearer.jwt.retriever.class CLASS org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever 4.1+
     Class that gets tokens for a client.
 sasl.oauthbearer.jwt.validator.class CLASS org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator 4.1+
     Class that checks tokens.
 sasl.oauthbearer.scope STRING null 4.1+
     Scope that a client requests from the authentication provider.
-sasl.oauthbearer.scope.claim.name STRING scope 3.0+
+sasl.oauthbearer.scope.claim.name STRING scope effective 3.0+
     Claim of a token that contains its scope.
-sasl.oauthbearer.sub.claim.name STRING sub 3.0+
+sasl.oauthbearer.sub.claim.name STRING sub effective 3.0+
     Claim of a token that contains the name of the principal.
 sasl.oauthbearer.token.endpoint.url STRING null 3.0+
     URL at which clients get tokens.

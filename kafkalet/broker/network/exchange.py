@@ -7,8 +7,10 @@ Records are a dict with their size and, if they were kept, their batches. Creden
 
 from __future__ import annotations
 
+import re
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
+from functools import lru_cache
 from struct import Struct as Layout
 from typing import Any, NamedTuple
 
@@ -29,6 +31,7 @@ KeptResponse = bytes | list[bytes | int] | str | None
 connection; or None if the request is in progress, or if the client expects no response.
 """
 
+_SECRET_NAME = re.compile(r"pass(?:word|phrase)|secret|jaas|credential|token|key$|certificate")
 SECRET = ("auth_bytes", "salted_password", "salt", "hmac")
 _UNSUPPORTED = Code.UNSUPPORTED_VERSION.to_bytes(2, "big")
 _HEAD_BYTES = 17  # of a batch: never all zero
@@ -243,11 +246,26 @@ def _mark(response: Response) -> None:
 
 def plain(struct: Struct, version: int) -> dict[str, Any]:
     """Return a message as plain data, with the fields of a version."""
-    return {
+    found = {
         field.name: _plain(getattr(struct, field.name), field, version)
         for field in struct.FIELDS
         if version in field.versions
     }
+    if "value" in found and is_secret_property(found.get("name")):
+        found["value"] = None
+    return found
+
+
+@lru_cache(1024)
+def is_secret_property(name: object) -> bool:
+    """Return whether the value of a property is secret: it is a password, or has a name like one."""
+    if not isinstance(name, str):
+        return False
+    from kafkalet.broker.config.catalog import known_property
+    from kafkalet.broker.config.release import Release
+
+    known = known_property(name, Release.of().version)
+    return known.is_sensitive if known is not None else _SECRET_NAME.search(name.lower()) is not None
 
 
 def _plain(value: Any, field: Field, version: int) -> Any:

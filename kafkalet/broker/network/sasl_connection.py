@@ -138,7 +138,7 @@ class SaslConnection(Connection):
         try:
             authenticator.admit(frame)
         except Refused as refused:
-            if self._shared.router.recorder is not None:
+            if refused.is_request and self._shared.router.recorder is not None:
                 self._shared.router.recorder.refused(context, frame, refused)
             raise
 

@@ -52,6 +52,9 @@ class State(Enum):
 class Refused(CloseConnection):
     """The client has failed to authenticate, and the connection is closed. The message is logged."""
 
+    is_request = True
+    """Whether the frame is a request. If not, it may be a misplaced token, which must not be shown."""
+
     def __init__(self, reason: str, *, is_delayed: bool) -> None:
         super().__init__(reason)
         self.is_delayed = is_delayed
@@ -138,7 +141,9 @@ class Authenticator:
             header, _ = RequestHeader.decode(frame)
         except DecodeError as problem:
             # Kafka delays only in this state, in which the first token of GSSAPI could arrive
-            raise self._refused(str(problem), is_delayed=self.state is State.INITIAL) from None
+            refused = self._refused(str(problem), is_delayed=self.state is State.INITIAL)
+            refused.is_request = False
+            raise refused from None
         api = header.api
         if self.state is State.COMPLETE:
             if api is not Api.SASL_HANDSHAKE or not self._may_reauthenticate():

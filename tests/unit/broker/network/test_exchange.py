@@ -15,6 +15,7 @@ from kafkalet.protocol.errors import Code
 from kafkalet.protocol.frame import RequestHeader
 from kafkalet.protocol.messages import request_type, response_type
 from kafkalet.protocol.messages.fetch import FetchResponse
+from kafkalet.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafkalet.protocol.messages.produce import ProduceRequest
 from kafkalet.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
@@ -193,3 +194,24 @@ def test_frame_that_is_no_request_is_shown(frame: bytes) -> None:
     found: Any = exchange(None, 7)._replace(frame=frame, frame_bytes=len(frame), answer="connection closed: why")
     assert found.request() is None
     assert found.text(2.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_secret"),
+    [
+        ("ssl.keystore.password", True),
+        ("listener.name.outside.ssl.key.password", True),
+        ("listener.name.outside.plain.sasl.jaas.config", True),
+        ("ssl.keystore.certificate.chain", True),
+        ("password.encoder.secret", True),
+        ("my.own.password", True),
+        ("retention.ms", False),
+        ("ssl.keystore.type", False),
+        ("my.own.property", False),
+    ],
+)
+def test_values_of_passwords_are_left_out(name: str, is_secret: bool) -> None:
+    config = IncrementalAlterConfigsRequest.Resource.Config(name=name, config_operation=0, value="given")
+    shown = plain(config, 1)
+    assert shown["name"] == name
+    assert shown["value"] == (None if is_secret else "given")

@@ -424,3 +424,19 @@ def test_journal_has_the_requests_but_no_tokens() -> None:
         shown = "".join(f"{each} {each!r} {each.request} {each.response}" for each in found)
     assert apis == ["SaslHandshake", "SaslAuthenticate", "SaslHandshake", "Metadata"]
     assert "secret" not in shown
+
+
+@pytest.mark.parametrize("version", [None, IN_REQUESTS])
+def test_misplaced_raw_token_is_shown_nowhere(
+    broker: Broker, client: Client, version: int | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    requests = broker.cluster.requests
+    requests.clear()
+    if version is not None:
+        client.handshake(version=version)
+    client.frame(b"\0alice\0" + b"secret" * 20)
+    if version is None:
+        assert broker.waits()
+    assert client.receive() is None
+    shown = "".join(f"{each} {each!r} {each.client_id} {each.request}" for each in requests)
+    assert "secret" not in shown + caplog.text
