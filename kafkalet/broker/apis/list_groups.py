@@ -8,12 +8,18 @@ The filter by type is case-insensitive. An unknown type matches no group.
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager.listGroups.
 """
 
+from collections.abc import Coroutine
+from typing import Any
+
 from kafkalet.broker.context import Context
+from kafkalet.broker.scheduling.work import pause
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
 
-def handle(request: ListGroupsRequest, context: Context) -> ListGroupsResponse:
+def handle(
+    request: ListGroupsRequest, context: Context
+) -> ListGroupsResponse | Coroutine[Any, Any, ListGroupsResponse]:
     in_any_case = context.release.ignores_case_of_group_states
     states = {state.lower() if in_any_case else state for state in request.states_filter}
     if context.release.trims_group_states:
@@ -31,6 +37,15 @@ def handle(request: ListGroupsRequest, context: Context) -> ListGroupsResponse:
         if not states or (group.state.lower() if in_any_case else group.state) in states
         if not types or group.type in types
     ]
-    if not context.allows_on_cluster(Operation.DESCRIBE):
-        groups = [group for group in groups if context.allows(Operation.DESCRIBE, ResourceType.GROUP, group.group_id)]
-    return ListGroupsResponse(groups=groups)
+    if context.allows_on_cluster(Operation.DESCRIBE):
+        return ListGroupsResponse(groups=groups)
+    return _list_describable(groups, context)
+
+
+async def _list_describable(groups: list[ListGroupsResponse.Group], context: Context) -> ListGroupsResponse:
+    found = []
+    for group in groups:
+        if context.allows(Operation.DESCRIBE, ResourceType.GROUP, group.group_id):
+            found.append(group)
+        await pause()
+    return ListGroupsResponse(groups=found)

@@ -29,6 +29,8 @@ from .records import Change
 _LOG = logging.getLogger(__name__)
 
 SHORTEST_REFRESH_MS = 10_000
+CHECKED_PER_SLICE = 100
+"""The number of topics to check for rights before other clients are served."""
 _NOTHING = Resolved(frozenset(), 0, 0)
 
 
@@ -116,7 +118,7 @@ async def _resolve(group: ConsumerGroup, may_describe: TopicCheck | None) -> Non
         for expression in list(group.members.regexes):
             topics = await in_turns(_matching(group.group_id, expression, names))
             if may_describe is not None:
-                topics = frozenset(filter(may_describe, topics))
+                topics = await in_turns(_describable(topics, may_describe))
             found[expression] = Resolved(topics, version, now_ms)
     finally:
         group.is_resolving = False
@@ -134,6 +136,16 @@ def _matching(group_id: str, expression: str, names: list[str]) -> Generator[Non
             "group %s: ignoring invalid regular expression %s: %s", quoted(group_id), quoted(expression), problem
         )
         return frozenset()
+
+
+def _describable(topics: frozenset[str], may_describe: TopicCheck) -> Generator[None, None, frozenset[str]]:
+    found = []
+    for number, topic in enumerate(topics):
+        if may_describe(topic):
+            found.append(topic)
+        if number % CHECKED_PER_SLICE == 0:
+            yield
+    return frozenset(found)
 
 
 def _write(group: ConsumerGroup, resolved: dict[str, Resolved]) -> None:
