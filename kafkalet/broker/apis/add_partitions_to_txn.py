@@ -42,12 +42,7 @@ def handle(
     if context.version >= BATCHED_SINCE:  # sent by brokers
         context.require_on_cluster(Operation.CLUSTER_ACTION)
         return answer_of(lambda then: _add_all(request.transactions, context, then))
-    wanted = Wanted(
-        transactional_id=request.v3_and_below_transactional_id,
-        producer_id=request.v3_and_below_producer_id,
-        producer_epoch=request.v3_and_below_producer_epoch,
-        topics=request.v3_and_below_topics,
-    )
+    wanted = _of_client(request)
     return answer_of(
         lambda then: _add(
             wanted,
@@ -58,8 +53,20 @@ def handle(
 
 
 def refuse(request: AddPartitionsToTxnRequest, context: Context, error: KafkaError) -> AddPartitionsToTxnResponse:
-    """Refuse a request from v4 on. Earlier versions have no error code for the whole response."""
-    return AddPartitionsToTxnResponse(error_code=error.code, results_by_transaction=[])
+    if context.version >= BATCHED_SINCE:
+        return AddPartitionsToTxnResponse(error_code=error.code, results_by_transaction=[])
+    results = _same_code(_of_client(request), error.code, context)
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)
+
+
+def _of_client(request: AddPartitionsToTxnRequest) -> Wanted:
+    """Return the only transaction of a request before v4."""
+    return Wanted(
+        transactional_id=request.v3_and_below_transactional_id,
+        producer_id=request.v3_and_below_producer_id,
+        producer_epoch=request.v3_and_below_producer_epoch,
+        topics=request.v3_and_below_topics,
+    )
 
 
 def _add_all(transactions: list[Wanted], context: Context, then: Callable[[AddPartitionsToTxnResponse], None]) -> None:

@@ -24,7 +24,9 @@ class Kitchen:
         self.telemetry = Telemetry(self.metadata, Release.of())
         nobody: Any = None
         node = SimpleNamespace(metadata=self.metadata, release=None, clock=self.clock, client_clock=self.clock)
-        self.context = Context(SimpleNamespace(node=node, controller=None), nobody, ("127.0.0.1", 1234), "PLAINTEXT")
+        self.context = Context(
+            SimpleNamespace(node=node, controller=None, authorizer=None), nobody, ("127.0.0.1", 1234), "PLAINTEXT"
+        )
         self.context.client_id = "client"
         self.id = new_topic_id()
 

@@ -47,7 +47,8 @@ class Bench:
         self.lookups: dict[str, Delayed[str | None]] = {}
         self.throttling.obey({entity: quotas}, {})
         self.client = Client()
-        broker = SimpleNamespace(node=SimpleNamespace(metadata=None, release=None, clock=self.clock), controller=None)
+        node = SimpleNamespace(metadata=None, release=None, clock=self.clock)
+        broker = SimpleNamespace(node=node, controller=None, authorizer=None)
         self.context = Context(broker, self.client, ("127.0.0.1", 1), "PLAINTEXT")
         self.context.client_id = "c"
 
