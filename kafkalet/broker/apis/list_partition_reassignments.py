@@ -30,7 +30,17 @@ def handle(request: ListPartitionReassignmentsRequest, context: Context) -> List
 def refuse(
     request: ListPartitionReassignmentsRequest, context: Context, error: KafkaError
 ) -> ListPartitionReassignmentsResponse:
-    return ListPartitionReassignmentsResponse(error_code=error.code, error_message=error.message, topics=[])
+    topics = [
+        Topic(
+            name=topic.name,
+            partitions=[
+                Topic.Partition(partition_index=index, replicas=[], adding_replicas=[], removing_replicas=[])
+                for index in topic.partition_indexes
+            ],
+        )
+        for topic in request.topics or []
+    ]
+    return ListPartitionReassignmentsResponse(error_code=error.code, error_message=error.message, topics=topics)
 
 
 def _asked(request: ListPartitionReassignmentsRequest, context: Context) -> Iterator[tuple[str, Iterable[int]]]:

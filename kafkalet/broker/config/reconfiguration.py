@@ -45,6 +45,9 @@ def change(
     `named` are the names of the properties in the request. Raises KafkaError if the change is refused.
     """
     if (error := _refusal_to_alter(resource_type, name, context)) is not None:
+        rules = context.release
+        if resource_type == ResourceType.BROKER and not rules.checks_rights_to_alter_brokers_first:
+            _change_broker(context, name, edit, named, validate_only=True)
         raise error
     if resource_type == ResourceType.TOPIC:
         _change_topic(context, name, edit, validate_only)
@@ -85,6 +88,7 @@ def _refusal_to_alter(resource_type: int, name: str, context: Context) -> KafkaE
     error = refusal(Operation.ALTER_CONFIGS, resource_type, name, context)
     if error is not None and (
         not context.release.runs_without_zookeeper
+        or resource_type == ResourceType.BROKER_LOGGER
         or (resource_type == ResourceType.BROKER and context.release.checks_rights_to_alter_brokers_first)
     ):
         error.message = None

@@ -312,8 +312,11 @@ class Release(_Named, GroupRules):
 
     @property
     def checks_rights_to_alter_brokers_first(self) -> bool:
-        """Since 4.0, the broker checks the right to alter its configuration; the error then has no message."""
-        return self.version >= (4, 0)
+        """Whether the right to alter a broker is checked before the new values are.
+
+        Between 3.3 and 4.0, the broker checks the values, and then the controller the right.
+        """
+        return self.version >= (4, 0) or not self.runs_without_zookeeper
 
     @property
     def asks_for_any_resource_first(self) -> bool:
