@@ -42,7 +42,12 @@ def handle(request: CreatePartitionsRequest, context: Context) -> CreatePartitio
         for name, count in times.items()
         if count > 1
     ]
-    answers += [Answer(name=name, error_code=Code.TOPIC_AUTHORIZATION_FAILED) for name in times if name in refused]
+    message = None if context.release.runs_without_zookeeper else "The topic authorization is failed."
+    answers += [
+        Answer(name=name, error_code=Code.TOPIC_AUTHORIZATION_FAILED, error_message=message)
+        for name in times
+        if name in refused
+    ]
     with context.controller.changes.begin():
         for topic in request.topics:
             if times[topic.name] == 1 and topic.name not in refused:

@@ -4,7 +4,8 @@ v1  adds the source of each value and optionally its synonyms (KIP-226)
 v3  adds the type and optionally the documentation of each property (KIP-569)
 
 A broker returns only its own configuration and, for an empty broker name, the properties that are set cluster-wide.
-Unknown property names in the request are ignored.
+Unknown property names in the request are ignored. A resource of an unknown type makes the whole request fail.
+Resources that the client may not describe come last.
 
 Source: kafka.server.ConfigHelper.
 """
@@ -34,6 +35,8 @@ LEVELS = {"CRITICAL": "FATAL", "WARNING": "WARN"}
 
 
 async def handle(request: DescribeConfigsRequest, context: Context) -> DescribeConfigsResponse:
+    if any(resource.resource_type not in _known_types(context) for resource in request.resources):
+        raise _invalid("The request is malformed, or was sent to a broker that does not serve it.")
     results: list[Answer] = []
     refused: list[Answer] = []
     for resource in request.resources:
@@ -90,11 +93,14 @@ def _configs(resource: Resource, request: DescribeConfigsRequest, context: Conte
         return _loggers(name, context)
     elif kind == ResourceType.CLIENT_METRICS:
         entries = _client_metrics(name, context)
-    elif kind == ResourceType.GROUP and context.release.configures_groups:
-        entries = _group(name, context)
     else:
-        raise _invalid("The request is malformed, or was sent to a broker that does not serve it.")
+        entries = _group(name, context)
     return (_config(entry, request) for entry in entries)
+
+
+def _known_types(context: Context) -> set[int]:
+    types = {int(kind) for kind in ResourceType}
+    return types if context.release.configures_groups else types - {int(ResourceType.GROUP)}
 
 
 def _client_metrics(name: str, context: Context) -> Iterator[Entry]:

@@ -30,8 +30,6 @@ async def handle(request: DescribeTopicPartitionsRequest, context: Context) -> D
     asked = {topic.name for topic in request.topics} or set(metadata.topics)
     if cursor is not None and ((request.topics and cursor.topic_name not in asked) or cursor.partition_index < 0):
         return _refused(request, Code.INVALID_REQUEST)
-    if cursor is None and "" in asked:
-        return _refused(request, Code.UNKNOWN_SERVER_ERROR)  # as in Kafka, which compares "" with a null cursor
     unauthorized: list[Answer] = []
     if context.authorizer is not None:
         refused = {name for name in asked if not context.allows(Operation.DESCRIBE, ResourceType.TOPIC, name)}
@@ -39,6 +37,8 @@ async def handle(request: DescribeTopicPartitionsRequest, context: Context) -> D
         if request.topics:
             first_name = "" if cursor is None else cursor.topic_name
             unauthorized = [_unauthorized(name) for name in sorted(refused) if name >= first_name]
+    if cursor is None and "" in asked:
+        return _refused(request, Code.UNKNOWN_SERVER_ERROR)  # as in Kafka, which compares "" with a null cursor
     left = max(min(context.node.config.max_request_partition_size_limit, request.response_partition_limit), 1)
     answers: list[Answer] = []
     for name in sorted(asked):

@@ -28,6 +28,8 @@ class Election(IntEnum):
 
 
 def handle(request: ElectLeadersRequest, context: Context) -> ElectLeadersResponse:
+    if not context.release.runs_without_zookeeper and not context.allows_on_cluster(Operation.ALTER):
+        raise KafkaError(Code.CLUSTER_AUTHORIZATION_FAILED)
     context.require_on_cluster(Operation.ALTER)
     try:
         kind = Election(request.election_type)

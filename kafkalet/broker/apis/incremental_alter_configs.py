@@ -1,7 +1,8 @@
 """IncrementalAlterConfigs v0-1: change individual configuration values of resources (KIP-339).
 
 Properties can be set or deleted; list properties can also be appended to or subtracted from. Each resource is changed
-independently and atomically. A resource that is listed twice is refused both times.
+independently and atomically. A resource that is listed twice is refused both times; releases with
+ZooKeeper use its last entry.
 
 Source: kafka.server.ConfigAdminManager.preprocess, ConfigurationControlManager.incrementalAlterConfigResource.
 """
@@ -33,10 +34,13 @@ class Operation(IntEnum):
 
 
 def handle(request: IncrementalAlterConfigsRequest, context: Context) -> IncrementalAlterConfigsResponse:
-    named = [(resource.resource_type, resource.resource_name) for resource in request.resources]
+    resources = request.resources
+    if not context.release.runs_without_zookeeper:  # duplicates are allowed; the last one wins
+        resources = list({(one.resource_type, one.resource_name): one for one in resources}.values())
+    named = [(resource.resource_type, resource.resource_name) for resource in resources]
     answers = []
     with context.controller.changes.begin():
-        for resource, name in zip(request.resources, named, strict=True):
+        for resource, name in zip(resources, named, strict=True):
             answer = Answer(
                 error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name
             )

@@ -39,7 +39,7 @@ from kafkalet.protocol.wire import Buffer
 from kafkalet.storage.acceptance import ValidatedBatches
 from kafkalet.storage.refusals import AppendRefused, RecordsRefused
 
-from .produce_rules import WITHOUT_LOG_START, check_first_header, check_produced, is_transactional
+from .produce_rules import WITHOUT_LOG_START, check_first_header, check_produced, is_idempotent, is_transactional
 
 Answer = ProduceResponse.Topic.Partition
 Key = tuple[str, bytes, int]
@@ -72,6 +72,7 @@ def handle(request: ProduceRequest, context: Context) -> Answered | Coroutine[An
         )
     unauthorized: dict[Key, Answer] = {}
     if context.authorizer is not None:
+        _check_idempotent_records(given, context)
         given, unauthorized = _split_by_rights(given, context)
     if any(chunk is None and metadata.partition(key[0], key[2]) for key, chunk in given):
         return Delayed()  # null records crash Kafka's handler: the request and the rest of the connection hang
@@ -164,6 +165,14 @@ def _may_be_transactional(request: ProduceRequest, context: Context) -> bool:
     return context.authorizer is None or context.allows(
         AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id
     )
+
+
+def _check_idempotent_records(given: list[tuple[Key, Buffer | None]], context: Context) -> None:
+    """Raise CLUSTER_AUTHORIZATION_FAILED if idempotent records need IDEMPOTENT_WRITE, as they did before 2.8."""
+    if context.release.lets_writers_be_idempotent or context.allows_on_cluster(AclOperation.IDEMPOTENT_WRITE):
+        return
+    if any(is_idempotent(chunk) and not is_transactional(chunk) for _, chunk in given if chunk):
+        raise KafkaError(Code.CLUSTER_AUTHORIZATION_FAILED)
 
 
 def _split_by_rights(

@@ -1,6 +1,7 @@
 """Checks that the records in a Produce request have to pass before they reach a log.
 
     is_transactional    checks whether the request needs a transactional id
+    is_idempotent       checks whether the records have a producer id
     check_produced      checks the format of the records of a partition (ProduceRequest.validateRecords)
     check_first_header  checks that the first batch has a complete header
     WITHOUT_LOG_START   the errors that are returned with log start offset -1
@@ -81,6 +82,14 @@ def is_transactional(records: Buffer) -> bool:
         return False
     first = next(batches(records), None)
     return first is not None and first.is_transactional
+
+
+def is_idempotent(records: Buffer) -> bool:
+    """Return True if the first batch has a producer id (RequestUtils). `is_transactional` has to accept the records."""
+    if _is_old(records):
+        return False
+    first = next(batches(records), None)
+    return first is not None and first.has_producer_id
 
 
 def _is_old(records: Buffer) -> bool:
