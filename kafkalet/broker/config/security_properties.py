@@ -185,39 +185,39 @@ sasl.oauthbearer.token.endpoint.url STRING null 3.0+
     URL at which clients get tokens.
 
 # TLS
-ssl.keystore.location STRING null per-broker
+ssl.keystore.location STRING null effective per-broker
     File with the key and the certificates of a listener.
-ssl.keystore.type STRING JKS per-broker
+ssl.keystore.type STRING JKS effective per-broker
     Format of the keystore: PEM, PKCS12 or JKS.
-ssl.keystore.password PASSWORD null per-broker
+ssl.keystore.password PASSWORD null effective per-broker
     Password of the keystore.
-ssl.keystore.key PASSWORD null per-broker
+ssl.keystore.key PASSWORD null effective per-broker
     Private key of a listener as PEM text, instead of a file.
-ssl.keystore.certificate.chain PASSWORD null per-broker
+ssl.keystore.certificate.chain PASSWORD null effective per-broker
     Certificate and intermediate certificates of a listener as PEM text, instead of a file.
-ssl.key.password PASSWORD null per-broker
+ssl.key.password PASSWORD null effective per-broker
     Password of the private key.
-ssl.truststore.location STRING null per-broker
+ssl.truststore.location STRING null effective per-broker
     File with the certificates that sign the certificates of clients.
-ssl.truststore.type STRING JKS per-broker
+ssl.truststore.type STRING JKS effective per-broker
     Format of the truststore: PEM, PKCS12 or JKS.
-ssl.truststore.password PASSWORD null per-broker
+ssl.truststore.password PASSWORD null effective per-broker
     Password of the truststore.
-ssl.truststore.certificates PASSWORD null per-broker
+ssl.truststore.certificates PASSWORD null effective per-broker
     Certificates that sign the certificates of clients as PEM text, instead of a file.
-ssl.client.auth STRING none per-broker
+ssl.client.auth STRING none effective per-broker
     Whether clients need a certificate: required, requested (used if they have one) or none.
-ssl.principal.mapping.rules STRING DEFAULT
+ssl.principal.mapping.rules STRING DEFAULT effective
     Rules that map the subject of a client's certificate to the name of its principal.
-ssl.enabled.protocols LIST TLSv1.2,TLSv1.3 per-broker
+ssl.enabled.protocols LIST TLSv1.2,TLSv1.3 effective per-broker
     Versions of TLS that a listener accepts.
 ssl.protocol STRING TLSv1.3 per-broker
     Preferred version of TLS.
-ssl.cipher.suites LIST '' per-broker
+ssl.cipher.suites LIST '' effective per-broker
     Cipher suites that a listener accepts; empty for those of the TLS library.
-ssl.allow.dn.changes BOOLEAN false 3.0+
+ssl.allow.dn.changes BOOLEAN false effective 3.0+
     Whether a certificate that replaces another one at runtime may have another subject.
-ssl.allow.san.changes BOOLEAN false 3.0+
+ssl.allow.san.changes BOOLEAN false effective 3.0+
     Whether a certificate that replaces another one at runtime may lack alternative names of the earlier one.
 ssl.endpoint.identification.algorithm STRING https per-broker
     Whether clients among the brokers compare host names with certificates.

@@ -134,8 +134,8 @@ def test_bounds_of_consumer_groups_are_not_reported_as_without_effect() -> None:
 
 def test_property_without_effect_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    config = BrokerConfig({"num.io.threads": "3", "listener.name.inside.ssl.keystore.type": "PEM"})
-    assert config.without_effect == ["num.io.threads", "listener.name.inside.ssl.keystore.type"]
+    config = BrokerConfig({"num.io.threads": "3", "listener.name.inside.ssl.protocol": "TLSv1.3"})
+    assert config.without_effect == ["num.io.threads", "listener.name.inside.ssl.protocol"]
     assert config.unknown == []
     assert "num.io.threads" in caplog.text
 
