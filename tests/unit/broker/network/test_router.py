@@ -317,9 +317,9 @@ def test_unimplemented_api_is_logged_once_for_all_routers(caplog: pytest.LogCapt
     calls: dict[str, int] = {}
     for _ in range(2):
         router = Router(Broker(), calls)
-        with pytest.raises(CloseConnection, match="CreateAcls is not served"):
-            router.route(header(30, 3), router.context(Client(), ("127.0.0.1", 1), "PLAINTEXT"), [])
-    assert calls == {"CreateAcls": 2}
+        with pytest.raises(CloseConnection, match="ShareFetch is not served"):
+            router.route(header(78, 1), router.context(Client(), ("127.0.0.1", 1), "PLAINTEXT"), [])
+    assert calls == {"ShareFetch": 2}
     assert len([record for record in caplog.records if record.levelno == logging.ERROR]) == 1
 
 
