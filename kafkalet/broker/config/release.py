@@ -156,6 +156,11 @@ class Release(_Named, GroupRules):
         return self.version >= (2, 8)
 
     @property
+    def explains_errors_of_producers(self) -> bool:
+        """Since 3.0, DescribeProducers checks topic names, and its errors have messages."""
+        return self.version >= (3, 0)
+
+    @property
     def lets_administrators_write_markers(self) -> bool:
         """Since 3.8, WriteTxnMarkers is allowed with ALTER on the cluster, not only with CLUSTER_ACTION (KIP-1037)."""
         return self.version >= (3, 8)

@@ -195,3 +195,15 @@ def test_producers_are_described_with_read(rights: Rights) -> None:
     answer = rights.ask("DescribeProducers", 0, topics=topics)
     codes = [topic["partitions"][0]["error_code"] for topic in answer["topics"]]
     assert codes == [TOPIC_REFUSED, Code.INVALID_TOPIC_EXCEPTION, Code.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+def test_refused_producers_are_not_explained_before_3_0() -> None:
+    with without_rights("2.8") as rights:
+        topics = [{"name": topic, "partition_indexes": [0]} for topic in ("t", "")]
+        answer = rights.ask("DescribeProducers", 0, topics=topics)
+        found = [(partition["error_code"], partition["error_message"]) for [partition] in partitions_of(answer)]
+        assert found == [(TOPIC_REFUSED, None), (TOPIC_REFUSED, None)]
+
+
+def partitions_of(answer: Plain) -> list[list[Plain]]:
+    return [topic["partitions"] for topic in answer["topics"]]

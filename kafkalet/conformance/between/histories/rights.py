@@ -151,7 +151,9 @@ def describe(h: History, what: Resources, prefix: str) -> None:
 
 
 def ask(h: History, api: str, body: Step, low: int = 0, high: int = 99, **more: Any) -> None:
-    h.ask(api, h.version(api, low, high), body, conn=h.of(*["user"] * 9, "main"), **more)
+    conn = h.of(*["user"] * 9, "main")
+    if h.versions(api, low, high):
+        h.ask(api, h.version(api, low, high), body, conn=conn, **more)
 
 
 def some(h: History, names: list[str]) -> list[str]:
