@@ -7,10 +7,11 @@ import pytest
 import kafkalet
 from kafkalet.conformance.building import Definition, ScenarioBuilder
 from kafkalet.conformance.playing.target import Target
-from kafkalet.conformance.recording.recorded_properties import broker_properties
+from kafkalet.conformance.recording.recorded_properties import TOKEN_PROPERTIES, broker_properties
 from kafkalet.conformance.recording.recorder import Unsteady, record
 from kafkalet.conformance.scenarios import definitions
 from kafkalet.conformance.transcripts import Step, load, without_comments
+from tests.recorded.test_golden import WITH_ACLS
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +24,14 @@ def target() -> Iterator[Target]:
 def test_recorded_cases_equal_those_of_apache_kafka(name: str, target: Target) -> None:
     steps = record(definitions()[name], target, "3.9")
     assert cases(steps) == cases(load(name).steps["3.9"])
+
+
+def test_recorded_tokens_equal_those_of_apache_kafka() -> None:
+    config = broker_properties("3.9") | WITH_ACLS | TOKEN_PROPERTIES
+    with kafkalet.Broker(kafka_version="3.9", config=config) as broker:
+        target = Target(broker.bootstrap_servers, acl=True, tokens=True)
+        steps = record(definitions()["tokens_described"], target, "3.9")
+    assert cases(steps) == cases(load("tokens_described").steps["3.9"])
 
 
 def cases(steps: list[Step]) -> list[Step]:
