@@ -69,7 +69,8 @@ def _grow(topic: Topic, validate_only: bool, context: Context) -> None:
     metadata = context.metadata
     state = metadata.topics.get(topic.name)
     if state is None:
-        raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION)
+        message = None if context.release.runs_without_zookeeper else f"The topic '{topic.name}' does not exist."
+        raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, message)
     now = len(state.partitions)
     if topic.count == now:
         raise KafkaError(Code.INVALID_PARTITIONS, f"Topic already has {now} partition(s).")

@@ -1,8 +1,8 @@
 """DeleteAcls v0-3: delete the ACLs that match filters (KIP-140).
 
-An ACL that several filters match is in the result of each of them. Kafka returns the ACLs of a filter in no particular
-order. Here they have the order of their creation. A request that deletes more than 10,000 ACLs is refused by Kafka with
-UNKNOWN_SERVER_ERROR, because it does not fit into one batch of the controller; here it is served.
+An ACL that several filters match is in the result of each of them, or with ZooKeeper of the first one. Kafka returns
+the ACLs of a filter in no particular order. Here they have the order of their creation. A request that would delete
+more than 10,000 ACLs deletes none, except with ZooKeeper.
 
 Source: kafka.server.AclApis.handleDeleteAcls, org.apache.kafka.controller.AclControlManager.deleteAcls.
 """
@@ -15,6 +15,10 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.delete_acls import DeleteAclsRequest, DeleteAclsResponse
 
 FilterResult = DeleteAclsResponse.FilterResult
+
+MOST_DELETED = 10_000
+"""The largest number of ACLs that a request deletes, in KRaft releases (QuorumController.MAX_RECORDS_PER_USER_OP)."""
+TOO_MANY = f"Cannot remove more than {MOST_DELETED} acls in a single delete operation."
 
 
 async def handle(request: DeleteAclsRequest, context: Context) -> DeleteAclsResponse:
@@ -32,7 +36,12 @@ async def handle(request: DeleteAclsRequest, context: Context) -> DeleteAclsResp
             results.append(FilterResult(error_code=error.code, error_message=error.message, matching_acls=[]))
             continue
         found = await matching(acl_filter, acls)
+        if not context.release.checks_acls_at_controller:  # AclAuthorizer gives an ACL to the first filter that matches
+            matched = frozenset(found)
+            acls = [acl for acl in acls if acl not in matched]
         deleted.update(dict.fromkeys(found))
+        if len(deleted) > MOST_DELETED and context.release.checks_acls_at_controller:
+            raise KafkaError(Code.INVALID_REQUEST, TOO_MANY)
         results.append(FilterResult(error_message=None, matching_acls=[_matching_acl(acl) for acl in found]))
         await pause()
     context.controller.delete_acls(deleted)

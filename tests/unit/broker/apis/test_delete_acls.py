@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kafkalet.broker.apis import delete_acls
 from kafkalet.broker.apis.delete_acls import refuse
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.api import Api
@@ -31,6 +32,25 @@ def test_acl_is_in_the_result_of_each_filter_that_matches() -> None:
             ["t", "u"],
         ]
         assert not len(ask.cluster.server.metadata.acls)
+
+
+def test_acl_is_in_the_result_of_the_first_filter_with_zookeeper() -> None:
+    with authorizing(config=SUPER_USER, kafka_version="2.8") as ask:
+        grant(ask, Operation.READ, ResourceType.TOPIC, "t")
+        results = ask(Api.DELETE_ACLS, 2, filters=[acl_filter("t")] * 2)["filter_results"]
+        assert [len(result["matching_acls"]) for result in results] == [1, 0]
+
+
+def test_request_that_would_delete_too_many_acls_deletes_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delete_acls, "MOST_DELETED", 1)
+    with authorizing(config=SUPER_USER) as ask:
+        for name in "tu":
+            grant(ask, Operation.READ, ResourceType.TOPIC, name)
+        assert len(ask(Api.DELETE_ACLS, 3, filters=[acl_filter("none")])["filter_results"]) == 1
+        with pytest.raises(KafkaError, match="Cannot remove more than 10000 acls") as caught:
+            ask(Api.DELETE_ACLS, 3, filters=[acl_filter("t"), acl_filter("u")])
+        assert caught.value.code == Code.INVALID_REQUEST
+        assert len(ask.cluster.server.metadata.acls) == 2
 
 
 def test_unknown_filter_is_refused_alone() -> None:
