@@ -80,6 +80,7 @@ class BrokerServer(Broker):
                 node.metadata.scram_credentials,
                 node.client_clock,
                 node.call_soon,
+                node.release,
                 self.controller.delegation_tokens,
             )
         return listener

@@ -61,7 +61,7 @@ def access_token(scope: str, lifetime_s: int = 3600) -> str:
     now_s = int(time.time())
     claims = {"sub": USER, "iat": now_s, "exp": now_s + lifetime_s, "scope": [scope]}
     parts = (json.dumps(part).encode() for part in ({"alg": "none"}, claims))
-    return ".".join([*(base64.b64encode(part).decode().rstrip("=") for part in parts), ""])
+    return ".".join([*(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts), ""])
 
 
 def scope(password: str) -> str:

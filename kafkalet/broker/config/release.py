@@ -69,6 +69,21 @@ class Release(_Named, GroupRules):
         """Before 3.0, ListOffsets looks up unknown negative timestamps as normal ones, and finds the first record."""
         return self.version < (3, 0)
 
+    # Authentication
+
+    @property
+    def delays_close_before_handshake(self) -> bool:
+        """Before 4.0, an illegal request before SaslHandshake closes the connection after a delay.
+
+        Later releases close the connection immediately, because they do not support clients that begin with GSSAPI.
+        """
+        return self.version < (4, 0)
+
+    @property
+    def reads_unsecured_tokens_as_base64url(self) -> bool:
+        """Since 4.2, the parts of an unsecured OAUTHBEARER token are base64url; in earlier releases they are base64."""
+        return self.version >= (4, 2)
+
     # Fetch
 
     @property

@@ -102,6 +102,10 @@ class Authenticator:
         return self.state is State.COMPLETE and (ends_ms is None or self.listener.clock.now_ms() <= ends_ms)
 
     @property
+    def _delays_close(self) -> bool:
+        return self.listener.rules.delays_close_before_handshake
+
+    @property
     def is_complete(self) -> bool:
         """Whether the client is authenticated, although its session may have expired."""
         return self.state is State.COMPLETE
@@ -140,8 +144,8 @@ class Authenticator:
         try:
             header, _ = RequestHeader.decode(frame)
         except DecodeError as problem:
-            # Kafka delays only in this state, in which the first token of GSSAPI could arrive
-            refused = self._refused(str(problem), is_delayed=self.state is State.INITIAL)
+            is_first = self.state is State.INITIAL
+            refused = self._refused(str(problem), is_delayed=is_first and self._delays_close)
             refused.is_request = False
             raise refused from None
         api = header.api
@@ -159,7 +163,7 @@ class Authenticator:
                 if self.state is State.HANDSHAKE:
                     raise self._refused("a second ApiVersions during authentication", is_delayed=False)
             elif api is not Api.SASL_HANDSHAKE:
-                raise self._refused(f"{api} before the client has authenticated", is_delayed=True)
+                raise self._refused(f"{api} before the client has authenticated", is_delayed=self._delays_close)
 
     def versions_answered(self) -> None:
         """ApiVersions was answered without an error."""

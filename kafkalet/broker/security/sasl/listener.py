@@ -8,7 +8,7 @@ Source: org.apache.kafka.common.network.SaslChannelBuilder, BrokerSecurityConfig
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from kafkalet.broker.scheduling.purgatory import Delayed, Purgatory
 from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism
@@ -31,6 +31,15 @@ _FAILURE = "failure"  # the key of delayed responses, which is never touched
 T = TypeVar("T")
 
 
+class SaslRules(Protocol):
+    """The differences between releases; see `Release`."""
+
+    @property
+    def delays_close_before_handshake(self) -> bool: ...
+    @property
+    def reads_unsecured_tokens_as_base64url(self) -> bool: ...
+
+
 class SaslListener:
     """The SASL settings of a listener. `values` are its properties."""
 
@@ -40,11 +49,13 @@ class SaslListener:
         credentials: Mapping[tuple[str, ScramMechanism], ScramCredential],
         clock: Clock,
         call_soon: Callable[[Callable[[], None]], object],
+        rules: SaslRules,
         tokens: TokenCredentials | None = None,
     ) -> None:
         """`clock` is the clock of client time. Raises InvalidProperty."""
         self._values = values
         self.clock = clock
+        self.rules = rules
         self.call_soon = call_soon
         self.failures = Purgatory(clock, call_soon)
         """The responses to clients that have failed to authenticate, which are delayed."""
@@ -118,7 +129,13 @@ class SaslListener:
         if mechanism == "OAUTHBEARER":
             from .oauthbearer import OAuthBearer, validator_of
 
-            validate = validator_of(module, handler, self._values, self.clock)
+            validate = validator_of(
+                module,
+                handler,
+                self._values,
+                self.clock,
+                is_base64url=self.rules.reads_unsecured_tokens_as_base64url,
+            )
             return lambda: OAuthBearer(validate)
         self._refuse_handler(mechanism, handler)
         from .scram import Scram

@@ -92,10 +92,13 @@ def _parse(message: str) -> tuple[str, str]:
     return match["authorization_id"] or "", bearer["token"]
 
 
-def validator_of(module: LoginModule | None, handler: str | None, values: Mapping[str, str], clock: Clock) -> Validate:
+def validator_of(
+    module: LoginModule | None, handler: str | None, values: Mapping[str, str], clock: Clock, *, is_base64url: bool
+) -> Validate:
     """Return the validator of a listener, which is selected by a class of Kafka. Raises InvalidProperty.
 
-    `handler` is the class, `values` are the properties of the listener. `module` has the options of unsecured tokens.
+    `handler` is the class, `values` are the properties of the listener. `module` has the options of unsecured tokens;
+    `is_base64url` is how their parts are encoded.
     """
     if handler in SIGNED_HANDLERS:
         from .signed_tokens import SignedTokens
@@ -115,4 +118,4 @@ def validator_of(module: LoginModule | None, handler: str | None, values: Mappin
         )
     from .unsecured_tokens import UnsecuredTokens
 
-    return UnsecuredTokens({} if module is None else module.options, clock).validate
+    return UnsecuredTokens({} if module is None else module.options, clock, is_base64url=is_base64url).validate

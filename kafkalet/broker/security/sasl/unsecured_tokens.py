@@ -16,7 +16,7 @@ import binascii
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kafkalet.clock import Clock
@@ -39,10 +39,14 @@ _JSON = json.JSONDecoder(parse_constant=_reject)
 
 
 class UnsecuredTokens:
-    """Validates unsecured tokens. `options` are those of the login module."""
+    """Validates unsecured tokens. `options` are those of the login module.
 
-    def __init__(self, options: Mapping[str, str], clock: Clock) -> None:
+    The parts of a token are base64, or base64url with `is_base64url`.
+    """
+
+    def __init__(self, options: Mapping[str, str], clock: Clock, *, is_base64url: bool) -> None:
         self._clock = clock
+        self._decode = _base64url if is_base64url else _base64
         self._principal_claim = options.get(f"{_PREFIX}PrincipalClaimName", "").strip() or "sub"
         self._scope_claim = options.get(f"{_PREFIX}ScopeClaimName", "").strip() or "scope"
         self._required = [word for word in options.get(f"{_PREFIX}RequiredScope", "").strip().split(" ") if word]
@@ -53,7 +57,7 @@ class UnsecuredTokens:
 
     def validate(self, text: str) -> AccessToken:
         """Return the content of a token. Raises InvalidToken and BrokenExchange."""
-        claims = _claims(text)
+        claims = _claims(text, self._decode)
         scope = _scope(claims, self._scope_claim)
         expires = _number(claims, "exp")
         if expires is None:
@@ -88,14 +92,14 @@ def _skew_ms(text: str) -> int:
     return number
 
 
-def _claims(text: str) -> dict[str, Any]:
+def _claims(text: str, decode: Callable[[str], bytes]) -> dict[str, Any]:
     """Return the claims of a token in compact serialization."""
     if ".." in text:
         raise InvalidToken("Malformed compact serialization contains '..'")
     parts = text.rstrip(".").split(".") + ([""] if text.endswith(".") else [])
     if len(parts) != 3:
         raise InvalidToken("it does not have 3 parts separated by dots")
-    header, claims = _decoded(parts[0]), _decoded(parts[1])
+    header, claims = _decoded(parts[0], decode), _decoded(parts[1], decode)
     if "alg" not in header:  # Objects.requireNonNull throws
         raise BrokenExchange("the header of the token has no algorithm")
     if header["alg"] != "none":
@@ -105,9 +109,9 @@ def _claims(text: str) -> dict[str, Any]:
     return claims
 
 
-def _decoded(part: str) -> dict[str, Any]:
+def _decoded(part: str, decode: Callable[[str], bytes]) -> dict[str, Any]:
     try:
-        data = _base64(part)
+        data = decode(part)
         if not data.strip():
             return {}
         value, _ = _JSON.raw_decode(data.decode().lstrip(" \t\r\n"))  # Jackson ignores what follows
@@ -122,6 +126,12 @@ def _base64(text: str) -> bytes:
     if not _BASE64.fullmatch(text) or len(digits) % 4 == 1 or (digits != text and len(text) % 4):
         raise binascii.Error("not base64")
     return base64.b64decode(digits + "=" * (-len(digits) % 4))
+
+
+def _base64url(text: str) -> bytes:
+    if "+" in text or "/" in text:
+        raise binascii.Error("not base64url")
+    return _base64(text.replace("-", "+").replace("_", "/"))
 
 
 def _converted(value: Any) -> Any:

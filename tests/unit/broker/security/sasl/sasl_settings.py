@@ -1,5 +1,6 @@
 """Settings of listeners with SASL, for tests."""
 
+from kafkalet.broker.config.release import Release
 from kafkalet.broker.security.sasl.listener import SaslListener
 from kafkalet.broker.security.scram_credentials import ScramMechanism, credential_of_password
 from kafkalet.clock import ManualClock
@@ -12,6 +13,6 @@ ALL = PLAIN | {"sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAU
 CREDENTIALS = {("alice", kind): credential_of_password(kind, "alice-secret") for kind in ScramMechanism}
 
 
-def sasl_listener(values: dict[str, str], clock: ManualClock | None = None) -> SaslListener:
+def sasl_listener(values: dict[str, str], clock: ManualClock | None = None, release: str = "newest") -> SaslListener:
     """Return a listener whose delayed calls are never made."""
-    return SaslListener(values, CREDENTIALS, clock or ManualClock(), lambda call: None)
+    return SaslListener(values, CREDENTIALS, clock or ManualClock(), lambda call: None, Release.of(release))

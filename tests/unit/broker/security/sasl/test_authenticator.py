@@ -18,8 +18,10 @@ def header(api: Api) -> bytes:
     return RequestHeader(api, 0, 1, "tester").encode()
 
 
-def authenticator(values: dict[str, str] = PLAIN, clock: ManualClock | None = None) -> Authenticator:
-    return Authenticator(sasl_listener(values, clock))
+def authenticator(
+    values: dict[str, str] = PLAIN, clock: ManualClock | None = None, release: str = "newest"
+) -> Authenticator:
+    return Authenticator(sasl_listener(values, clock, release))
 
 
 def logged_in(values: dict[str, str] = PLAIN, clock: ManualClock | None = None) -> Authenticator:
@@ -62,7 +64,7 @@ def test_mechanism_that_is_not_enabled_is_refused() -> None:
     ],
 )
 def test_illegal_frame_is_refused_with_the_delay_of_kafka(before: list[Api], frame: bytes, is_delayed: bool) -> None:
-    made = authenticator()
+    made = authenticator(release="3.9")
     for api in before:
         made.admit(header(api))
         if api is Api.API_VERSIONS:
@@ -73,6 +75,13 @@ def test_illegal_frame_is_refused_with_the_delay_of_kafka(before: list[Api], fra
         made.admit(frame)
     assert caught.value.is_delayed is is_delayed
     assert made.has_failed
+
+
+@pytest.mark.parametrize("frame", [b"", header(Api.METADATA)])
+def test_illegal_first_frame_is_refused_without_delay_since_4_0(frame: bytes) -> None:
+    with pytest.raises(Refused) as caught:
+        authenticator(release="4.0").admit(frame)
+    assert not caught.value.is_delayed
 
 
 def test_other_request_after_handshake_is_illegal() -> None:

@@ -94,10 +94,10 @@ def test_authorization_id_must_be_the_principal() -> None:
 
 def test_jwks_file_without_its_handler_is_ignored_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        validator_of(None, None, {JWKS_URL: "file:///keys.json"}, ManualClock())
+        validator_of(None, None, {JWKS_URL: "file:///keys.json"}, ManualClock(), is_base64url=True)
     assert "tokens without a signature are accepted" in caplog.text
 
 
 def test_other_handler_is_refused() -> None:
     with pytest.raises(InvalidProperty, match="kafkalet cannot run Java classes"):
-        validator_of(None, "com.example.Handler", {}, ManualClock())
+        validator_of(None, "com.example.Handler", {}, ManualClock(), is_base64url=True)

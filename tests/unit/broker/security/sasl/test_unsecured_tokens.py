@@ -27,11 +27,9 @@ def token(header: Any = NONE, claims: Any = None, signature: str = "", **more: A
     return f"{part(header)}.{part(claims)}.{signature}"
 
 
-def validated(text: str, **options: str) -> AccessToken:
-    tokens = UnsecuredTokens(
-        {f"unsecuredValidator{name}": value for name, value in options.items()}, ManualClock(NOW_S * 1000)
-    )
-    return tokens.validate(text)
+def validated(text: str, *, is_base64url: bool = True, **options: str) -> AccessToken:
+    given = {f"unsecuredValidator{name}": value for name, value in options.items()}
+    return UnsecuredTokens(given, ManualClock(NOW_S * 1000), is_base64url=is_base64url).validate(text)
 
 
 def test_claims_become_principal_and_expiration() -> None:
@@ -124,3 +122,14 @@ def test_error_contains_no_part_of_the_token() -> None:
         validated(text)
     assert "hidden" not in str(caught.value)
     assert text[:10] not in str(caught.value)
+
+
+@pytest.mark.parametrize("is_base64url", [False, True])
+def test_parts_have_the_alphabet_of_the_release(is_base64url: bool) -> None:
+    text = token(claims=b'{"exp":2000,"sub":"x","y":"\xc3\xbf\xc3\xbf??>>"}')
+    assert set("+/") & set(text)
+    other = text.replace("+", "-").replace("/", "_")
+    valid, invalid = (other, text) if is_base64url else (text, other)
+    assert validated(valid, is_base64url=is_base64url).principal_name == "x"
+    with pytest.raises(InvalidToken):
+        validated(invalid, is_base64url=is_base64url)
