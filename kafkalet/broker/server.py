@@ -370,14 +370,13 @@ class Server:
             self.controller.save()
         for broker in self.brokers.values():
             self._start_listening(broker, loop)
-        has_tokens = any(name.startswith("delegation.token.") for name in self.config.given())
         self._periodic_tasks = PeriodicTasks(self.nodes, self.leadership, self.loop_clock)
         self._periodic_tasks.start(
             self.config,
             durable=self._metadata_store.durable,
             has_followers=self._brokers > 1,
             write_again=self.controller.write_again,
-            tokens=self.controller.delegation_tokens if has_tokens else None,
+            tokens=self.controller.delegation_tokens if self.controller.are_tokens_configured else None,
         )
 
     def _start_listening(self, broker: BrokerServer, loop: asyncio.AbstractEventLoop) -> None:

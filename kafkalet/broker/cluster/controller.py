@@ -48,7 +48,7 @@ class Controller:
     """The metadata of a cluster, its nodes, and the operations that change them.
 
     `store` saves the metadata; if it is None, the metadata is not saved. `next_producer_id` is the first unused
-    producer id.
+    producer id. Raises InvalidProperty for an invalid property of delegation tokens.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Controller:
         self._metadata_store = store
         self._saved_producer_id = next_producer_id
         self._is_saved = True
-        self._delegation_tokens: DelegationTokens | None = None
+        self._delegation_tokens = self._new_tokens() if self.are_tokens_configured else None
 
     # Topics
 
@@ -249,15 +249,22 @@ class Controller:
 
     @property
     def delegation_tokens(self) -> DelegationTokens:
-        """The delegation tokens, created on first use. Raises InvalidProperty."""
+        """The delegation tokens. Without properties of them, they are created on first use."""
         if self._delegation_tokens is None:
-            from kafkalet.broker.security.delegation_tokens import DelegationTokens, TokenSettings
-
-            settings = TokenSettings.of(self.config.given(), knows_master_key=self.release.knows_master_key)
-            self._delegation_tokens = DelegationTokens(
-                self.metadata.delegation_tokens, settings, self.clock, self.release, self._change_tokens
-            )
+            self._delegation_tokens = self._new_tokens()
         return self._delegation_tokens
+
+    @property
+    def are_tokens_configured(self) -> bool:
+        """Whether a property of delegation tokens is set."""
+        return any(name.startswith("delegation.token.") for name in self.config.given())
+
+    def _new_tokens(self) -> DelegationTokens:
+        from kafkalet.broker.security.delegation_tokens import DelegationTokens, TokenSettings
+
+        settings = TokenSettings.of(self.config.given(), knows_master_key=self.release.knows_master_key)
+        tokens = self.metadata.delegation_tokens
+        return DelegationTokens(tokens, settings, self.clock, self.release, self._change_tokens)
 
     def change_scram_credentials(self, changed: Mapping[tuple[str, ScramMechanism], ScramCredential | None]) -> None:
         """Store these credentials, and remove those that are None."""

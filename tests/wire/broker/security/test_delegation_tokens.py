@@ -6,11 +6,17 @@ import pytest
 
 import kafkalet
 from kafkalet.broker.security.acl import Operation, ResourceType
+from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.errors import Code
 from kafkalet.sasl_client import NotAuthenticated
 from tests.wire.broker.apis.secured import created, secured
 
 MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
+
+
+def test_invalid_property_is_refused_before_start() -> None:
+    with pytest.raises(InvalidProperty, match=r"delegation\.token\.max\.lifetime\.ms: Value must be at least 1"):
+        kafkalet.Broker(config={"delegation.token.max.lifetime.ms": "0"})
 
 
 @pytest.mark.parametrize("release", ["2.8", "3.9", "4.4"])
