@@ -92,7 +92,11 @@ class BrokerServer(Broker):
         own = f"listener.name.{settings.name.lower()}.ssl.client.auth"
         if settings.protocol.has_sasl and own not in config.given():
             values["ssl.client.auth"] = "none"  # the property without prefix is for SSL only (ChannelBuilders.create)
-        return TlsSettings(values, is_inter_broker=settings.name == inter_broker_listener(config))
+        try:
+            return TlsSettings(values, is_inter_broker=settings.name == inter_broker_listener(config))
+        except InvalidProperty as error:
+            text = f"listener {settings.name}: {error}"
+            raise InvalidProperty(error.name, error.value, error.reason, text) from error
 
     def passwords_changed(self) -> None:
         """Use the passwords in the configuration for clients that log in from now on."""

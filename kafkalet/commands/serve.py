@@ -29,7 +29,7 @@ from kafkalet.broker.cluster.new_topics import NewTopic, check_config
 from kafkalet.broker.network.addresses import CannotListen
 from kafkalet.embedded import EmbeddedCluster
 from kafkalet.garbage import collected_when_idle
-from kafkalet.properties import read_properties
+from kafkalet.properties import InvalidProperty, read_properties
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.releases import NEWEST, RELEASES
 from kafkalet.storage.directory import DirectoryInUse
@@ -389,22 +389,31 @@ def _check_topic(topic: NewTopic, cluster: EmbeddedCluster) -> None:
         raise UsageError(f"--topic {topic.name}: {error.message}") from error
 
 
-async def _serve(cluster: EmbeddedCluster, options: Serve, starter: Starter, ready_file: "ReadyFile | None") -> int:
-    stopped = asyncio.Event()
-    _on_stop_signal(cluster.server.interrupt, stopped)
-    starter.watch(options, stopped.set)
+async def _start(cluster: EmbeddedCluster, options: Serve) -> bool:
+    """Start the cluster. Return False if it was interrupted. Raises UsageError or Failure."""
     try:
         await cluster.start()
     except StartInterrupted:
-        return 0
+        return False
     except (StorageFailed, OSError, MetadataDamaged, DirectoryInUse, IdentityRefused) as error:
         raise Failure(_cannot_start(error, options)) from error
     except KafkaError as error:
         raise UsageError(error.message or error.code.name) from error
+    except InvalidProperty as error:
+        raise UsageError(error) from error
     except Exception as error:
         if _is_about_certificates(error, options):
             raise Failure(f"--tls: {error}") from error
         raise
+    return True
+
+
+async def _serve(cluster: EmbeddedCluster, options: Serve, starter: Starter, ready_file: "ReadyFile | None") -> int:
+    stopped = asyncio.Event()
+    _on_stop_signal(cluster.server.interrupt, stopped)
+    starter.watch(options, stopped.set)
+    if not await _start(cluster, options):
+        return 0
     control: ControlServer | None = None
     try:
         starter.started(cluster.server.temporary_directory)

@@ -68,6 +68,23 @@ def test_version_is_printed(command: str, capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ([], "kafkalet: listener SSL: ssl.keystore.location: the listener uses TLS, but has no keystore. "),
+        (
+            ["--set", "ssl.principal.mapping.rules=x"],
+            "kafkalet: listener SSL: Invalid value x for configuration ssl.prin",
+        ),
+    ],
+)
+def test_invalid_property_of_a_listener_prints_one_line_on_stderr(arguments: list[str], line: str) -> None:
+    done = run("serve", "--listen", "ssl://127.0.0.1:0", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(line)
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
     ("arguments", "status", "line"),
     [
         (["fly"], 2, "kafkalet: unknown command fly; see kafkalet --help\n"),

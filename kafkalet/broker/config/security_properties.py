@@ -188,7 +188,7 @@ sasl.oauthbearer.token.endpoint.url STRING null 3.0+
 ssl.keystore.location STRING null effective per-broker
     File with the key and the certificates of a listener.
 ssl.keystore.type STRING JKS effective per-broker
-    Format of the keystore: PEM, PKCS12 or JKS.
+    Format of the keystore: PEM, or PKCS12 with the extra tls. A JKS file is refused with the command that converts it.
 ssl.keystore.password PASSWORD null effective per-broker
     Password of the keystore.
 ssl.keystore.key PASSWORD null effective per-broker
@@ -200,7 +200,7 @@ ssl.key.password PASSWORD null effective per-broker
 ssl.truststore.location STRING null effective per-broker
     File with the certificates that sign the certificates of clients.
 ssl.truststore.type STRING JKS effective per-broker
-    Format of the truststore: PEM, PKCS12 or JKS.
+    Format of the truststore: PEM, or PKCS12 with the extra tls.
 ssl.truststore.password PASSWORD null effective per-broker
     Password of the truststore.
 ssl.truststore.certificates PASSWORD null effective per-broker
@@ -212,9 +212,9 @@ ssl.principal.mapping.rules STRING DEFAULT effective
 ssl.enabled.protocols LIST TLSv1.2,TLSv1.3 effective per-broker
     Versions of TLS that a listener accepts.
 ssl.protocol STRING TLSv1.3 per-broker
-    Preferred version of TLS.
+    Version of TLS that Java prefers. Listeners use the highest version that both sides have enabled.
 ssl.cipher.suites LIST '' effective per-broker
-    Cipher suites that a listener accepts; empty for those of the TLS library.
+    Cipher suites that a listener accepts, as named in Java; empty for those of Java 17.
 ssl.allow.dn.changes BOOLEAN false effective 3.0+
     Whether a certificate that replaces another one at runtime may have another subject.
 ssl.allow.san.changes BOOLEAN false effective 3.0+

@@ -348,7 +348,15 @@ class OpenSSL:
                 return file.read()
 
     def _new_key(self, scratch: "_Scratch") -> tuple[str, ...]:
-        curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+        curve = (
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-pkeyopt",
+            "ec_param_enc:named_curve",
+            "-nodes",
+        )
         return (*curve, "-keyout", scratch.path("key"), "-config", scratch.path("config"))
 
     def _subject(self, name: str) -> tuple[str, ...]:

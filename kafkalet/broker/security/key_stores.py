@@ -14,6 +14,7 @@ import binascii
 import os
 import re
 import ssl
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -177,8 +178,12 @@ def _no_password(name: str, password: str | None, store: str, but: str = "") -> 
 
 def _bytes_of(location: str, name: str) -> bytes:
     try:
+        if not stat.S_ISREG(os.stat(location).st_mode):  # a pipe would block the broker, and a device might not end
+            raise refused(name, "it is not a regular file", location)
         with open(location, "rb") as file:
             data = file.read(MAX_STORE_BYTES + 1)
+    except InvalidProperty:
+        raise
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise refused(name, f"the file cannot be read: {why}", location) from error

@@ -215,6 +215,15 @@ def test_sasl_listener_requires_certificates_with_its_prefix_and_does_not_map_th
             assert alice.ask("ApiVersions", 0, {})["error_code"] == 0
 
 
+def test_listener_without_keystore_does_not_start_and_is_named() -> None:
+    config = {"listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0"}
+    with (
+        pytest.raises(ValueError, match=r"^listener SSL: ssl\.keystore\.location: .*has no keystore"),
+        kafkalet.Broker(config=config),
+    ):
+        pass
+
+
 def test_inter_broker_listener_must_trust_its_own_certificate(
     authority: CertificateAuthority, other_authority: CertificateAuthority
 ) -> None:

@@ -191,6 +191,15 @@ def test_no_properties_are_no_keystore() -> None:
     assert trust_store_of({}) is None
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
+def test_pipe_is_refused_and_does_not_block(tmp_path: Path) -> None:
+    pipe = str(tmp_path / "pipe")
+    os.mkfifo(pipe)
+    for path in (pipe, str(tmp_path), os.devnull):
+        with pytest.raises(InvalidProperty, match="it is not a regular file"):
+            key_store_of({TYPE: "PEM", LOCATION: path})
+
+
 def test_large_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "large.pem"
     file.write_bytes(b"-" * (MAX_STORE_BYTES + 1))
