@@ -5,6 +5,7 @@ The answers and delays were compared with those of Apache Kafka 3.9.
 
 import logging
 import socket
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +17,7 @@ from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.frame import decode_response_header, request_frame
 from kafkalet.protocol.messages import request_type, response_type
+from kafkalet.sasl_client import authenticate_with_password
 
 PATIENCE_S = 10.0
 DELAY_MS = 100
@@ -184,6 +186,35 @@ def test_authenticated_client_is_the_principal(broker: Broker, client: Client) -
         return {str(each.context.principal) for each in connections if each.context is not None}
 
     assert "User:alice" in broker.cluster.server.call(principals)
+
+
+def test_delegation_token_logs_in_as_its_owner_until_it_expires() -> None:
+    with running(**{"delegation.token.secret.key": "key", "delegation.token.expiry.time.ms": "60000"}) as broker:
+        owner = broker.connect()
+        owner.log_in()
+        created = owner.ask(Api.CREATE_DELEGATION_TOKEN, 2, renewers=[], max_lifetime_ms=-1)
+        client = broker.connect()
+        client.handshake("SCRAM-SHA-256")
+        lifetimes_ms = []
+
+        def exchange(token: bytes) -> bytes:
+            answer = client.ask(Api.SASL_AUTHENTICATE, 2, auth_bytes=token)
+            assert answer.error_code == Code.NONE
+            lifetimes_ms.append(answer.session_lifetime_ms)
+            return bytes(answer.auth_bytes)
+
+        password = b64encode(created.hmac).decode()
+        authenticate_with_password("SCRAM-SHA-256", created.token_id, password, exchange, is_delegation_token=True)
+        assert lifetimes_ms == [0, 60_000]
+        contexts = broker.cluster.server.call(
+            lambda: [each.context for each in broker.cluster.server.brokers[1].connections]
+        )
+        assert [(str(each.principal), each.is_token_authenticated) for each in contexts if each is not None] == [
+            ("User:alice", False),
+            ("User:alice", True),
+        ]
+        refused = client.ask(Api.CREATE_DELEGATION_TOKEN, 2, renewers=[], max_lifetime_ms=-1)
+        assert refused.error_code == Code.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
 
 
 # Failures
