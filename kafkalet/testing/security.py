@@ -13,13 +13,15 @@ from kafkalet.broker.security.short_forms import ShortForms, acls_of, check_pass
 
 if TYPE_CHECKING:
     from kafkalet.broker.security.acl import Acl
-    from kafkalet.broker.security.certificates import CertificateAuthority
+    from kafkalet.broker.security.certificates import CertificateAuthority, Issued
 
     from .client_config import Access
     from .operations import ClusterOperations
 
 
 _Key = tuple[str, ScramMechanism]
+_SPECIAL = frozenset(',+"\\<>;#=')
+"""Characters that are escaped in the name of a certificate (RFC 2253)."""
 
 
 class Acls:
@@ -230,8 +232,22 @@ def _certificates(
         return None, None, None
     if not needs_own or user is None:
         return authority.certificate, None, None
-    issued = authority.client(user)
+    issued = _issued(authority, user)
     return authority.certificate, issued.certificate, issued.key
+
+
+def _issued(authority: CertificateAuthority, user: str) -> Issued:
+    from kafkalet.broker.security.certificates import NoCertificates
+
+    if special := sorted(set(user) & _SPECIAL):
+        raise ValueError(
+            f"{user!r} cannot be the name in a certificate, because its name in ACLs would be another one; "
+            f"choose a name without {' '.join(special)}"
+        )
+    try:
+        return authority.client(user)
+    except NoCertificates as error:
+        raise ValueError(str(error)) from error
 
 
 def _known(cluster: ClusterOperations) -> str:

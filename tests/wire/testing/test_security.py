@@ -159,6 +159,12 @@ def test_certificate_is_valid_for_the_advertised_host() -> None:
             assert secured.version() in ("TLSv1.2", "TLSv1.3")
 
 
+@pytest.mark.parametrize("name", ["a,b", "a=b", "x" * 65, " a", "a\n"])
+def test_name_that_a_certificate_cannot_have_is_refused(name: str) -> None:
+    with kafkalet.Broker(tls=True) as broker, pytest.raises(ValueError, match="cannot be the name in a certificate"):
+        broker.client_config(name)
+
+
 def test_broker_with_tls_starts_again() -> None:
     broker = kafkalet.Broker(tls=True)
     certificates = []
