@@ -255,6 +255,23 @@ class Player:
         finally:
             connection.close()
 
+    def op_token(self, step: dict[str, Any]) -> Any:
+        name = step["conn"]
+        try:
+            connection = self.connection(name)
+            connection.send_frame(notation.to_bytes(step["data"]) or b"")
+            self.request_bytes = connection.last_request
+            self.answer_bytes = frame = self.receive_within(
+                lambda wait_s: connection.receive_frame(time.monotonic() + wait_s), ANSWER_S
+            )
+        except Closed:
+            self.drop(name)
+            return {"connection": "closed"}
+        except NoAnswer:
+            self.drop(name)
+            return {"connection": "no answer"}
+        return {"token": notation.from_bytes(frame)}
+
     def follow(self, connection: Connection) -> str:
         try:
             connection.ask("ApiVersions", 0, {})
