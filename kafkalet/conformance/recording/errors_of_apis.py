@@ -3,7 +3,8 @@
 The table was made from the comments of Kafka's message definitions and from the classes that handle the requests:
 kafka.server.KafkaApis, ControllerApis and ReplicaManager, the coordinators of groups, transactions and share groups,
 and the control managers of the controller. UNKNOWN_SERVER_ERROR is not listed, because any API can return it; it is
-recorded where Apache Kafka returns it in place of a better one.
+recorded where Apache Kafka returns it in place of a better one. Neither is ILLEGAL_SASL_STATE, except for the APIs of
+SASL: any request between handshake and authentication is answered with it.
 """
 
 from collections.abc import Mapping

@@ -6,7 +6,7 @@ from kafkalet.conformance.recording.witnesses import witnesses
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.releases import versions_of
 
-ANYWHERE = {Code.UNKNOWN_SERVER_ERROR}
+ANYWHERE = {Code.UNKNOWN_SERVER_ERROR, Code.ILLEGAL_SASL_STATE}
 BEFORE_ZOOKEEPER_WAS_REMOVED = {("OffsetFetch", Code.UNKNOWN_TOPIC_OR_PARTITION)}
 
 
