@@ -39,7 +39,9 @@ async def handle(request: CreateAclsRequest, context: Context) -> CreateAclsResp
     if len(created) > MOST_CREATED and context.release.checks_acls_at_controller:
         new = sum(acl not in context.metadata.acls for acl in created)
         if new > MOST_CREATED:
-            raise KafkaError(Code.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
+            message = "Unable to perform excessively large batch operation."
+            refused = Result(error_code=Code.POLICY_VIOLATION, error_message=message)
+            return CreateAclsResponse(results=[result if result.error_code else refused for result in results])
     context.controller.create_acls(created)
     return CreateAclsResponse(results=results)
 
