@@ -5,7 +5,6 @@ variable that is named after the user: KAFKALET_PASSWORD_ALICE.
 """
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -85,7 +84,7 @@ def _user(option: str, text: str, environment: Mapping[str, str]) -> tuple[str, 
 
 def variable_of(name: str) -> str:
     """Return the name of the environment variable with the password of a user."""
-    return VARIABLE + re.sub(r"[^A-Za-z0-9]", "_", name).upper()
+    return VARIABLE + "".join(char if char.isascii() and char.isalnum() else "_" for char in name).upper()
 
 
 def _from_files(paths: Sequence[str]) -> dict[str, str]:

@@ -325,9 +325,9 @@ class Cluster(ClusterOperations):
     def reset(self) -> None:
         """Remove all topics, groups, transactions, quotas and changed configs, in about a millisecond.
 
-        The topics given to the constructor are created again, empty. The brokers keep their ports and start again if
-        they were stopped. All connections are closed; clients reconnect and find the topics deleted. Faults are
-        removed. The clock is not changed.
+        The topics, users and ACLs given to the constructor are created again; the topics are empty. The brokers keep
+        their ports and start again if they were stopped. All connections are closed; clients reconnect and find the
+        topics deleted. Faults are removed. The clock is not changed.
         """
         self.remove_faults()
         self._turns.clear()
@@ -337,8 +337,8 @@ class Cluster(ClusterOperations):
         """Return a copy of the contents, to `restore` them later or in another cluster.
 
         It contains topics, their records and offsets, groups and committed offsets, open transactions, producer ids,
-        configs and quotas, but not the clock, held replication or high watermarks, or offsets committed with
-        OffsetCommit v0. Clients are not disturbed. Raises RuntimeError if a broker is stopped.
+        configs, quotas, ACLs and SCRAM credentials, but not the clock, held replication or high watermarks, or offsets
+        committed with OffsetCommit v0. Clients are not disturbed. Raises RuntimeError if a broker is stopped.
         """
         from .snapshot import Snapshot
 

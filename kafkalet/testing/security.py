@@ -132,7 +132,7 @@ class Users:
         if name not in self._cluster.server.users:
             known = ", ".join(self._cluster.server.users) or "none"
             raise ValueError(f"there is no user {name}; the users are {known}")
-        self._change(name, None, dict.fromkeys(_credentials(name, "")))
+        self._change(name, None, {(name, mechanism): None for mechanism in ScramMechanism})
 
     def _change(self, name: str, password: str | None, credentials: Mapping[_Key, ScramCredential | None]) -> None:
         """Set or remove the password of PLAIN and the credentials of SCRAM."""

@@ -87,6 +87,24 @@ def test_reset_restores_the_first_users_and_acls(broker: kafkalet.Broker) -> Non
     assert ("user_alice" in given, "user_bob" in given) == (True, False)
 
 
+def test_snapshot_has_acls_and_scram_credentials(broker: kafkalet.Broker) -> None:
+    credentials = dict(broker.server.metadata.scram_credentials)
+    snapshot = broker.snapshot()
+    broker.acls.remove("alice:read,write:topic:orders*")
+    broker.users.remove("alice")
+    broker.restore(snapshot)
+    assert broker.acls.texts == ["alice:read:topic:orders*", "alice:write:topic:orders*"]
+    assert broker.server.metadata.scram_credentials == credentials
+
+
+def test_acls_and_users_survive_a_restart_with_a_data_directory(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"data_dir": tmp_path, "users": {"alice": "secret"}, "super_users": ["alice"]}
+    with kafkalet.Broker(**options) as first:
+        first.acls.add("bob:read:topic:t")
+    with kafkalet.Broker(**options) as second:
+        assert (second.acls.texts, second.users.names) == (["bob:read:topic:t"], ["alice"])
+
+
 def test_restarted_broker_knows_added_users(broker: kafkalet.Broker) -> None:
     broker.users.add("bob", "secret")
     broker.broker(1).stop()
