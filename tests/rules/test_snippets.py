@@ -32,14 +32,15 @@ NOT_RUN = {
     "go mod tidy": "tests/clients/test_toolchain_examples.py runs it",
     "npm install": "tests/clients/test_toolchain_examples.py runs it",
     "kafkalet conform client -- python3 -m": "it takes minutes",
+    "new KafkaContainer(": "a line of a Java program; only its syntax is checked",
     "Map<String, Object> config": "lines of a Java program; only their syntax is checked",
     "client, err :=": "lines of a Go program; only their syntax is checked",
     "const kafka": "lines of a Node program; only their syntax is checked",
     "let producer": "lines of a Rust program; only their syntax is checked",
 }
 """The first words of snippets that are not run, and the reason."""
-SHOWN = ("text",)
-"""Languages of code blocks that are not code: command output and usage."""
+SHOWN = ("text", "properties")
+"""Languages of code blocks that are not run: command output and usage, and properties of clients."""
 
 
 def reason_not_to_run(snippet: Snippet) -> str | None:
