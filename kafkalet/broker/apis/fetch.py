@@ -404,8 +404,8 @@ class _Fetch:
 
     def _answers(self, found: dict[Key, Found]) -> dict[Key, Answer]:
         answers = {key: one.answer for key, one in found.items()}
-        knows_aborted = not self.context.release.returns_null_for_unread_partitions
         for key, code in self.refused.items():
+            knows_aborted = not self.context.release.returns_null_for_unread_partitions
             answers[key] = refused(key[2], code, knows_aborted=knows_aborted)
         return answers
 
