@@ -6,11 +6,11 @@ and aiokafka gets an `ssl.SSLContext`.
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafkalet.sasl_client import unsecured_token
 
 if TYPE_CHECKING:
     from kafkalet.clock import Clock
@@ -62,13 +62,7 @@ class Access(NamedTuple):
     def token(self) -> str:
         """Return an unsecured token of the user (RFC 7515, Appendix A.5)."""
         now_s = self.clock.now_ms() / 1000
-        claims = {"sub": self.user, "iat": now_s, "exp": now_s + TOKEN_MS / 1000}
-        return f"{_encoded({'alg': 'none'})}.{_encoded(claims)}."
-
-
-def _encoded(value: Mapping[str, object]) -> str:
-    text = json.dumps(value, separators=(",", ":"))
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+        return unsecured_token({"sub": self.user, "iat": now_s, "exp": now_s + TOKEN_MS / 1000})
 
 
 def confluent_kafka(access: Access) -> dict[str, Any]:

@@ -46,6 +46,8 @@ _PROPERTIES = PropertySet(
         Property("ssl.truststore.certificates", Type.PASSWORD, ""),
         Property("ssl.keystore.type", Type.STRING, "JKS"),
         Property("ssl.keystore.location", Type.STRING, ""),
+        Property("ssl.keystore.certificate.chain", Type.PASSWORD, ""),
+        Property("ssl.keystore.key", Type.PASSWORD, ""),
         Property("ssl.key.password", Type.PASSWORD, ""),
         Property("ssl.endpoint.identification.algorithm", Type.STRING, "https", one_of("https", "")),
     )
@@ -107,6 +109,8 @@ class Settings(NamedTuple):
     ssl_truststore_certificates: str
     ssl_keystore_type: str
     ssl_keystore_location: str
+    ssl_keystore_certificate_chain: str
+    ssl_keystore_key: str
     ssl_key_password: str
     ssl_endpoint_identification_algorithm: str
 

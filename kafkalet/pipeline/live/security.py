@@ -16,8 +16,10 @@ sasl.oauthbearer.token.endpoint.url=file:/path, the token is read from that file
 
 from __future__ import annotations
 
+import os
 import socket
 import ssl
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -140,9 +142,23 @@ def tls(settings: Settings) -> ssl.SSLContext | None:
         cafile=settings.ssl_truststore_location or None, cadata=settings.ssl_truststore_certificates or None
     )
     context.check_hostname = bool(settings.ssl_endpoint_identification_algorithm)
-    if settings.ssl_keystore_location:
-        context.load_cert_chain(settings.ssl_keystore_location, password=settings.ssl_key_password or None)
+    password = settings.ssl_key_password or None
+    if settings.ssl_keystore_key and settings.ssl_keystore_certificate_chain:
+        _load_text(context, f"{settings.ssl_keystore_key}\n{settings.ssl_keystore_certificate_chain}\n", password)
+    elif settings.ssl_keystore_location:
+        context.load_cert_chain(settings.ssl_keystore_location, password=password)
     return context
+
+
+def _load_text(context: ssl.SSLContext, text: str, password: str | None) -> None:
+    """Load a private key and certificates. They have to be in a file, which only this user can read."""
+    descriptor, path = tempfile.mkstemp()  # mode 0600
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        context.load_cert_chain(path, password=password)
+    finally:
+        os.unlink(path)
 
 
 def encrypted(plain: socket.socket, context: ssl.SSLContext | None, host: str) -> socket.socket:
