@@ -42,6 +42,7 @@ RUN = (
     Option("--repeat", "N", "repeat a scenario that differs N times (default 2)"),
     Option("--timeout", "SECONDS", "end the run after this time (default: depends on the number of scenarios)"),
     Option("--disposable", "", "also run scenarios that change the configuration of the whole cluster"),
+    Option("--acl", "", "run the scenarios for a broker with SASL/PLAIN, an authorizer, and the users admin and user"),
 )
 OUTPUT = (
     Option("--verbose", "", "print whole responses, and every response that differs"),
@@ -108,6 +109,8 @@ def _run(arguments: Sequence[str]) -> int:
         print_lines(listed(scenarios, style_of(given, sys.stdout)), sys.stdout)
         return 0 if scenarios else nothing_selected()
     security, bootstrap = conform_security.security_of(given)
+    if "acl" in given and security.mechanism:
+        raise UsageError("--acl authenticates as admin and as user with SASL/PLAIN; leave out the options of SASL")
     if bootstrap:
         given.setdefault("bootstrap", [bootstrap])
     if "bootstrap" not in given:
@@ -222,6 +225,7 @@ def options_of(given: dict[str, list[str]], bootstrap: str) -> Options:
         repeat=int(_number(given, "repeat", REPEAT, least=0)),
         timeout_s=_number(given, "timeout", 0, least=1) if "timeout" in given else None,
         disposable="disposable" in given,
+        acl="acl" in given,
         file=Path(given["scenario"][0]) if "scenario" in given else None,
     )
 

@@ -68,6 +68,7 @@ class Options:
 
     A scenario that differs is performed `repeat` more times. `disposable` allows scenarios that change the
     configuration of the whole cluster. `timeout_s` limits the run; the default depends on the number of scenarios.
+    With `acl`, the broker is the one of the need `acl`, and only its scenarios run.
     """
 
     bootstrap: str
@@ -80,6 +81,7 @@ class Options:
     repeat: int = REPEAT
     timeout_s: float | None = None
     disposable: bool = False
+    acl: bool = False
     file: Path | None = None
     """A scenario in a file, as `conform --between` writes it, to perform instead of recorded ones."""
     security: Security = PLAINTEXT
@@ -205,7 +207,7 @@ def reach(options: Options) -> Target:
     """Connect to the broker. Raises CannotJudge if it does not answer."""
     limit_s = min(CLEANING_S, options.timeout_s or math.inf)
     try:
-        return Target(options.bootstrap, deadline=time.monotonic() + limit_s, security=options.security)
+        return Target(options.bootstrap, options.acl, deadline=time.monotonic() + limit_s, security=options.security)
     except OutOfTime as error:
         what = f"the broker did not answer within {limit_s:g} s"
         raise CannotJudge(f"the broker at {options.bootstrap} cannot be judged: {what}{SECURITY_HINT}") from error

@@ -123,6 +123,14 @@ def test_invalid_option_is_refused(arguments: list[str], message: str) -> None:
         main([*address, *arguments])
 
 
+def test_options_of_sasl_exclude_the_two_users_of_acl(tmp_path: Path) -> None:
+    properties = tmp_path / "client.properties"
+    login = "sasl.username=u\nsasl.password=p\n"
+    properties.write_text(f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n{login}", encoding="utf-8")
+    with pytest.raises(UsageError, match="--acl authenticates as admin and as user"):
+        main(["--bootstrap", "127.0.0.1:1", "--acl", "--config", str(properties)])
+
+
 def test_address_is_required() -> None:
     with pytest.raises(UsageError, match="needs the address of a broker"):
         main([])

@@ -32,6 +32,21 @@ def test_broker_that_answers_like_kafka_is_as_kafka(broker: kafkalet.Broker) -> 
     assert run.case_counts()[Outcome.AS_KAFKA] > 20
 
 
+def test_broker_with_authorizer_is_judged_as_two_users() -> None:
+    users, admins = {"admin": "admin", "user": "user"}, ["admin"]
+    with kafkalet.Broker(kafka_version="3.9", users=users, super_users=admins) as secured:
+        only = ("denied_fetch", "rights_fetch", "lo_time_equal")
+        options = Options(secured.bootstrap_servers, "3.9", only=only, acl=True)
+        results = {each.scenario.name: each.outcome for each in judge(options).results}
+        assert results == {
+            "denied_fetch": Outcome.AS_KAFKA,
+            "lo_time_equal": Outcome.NOT_RUN,
+            "rights_fetch": Outcome.NOT_RUN,
+        }
+        [result] = judge(replace(options, only=("rights_fetch",), disposable=True)).results
+        assert result.outcome is Outcome.AS_KAFKA
+
+
 def test_run_announces_its_limit(broker: kafkalet.Broker) -> None:
     told: list[Announcement] = []
     judge(Options(broker.bootstrap_servers, "nearest", only=(SCENARIO,), timeout_s=90), announce=told.append)
