@@ -20,8 +20,8 @@ from functools import cache
 from statistics import median
 from typing import NamedTuple
 
-from kafkalet.broker.security.certificates import CertificateAuthority
 from kafkalet.broker.security.scram_credentials import ScramMechanism
+from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.messages import request_type
 from kafkalet.sasl_client import authenticate_with_password

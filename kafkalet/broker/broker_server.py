@@ -25,7 +25,7 @@ from .network.receiving import ReceiveBuffer
 from .network.router import Router
 
 if TYPE_CHECKING:  # imported only if a listener uses TLS
-    from .security.tls import TlsSettings
+    from .security.tls.settings import TlsSettings
 
 _LOG = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class BrokerServer(Broker):
         return listener
 
     def _tls_settings(self, settings: ListenerSettings) -> "TlsSettings":
-        from .security.tls import TlsSettings
+        from .security.tls.settings import TlsSettings
 
         config, values = self.node.config, dict(settings.values)
         own = f"listener.name.{settings.name.lower()}.ssl.client.auth"

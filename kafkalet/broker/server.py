@@ -45,8 +45,8 @@ if TYPE_CHECKING:  # imported when they are needed
     from .cluster.cluster_image import ClusterImage, Predecessor
     from .network.faults.engine import Faults
     from .network.journal import Journal
-    from .security.certificates import CertificateAuthority
     from .security.short_forms import ShortForms
+    from .security.tls.certificate_authority import CertificateAuthority
     from .transactions.verification import Transactions
 
 T = TypeVar("T")
@@ -571,7 +571,7 @@ class Server:
             self.config.static.update(short_forms.passwords_of(names))
         if not short_forms.tls or self.authority is not None:
             return
-        from .security.certificates import CertificateAuthority
+        from .security.tls.certificate_authority import CertificateAuthority
 
         hosts = [host for each in self._addresses.listeners for host in (each.host, (each.advertised or ("",))[0])]
         self.authority = CertificateAuthority(self.client_directory(), hosts)

@@ -13,7 +13,7 @@ from kafkalet.broker.security.short_forms import ShortForms, acls_of, check_pass
 
 if TYPE_CHECKING:
     from kafkalet.broker.security.acl import Acl
-    from kafkalet.broker.security.certificates import CertificateAuthority, Issued
+    from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority, Issued
 
     from .client_config import Access
     from .operations import ClusterOperations
@@ -237,7 +237,7 @@ def _certificates(
 
 
 def _issued(authority: CertificateAuthority, user: str) -> Issued:
-    from kafkalet.broker.security.certificates import NoCertificates
+    from kafkalet.broker.security.tls.certificate_authority import NoCertificates
 
     if special := sorted(set(user) & _SPECIAL):
         raise ValueError(

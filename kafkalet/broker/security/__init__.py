@@ -1,10 +1,14 @@
 """Who clients are, and what they may do.
 
-    principal, tls, sasl/              authentication: certificates and passwords become a principal
-    key_stores, distinguished_names,   TLS: keystores as in Kafka, the names in certificates, the rules that map them to
-    principal_mapping, java_patterns   principals, and the regular expressions of these rules
-    certificates                       TLS: an authority and certificates for tests
-    acl, authorizer                    authorization: which operations a principal may perform on which resources
+    principal                 the result of authentication: the user who sends a request
+    sasl/                     authentication with passwords and tokens
+    tls/                      authentication with certificates, and encryption
+    scram_credentials         what a broker stores of a password
+    delegation_tokens         tokens with which other clients of a user log in (KIP-48)
+    acl, authorizer           authorization: which operations a principal may perform on which resources
+    acl_requests              ACLs and filters in requests
+    authorized_operations     the operations on a resource that responses name (KIP-430)
+    acl_text, short_forms     users, ACLs and TLS in the arguments of the test kit and of commands
 
 Without an authorizer, every principal may do everything. Source: org.apache.kafka.common.security,
 org.apache.kafka.metadata.authorizer.StandardAuthorizer.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kafkalet
-from kafkalet.broker.security.certificates import CertificateAuthority
+from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority
 from kafkalet.conformance.playing.connection import Closed, Connection
 from kafkalet.conformance.playing.security import Security, tls_context
 from kafkalet.protocol.errors import Code

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalet.broker.security.key_stores import KeyStore, key_store_of, trust_store_of
+from kafkalet.broker.security.tls.key_stores import KeyStore, key_store_of, trust_store_of
 from kafkalet.properties import InvalidProperty
 
 pytestmark = pytest.mark.oracle

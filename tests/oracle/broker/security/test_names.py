@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kafkalet.broker.security.distinguished_names import KEYWORDS, name_of
-from kafkalet.broker.security.principal_mapping import PrincipalMapping, UnmappedName
+from kafkalet.broker.security.tls.distinguished_names import KEYWORDS, name_of
+from kafkalet.broker.security.tls.principal_mapping import PrincipalMapping, UnmappedName
 from kafkalet.properties import InvalidProperty
 from tests.oracle.apache_kafka import _install, _jars, missing
-from tests.unit.broker.security.der import attribute, name, relative_name
+from tests.unit.broker.security.tls.der import attribute, name, relative_name
 
 pytestmark = pytest.mark.oracle
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkalet.broker.security.principal_mapping import PrincipalMapping, UnmappedName
+from kafkalet.broker.security.tls.principal_mapping import PrincipalMapping, UnmappedName
 from kafkalet.properties import InvalidProperty
 
 NAME = "CN=Duke,OU=ServiceUsers,O=Org,C=US"

@@ -3,8 +3,8 @@
 import ssl
 from collections.abc import Mapping
 
-from kafkalet.broker.security.certificates import CertificateAuthority, Issued
-from kafkalet.broker.security.tls import TlsSettings
+from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority, Issued
+from kafkalet.broker.security.tls.settings import TlsSettings
 
 
 def client_context(authority: CertificateAuthority, issued: Issued | None = None) -> ssl.SSLContext:

@@ -21,11 +21,11 @@ import re
 import ssl
 from collections.abc import Mapping, Sequence
 
+from kafkalet.broker.security.principal import ANONYMOUS, Principal, user
 from kafkalet.properties import InvalidProperty, Type, one_of
 
 from .distinguished_names import is_same_name, name_of, read_certificate
 from .key_stores import key_store_of, refused, trust_store_of
-from .principal import ANONYMOUS, Principal, user
 from .principal_mapping import PrincipalMapping
 
 _LOG = logging.getLogger(__name__)

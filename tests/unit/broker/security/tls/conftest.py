@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafkalet.broker.security.certificates import CertificateAuthority
+from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority
 
 
 @pytest.fixture(scope="session")

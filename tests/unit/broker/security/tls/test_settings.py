@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from kafkalet.broker.security import certificates, tls
-from kafkalet.broker.security.certificates import CertificateAuthority, Issued
 from kafkalet.broker.security.principal import ANONYMOUS, Principal, user
-from kafkalet.broker.security.principal_mapping import UnmappedName
-from kafkalet.broker.security.tls import JAVA_SUITES, TLS_1_3_SUITES, TlsSettings, openssl_name
+from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority, Issued
+from kafkalet.broker.security.tls.principal_mapping import UnmappedName
+from kafkalet.broker.security.tls.settings import JAVA_SUITES, TLS_1_3_SUITES, TlsSettings, openssl_name
 from kafkalet.properties import InvalidProperty
 
 from .handshakes import client_context, handshake, settings

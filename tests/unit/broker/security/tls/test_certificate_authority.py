@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from kafkalet.broker.security import certificates
-from kafkalet.broker.security.certificates import (
+from kafkalet.broker.security.tls.certificate_authority import (
     CertificateAuthority,
     Cryptography,
     NoCertificates,
@@ -22,7 +22,7 @@ from kafkalet.broker.security.certificates import (
     Tool,
     available_tool,
 )
-from kafkalet.broker.security.distinguished_names import read_certificate
+from kafkalet.broker.security.tls.distinguished_names import read_certificate
 
 from .handshakes import client_context, handshake, settings
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkalet.broker.security.certificates import CertificateAuthority
-from kafkalet.broker.security.distinguished_names import Malformed, is_same_name, items, name_of, read_certificate
+from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority
+from kafkalet.broker.security.tls.distinguished_names import Malformed, is_same_name, items, name_of, read_certificate
 
 from .der import attribute, item, name, relative_name
 

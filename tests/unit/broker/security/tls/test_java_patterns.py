@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkalet.broker.security.java_patterns import UnsupportedPattern, compile_pattern, expand_replacement, matches
+from kafkalet.broker.security.tls.java_patterns import UnsupportedPattern, compile_pattern, expand_replacement, matches
 
 
 @pytest.mark.parametrize(
