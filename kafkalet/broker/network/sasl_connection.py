@@ -35,6 +35,11 @@ from kafkalet.protocol.wire import Chunk
 from .connection import Connection
 from .receiving import Partial, check_size
 
+ANSWERED_BYTES = 16 * 1024
+"""A larger request for another API during authentication is not decoded, and gets no error response.
+
+Thousands of items would take long, and the client has not shown yet who it is.
+"""
 _NONE = -1
 _read_size = Struct(">i").unpack_from
 
@@ -129,7 +134,7 @@ class SaslConnection(Connection):
         except Refused as refused:
             self._refuse(refused)
         except IllegalRequest as illegal:
-            out = _error_response(frame, context, str(illegal))
+            out = _error_response(frame, context, str(illegal)) if len(frame) <= ANSWERED_BYTES else []
             if recorder is not None:
                 recorder.request(context, request, len(frame), out, is_waiting=False)
             self._answer_later(out, str(illegal))

@@ -29,6 +29,8 @@ from .token_credentials import TokenCredentials
 _TOKEN_AUTH = "tokenauth"  # noqa: S105 - the name of an extension
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _NONCE_BITS = 130
+_MOST_BYTES = 16 * 1024
+"""The limit for a message of the client. Kafka has none, but megabytes of names would block the event loop."""
 
 _VALUE = r"[\x01-\x2b\x2d-\x7f]+"
 _PRINTABLE = r"[\x21-\x2b\x2d-\x7e]+"
@@ -63,6 +65,8 @@ class Scram:
         self._signed = ""  # the signed text up to the final message of the client
 
     def evaluate(self, token: bytes) -> bytes:
+        if len(token) > _MOST_BYTES:
+            raise InvalidCredentials(f"a SCRAM message of {len(token)} bytes; the limit is {_MOST_BYTES}")
         message = token.decode(errors="replace")
         return self._first(message) if self._credential is None else self._final(message, self._credential)
 

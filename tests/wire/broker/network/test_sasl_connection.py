@@ -306,6 +306,13 @@ def test_other_request_after_handshake_gets_illegal_sasl_state(
     assert client.receive() is None
 
 
+def test_large_request_after_handshake_closes_after_the_delay_without_an_answer(broker: Broker, client: Client) -> None:
+    client.handshake()
+    client.request(Api.DESCRIBE_GROUPS, 0, groups=["g"] * 10_000)
+    assert broker.waits()
+    assert client.receive() is None
+
+
 @pytest.mark.parametrize("frame", [b"", b"zz", b"\0\x24\0\x09\0\0\0\1\xff\xff\0\0"])
 def test_malformed_request_after_handshake_closes_immediately(client: Client, frame: bytes) -> None:
     client.handshake()

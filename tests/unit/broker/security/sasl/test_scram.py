@@ -165,3 +165,12 @@ def test_large_message_is_parsed_in_linear_time() -> None:
     for message in (b"n,,n=" + b"=2C" * 150_000, b"n,,n=a,r=b" + b",a=b" * 120_000 + b",", b"n,,m=" + b"a" * 500_000):
         with pytest.raises(InvalidCredentials):
             Scram(SHA_256, CREDENTIALS).evaluate(message)
+
+
+@pytest.mark.parametrize("field", ["name", "nonce", "extensions"])
+def test_long_message_is_refused(field: str) -> None:
+    parts = {"name": "sam", "nonce": "abc", "extensions": ""}
+    parts[field] += ",x=y" * 5000 if field == "extensions" else "a" * 20_000
+    message = f"n,,n={parts['name']},r={parts['nonce']}{parts['extensions']}".encode()
+    with pytest.raises(InvalidCredentials, match=f"a SCRAM message of {len(message)} bytes; the limit is 16384"):
+        Scram(SHA_256, CREDENTIALS).evaluate(message)
