@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kafkalet.broker.security import certificates
+from kafkalet.broker.security.tls import certificate_authority
 from kafkalet.broker.security.tls.certificate_authority import (
     CertificateAuthority,
     Cryptography,
@@ -113,7 +113,7 @@ def test_each_authority_has_another_name(authority: CertificateAuthority, strang
 
 def test_wildcard_addresses_and_invalid_hosts_are_left_out() -> None:
     hosts = ["", "0.0.0.0", "::", "fe80::1%eth0", "[::1]", "::1", "a b", "x\nDNS.9=evil", "*.test", "A"]
-    assert certificates._usable(hosts) == ["fe80::1", "::1", "*.test", "a"]
+    assert certificate_authority._usable(hosts) == ["fe80::1", "::1", "*.test", "a"]
 
 
 def test_close_removes_the_directory(tmp_path: Path) -> None:

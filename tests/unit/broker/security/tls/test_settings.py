@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from kafkalet.broker.security import certificates, tls
 from kafkalet.broker.security.principal import ANONYMOUS, Principal, user
+from kafkalet.broker.security.tls import certificate_authority
 from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority, Issued
 from kafkalet.broker.security.tls.principal_mapping import UnmappedName
-from kafkalet.broker.security.tls.settings import JAVA_SUITES, TLS_1_3_SUITES, TlsSettings, openssl_name
+from kafkalet.broker.security.tls.settings import JAVA_SUITES, RECONFIGURABLE, TLS_1_3_SUITES, TlsSettings, openssl_name
 from kafkalet.properties import InvalidProperty
 
 from .handshakes import client_context, handshake, settings
@@ -330,7 +330,7 @@ def renewed(authority: CertificateAuthority, hosts: list[str]) -> Issued:
     return authority._issue("renewed", "localhost", [*hosts])
 
 
-HOSTS = certificates._usable([*certificates.ALWAYS, socket.gethostname(), "kafka"])
+HOSTS = certificate_authority._usable([*certificate_authority.ALWAYS, socket.gethostname(), "kafka"])
 """The hosts in the certificate of the fixture `authority`."""
 
 
@@ -469,4 +469,4 @@ def test_new_certificate_of_the_inter_broker_listener_must_be_trusted(
 
 
 def test_all_reconfigurable_properties_are_stores() -> None:
-    assert all(re.match(r"ssl\.(key|keystore|truststore)\.", name) for name in tls.RECONFIGURABLE)
+    assert all(re.match(r"ssl\.(key|keystore|truststore)\.", name) for name in RECONFIGURABLE)
