@@ -1,4 +1,4 @@
-"""Parses JAAS configurations: the values of `sasl.jaas.config`, of brokers and of clients.
+"""JAAS configurations: the values of `sasl.jaas.config`, of brokers and of clients.
 
     org.apache.kafka.common.security.plain.PlainLoginModule required
         user_alice="alice-secret"     // a comment
@@ -12,6 +12,17 @@ Source: org.apache.kafka.common.security.JaasConfig, JaasContext.load; java.io.S
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+
+PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+"""The SASL mechanisms with which a client logs in with a user name and a password."""
+_PACKAGE = "org.apache.kafka.common.security"
+LOGIN_MODULES = {
+    "PLAIN": f"{_PACKAGE}.plain.PlainLoginModule",
+    "SCRAM-SHA-256": f"{_PACKAGE}.scram.ScramLoginModule",
+    "SCRAM-SHA-512": f"{_PACKAGE}.scram.ScramLoginModule",
+    "OAUTHBEARER": f"{_PACKAGE}.oauthbearer.OAuthBearerLoginModule",
+}
+"""The SASL mechanisms that kafkalet supports, with the login module of each."""
 
 CONTROL_FLAGS = ("required", "requisite", "sufficient", "optional")
 _ESCAPES = {"a": "\x07", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
@@ -40,6 +51,21 @@ def parse_login_module(text: str) -> LoginModule:
     if len(modules) != 1:
         raise MalformedJaas(f"JAAS config property contains {len(modules)} login modules, should be 1 module")
     return modules[0]
+
+
+def login_module_text(mechanism: str, options: Mapping[str, str]) -> str:
+    """Return the JAAS configuration with the login module of a mechanism and these options."""
+    given = "".join(f" {_word(name)}={_quoted(value)}" for name, value in options.items())
+    return f"{LOGIN_MODULES[mechanism]} required{given};"
+
+
+def _word(text: str) -> str:
+    return text if text.isascii() and text.isidentifier() else _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
+    return f'"{escaped}"'
 
 
 class _Token(str):

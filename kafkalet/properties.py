@@ -14,6 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any, NamedTuple, TypedDict
 
+HIDDEN = "[hidden]"
+"""Replaces a secret value in messages, as in Kafka (Password.HIDDEN)."""
+
 Version = tuple[int, ...]
 Value = bool | int | float | str | tuple[str, ...] | None
 

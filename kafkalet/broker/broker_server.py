@@ -14,7 +14,7 @@ from .cluster.controller import Controller
 from .cluster.node import Node
 from .config.broker_config import BrokerConfig
 from .config.connection_overrides import parse_overrides
-from .config.listeners import ListenerSettings, inter_broker_listener, listeners_of, values_of
+from .config.listeners import ListenerSettings, inter_broker_listener, listeners_of, prefix_of, values_of
 from .coordinators import Coordinators
 from .network.connection import Connection
 from .network.connection_limits import by_address
@@ -89,7 +89,7 @@ class BrokerServer(Broker):
         from .security.tls.settings import TlsSettings
 
         config, values = self.node.config, dict(settings.values)
-        own = f"listener.name.{settings.name.lower()}.ssl.client.auth"
+        own = f"{prefix_of(settings.name)}ssl.client.auth"
         if settings.protocol.has_sasl and own not in config.given():
             values["ssl.client.auth"] = "none"  # the property without prefix is for SSL only (ChannelBuilders.create)
         try:

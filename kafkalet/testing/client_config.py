@@ -10,14 +10,13 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kafkalet.jaas import login_module_text
 from kafkalet.sasl_client import unsecured_token
 
 if TYPE_CHECKING:
     from kafkalet.clock import Clock
 
 OAUTHBEARER = "OAUTHBEARER"
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER)
-"""The mechanisms for which settings can be given."""
 TOKEN_MS = 3_600_000
 """How long an unsecured token is valid."""
 
@@ -143,14 +142,6 @@ def _python(access: Access) -> dict[str, Any]:
     return found
 
 
-MODULES = {
-    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
-    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
-    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
-    OAUTHBEARER: "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
-}
-
-
 def java(access: Access) -> dict[str, Any]:
     """Return the properties for clients in Java, and other programs on the JVM such as Spark and Kafka Connect."""
     found: dict[str, Any] = {"bootstrap.servers": access.bootstrap_servers}
@@ -165,12 +156,11 @@ def java(access: Access) -> dict[str, Any]:
             "ssl.keystore.key": access.key,
         }
     if access.mechanism is not None:
-        options = {"username": access.user, "password": access.password}
+        options = {"username": access.user or "", "password": access.password or ""}
         if access.mechanism == OAUTHBEARER:
-            options = {"unsecuredLoginStringClaim_sub": access.user}
-        given = " ".join(f"{name}={_quoted(value or '')}" for name, value in options.items())
+            options = {"unsecuredLoginStringClaim_sub": access.user or ""}
         found["sasl.mechanism"] = access.mechanism
-        found["sasl.jaas.config"] = f"{MODULES[access.mechanism]} required {given};"
+        found["sasl.jaas.config"] = login_module_text(access.mechanism, options)
     return found
 
 
@@ -192,11 +182,6 @@ def _escaped(value: str) -> str:
     units = escaped.encode("utf-16-be", "surrogatepass")
     codes = (int.from_bytes(units[at : at + 2]) for at in range(0, len(units), 2))
     return "".join(chr(code) if 0x20 <= code < 0x7F else f"\\u{code:04x}" for code in codes)
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
-    return f'"{escaped}"'
 
 
 def _file_name(text: str | None) -> str:

@@ -10,6 +10,7 @@ from kafkalet.broker.config.listeners import ListenerSettings, SecurityProtocol,
 from kafkalet.broker.security.acl_text import acl_text
 from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism, credential_of_password
 from kafkalet.broker.security.short_forms import ShortForms, acls_of, check_password, check_user
+from kafkalet.jaas import LOGIN_MODULES
 
 if TYPE_CHECKING:
     from kafkalet.broker.security.acl import Acl
@@ -276,10 +277,8 @@ def _listener(
 
 def _mechanism(listener: ListenerSettings, mechanism: str | None) -> str:
     """Return the mechanism for a client: the one that is asked for, or the first enabled one."""
-    from .client_config import MECHANISMS
-
     enabled = [word.strip() for word in listener.values.get("sasl.enabled.mechanisms", "").split(",")]
-    known = [each for each in MECHANISMS if each in enabled]
+    known = [each for each in LOGIN_MODULES if each in enabled]
     if mechanism is None and known:
         return known[0]
     if mechanism is None or mechanism.upper() not in known:

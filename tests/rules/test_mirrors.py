@@ -46,7 +46,6 @@ ELSEWHERE: dict[str, str] = {
     "conformance.access": "test_golden.py",
     "broker.security.sasl.access_token": "broker/security/sasl/test_unsecured_tokens.py",
     "broker.security.sasl.mechanism": "broker/security/sasl/test_authenticator.py",
-    "broker.security.sasl.token_credentials": "broker/security/sasl/test_scram.py",
     "conformance.building": "test_golden.py",
     "conformance.clients.drivers.aiokafka": "conformance/clients/test_drivers.py",
     "conformance.clients.drivers.confluent_kafka": "conformance/clients/test_drivers.py",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafkalet.jaas import LoginModule, MalformedJaas, parse_login_module
+from kafkalet.jaas import LoginModule, MalformedJaas, login_module_text, parse_login_module
 
 
 def options(text: str) -> dict[str, str]:
@@ -79,3 +79,17 @@ def test_error_and_repr_contain_no_value() -> None:
         parse_login_module('a.B required password="pass"word-"rest;')
     assert "word-" not in str(caught.value)
     assert "secret" not in repr(parse_login_module('a.B required password="secret";'))
+
+
+def test_text_of_a_login_module_can_be_parsed() -> None:
+    options = {"username": 'a"b', "user_a@b": "x\\;", "user_c": "\r\n'", "user_d": ""}
+    text = login_module_text("PLAIN", options)
+    assert text.startswith(
+        'org.apache.kafka.common.security.plain.PlainLoginModule required username="a\\"b" "user_a@b"='
+    )
+    assert parse_login_module(text).options == options
+
+
+def test_text_of_a_login_module_without_options() -> None:
+    module = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+    assert login_module_text("OAUTHBEARER", {}) == f"{module} required;"

@@ -29,7 +29,6 @@ INTER_BROKER = "inter.broker.listener.name"
 INTER_BROKER_PROTOCOL = "security.inter.broker.protocol"
 CONTROL_PLANE = "control.plane.listener.name"
 CONTROLLER_NAMES = "controller.listener.names"
-EARLY_START = "early.start.listeners"
 
 Address = tuple[str, int]
 
@@ -100,13 +99,18 @@ def listeners_of(config: BrokerConfig) -> list[ListenerSettings]:
     ]
 
 
+def prefix_of(listener: str) -> str:
+    """Return the prefix of the properties that apply to one listener only."""
+    return f"listener.name.{listener.lower()}."
+
+
 def values_of(config: BrokerConfig, listener: str) -> dict[str, str]:
     """Return the properties of a listener: those without prefix, overlaid with those that have its prefix.
 
     Other listeners' properties are left out (AbstractConfig.valuesWithPrefixOverride).
     """
     given = config.given()
-    prefix = f"listener.name.{listener.lower()}."
+    prefix = prefix_of(listener)
     values = {name: value for name, value in given.items() if not name.startswith("listener.name.")}
     values.update({name[len(prefix) :]: value for name, value in given.items() if name.startswith(prefix)})
     return values

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, Protocol, Self
 
 from kafkalet.clock import Clock
-from kafkalet.properties import InvalidProperty, Type, whole_number
+from kafkalet.properties import Property, Type, at_least
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .principal import Principal, user
@@ -70,13 +70,8 @@ class TokenSettings(NamedTuple):
 
 
 def _period(given: Mapping[str, str], name: str, default: int) -> int:
-    if (text := given.get(name)) is None:
-        return default
-    value = whole_number(text.strip(), Type.LONG)
-    if value is None:
-        raise InvalidProperty(name, text, "Not a number of type LONG")
-    if value < 1:
-        raise InvalidProperty(name, text, "Value must be at least 1")
+    value = Property(name, Type.LONG, None, at_least(1)).parse(given.get(name, str(default)))
+    assert isinstance(value, int)
     return value
 
 

@@ -12,13 +12,13 @@ Properties that are given explicitly take precedence.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.broker import arguments
 from kafkalet.broker.config.broker_config import BrokerConfig
-from kafkalet.broker.config.listeners import listeners_of
+from kafkalet.broker.config.listeners import listeners_of, prefix_of
+from kafkalet.jaas import PASSWORD_MECHANISMS, login_module_text
 
 from .acl import Acl
 
@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from kafkalet.broker.config.release import Release
 
 AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
-TOKENS = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
-"""The value of `oauthbearer.sasl.jaas.config` for unsecured tokens."""
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-"""The mechanisms with which users can log in."""
 NAME_OF_CERTIFICATE = "RULE:^CN=([^,+]+).*$/$1/,DEFAULT"
 """Makes the common name of a certificate the name of the user, as in `User:alice`, which the ACLs name."""
 
@@ -106,14 +101,15 @@ class ShortForms(NamedTuple):
         names = [listener.name for listener in listeners if listener.protocol.has_sasl]
         passwords = self.passwords_of(names) if self.users else {}
         if "OAUTHBEARER" in config.given().get("sasl.enabled.mechanisms", ""):
-            passwords |= {f"listener.name.{name.lower()}.oauthbearer.sasl.jaas.config": TOKENS for name in names}
+            unsecured = login_module_text("OAUTHBEARER", {})
+            passwords |= {f"{prefix_of(name)}oauthbearer.sasl.jaas.config": unsecured for name in names}
         return config.for_broker({name: value for name, value in passwords.items() if name not in given})
 
     def properties(self) -> dict[str, str]:
         """Return the properties that apply to all listeners."""
         found: dict[str, str] = {}
         if self.users:
-            found["sasl.enabled.mechanisms"] = ",".join(MECHANISMS)
+            found["sasl.enabled.mechanisms"] = ",".join(PASSWORD_MECHANISMS)
         if self.has_authorizer:
             found["authorizer.class.name"] = AUTHORIZER
         if self.super_users:
@@ -125,8 +121,8 @@ class ShortForms(NamedTuple):
 
     def passwords_of(self, listeners: Iterable[str]) -> dict[str, str]:
         """Return the properties with the passwords of SASL/PLAIN for listeners with these names."""
-        config = jaas_config(self.users)
-        return {f"listener.name.{name.lower()}.plain.sasl.jaas.config": config for name in listeners}
+        config = login_module_text("PLAIN", {f"user_{name}": password for name, password in self.users.items()})
+        return {f"{prefix_of(name)}plain.sasl.jaas.config": config for name in listeners}
 
     def create(self, metadata: MetadataImage) -> None:
         """Create the SCRAM credentials and ACLs in the metadata, unless they exist."""
@@ -138,21 +134,6 @@ class ShortForms(NamedTuple):
             for name, password in self.users.items():
                 for mechanism in ScramMechanism:
                     metadata.scram_credentials[name, mechanism] = credential_of_password(mechanism, password)
-
-
-def jaas_config(users: Mapping[str, str]) -> str:
-    """Return the value of `plain.sasl.jaas.config` for these users and passwords."""
-    entries = "".join(f" {_key(f'user_{name}')}={_quoted(password)}" for name, password in users.items())
-    return f"{PLAIN_MODULE} required{entries};"
-
-
-def _key(text: str) -> str:
-    return text if re.fullmatch(r"[A-Za-z0-9_.$-]+", text) else _quoted(text)
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
-    return f'"{escaped}"'
 
 
 def checked_acls(given: Iterable[str | Acl]) -> tuple[Acl, ...]:

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kafkalet.jaas import MalformedJaas, parse_login_module
+from kafkalet.jaas import PASSWORD_MECHANISMS, MalformedJaas, parse_login_module
 from kafkalet.properties import read_properties
 
 if TYPE_CHECKING:
     import ssl
 
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 ALIASES = {
     "sasl.mechanisms": "sasl.mechanism",
@@ -47,8 +46,8 @@ class Security:
     password: str = ""
 
     def __post_init__(self) -> None:
-        if self.mechanism and self.mechanism not in MECHANISMS:
-            raise InvalidSecurity(f"SASL mechanism {self.mechanism}: supported are {', '.join(MECHANISMS)}")
+        if self.mechanism and self.mechanism not in PASSWORD_MECHANISMS:
+            raise InvalidSecurity(f"SASL mechanism {self.mechanism}: supported are {', '.join(PASSWORD_MECHANISMS)}")
         if self.mechanism and not self.user:
             raise InvalidSecurity(f"SASL mechanism {self.mechanism} needs a user and a password")
 

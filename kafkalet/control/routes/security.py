@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kafkalet.control.route import Call, Routes
 from kafkalet.control.shapes import Field, Json, ListOf, MapOf, Nullable, Object, Text
-from kafkalet.testing.client_config import MECHANISMS, properties_text
+from kafkalet.jaas import LOGIN_MODULES
+from kafkalet.testing.client_config import properties_text
 
 routes = Routes("security", "Users and ACLs.")
 
@@ -71,7 +72,9 @@ def remove_user(call: Call) -> Json:
     "/v1/client-config",
     Field("user", Nullable(Text(least=1)), "The user who logs in. The default is no login.", None),
     Field("client", Text("java", "confluent-kafka"), "The client: `java` or `confluent-kafka` (librdkafka).", "java"),
-    Field("mechanism", Nullable(Text(*MECHANISMS)), "The SASL mechanism. The default is the first enabled one.", None),
+    Field(
+        "mechanism", Nullable(Text(*LOGIN_MODULES)), "The SASL mechanism. The default is the first enabled one.", None
+    ),
     Field("listener", Nullable(Text(least=1)), "The listener. The default is the first one that fits.", None),
     response=CLIENT_CONFIG,
 )

@@ -26,19 +26,12 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlparse
 
-from kafkalet.jaas import MalformedJaas, parse_login_module
-from kafkalet.properties import InvalidProperty
+from kafkalet.jaas import LOGIN_MODULES, MalformedJaas, parse_login_module
+from kafkalet.properties import HIDDEN, InvalidProperty
 from kafkalet.sasl_client import authenticate_with_password, authenticate_with_token, unsecured_token
 
 from .client_properties import Settings
 
-LOGIN_MODULES = {
-    "PLAIN": "PlainLoginModule",
-    "SCRAM-SHA-256": "ScramLoginModule",
-    "SCRAM-SHA-512": "ScramLoginModule",
-    "OAUTHBEARER": "OAuthBearerLoginModule",
-}
-"""The supported mechanisms, with the login module of each."""
 TOKEN_LIFETIME_S = 3600
 
 
@@ -80,13 +73,13 @@ def credentials(settings: Settings) -> Credentials | None:
     try:
         name, password = options["username"], options["password"]
     except KeyError as missing:
-        raise InvalidProperty("sasl.jaas.config", "[hidden]", f"{missing.args[0]} is missing") from None
+        raise InvalidProperty("sasl.jaas.config", HIDDEN, f"{missing.args[0]} is missing") from None
     return Credentials(mechanism, name, password, options.get("tokenauth", "").lower() == "true")
 
 
 def _login_options(mechanism: str, jaas: str) -> dict[str, str]:
     """Return the options of the mechanism's login module."""
-    module = LOGIN_MODULES[mechanism]
+    module = LOGIN_MODULES[mechanism].rpartition(".")[2]
     try:
         parsed = parse_login_module(jaas)
         if parsed.name.rpartition(".")[2] != module:
@@ -94,7 +87,7 @@ def _login_options(mechanism: str, jaas: str) -> dict[str, str]:
     except MalformedJaas as error:
         form = f"...{module} required " + ("" if mechanism == "OAUTHBEARER" else 'username="" password=""') + ";"
         reason = f"for {mechanism}, it must have the form {form} ({error})"
-        raise InvalidProperty("sasl.jaas.config", "[hidden]", reason) from None
+        raise InvalidProperty("sasl.jaas.config", HIDDEN, reason) from None
     return dict(parsed.options)
 
 
@@ -113,7 +106,7 @@ def _token_source(options: Mapping[str, str], endpoint: str) -> Callable[[], str
     texts = {name.partition("_")[2]: text for name, text in options.items() if name.startswith("unsecuredLoginString")}
     if "sub" not in texts:
         needed = 'unsecuredLoginStringClaim_sub="USER", or sasl.oauthbearer.token.endpoint.url=file:/PATH'
-        raise InvalidProperty("sasl.jaas.config", "[hidden]", f"OAUTHBEARER needs {needed}")
+        raise InvalidProperty("sasl.jaas.config", HIDDEN, f"OAUTHBEARER needs {needed}")
 
     def token() -> str:
         now_s = int(time.time())

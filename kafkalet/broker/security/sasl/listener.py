@@ -11,21 +11,18 @@ from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
 from kafkalet.broker.scheduling.purgatory import Delayed, Purgatory
+from kafkalet.broker.security.delegation_tokens import DelegationTokens
 from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism
 from kafkalet.clock import Clock
-from kafkalet.jaas import LoginModule, MalformedJaas, parse_login_module
-from kafkalet.properties import InvalidProperty
+from kafkalet.jaas import LOGIN_MODULES, LoginModule, MalformedJaas, parse_login_module
+from kafkalet.properties import HIDDEN, InvalidProperty, Type
 
 from .java_hashing import hash_order
 from .mechanism import Mechanism
-from .token_credentials import TokenCredentials
 
 _LOG = logging.getLogger(__name__)
 
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 GSSAPI = "GSSAPI"
-_MAX_INT, _MAX_LONG = 2**31 - 1, 2**63 - 1
-_HIDDEN = "[hidden]"
 _FAILURE = "failure"  # the key of delayed responses, which is never touched
 
 T = TypeVar("T")
@@ -50,7 +47,7 @@ class SaslListener:
         clock: Clock,
         call_soon: Callable[[Callable[[], None]], object],
         rules: SaslRules,
-        tokens: TokenCredentials | None = None,
+        tokens: DelegationTokens | None = None,
     ) -> None:
         """`clock` is the clock of client time. Raises InvalidProperty."""
         self._values = values
@@ -59,8 +56,8 @@ class SaslListener:
         self.call_soon = call_soon
         self.failures = Purgatory(clock, call_soon)
         """The responses to clients that have failed to authenticate, which are delayed."""
-        self.max_receive_bytes = self._number("sasl.server.max.receive.size", 524_288, _MAX_INT)
-        self.failure_delay_ms = self._number("connection.failed.authentication.delay.ms", 100, _MAX_INT)
+        self.max_receive_bytes = self._number("sasl.server.max.receive.size", 524_288)
+        self.failure_delay_ms = self._number("connection.failed.authentication.delay.ms", 100)
         self._credentials = credentials
         self._tokens = tokens
         self.mechanisms = _enabled(values)
@@ -91,21 +88,17 @@ class SaslListener:
             limits.append(most)
         return max(0, min(limits)) if limits else None
 
-    def _number(self, name: str, default: int, most: int) -> int:
+    def _number(self, name: str, default: int, type_: Type = Type.INT) -> int:
         text = self._values.get(name)
         if text is None:
             return default
-        try:
-            number = int(text.strip())
-        except ValueError:
-            raise InvalidProperty(name, text, "it must be a whole number") from None
-        if not -most - 1 <= number <= most:
-            raise InvalidProperty(name, text, f"it must be a number between {-most - 1} and {most}")
+        number = type_.parse(name, text)
+        assert isinstance(number, int)
         return number
 
     def _max_reauth(self, mechanism: str) -> int:
         name = "connections.max.reauth.ms"
-        return self._number(f"{mechanism.lower()}.{name}", self._number(name, 0, _MAX_LONG), _MAX_LONG)
+        return self._number(f"{mechanism.lower()}.{name}", self._number(name, 0, Type.LONG), Type.LONG)
 
     def _login_module(self, mechanism: str) -> LoginModule | None:
         name = f"{mechanism.lower()}.sasl.jaas.config"
@@ -117,7 +110,7 @@ class SaslListener:
         try:
             return parse_login_module(text)
         except MalformedJaas as problem:
-            raise InvalidProperty(name, _HIDDEN, str(problem)) from None
+            raise InvalidProperty(name, HIDDEN, str(problem)) from None
 
     def _factory(self, mechanism: str) -> Callable[[], Mechanism]:
         """Return a function that begins an authentication. The modules of the mechanisms are imported here."""
@@ -167,11 +160,11 @@ class SaslListener:
 
 def _enabled(values: Mapping[str, str]) -> list[str]:
     """Return the enabled mechanisms. Raises InvalidProperty if one is unknown, or if none is left."""
-    name, supported = "sasl.enabled.mechanisms", ", ".join(MECHANISMS)
+    name, supported = "sasl.enabled.mechanisms", ", ".join(LOGIN_MODULES)
     text = values.get(name, GSSAPI)
     asked = [word for word in (part.strip() for part in text.split(",")) if word]
     for mechanism in asked:
-        if mechanism not in (*MECHANISMS, GSSAPI):
+        if mechanism not in (*LOGIN_MODULES, GSSAPI):
             raise InvalidProperty(name, text, f"{mechanism} is not a mechanism that kafkalet supports: {supported}")
     found = [mechanism for mechanism in asked if mechanism != GSSAPI]
     if not found:

@@ -11,6 +11,9 @@ from typing import Protocol
 
 from kafkalet.broker.security.principal import Principal
 
+SASL_NAME = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
+"""The pattern of a user name in a message: a comma is written as =2C, and an equals sign as =3D (RFC 5802)."""
+
 
 class AuthenticationFailed(Exception):
     """The client is not authenticated. The message is sent to the client and logged; it contains no secret."""

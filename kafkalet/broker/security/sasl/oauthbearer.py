@@ -20,7 +20,7 @@ from kafkalet.jaas import LoginModule
 from kafkalet.properties import InvalidProperty
 
 from .access_token import JWKS_URL, InvalidToken, Validate
-from .mechanism import AuthenticationFailed, BrokenExchange, InvalidCredentials
+from .mechanism import SASL_NAME, AuthenticationFailed, BrokenExchange, InvalidCredentials
 
 _LOG = logging.getLogger(__name__)
 
@@ -32,9 +32,8 @@ SIGNED_HANDLERS = (
 )
 _HANDLER = "sasl.server.callback.handler.class"
 
-_SASL_NAME = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
 _CLIENT_FIRST = re.compile(
-    rf"n,(?:a=(?P<authorization_id>{_SASL_NAME}))?,\x01(?P<pairs>(?:[A-Za-z]+=[\x21-\x7e \t\r\n]+\x01)*)\x01"
+    rf"n,(?:a=(?P<authorization_id>{SASL_NAME}))?,\x01(?P<pairs>(?:[A-Za-z]+=[\x21-\x7e \t\r\n]+\x01)*)\x01"
 )
 _AUTH = re.compile(r"(?P<scheme>\w+) +(?P<token>[-_~+/.a-zA-Z0-9]+=*)", re.ASCII)
 _AFTER_ERROR = b"\x01"

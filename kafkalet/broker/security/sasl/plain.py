@@ -11,18 +11,17 @@ import hmac
 from collections.abc import Mapping
 
 from kafkalet.broker.security.principal import Principal, user
-from kafkalet.jaas import LoginModule
+from kafkalet.jaas import LOGIN_MODULES, LoginModule
 
 from .mechanism import AuthenticationFailed
 
-LOGIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _USER = "user_"
 _MOST_TOKENS = 4  # Kafka does not count further
 
 
 def passwords_of(module: LoginModule) -> dict[str, str]:
     """Return the passwords of the users, by name. Like Kafka, other login modules have no users."""
-    if module.name != LOGIN_MODULE:
+    if module.name != LOGIN_MODULES["PLAIN"]:
         return {}
     return {name[len(_USER) :]: password for name, password in module.options.items() if name.startswith(_USER)}
 

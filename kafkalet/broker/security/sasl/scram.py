@@ -19,12 +19,12 @@ import os
 import re
 from collections.abc import Mapping
 
+from kafkalet.broker.security.delegation_tokens import DelegationTokens
 from kafkalet.broker.security.principal import Principal, user
 from kafkalet.broker.security.scram_credentials import MIN_ITERATIONS, ScramCredential, ScramMechanism
 
 from .java_hashing import copy_table_size, hash_order
-from .mechanism import AuthenticationFailed, BrokenExchange, InvalidCredentials
-from .token_credentials import TokenCredentials
+from .mechanism import SASL_NAME, AuthenticationFailed, BrokenExchange, InvalidCredentials
 
 _TOKEN_AUTH = "tokenauth"  # noqa: S105 - the name of an extension
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -34,12 +34,11 @@ _MOST_BYTES = 16 * 1024
 
 _VALUE = r"[\x01-\x2b\x2d-\x7f]+"
 _PRINTABLE = r"[\x21-\x2b\x2d-\x7e]+"
-_SASL_NAME = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
 _BASE64 = r"(?:[a-zA-Z0-9/+]{4})*(?:[a-zA-Z0-9/+]{3}=|[a-zA-Z0-9/+]{2}==)?"
 _EXTENSIONS = rf"(?:,[A-Za-z]+={_VALUE})*"
 _CLIENT_FIRST = re.compile(
-    rf"n,(?:a=(?P<authorization_id>{_SASL_NAME}))?,(?:m={_VALUE},)?"
-    rf"n=(?P<name>{_SASL_NAME}),r=(?P<nonce>{_PRINTABLE})(?P<extensions>{_EXTENSIONS})"
+    rf"n,(?:a=(?P<authorization_id>{SASL_NAME}))?,(?:m={_VALUE},)?"
+    rf"n=(?P<name>{SASL_NAME}),r=(?P<nonce>{_PRINTABLE})(?P<extensions>{_EXTENSIONS})"
 )
 _CLIENT_FINAL = re.compile(rf"c=(?P<channel>{_BASE64}),r=(?P<nonce>{_PRINTABLE}){_EXTENSIONS},p=(?P<proof>{_BASE64})")
 
@@ -51,7 +50,7 @@ class Scram:
         self,
         kind: ScramMechanism,
         credentials: Mapping[tuple[str, ScramMechanism], ScramCredential],
-        tokens: TokenCredentials | None = None,
+        tokens: DelegationTokens | None = None,
     ) -> None:
         self._kind = kind
         self._credentials = credentials

@@ -24,7 +24,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from kafkalet.clock import Clock
-from kafkalet.properties import InvalidProperty
+from kafkalet.properties import InvalidProperty, Type
 
 from .access_token import JWKS_URL, AccessToken, InvalidToken
 
@@ -248,8 +248,6 @@ def _claim_name(values: Mapping[str, str], name: str, default: str) -> str:
 
 def _skew_s(values: Mapping[str, str]) -> int:
     name = "sasl.oauthbearer.clock.skew.seconds"
-    text = values.get(name, "30")
-    try:
-        return int(text.strip())
-    except ValueError:
-        raise InvalidProperty(name, text, "it must be a whole number") from None
+    value = Type.INT.parse(name, values.get(name, "30"))
+    assert isinstance(value, int)
+    return value

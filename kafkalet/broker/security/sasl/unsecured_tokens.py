@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kafkalet.clock import Clock
-from kafkalet.properties import InvalidProperty
+from kafkalet.properties import InvalidProperty, Type
 
 from .access_token import AccessToken, InvalidToken
 from .mechanism import BrokenExchange
@@ -83,10 +83,8 @@ def _skew_ms(text: str) -> int:
     name = f"{_PREFIX}AllowableClockSkewMs"
     if not text:
         return 0
-    try:
-        number = int(text)
-    except ValueError:
-        raise InvalidProperty(name, text, "it must be a whole number") from None
+    number = Type.LONG.parse(name, text)
+    assert isinstance(number, int)
     if number < 0:
         raise InvalidProperty(name, text, "Allowable clock skew millis must not be negative")
     return number

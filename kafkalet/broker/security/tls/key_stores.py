@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafkalet.properties import InvalidProperty
+from kafkalet.properties import HIDDEN, InvalidProperty
 
 from .distinguished_names import SEQUENCE, Malformed, items, object_identifier, read_certificate
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 MAX_STORE_BYTES = 1 << 20
 PEM = "PEM"
-HIDDEN = "[hidden]"
 
 _JAVA_STORES = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
 """How files of the types JKS and JCEKS begin."""

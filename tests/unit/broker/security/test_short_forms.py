@@ -8,7 +8,7 @@ from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.config.release import Release
 from kafkalet.broker.security.acl_text import parse_acls
 from kafkalet.broker.security.scram_credentials import ScramMechanism, credential_of_password
-from kafkalet.broker.security.short_forms import ShortForms, jaas_config
+from kafkalet.broker.security.short_forms import ShortForms
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
@@ -34,10 +34,6 @@ def test_given_properties_take_precedence() -> None:
 def test_address_with_colons_is_in_brackets() -> None:
     found = ShortForms.of({"a": "b"}).config({}, "::1", 0, Release.of("3.9"))
     assert found.static["listeners"] == "SASL_PLAINTEXT://[::1]:0"
-
-
-def test_password_is_escaped_in_the_jaas_config() -> None:
-    assert jaas_config({"a@b": 'x"\\;'}) == f'{PLAIN} required "user_a@b"="x\\"\\\\;";'
 
 
 def test_super_users_become_principals_and_switch_the_authorizer_on() -> None:

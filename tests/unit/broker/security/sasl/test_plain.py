@@ -4,8 +4,8 @@ import pytest
 
 from kafkalet.broker.security.principal import Principal
 from kafkalet.broker.security.sasl.mechanism import AuthenticationFailed
-from kafkalet.broker.security.sasl.plain import LOGIN_MODULE, Plain, passwords_of
-from kafkalet.jaas import LoginModule
+from kafkalet.broker.security.sasl.plain import Plain, passwords_of
+from kafkalet.jaas import LOGIN_MODULES, LoginModule
 
 USERS = {"alice": "alice-secret", "bøb": "pässword"}
 
@@ -53,5 +53,5 @@ def test_token_is_refused_with_the_message_of_kafka(token: bytes, message: str) 
 
 def test_users_are_options_of_kafkas_login_module() -> None:
     options = {"username": "admin", "password": "p", "user_admin": "p", "user_a b": "q"}
-    assert passwords_of(LoginModule(LOGIN_MODULE, options)) == {"admin": "p", "a b": "q"}
+    assert passwords_of(LoginModule(LOGIN_MODULES["PLAIN"], options)) == {"admin": "p", "a b": "q"}
     assert passwords_of(LoginModule("com.example.Module", options)) == {}

@@ -6,7 +6,7 @@ import hmac
 
 import pytest
 
-from kafkalet.broker.security.delegation_tokens import DelegationToken
+from kafkalet.broker.security.delegation_tokens import DelegationToken, DelegationTokens
 from kafkalet.broker.security.principal import Principal
 from kafkalet.broker.security.sasl.mechanism import AuthenticationFailed, BrokenExchange, InvalidCredentials
 from kafkalet.broker.security.sasl.scram import Scram
@@ -20,8 +20,11 @@ CREDENTIALS = {
 }
 
 
-class Tokens:
-    """Delegation tokens: one with the id `token-1`."""
+class Tokens(DelegationTokens):
+    """One delegation token, with the id `token-1` and the password of the users."""
+
+    def __init__(self) -> None:
+        """Do nothing, because the methods below need no state."""
 
     def token_credential(self, mechanism: ScramMechanism, token_id: str) -> tuple[ScramCredential, Principal] | None:
         if token_id != "token-1":
