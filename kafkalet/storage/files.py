@@ -314,13 +314,17 @@ def read_end(path: str, size: int) -> bytes:
         return b""
 
 
-def replace_file(path: str, data: Buffer, *, durable: bool) -> None:
+def replace_file(path: str, data: Buffer, *, durable: bool, private: bool = False) -> None:
     """Atomically replace the contents of the file at `path` with `data`. With `durable` the new contents are synced to
-    disk. On failure the old contents stay, and the temporary file is removed.
+    disk. With `private` only the owner can read the file. On failure the old contents stay, and the temporary file is
+    removed.
     """
     temporary = path + ".tmp"
     try:
-        fd = os.open(temporary, _OPEN | os.O_TRUNC, 0o644)
+        if private:  # a file that was left by a crash would keep its mode
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+        fd = os.open(temporary, _OPEN | os.O_TRUNC, 0o600 if private else 0o644)
         try:
             view = memoryview(data)
             while view:

@@ -66,7 +66,9 @@ class MetadataStore:
         """Write an image of the directory, which must be empty. Raises OSError."""
         from kafkalet.storage.image import write_image
 
-        write_image(self.path, files)
+        write_image(self.path, {name: file for name, file in files.items() if name != FILE})
+        if FILE in files:
+            replace_file(self.file, files[FILE].data, durable=False, private=True)
 
     def erase(self, node_ids: Iterable[int]) -> None:
         """Remove the metadata, and the logs of these brokers, which do not run. Raises OSError."""
@@ -86,9 +88,13 @@ class MetadataStore:
             shutil.rmtree(self.path, ignore_errors=True)
 
     def save(self, image: MetadataImage, next_producer_id: int) -> None:
-        """Write the metadata. A temporary cluster writes nothing, because it is never restarted."""
+        """Write the metadata. A temporary cluster writes nothing, because it is never restarted.
+
+        Only the owner can read the file if it contains credentials, tokens, or properties, which may be passwords.
+        """
         if self.durable:
-            replace_file(self.file, self.encode(image, next_producer_id), durable=True)
+            private = bool(image.scram_credentials or image.delegation_tokens or any(image.broker_config.values()))
+            replace_file(self.file, self.encode(image, next_producer_id), durable=True, private=private)
 
     @staticmethod
     def encode(image: MetadataImage, next_producer_id: int) -> bytes:

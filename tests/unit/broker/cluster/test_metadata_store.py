@@ -16,6 +16,7 @@ from kafkalet.broker.cluster.metadata_store import (
     take_in_folders,
 )
 from kafkalet.broker.security.acl import Acl, Operation, PatternType, Permission, ResourceType
+from kafkalet.broker.security.scram_credentials import ScramMechanism, credential_of_password
 
 
 def image() -> MetadataImage:
@@ -51,6 +52,22 @@ def test_temporary_store_writes_no_metadata() -> None:
     store.save(image(), 1000)
     assert os.listdir(store.path) == []
     store.remove()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_metadata_with_secrets_can_only_be_read_by_the_owner(tmp_path: Path) -> None:
+    def mode_with(made: MetadataImage) -> int:
+        store.save(made, 0)
+        return os.stat(store.file).st_mode & 0o777
+
+    store = MetadataStore(str(tmp_path))
+    with_properties, with_credentials = MetadataImage("a"), MetadataImage("a")
+    with_properties.broker_config = {1: {"listener.name.sasl_ssl.ssl.key.password": "secret"}}
+    kind = ScramMechanism.SCRAM_SHA_256
+    with_credentials.scram_credentials["sam", kind] = credential_of_password(kind, "sam-secret")
+    (tmp_path / f"{FILE}.tmp").touch(0o644)  # left by a crash
+    assert mode_with(with_properties) == mode_with(with_credentials) == 0o600
+    assert mode_with(MetadataImage("a")) & 0o600 == 0o600
 
 
 def test_durable_store_is_not_deleted(tmp_path: Path) -> None:
