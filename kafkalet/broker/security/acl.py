@@ -61,6 +61,24 @@ class Permission(IntEnum):
     ALLOW = 3
 
 
+OPERATIONS = {
+    ResourceType.TOPIC: (
+        *(Operation.READ, Operation.WRITE, Operation.CREATE, Operation.DESCRIBE, Operation.DELETE, Operation.ALTER),
+        *(Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS),
+    ),
+    ResourceType.GROUP: (
+        *(Operation.READ, Operation.DESCRIBE, Operation.DELETE, Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS),
+    ),
+    ResourceType.CLUSTER: (
+        *(Operation.CREATE, Operation.CLUSTER_ACTION, Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS),
+        *(Operation.IDEMPOTENT_WRITE, Operation.ALTER, Operation.DESCRIBE),
+    ),
+    ResourceType.TRANSACTIONAL_ID: (Operation.DESCRIBE, Operation.WRITE, Operation.TWO_PHASE_COMMIT),
+    ResourceType.DELEGATION_TOKEN: (Operation.DESCRIBE,),
+    ResourceType.USER: (Operation.CREATE_TOKENS, Operation.DESCRIBE_TOKENS),
+}
+"""The operations that Kafka checks on resources of each type (AclEntry.supportedOperations)."""
+
 CLUSTER_NAME = "kafka-cluster"
 """The name of the only resource of type CLUSTER."""
 WILDCARD = "*"

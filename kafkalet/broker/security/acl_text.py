@@ -3,13 +3,14 @@
 One text stands for one ACL for each of its operations. The resource types and operations are Kafka's, in lower case
 with hyphens; Kafka's own spelling, as in `TransactionalId` or `DESCRIBE_CONFIGS`, is understood as well.
 
-Source: kafka.admin.AclCommand, kafka.security.authorizer.AclEntry.supportedOperations.
+Source: kafka.admin.AclCommand.
 """
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
-from .acl import CLUSTER_NAME, WILDCARD, Acl, Operation, PatternType, Permission, ResourceType
+from .acl import CLUSTER_NAME, OPERATIONS, WILDCARD, Acl, Operation, PatternType, Permission, ResourceType
 
 GRAMMAR = "[deny:]USER:OPERATION[,OPERATION]...:TYPE:NAME[*][ from ADDRESS]"
 EXAMPLES = (
@@ -19,17 +20,6 @@ EXAMPLES = (
     "admin:alter:cluster",
 )
 
-_TOPIC = "read write create describe delete alter describe-configs alter-configs"
-_CLUSTER = "create cluster-action describe-configs alter-configs idempotent-write alter describe"
-_OPERATIONS = {
-    ResourceType.TOPIC: _TOPIC,
-    ResourceType.GROUP: "read describe delete describe-configs alter-configs",
-    ResourceType.CLUSTER: _CLUSTER,
-    ResourceType.TRANSACTIONAL_ID: "describe write two-phase-commit",
-    ResourceType.DELEGATION_TOKEN: "describe",
-    ResourceType.USER: "create-tokens describe-tokens",
-}
-"""The operations that Kafka checks on resources of each type; `all` can be used with every type."""
 _HOST = re.compile(r"(.+) from ([0-9A-Fa-f.:]+|\*)")
 _PRINCIPAL_TYPE = "User:"
 
@@ -42,7 +32,7 @@ def _word(member: Operation | ResourceType) -> str:
     return member.name.lower().replace("_", "-")
 
 
-_TYPE_OF = {_squeezed(kind.name): kind for kind in _OPERATIONS}
+_TYPE_OF = {_squeezed(kind.name): kind for kind in OPERATIONS}
 _OPERATION_OF = {_squeezed(each.name): each for each in Operation if each > Operation.ANY}
 
 
@@ -78,28 +68,23 @@ def _parts(text: str, rest: str) -> tuple[str, list[Operation], ResourceType, st
         if unknown := [word for word, known in zip(words[index].split(","), operations, strict=True) if known is None]:
             raise _refused(text, f"{unknown[0].strip() or 'an empty word'} is not an operation; {_allowed(kind)}")
         for operation in operations:
-            if operation is not Operation.ALL and operation is not None and _word(operation) not in _of_type(kind):
+            if operation is not None and operation not in (Operation.ALL, *OPERATIONS[kind]):
                 raise _refused(text, f"{_word(operation)} does not exist for {_word(kind)}; {_allowed(kind)}")
         known = list(dict.fromkeys(operation for operation in operations if operation is not None))
         return _principal(text, ":".join(words[:index])), known, kind, ":".join(words[index + 2 :])
     raise _refused(text, _missing(words))
 
 
-def _of_type(kind: ResourceType) -> list[str]:
-    return _OPERATIONS[kind].split()
-
-
 def _allowed(kind: ResourceType) -> str:
-    return f"the operations on a {_word(kind)} are {', '.join(_of_type(kind))} and all"
+    return f"the operations on a {_word(kind)} are {', '.join(map(_word, OPERATIONS[kind]))} and all"
 
 
 def _missing(words: Sequence[str]) -> str:
     """Say which part of a text is missing or unknown."""
-    for index, word in enumerate(words):
-        if index and _squeezed(word) in _TYPE_OF and index >= 2:
-            kind = _TYPE_OF[_squeezed(word)]
-            return f"{words[index - 1] or 'an empty word'} is not an operation; {_allowed(kind)}"
-    types = ", ".join(map(_word, _OPERATIONS))
+    for before, word in pairwise(words[1:]):
+        if kind := _TYPE_OF.get(_squeezed(word)):
+            return f"{before or 'an empty word'} is not an operation; {_allowed(kind)}"
+    types = ", ".join(map(_word, OPERATIONS))
     return f"it has no user, operation and resource type; the types are {types}"
 
 

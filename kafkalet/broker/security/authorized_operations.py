@@ -9,21 +9,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .acl import Operation, ResourceType
+from .acl import OPERATIONS, Operation, ResourceType
 
 if TYPE_CHECKING:
     from kafkalet.broker.context import Context
 
-TOPIC_OPERATIONS = sum(1 << operation for operation in (3, 4, 5, 6, 7, 8, 10, 11))
-CLUSTER_OPERATIONS = sum(1 << operation for operation in (5, 7, 8, 9, 10, 11, 12))
+
+_BITS = {
+    kind: sum(1 << operation for operation in OPERATIONS[kind]) for kind in (ResourceType.TOPIC, ResourceType.CLUSTER)
+}
 
 
 def authorized_operations(context: Context, resource_type: ResourceType, name: str) -> int:
     """Return the operations that the client may perform on a topic, a group or the cluster."""
-    if resource_type is ResourceType.GROUP:
-        supported = context.release.group_operations
-    else:
-        supported = TOPIC_OPERATIONS if resource_type is ResourceType.TOPIC else CLUSTER_OPERATIONS
+    supported = context.release.group_operations if resource_type is ResourceType.GROUP else _BITS[resource_type]
     if context.authorizer is None:
         return supported
     return sum(
