@@ -11,6 +11,7 @@ import pytest
 
 import kafkalet
 from kafkalet.broker.apis import SERVED
+from kafkalet.broker.security.short_forms import AUTHORIZER
 from kafkalet.conformance.catalogue import Scenario, scenarios
 from kafkalet.conformance.judging.replaying import replay
 from kafkalet.conformance.playing.target import Target
@@ -26,7 +27,7 @@ WITH_ACLS = {
     "listener.name.sasl_plaintext.plain.sasl.jaas.config": (
         'org.apache.kafka.common.security.plain.PlainLoginModule required user_admin="admin" user_user="user";'
     ),
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "authorizer.class.name": AUTHORIZER,
     "super.users": "User:admin",
 }
 """The properties of a broker that denies by default, with the super user admin and the user user."""

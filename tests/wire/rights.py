@@ -5,11 +5,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from kafkalet.broker.security.acl import CLUSTER_NAME, Acl, Operation, PatternType, Permission, ResourceType
+from kafkalet.broker.security.short_forms import AUTHORIZER
 from kafkalet.testing.cluster import Cluster
 from tests.wire.brokers import Plain, Wire
 
 CONFIG = {
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "authorizer.class.name": AUTHORIZER,
     "group.initial.rebalance.delay.ms": "0",
 }
 RESOURCE_TYPES = {

@@ -6,10 +6,25 @@ starts with `user` as a user without rights, and those whose name starts with `a
 
 from collections.abc import Mapping
 
-from kafkalet.conformance.access import without_rights
+from kafkalet.conformance.access import (
+    ALTER,
+    ANY,
+    CLUSTER,
+    DELETE,
+    DESCRIBE,
+    GROUPS,
+    MATCH,
+    READ,
+    TOPICS,
+    TRANSACTIONAL_IDS,
+    UNKNOWN_ID,
+    WRITE,
+    acl,
+    acl_filter,
+    without_rights,
+)
 from kafkalet.conformance.building import ScenarioBuilder, Step, at, batch, one, scenario
 
-UNKNOWN_ID = "0f0f0f0f-1111-4222-8333-444455556666"
 TOPIC, BROKER, GROUP = 2, 4, 32
 Bodies = Mapping[str, Step]
 
@@ -364,24 +379,6 @@ def denied_describe_cluster(ask: ScenarioBuilder) -> None:
             body = {"include_cluster_authorized_operations": rights}
             ask.request(f"v{v}: {case}", "DescribeCluster", v, body, conn="user", **only)
             ask.request(f"v{v}: {case}, as admin", "DescribeCluster", v, body, **only)
-
-
-READ, WRITE, DELETE, ALTER, DESCRIBE = 3, 4, 6, 7, 8
-ALLOW = 3
-TOPICS, GROUPS, CLUSTER, TRANSACTIONAL_IDS = 2, 3, 4, 5
-ANY, MATCH, LITERAL = 1, 2, 3
-
-
-def acl(kind: int, name: str, operation: int, pattern: int = LITERAL, **more: object) -> Step:
-    """Return an ACL to create, by default one that grants the user an operation."""
-    what = {"resource_type": kind, "resource_name": name, "resource_pattern_type": pattern}
-    return what | {"principal": "User:user", "host": "*", "operation": operation, "permission_type": ALLOW} | more
-
-
-def acl_filter(kind: int, name: str | None, **more: object) -> Step:
-    what = {"resource_type_filter": kind, "resource_name_filter": name, "pattern_type_filter": LITERAL}
-    anyone = {"principal_filter": None, "host_filter": None, "operation": ANY, "permission_type": ANY}
-    return what | anyone | more
 
 
 def granted(ask: ScenarioBuilder, *rights: tuple[int, str, int]) -> None:

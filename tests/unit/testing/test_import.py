@@ -26,9 +26,22 @@ def test_plugin_imports_nothing_of_kafkalet_but_itself() -> None:
     assert new == {*ALLOWED, "kafkalet.testing", "kafkalet.testing.plugin"}
 
 
-def test_broker_without_faults_imports_nothing_of_them() -> None:
+@pytest.fixture(scope="module")
+def imports_of_a_broker() -> set[str]:
+    """The modules that are imported when a broker without options starts and stops."""
     start = "from kafkalet.embedded import EmbeddedCluster; cluster = EmbeddedCluster(); cluster.__enter__()"
-    new = imported(f"sys.path[:] = {sys.path!r}; {start}; cluster.__exit__(None, None, None)")
+    return imported(f"sys.path[:] = {sys.path!r}; {start}; cluster.__exit__(None, None, None)")
+
+
+def test_broker_without_security_imports_only_the_terms_of_acls_and_principals(imports_of_a_broker: set[str]) -> None:
+    package = "kafkalet.broker.security"
+    found = {name for name in imports_of_a_broker if name.startswith(package)}
+    assert found == {package, f"{package}.acl", f"{package}.principal"}
+    assert not {"kafkalet.jaas", "kafkalet.sasl_client", "hmac", "hashlib"} & imports_of_a_broker
+
+
+def test_broker_without_faults_imports_nothing_of_them(imports_of_a_broker: set[str]) -> None:
+    new = imports_of_a_broker
     assert "kafkalet.broker.network.router" in new
     assert not {name for name in new if "faults" in name or name.startswith("kafkalet.testing")}
 

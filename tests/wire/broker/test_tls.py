@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import kafkalet
+from kafkalet.broker.security.short_forms import AUTHORIZER
 from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority
 from kafkalet.conformance.playing.connection import Closed, Connection
 from kafkalet.conformance.playing.security import Security, tls_context
@@ -66,7 +67,7 @@ def test_certificate_of_the_client_is_its_principal(authority: CertificateAuthor
         "listeners": "SSL://127.0.0.1:0",
         **authority.broker_properties(PREFIX),
         "ssl.client.auth": "required",
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "authorizer.class.name": AUTHORIZER,
         "super.users": "User:CN=alice",
     }
     with kafkalet.Broker(config=config, topics=["t"]) as broker:

@@ -5,18 +5,19 @@ from contextlib import contextmanager
 from typing import Any
 
 from kafkalet.broker.security.acl import CLUSTER_NAME, Acl, Operation, PatternType, Permission, ResourceType
+from kafkalet.broker.security.short_forms import AUTHORIZER
 from kafkalet.testing.cluster import Cluster
 
 from .asking import Asking
 
-AUTHORIZER = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
+WITH_AUTHORIZER = {"authorizer.class.name": AUTHORIZER}
 SUPER_USER = {"super.users": "User:ANONYMOUS"}
 
 
 @contextmanager
 def authorizing(brokers: int = 1, *, config: Mapping[str, str] | None = None, **options: Any) -> Iterator[Asking]:
     """Run a cluster that denies everything by default."""
-    with Cluster(brokers, config=AUTHORIZER | dict(config or {}), **options) as cluster:
+    with Cluster(brokers, config=WITH_AUTHORIZER | dict(config or {}), **options) as cluster:
         yield Asking(cluster)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import kafkalet
 from kafkalet.broker.security.acl import Acl, Operation, PatternType, Permission, ResourceType
+from kafkalet.broker.security.short_forms import AUTHORIZER
 from kafkalet.conformance.playing.connection import Connection
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.messages import response_type
@@ -19,7 +20,7 @@ SECURED = {
         "org.apache.kafka.common.security.plain.PlainLoginModule required "
         'user_admin="admin" user_alice="alice" user_bob="bob";'
     ),
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "authorizer.class.name": AUTHORIZER,
     "super.users": "User:admin",
     "connections.max.idle.ms": "-1",
     "connection.failed.authentication.delay.ms": "0",
