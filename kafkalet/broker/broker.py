@@ -10,6 +10,7 @@ The broker itself handles no connections: a `BrokerServer` adds the listener and
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
@@ -31,6 +32,8 @@ if TYPE_CHECKING:  # imported on first use
     from .security.authorizer import Authorizer
     from .telemetry import Telemetry
     from .transactions.verification import Transactions
+
+_LOG = logging.getLogger(__name__)
 
 
 class Broker:
@@ -89,11 +92,18 @@ class Broker:
 
     def _authorizer(self) -> Authorizer | None:
         given = self.node.config.given()
-        if not given.get("authorizer.class.name"):
+        name = given.get("authorizer.class.name")
+        if not name:
             return None
-        from .security.authorizer import Authorizer
+        from .security.authorizer import AUTHORIZERS, Authorizer
         from .security.principal import parse_super_users
 
+        if name not in AUTHORIZERS:
+            _LOG.warning(
+                "authorizer.class.name=%s: kafkalet cannot run Java classes; the rules of %s apply",
+                name,
+                AUTHORIZERS[0],
+            )
         super_users = given.get("super.users", "")
         try:
             principals = parse_super_users(super_users)

@@ -64,6 +64,9 @@ class ListenerSettings(NamedTuple):
     is_advertised: bool = True
     """Whether clients get any address of this listener."""
 
+    def __repr__(self) -> str:  # the values may be passwords
+        return f"ListenerSettings({self.name}, {self.protocol.name}, {self.host}:{self.port})"
+
 
 def listeners_of(config: BrokerConfig) -> list[ListenerSettings]:
     """Return the listeners of a broker, in the order of the property `listeners`. Raises InvalidProperty.

@@ -98,6 +98,9 @@ class Exchange(NamedTuple):
     answer: KeptResponse
     has_waited: bool
 
+    def __repr__(self) -> str:  # the bytes may contain passwords
+        return f"<{self.api} v{self.version} of {self.client_id!r}, {self.frame_bytes} bytes>"
+
     @property
     def client_id(self) -> str:
         """The client id; "" if the client sent none."""

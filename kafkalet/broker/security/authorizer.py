@@ -9,6 +9,12 @@ from collections.abc import Collection
 from .acl import EVERY_USER, WILDCARD, Acl, Acls, Operation, PatternType, Permission, ResourceType
 from .principal import Principal
 
+AUTHORIZERS = (
+    "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "kafka.security.authorizer.AclAuthorizer",
+    "kafka.security.auth.SimpleAclAuthorizer",
+)
+"""Kafka's own authorizers, which decide in the same way."""
 MOST_DECISIONS = 20_000
 """The number of decisions that are remembered until the ACLs change."""
 LONGEST_REMEMBERED_NAME = 255

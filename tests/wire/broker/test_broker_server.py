@@ -52,3 +52,10 @@ def test_nodes_have_separate_fetch_sessions(cluster: kafkalet.Cluster) -> None:
     )
     cluster.produce("t", 0, batch(b"a"))
     wire.close()
+
+
+def test_custom_authorizer_is_replaced_by_that_of_kafka_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with kafkalet.Broker(config={"authorizer.class.name": "com.example.Mine"}) as broker:
+        [warned] = [record.getMessage() for record in caplog.records if "authorizer.class.name" in record.getMessage()]
+        assert "com.example.Mine: kafkalet cannot run Java classes" in warned
+        assert broker.server.brokers[1].authorizer is not None

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 SEQUENCE, UTF8_STRING, PRINTABLE_STRING = 0x30, 0x0C, 0x13
+UTC_TIME = 0x17
 VERSION, EXTENSIONS = 0xA0, 0xA3
 IP_ADDRESS, TEXT_NAMES = 0x87, (0x81, 0x82, 0x86)
 """Tags of alternative names: addresses; and e-mail addresses, names of hosts and URIs."""
@@ -59,6 +60,9 @@ class Certificate(NamedTuple):
     issuer: bytes
     subject: bytes
     alternative_names: frozenset[bytes]
+    begins: str = ""
+    ends: str = ""
+    """The first and the last second in which it is valid (UTC), as in 20270131235959Z; "" if unknown."""
 
     @property
     def name(self) -> str:
@@ -86,12 +90,21 @@ def read_certificate(der: bytes) -> Certificate:
         parts = list(items(signed))
         if parts[0][0] == VERSION:
             del parts[0]
-        _, _, issuer, _, subject, _, *optional = parts
+        _, _, issuer, (_, validity, _), subject, _, *optional = parts
+        times = [_time(tag, value) for tag, value, _ in items(validity)]
         extensions = next((value for tag, value, _ in optional if tag == EXTENSIONS), None)
         alternatives = frozenset[bytes]() if extensions is None else _alternative_names(extensions)
     except (ValueError, IndexError) as error:
         raise Malformed(f"not an X.509 certificate in DER: {error}") from error
-    return Certificate(issuer[2], subject[2], alternatives)
+    return Certificate(issuer[2], subject[2], alternatives, *times[:2])
+
+
+def _time(tag: int, value: bytes) -> str:
+    """Return a time with four digits of the year. UTCTime has two: 50 to 99 are in the last century (RFC 5280)."""
+    text = value.decode("ascii", "replace")
+    if tag != UTC_TIME:
+        return text
+    return ("19" if text[:2] >= "50" else "20") + text
 
 
 def _alternative_names(extensions: bytes) -> frozenset[bytes]:

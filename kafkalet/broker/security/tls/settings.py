@@ -19,6 +19,7 @@ import logging
 import os
 import re
 import ssl
+import time
 from collections.abc import Mapping, Sequence
 
 from kafkalet.broker.security.principal import ANONYMOUS, Principal, user
@@ -99,11 +100,22 @@ class TlsSettings:
                 "`kafkalet serve --tls` or Broker(tls=True)",
             )
         self._key_store = key_store
+        self._warn_if_not_valid_now()
         self._trusted = trust_store_of(self._values)
         self._modified = self._modification_times()
         self.context = self._new_context()
         if is_inter_broker:
             self._check_trust(self)
+
+    def _warn_if_not_valid_now(self) -> None:
+        """Log if the certificate has expired: like Kafka, the broker starts, but no client will trust it."""
+        leaf, now = read_certificate(self._key_store.chain[0]), time.strftime("%Y%m%d%H%M%SZ", time.gmtime(time.time()))
+        if leaf.ends and not leaf.begins <= now <= leaf.ends:
+            _LOG.warning(
+                "the certificate %s is not valid now, so that clients will refuse it: it is valid from %s to %s (UTC); "
+                "create a new one, and set ssl.keystore.location to its file",
+                *(leaf.name, leaf.begins, leaf.ends),
+            )
 
     def principal(self, tls: ssl.SSLSocket | ssl.SSLObject) -> Principal:
         """Return the principal of a client after the handshake: ANONYMOUS if it has sent no certificate.

@@ -215,3 +215,10 @@ def test_listeners_need_enough_ports_for_all_brokers() -> None:
         check_ports(listeners, 2)
     with pytest.raises(InvalidProperty, match="PLAINTEXT of broker 2 would listen on port 65536"):
         check_ports(listeners_of(config(listeners="PLAINTEXT://h:65535")), 2)
+
+
+def test_representation_shows_no_values() -> None:
+    listeners = {"listeners": "SSL://127.0.0.1:9", "ssl.key.password": "secret"}
+    [settings] = listeners_of(BrokerConfig(listeners))
+    assert settings.values["ssl.key.password"] == "secret"
+    assert repr(settings) == "ListenerSettings(SSL, SSL, 127.0.0.1:9)"

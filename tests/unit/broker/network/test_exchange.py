@@ -103,6 +103,11 @@ def test_credentials_are_omitted() -> None:
     assert plain(SaslAuthenticateRequest(auth_bytes=b"\0me\0secret"), 2) == {"auth_bytes": None}
 
 
+def test_representation_does_not_show_the_bytes() -> None:
+    found = exchange(SaslAuthenticateRequest(auth_bytes=b"\0me\0secret"), 2)
+    assert repr(found) == "<SaslAuthenticate v2 of 'me', 25 bytes>"
+
+
 def test_errors_of_the_response_are_named_once() -> None:
     request, response = list_offsets(0, Code.NOT_LEADER_OR_FOLLOWER, 3, 3)
     found = exchange(request, 7, response.encode(7)).errors()

@@ -123,3 +123,10 @@ def test_any_bytes_are_malformed_or_items(data: bytes) -> None:
 def test_every_text_has_a_name(texts: list[str]) -> None:
     written = name_of(name(*(relative_name(attribute(CN, UTF8, text.encode())) for text in texts)))
     assert written.count("CN=") >= len(texts)
+
+
+def test_certificate_has_the_time_in_which_it_is_valid(authority: CertificateAuthority) -> None:
+    certificate = read_certificate(ssl.PEM_cert_to_DER_cert(authority.server.certificate))
+    assert certificate.begins < certificate.ends
+    assert certificate.begins.startswith("20")
+    assert len(certificate.begins) == len(certificate.ends) == len("20270131235959Z")

@@ -38,6 +38,21 @@ def test_values_are_trimmed(authority: CertificateAuthority) -> None:
     assert handshake(TlsSettings(padded).context, client_context(authority)).version() == "TLSv1.3"
 
 
+@pytest.mark.parametrize(("year", "is_valid"), [(2000, False), (None, True), (2300, False)])
+def test_expired_certificate_is_logged(
+    authority: CertificateAuthority,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    year: int | None,
+    is_valid: bool,
+) -> None:
+    if year is not None:
+        monkeypatch.setattr("time.time", lambda: (year - 1970) * 365.2425 * 86400)
+    TlsSettings(authority.broker_properties())
+    warned = [record.getMessage() for record in caplog.records if "is not valid now" in record.getMessage()]
+    assert warned == [] if is_valid else "it is valid from 20" in warned[0]
+
+
 def test_rsa_keystore_with_encrypted_key_serves_tls(authority: CertificateAuthority, tmp_path: Path) -> None:
     program = shutil.which("openssl")
     if program is None:
