@@ -126,7 +126,7 @@ class BrokerServer(Broker):
         config, limits = self.node.config, listener.limits
         limits.socket_request_max_bytes = config.socket_request_max_bytes
         limits.connections_max_idle_ms = config.connections_max_idle_ms
-        values = values_of(config, listener.name)  # with the listener's prefix, a limit is its own
+        values = values_of(config, listener.name)  # a limit with the prefix of a listener is for this listener
         limits.max_connections = int(values.get("max.connections", config.max_connections))
         limits.max_connection_creation_rate = int(values.get(RATE, MAX_INT))
         limits.max_connections_per_ip = config.max_connections_per_ip
@@ -147,7 +147,7 @@ class BrokerServer(Broker):
         try:
             new = self._tls[listener.name].replaced(values_of(self.node.config, listener.name))
         except InvalidProperty as error:
-            _LOG.error("%s: the certificates are not replaced: %s", listener.name, error)
+            _LOG.error("%s: the certificates are not replaced, and the old ones stay in use: %s", listener.name, error)
         else:
             listener.tls = self._tls[listener.name] = new
 

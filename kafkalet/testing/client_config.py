@@ -1,6 +1,6 @@
 """The settings with which clients connect to a cluster: address, security protocol, login and certificates.
 
-Each client has names of its own for them. confluent-kafka and Java get certificates as text; kafka-python gets files,
+Each client names them differently. confluent-kafka and Java get certificates as text; kafka-python gets files,
 and aiokafka gets an `ssl.SSLContext`.
 """
 

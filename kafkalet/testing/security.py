@@ -284,6 +284,6 @@ def _mechanism(listener: ListenerSettings, mechanism: str | None) -> str:
     if mechanism is None or mechanism.upper() not in known:
         raise ValueError(
             f"mechanism {mechanism} is not enabled on listener {listener.name}; "
-            f"those with settings are {', '.join(known) or 'none'}"
+            f"the enabled mechanisms are {', '.join(known) or 'none'}"
         )
     return mechanism.upper()

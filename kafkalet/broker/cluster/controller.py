@@ -31,7 +31,7 @@ from .node import Node
 from .producer_ids import ProducerIds
 from .state_topics import STATE_TOPICS, StateTopic
 
-if TYPE_CHECKING:  # a broker without partitions starts without loading the log, and one without tokens these
+if TYPE_CHECKING:  # not loaded when a broker without partitions, ACLs and credentials starts
     from kafkalet.broker.security.acl import Acl
     from kafkalet.broker.security.delegation_tokens import DelegationToken, DelegationTokens
     from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism
@@ -249,7 +249,7 @@ class Controller:
 
     @property
     def delegation_tokens(self) -> DelegationTokens:
-        """The delegation tokens. Without properties of them, they are created on first use."""
+        """The delegation tokens. If none of their properties is set, this object is created on first use."""
         if self._delegation_tokens is None:
             self._delegation_tokens = self._new_tokens()
         return self._delegation_tokens

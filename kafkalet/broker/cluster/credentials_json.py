@@ -1,7 +1,6 @@
 """SCRAM credentials and delegation tokens in the metadata file.
 
-They are in the file only if there are some. It never has a password or the secret of a token. Messages about invalid
-values never show the values.
+The file never contains a password or the secret of a token, and messages about invalid values never show the values.
 """
 
 from base64 import b64decode, b64encode
@@ -16,7 +15,7 @@ from .metadata import MetadataImage
 
 
 def credentials_to_json(image: MetadataImage) -> dict[str, Any]:
-    """Return the properties of the metadata file that have credentials and tokens."""
+    """Return the entries of the metadata file for credentials and tokens."""
     return {
         "scram_credentials": [
             [name, int(mechanism), *(b64encode(part).decode() for part in credential[:3]), credential.iterations]

@@ -150,7 +150,7 @@ def of_broker(text: str, step: int) -> str:
 
 
 def check_ports(listeners: Iterable[ListenerSettings], brokers: int) -> None:
-    """Raise InvalidProperty unless each listener of `brokers` brokers on consecutive ports has a port of its own."""
+    """Raise InvalidProperty if two listeners of `brokers` brokers on consecutive ports would have the same port."""
     used: dict[tuple[str, int], str] = {}
     for listener in listeners:
         for step in range(brokers if listener.port else 0):

@@ -28,10 +28,10 @@ listener.security.protocol.map STRING SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:
 ASL_PLAINTEXT effective per-broker 3.0+
     Security protocol of each listener, as in INTERNAL:PLAINTEXT,EXTERNAL:SASL_SSL.
 inter.broker.listener.name STRING null effective
-    Listener of the brokers among themselves. Its clients are admitted even if max.connections is reached.
+    Listener through which brokers connect to each other. Its clients are admitted even if max.connections is reached.
     Replication does not use it, because all brokers run in one process.
 security.inter.broker.protocol STRING PLAINTEXT effective
-    Security protocol that determines the listener of the brokers among themselves if inter.broker.listener.name is
+    Security protocol that determines the inter-broker listener if inter.broker.listener.name is
     not set.
 control.plane.listener.name STRING null effective 0-4.0
     Listener for requests of the controller. It serves clients as any other listener does.
@@ -42,11 +42,11 @@ early.start.listeners STRING null 3.0-4.1
 early.start.listeners LIST null 4.1+
     Listeners that start before the authorizer has loaded its ACLs.
 max.connection.creation.rate INT 2147483647 effective cluster-wide >=0
-    Connections that a broker accepts in a second; with a listener prefix, that the listener accepts.
+    Connections that a broker accepts per second; with a listener prefix, those that the listener accepts.
 
 # Authentication
 connection.failed.authentication.delay.ms INT 100 effective
-    Time for which a connection stays open after its authentication has failed, to slow clients down that reconnect.
+    Time for which a connection stays open after its authentication has failed, to slow down clients that reconnect.
 connections.max.reauth.ms LONG 0 effective
     Time after which clients have to authenticate again on an open connection (KIP-368); 0 for never.
 principal.builder.class CLASS null per-broker 0-3.0
@@ -93,7 +93,7 @@ sasl.client.callback.handler.class CLASS null
 sasl.login.callback.handler.class CLASS null
     Class that provides the credentials of a login.
 sasl.login.class CLASS null
-    Class that logs a broker in.
+    Class with which a broker logs in.
 sasl.login.connect.timeout.ms INT null 3.0+
     Timeout of connections to an authentication provider.
 sasl.login.read.timeout.ms INT null 3.0+
@@ -157,10 +157,10 @@ sasl.oauthbearer.client.credentials.client.id STRING null 4.1+
 sasl.oauthbearer.client.credentials.client.secret PASSWORD null 4.1+
     Secret that is sent to the authentication provider.
 sasl.oauthbearer.clock.skew.seconds INT 30 effective 3.0+
-    Difference between the clocks of the issuer and the broker that is allowed for.
+    Allowed difference between the clocks of the issuer and the broker.
 sasl.oauthbearer.expected.audience LIST null effective 3.0-4.1
 sasl.oauthbearer.expected.audience LIST '' effective 4.1+
-    Audiences of which a token must name one.
+    Accepted audiences. A token must name one of them.
 sasl.oauthbearer.expected.issuer STRING null effective 3.0+
     Issuer that a token must name.
 sasl.oauthbearer.jwks.endpoint.refresh.ms LONG 3600000 3.0+
@@ -220,7 +220,7 @@ ssl.allow.dn.changes BOOLEAN false effective 3.0+
 ssl.allow.san.changes BOOLEAN false effective 3.0+
     Whether a certificate that replaces another one at runtime may lack alternative names of the earlier one.
 ssl.endpoint.identification.algorithm STRING https per-broker
-    Whether clients among the brokers compare host names with certificates.
+    Whether brokers compare the host names of other brokers with their certificates.
 ssl.engine.factory.class CLASS null per-broker
     Class that creates the TLS engines.
 ssl.keymanager.algorithm STRING SunX509 per-broker
@@ -237,7 +237,7 @@ AUTHORIZER_PROPERTIES = """
 super.users STRING null effective
     Principals that may do everything, separated by semicolons, as in User:admin;User:alice.
 allow.everyone.if.no.acl.found BOOLEAN false effective
-    Whether everybody may use a resource that no ACL names.
+    Whether every principal may use a resource that no ACL names.
 """
 """The properties that only an authorizer reads.
 

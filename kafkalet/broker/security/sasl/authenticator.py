@@ -267,4 +267,4 @@ class Authenticator:
     def _refused(self, reason: str, *, is_delayed: bool) -> Refused:
         self._end_exchange(State.FAILED)
         what = "re-authentication" if self.is_reauthenticating else "authentication"
-        return Refused(f"{what} failed: {reason}", is_delayed=is_delayed)
+        return Refused(f"{what} failed: {reason.removeprefix('Authentication failed: ')}", is_delayed=is_delayed)

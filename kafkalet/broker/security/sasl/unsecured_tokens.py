@@ -101,7 +101,7 @@ def _claims(text: str, decode: Callable[[str], bytes]) -> dict[str, Any]:
     if "alg" not in header:  # Objects.requireNonNull throws
         raise BrokenExchange("the header of the token has no algorithm")
     if header["alg"] != "none":
-        raise InvalidToken("its algorithm is not none, and this listener takes tokens without a signature only")
+        raise InvalidToken("its algorithm is not none, and this listener accepts only tokens without a signature")
     if parts[2]:
         raise InvalidToken("it has a signature")
     return claims

@@ -1,4 +1,4 @@
-"""Certificates for tests: an authority, a certificate for the brokers, and certificates for clients.
+"""Certificates for tests: a certificate authority, a certificate for the brokers, and certificates for clients.
 
     authority = CertificateAuthority(directory, hosts=["kafka", "192.168.1.5"])
     authority.broker_properties()     the keystore and the truststore of the brokers, as properties
@@ -7,8 +7,8 @@
     authority.close()                 removes the directory
 
 Keys are EC P-256. The certificates are valid for a year. They are created with the package `cryptography` or, if it is
-not installed, with the program `openssl`. Only the owner can read the files. The authority lives as long as its
-directory: do not add it to the truststore of an operating system.
+not installed, with the program `openssl`. Only the owner can read the files. The authority exists until its directory
+is removed. Do not add it to the truststore of an operating system.
 """
 
 import contextlib
@@ -56,7 +56,7 @@ class Issued(NamedTuple):
 
 
 class CertificateAuthority:
-    """An authority that exists only for the tests of one cluster. It can be used in several threads."""
+    """A certificate authority that exists only for the tests of one cluster. Threads can share it."""
 
     def __init__(self, directory: str, hosts: Iterable[str] = (), tool: "Tool | None" = None) -> None:
         """Create the authority and the certificate of the brokers, in `directory`, which is created if necessary.

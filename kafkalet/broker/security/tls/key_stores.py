@@ -55,7 +55,7 @@ class KeyStore(NamedTuple):
     def load_into(self, context: ssl.SSLContext) -> None:
         """Let the context use the key and the chain. Raises InvalidProperty.
 
-        OpenSSL reads them from a file only: one that nobody else can read, for as long as the call takes.
+        OpenSSL reads them only from a file. The file exists during the call, and only its owner can read it.
         """
         label = "ENCRYPTED PRIVATE KEY" if self.password is not None else "PRIVATE KEY"
         text = _as_pem(label, self.key) + "".join(_as_pem("CERTIFICATE", certificate) for certificate in self.chain)

@@ -213,7 +213,7 @@ class TlsSettings:
                 "ssl.truststore.location",
                 "A client SSLEngine created with the provided settings can't connect to a server SSLEngine created "
                 f"with those settings: {getattr(error, 'verify_message', '') or error.reason or error}. The truststore "
-                "of the listener of the brokers among themselves must contain the authority of its certificate",
+                "of the inter-broker listener must contain the certificate authority that issued its certificate",
             ) from None
 
     def _flag(self, name: str) -> bool:

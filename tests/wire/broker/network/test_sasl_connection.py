@@ -357,7 +357,7 @@ def test_failure_is_logged_in_one_line_without_the_password(broker: Broker, capl
         assert client.receive() is None
     lines = [record.getMessage() for record in caplog.records if record.name.startswith("kafkalet")]
     assert [line.partition("closed; ")[2] for line in lines if "closed" in line] == [
-        "authentication failed: Authentication failed: Invalid username or password"
+        "authentication failed: Invalid username or password"
     ]
     assert "secret" not in "".join(lines)
 

@@ -16,7 +16,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CertificateA
 
 @pytest.fixture(scope="session")
 def stranger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CertificateAuthority]:
-    """An authority that nobody trusts."""
+    """An authority that neither brokers nor clients trust."""
     authority = CertificateAuthority(str(tmp_path_factory.mktemp("certificates") / "stranger"))
     yield authority
     authority.close()
