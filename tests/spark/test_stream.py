@@ -352,7 +352,8 @@ def test_running_query_fails_when_unread_records_are_deleted(
 def test_unread_segments_deleted_during_a_query_are_a_loss(spark: SparkSession, tmp_path: Path) -> None:
     values = [b"%d" % number for number in range(120)]
     texts = {"path": str(tmp_path / "data"), "subscribe": "grows"}
-    growing = Growing(tmp_path / "data", kafka_version="3.9", config={"log.retention.check.interval.ms": "10"})
+    often = {"log.initial.task.delay.ms": "0", "log.retention.check.interval.ms": "10"}
+    growing = Growing(tmp_path / "data", kafka_version="3.9", config=often)
     with growing.broker:
         growing.broker.create_topic("grows", config={"segment.bytes": "500", "file.delete.delay.ms": "0"})
         growing.send_one_by_one(60)
