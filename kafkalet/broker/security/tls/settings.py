@@ -19,10 +19,11 @@ import logging
 import os
 import re
 import ssl
-import time
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 
 from kafkalet.broker.security.principal import ANONYMOUS, Principal, user
+from kafkalet.clock import SystemClock
 from kafkalet.properties import InvalidProperty, Type, one_of
 
 from .distinguished_names import is_same_name, name_of, read_certificate
@@ -109,7 +110,8 @@ class TlsSettings:
 
     def _warn_if_not_valid_now(self) -> None:
         """Log if the certificate has expired: like Kafka, the broker starts, but no client will trust it."""
-        leaf, now = read_certificate(self._key_store.chain[0]), time.strftime("%Y%m%d%H%M%SZ", time.gmtime(time.time()))
+        leaf = read_certificate(self._key_store.chain[0])
+        now = datetime.fromtimestamp(SystemClock().now_ms() / 1000, UTC).strftime("%Y%m%d%H%M%SZ")
         if leaf.ends and not leaf.begins <= now <= leaf.ends:
             _LOG.warning(
                 "the certificate %s is not valid now, so that clients will refuse it: it is valid from %s to %s (UTC); "

@@ -47,7 +47,8 @@ def test_expired_certificate_is_logged(
     is_valid: bool,
 ) -> None:
     if year is not None:
-        monkeypatch.setattr("time.time", lambda: (year - 1970) * 365.2425 * 86400)
+        now_ms = (year - 1970) * 365 * 86_400_000
+        monkeypatch.setattr("kafkalet.clock.SystemClock.now_ms", lambda clock: now_ms)
     TlsSettings(authority.broker_properties())
     warned = [record.getMessage() for record in caplog.records if "is not valid now" in record.getMessage()]
     assert warned == [] if is_valid else "it is valid from 20" in warned[0]
