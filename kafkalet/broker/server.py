@@ -99,7 +99,7 @@ class Server:
         """The passwords of users who can log in, as far as they are known."""
         self._given = [name for name in config.static if name.startswith("ssl.")]
         self.authority: CertificateAuthority | None = None
-        """Has issued the certificates of the brokers, if the short forms ask for TLS and the cluster is running."""
+        """Has issued the certificates of the brokers. None if TLS is not requested, or the cluster is not running."""
         self._client_directory: str | None = None
         self.first_node_id = config.first_node_id(brokers)
         """The id of the first broker. The other brokers have the ids that follow."""

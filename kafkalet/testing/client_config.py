@@ -6,62 +6,16 @@ and aiokafka gets an `ssl.SSLContext`.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from kafkalet.broker import arguments
 from kafkalet.jaas import login_module_text
-from kafkalet.sasl_client import unsecured_token
+
+from .client_access import OAUTHBEARER, Access, access_of
 
 if TYPE_CHECKING:
-    from kafkalet.clock import Clock
-
-OAUTHBEARER = "OAUTHBEARER"
-TOKEN_MS = 3_600_000
-"""How long an unsecured token is valid."""
-
-
-class Access(NamedTuple):
-    """What a client needs to connect, whichever client it is."""
-
-    bootstrap_servers: str
-    protocol: str
-    """The security protocol, as in `SASL_SSL`."""
-    clock: Clock
-    directory: Callable[[], str]
-    """Returns the directory for files, and creates it."""
-    user: str | None = None
-    password: str | None = None
-    mechanism: str | None = None
-    """The SASL mechanism; None without SASL."""
-    ca: str | None = None
-    """The certificate of the authority that has signed those of the brokers, in PEM."""
-    certificate: str | None = None
-    """The certificate of the client, in PEM."""
-    key: str | None = None
-    """The private key of the client, in PEM (PKCS#8)."""
-
-    def __repr__(self) -> str:
-        return f"Access({self.bootstrap_servers}, {self.protocol}, user={self.user}, mechanism={self.mechanism})"
-
-    def file(self, name: str, text: str) -> str:
-        """Write a file that only its owner can read, unless it exists with this text. Return its path."""
-        path = os.path.join(self.directory(), name)
-        try:
-            with open(path, encoding="utf-8") as found:
-                if found.read() == text:
-                    return path
-        except FileNotFoundError:
-            pass
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        return path
-
-    def token(self) -> str:
-        """Return an unsecured token of the user (RFC 7515, Appendix A.5)."""
-        now_s = self.clock.now_ms() / 1000
-        return unsecured_token({"sub": self.user, "iat": now_s, "exp": now_s + TOKEN_MS / 1000})
+    from .operations import ClusterOperations
 
 
 def confluent_kafka(access: Access) -> dict[str, Any]:
@@ -162,6 +116,15 @@ def java(access: Access) -> dict[str, Any]:
         found["sasl.mechanism"] = access.mechanism
         found["sasl.jaas.config"] = login_module_text(access.mechanism, options)
     return found
+
+
+def client_config(
+    cluster: ClusterOperations, user: str | None, client: str, mechanism: str | None, listener: str | None
+) -> dict[str, Any]:
+    """Return the settings of a client; see `Cluster.client_config`."""
+    if arguments.text("client", client) not in CLIENTS:
+        raise ValueError(f"client is {client!r}; the clients are {', '.join(CLIENTS)}")
+    return CLIENTS[client](access_of(cluster, user, mechanism, listener))
 
 
 def java_properties_file(access: Access) -> str:

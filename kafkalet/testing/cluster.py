@@ -205,7 +205,7 @@ class Cluster(ClusterOperations):
 
         Raises ValueError if the user cannot log in.
         """
-        from .security import client_config
+        from .client_config import client_config
 
         return client_config(self, user, client, mechanism, listener)
 
@@ -216,9 +216,10 @@ class Cluster(ClusterOperations):
 
         The command-line tools of Kafka take the file as `--command-config`. It is removed when the cluster stops.
         """
-        from .security import java_properties_file
+        from .client_access import access_of
+        from .client_config import java_properties_file
 
-        return java_properties_file(self, user, mechanism, listener)
+        return java_properties_file(access_of(self, user, mechanism, listener))
 
     # Faults
 

@@ -1,28 +1,23 @@
-"""The users and ACLs of a running cluster, and the settings with which clients log in."""
+"""The users and ACLs of a running cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kafkalet.broker import arguments
-from kafkalet.broker.config.listeners import ListenerSettings, SecurityProtocol, listeners_of
+from kafkalet.broker.config.listeners import listeners_of
 from kafkalet.broker.security.acl_text import acl_text
 from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism, credential_of_password
 from kafkalet.broker.security.short_forms import ShortForms, acls_of, check_password, check_user
-from kafkalet.jaas import LOGIN_MODULES
 
 if TYPE_CHECKING:
     from kafkalet.broker.security.acl import Acl
-    from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority, Issued
 
-    from .client_config import Access
     from .operations import ClusterOperations
 
 
 _Key = tuple[str, ScramMechanism]
-_SPECIAL = frozenset(',+"\\<>;#=')
-"""Characters that are escaped in the name of a certificate (RFC 2253)."""
 
 
 class Acls:
@@ -153,137 +148,3 @@ class Users:
             broker.node.config.static.update(given)
             broker.passwords_changed()
         server.controller.change_scram_credentials(credentials)
-
-
-def client_config(
-    cluster: ClusterOperations, user: str | None, client: str, mechanism: str | None, listener: str | None
-) -> dict[str, Any]:
-    """Return the settings of a client; see `Cluster.client_config`."""
-    from .client_config import CLIENTS
-
-    if arguments.text("client", client) not in CLIENTS:
-        raise ValueError(f"client is {client!r}; the clients are {', '.join(CLIENTS)}")
-    return CLIENTS[client](access(cluster, user, mechanism, listener))
-
-
-def java_properties_file(
-    cluster: ClusterOperations, user: str | None, mechanism: str | None, listener: str | None
-) -> str:
-    """Write a properties file; see `Cluster.java_properties_file`."""
-    from .client_config import java_properties_file
-
-    return java_properties_file(access(cluster, user, mechanism, listener))
-
-
-def access(cluster: ClusterOperations, user: str | None, mechanism: str | None, listener: str | None) -> Access:
-    """Return what a client of a user needs to connect. Raises ValueError."""
-    from .client_config import OAUTHBEARER, Access
-
-    for what, value in (("user", user), ("mechanism", mechanism), ("listener", listener)):
-        if value is not None:
-            arguments.text(what, value)
-    if not cluster.is_running:
-        raise cluster.server.host.not_running()
-    server = cluster.server
-    chosen = _listener(cluster, user, mechanism, listener)
-    protocol = chosen.protocol
-    password = None
-    if protocol.has_sasl:
-        mechanism = _mechanism(chosen, mechanism)
-        if user is None:
-            raise ValueError(f"clients of listener {chosen.name} have to log in; name a user, {_known(cluster)}")
-        if mechanism != OAUTHBEARER:
-            password = server.call(lambda: server.users.get(user))
-            if password is None:
-                raise ValueError(f"user {user} has no known password; name a user, {_known(cluster)}")
-    elif mechanism is not None:
-        raise ValueError(f"listener {chosen.name} is {protocol.name}, so clients cannot log in with {mechanism}")
-    elif user is not None and not protocol.has_tls:
-        raise ValueError(
-            f"clients of listener {chosen.name} are anonymous, because it is {protocol.name}; create the cluster with "
-            f'users={{"{user}": "..."}} or tls=True, or omit the user'
-        )
-    ca, certificate, key = _certificates(server.authority, user, protocol)
-    return Access(
-        cluster.bootstrap_servers_of(chosen.name),
-        protocol.name,
-        server.clock,
-        server.client_directory,
-        user,
-        password,
-        mechanism,
-        ca,
-        certificate,
-        key,
-    )
-
-
-def _certificates(
-    authority: CertificateAuthority | None, user: str | None, protocol: SecurityProtocol
-) -> tuple[str | None, str | None, str | None]:
-    """Return the certificate to trust and, for a user who does not log in with SASL, a certificate and its key."""
-    if not protocol.has_tls:
-        return None, None, None
-    needs_own = user is not None and not protocol.has_sasl
-    if authority is None:
-        if needs_own:
-            raise ValueError(
-                f"kafkalet can only create a certificate for {user} if it has created those of the brokers (tls=True)"
-            )
-        return None, None, None
-    if not needs_own or user is None:
-        return authority.certificate, None, None
-    issued = _issued(authority, user)
-    return authority.certificate, issued.certificate, issued.key
-
-
-def _issued(authority: CertificateAuthority, user: str) -> Issued:
-    from kafkalet.broker.security.tls.certificate_authority import NoCertificates
-
-    if special := sorted(set(user) & _SPECIAL):
-        raise ValueError(
-            f"{user!r} cannot be the name in a certificate, because its name in ACLs would be another one; "
-            f"choose a name without {' '.join(special)}"
-        )
-    try:
-        return authority.client(user)
-    except NoCertificates as error:
-        raise ValueError(str(error)) from error
-
-
-def _known(cluster: ClusterOperations) -> str:
-    names = cluster.server.call(lambda: list(cluster.server.users))
-    return f"one of {', '.join(names)}" if names else "after adding one with users.add()"
-
-
-def _listener(
-    cluster: ClusterOperations, user: str | None, mechanism: str | None, name: str | None
-) -> ListenerSettings:
-    """Return the listener with this name, or the first one that suits the user and the mechanism."""
-    listeners = [each for each in listeners_of(cluster.server.config) if each.is_advertised]
-    if name is not None:
-        for each in listeners:
-            if each.name == name.upper():
-                return each
-        raise ValueError(f"there is no listener {name}; the listeners are {', '.join(each.name for each in listeners)}")
-    wants_sasl = mechanism is not None or (user is not None and user in cluster.server.users)
-    suitable = [
-        each
-        for each in listeners
-        if each.protocol.has_sasl or (not wants_sasl and (user is None or each.protocol.has_tls))
-    ]
-    return (suitable or listeners)[0]
-
-
-def _mechanism(listener: ListenerSettings, mechanism: str | None) -> str:
-    """Return the mechanism for a client: the one that is asked for, or the first enabled one."""
-    enabled = [word.strip() for word in listener.values.get("sasl.enabled.mechanisms", "").split(",")]
-    known = [each for each in LOGIN_MODULES if each in enabled]
-    if mechanism is None and known:
-        return known[0]
-    if mechanism is None or mechanism.upper() not in known:
-        raise ValueError(
-            f"mechanism {mechanism} is not enabled on listener {listener.name}; "
-            f"the enabled mechanisms are {', '.join(known) or 'none'}"
-        )
-    return mechanism.upper()

@@ -97,6 +97,7 @@ ELSEWHERE: dict[str, str] = {
     "testing.operations": "testing/test_cluster.py",
     "testing.lifetime": "testing/test_cases.py",
     "testing.lag": "testing/test_group.py",
+    "testing.client_access": "testing/test_security.py",
     "testing.clients": "testing/test_report.py",
     "testing.nodes": "testing/test_cluster.py",
     "testing.reading": "testing/test_topic.py",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Listener(Protocol):
-    """What is needed of a listener."""
+    """The part of a listener that the quotas use."""
 
     @property
     def name(self) -> str: ...

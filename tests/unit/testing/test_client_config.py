@@ -10,7 +10,8 @@ import pytest
 
 from kafkalet.clock import ManualClock
 from kafkalet.testing import client_config
-from kafkalet.testing.client_config import CLIENTS, Access, properties_text
+from kafkalet.testing.client_access import Access
+from kafkalet.testing.client_config import CLIENTS, properties_text
 
 PASSWORD = 'x"\\;é'
 

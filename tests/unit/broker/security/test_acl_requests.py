@@ -80,7 +80,7 @@ def test_filter_matches_equal_parts(changes: dict[str, object], matches: bool) -
         (PatternType.PREFIXED, "*", PatternType.MATCH, False),
     ],
 )
-def test_pattern_of_the_name_topic(pattern: PatternType, name: str, wanted: PatternType, matches: bool) -> None:
+def test_filter_matches_patterns_of_a_name(pattern: PatternType, name: str, wanted: PatternType, matches: bool) -> None:
     acl = ACL._replace(pattern_type=pattern, resource_name=name)
     name = "t" if name == "t" and pattern is PatternType.LITERAL else "topic"
     assert EVERY._replace(pattern_type=wanted, resource_name=name).matches(acl) is matches

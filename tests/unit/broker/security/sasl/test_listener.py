@@ -56,7 +56,7 @@ def test_java_class_is_refused(mechanism: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["sasl.server.max.receive.size", "plain.connections.max.reauth.ms"])
-def test_number_that_is_none_is_refused(name: str) -> None:
+def test_text_that_is_not_a_number_is_refused(name: str) -> None:
     with pytest.raises(InvalidProperty, match=name):
         sasl_listener(PLAIN | {name: "many"})
 

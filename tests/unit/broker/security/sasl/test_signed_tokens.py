@@ -111,7 +111,7 @@ def test_other_claims_may_hold_name_and_scope(file: Path) -> None:
         token(aud="kafka"),
     ],
 )
-def test_token_is_not_valid(file: Path, text: str) -> None:
+def test_invalid_token_is_refused(file: Path, text: str) -> None:
     with pytest.raises(InvalidToken) as caught:
         tokens(file).validate(text)
     assert not text or text[:20] not in str(caught.value)

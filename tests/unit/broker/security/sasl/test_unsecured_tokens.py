@@ -65,7 +65,7 @@ def test_claims_become_principal_and_expiration() -> None:
         f"{part(NONE)}=.{part({})}.",
     ],
 )
-def test_token_is_not_valid(text: str) -> None:
+def test_invalid_token_is_refused(text: str) -> None:
     with pytest.raises(InvalidToken):
         validated(text)
 

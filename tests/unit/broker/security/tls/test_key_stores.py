@@ -186,7 +186,7 @@ def test_invalid_keystore_is_refused(values: dict[str, str], message: str, issue
     assert issued.key.splitlines()[1] not in str(raised.value)
 
 
-def test_no_properties_are_no_keystore() -> None:
+def test_keystore_is_none_without_properties() -> None:
     assert key_store_of({"ssl.client.auth": "none"}) is None
     assert trust_store_of({}) is None
 

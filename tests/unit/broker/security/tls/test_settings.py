@@ -262,7 +262,7 @@ def test_some_suites_of_tls_1_3_are_warned_of(
         ({"ssl.engine.factory.class": "my.Factory"}, "Class my.Factory could not be found."),
     ],
 )
-def test_what_java_does_not_know_is_refused(
+def test_value_that_java_does_not_know_is_refused(
     values: dict[str, str], message: str, authority: CertificateAuthority
 ) -> None:
     with pytest.raises(InvalidProperty, match=re.escape(message)):
