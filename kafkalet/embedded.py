@@ -74,18 +74,7 @@ class EmbeddedCluster:
         super_users: Mapping[str, str] | Iterable[str] = (),
         acls: Iterable[str | Acl] = (),
     ) -> None:
-        if arguments.number("brokers", brokers) < 1:
-            raise ValueError(f"brokers is {brokers}; it must be at least 1")
-        if self._most_brokers is not None and brokers > self._most_brokers:
-            raise ValueError(f"a Broker is one broker; for {brokers} use kafkalet.Cluster(brokers={brokers})")
-        last_port = arguments.port("port", port) + brokers - 1
-        if port:
-            arguments.port(f"the port of the last of {brokers} brokers", last_port)
-        arguments.text("host", host)
-        if clock is not None and not isinstance(clock, Clock):
-            raise TypeError(
-                f"clock must be a kafkalet.Clock, a kafkalet.ManualClock or another clock, not {arguments.shown(clock)}"
-            )
+        self._check(brokers, host, port, clock)
         arguments.text('kafka_version, as in "3.9",', kafka_version)
         release = Release.of(kafka_version)
         given = arguments.properties("config", config)
@@ -120,6 +109,20 @@ class EmbeddedCluster:
             from kafkalet.broker.network.journal import Journal
 
             self.server.journal = Journal()
+
+    def _check(self, brokers: int, host: str, port: int, clock: Clock | None) -> None:
+        if arguments.number("brokers", brokers) < 1:
+            raise ValueError(f"brokers is {brokers}; it must be at least 1")
+        if self._most_brokers is not None and brokers > self._most_brokers:
+            raise ValueError(f"a Broker is one broker; for {brokers} use kafkalet.Cluster(brokers={brokers})")
+        last_port = arguments.port("port", port) + brokers - 1
+        if port:
+            arguments.port(f"the port of the last of {brokers} brokers", last_port)
+        arguments.text("host", host)
+        if clock is not None and not isinstance(clock, Clock):
+            raise TypeError(
+                f"clock must be a kafkalet.Clock, a kafkalet.ManualClock or another clock, not {arguments.shown(clock)}"
+            )
 
     def __repr__(self) -> str:
         server = self.server

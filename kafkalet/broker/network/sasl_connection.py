@@ -13,7 +13,6 @@ Raw tokens are not recorded in the journal, because they are secrets. Frames are
 can use only little memory and time.
 """
 
-from importlib import import_module
 from struct import Struct
 from typing import Any
 
@@ -21,18 +20,11 @@ from kafkalet.broker.client import CloseConnection
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.sasl.authenticator import Authenticator, IllegalRequest, Refused
-from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.protocol.fields import REQUIRED, Field
-from kafkalet.protocol.frame import RequestHeader, response_frame
-from kafkalet.protocol.messages import request_type, response_type
-from kafkalet.protocol.messages.find_coordinator import FindCoordinatorResponse
-from kafkalet.protocol.messages.init_producer_id import InitProducerIdResponse
-from kafkalet.protocol.messages.metadata import MetadataResponse
-from kafkalet.protocol.schema import Response
 from kafkalet.protocol.wire import Chunk
 
 from .connection import Connection
+from .error_responses import error_response
 from .receiving import Partial, check_size
 
 ANSWERED_BYTES = 16 * 1024
@@ -40,7 +32,6 @@ ANSWERED_BYTES = 16 * 1024
 
 Thousands of items would take long, and the client has not shown yet who it is.
 """
-_NONE = -1
 _read_size = Struct(">i").unpack_from
 
 
@@ -134,7 +125,9 @@ class SaslConnection(Connection):
         except Refused as refused:
             self._refuse(refused)
         except IllegalRequest as illegal:
-            out = _error_response(frame, context, str(illegal)) if len(frame) <= ANSWERED_BYTES else []
+            out = []
+            if len(frame) <= ANSWERED_BYTES:
+                out = error_response(frame, context, KafkaError(Code.ILLEGAL_SASL_STATE, str(illegal)))
             if recorder is not None:
                 recorder.request(context, request, len(frame), out, is_waiting=False)
             self._answer_later(out, str(illegal))
@@ -176,51 +169,3 @@ class SaslConnection(Connection):
         self._blocked = True
         self._rest = b""
         delayed.then(self._answered, self._failed)
-
-
-def _error_response(frame: bytes, context: Context, message: str) -> list[Chunk]:
-    """Return the error response to a request during authentication (AbstractRequest.getErrorResponse).
-
-    Return an empty list if the response of the API has no place for the error. Raises CloseConnection and DecodeError.
-    """
-    header, start = RequestHeader.decode(frame)
-    api, version = header.api, header.version
-    served = context.broker.api_versions.get(api)
-    request = None
-    if served is not None and served[0] <= version <= served[1]:
-        request = request_type(api).decode(frame, version, start)
-    elif api is Api.API_VERSIONS:  # its body is not read, and the response has version 0
-        version = 0
-    else:
-        raise CloseConnection(f"{api} v{version} is not served")
-    context.api, context.version, context.correlation_id = api, version, header.correlation_id
-    error = KafkaError(Code.ILLEGAL_SASL_STATE, message)
-    refuse = getattr(import_module(f"kafkalet.broker.apis.{api.module}"), "refuse", None)
-    answer = _error_of(api, request, version, error) if refuse is None else refuse(request, context, error)
-    return [] if answer is None else response_frame(answer, version, header.correlation_id)
-
-
-def _error_of(api: Api, request: Any, version: int, error: KafkaError) -> Response | None:
-    """Return the error response of an API whose handler has none, or None if there is no place for the error."""
-    if api is Api.METADATA:
-        topics = [
-            MetadataResponse.Topic(error_code=error.code, name=topic.name, partitions=[])
-            for topic in request.topics or []
-        ]
-        return MetadataResponse(brokers=[], controller_id=_NONE, topics=topics)
-    if api is Api.FIND_COORDINATOR and version < 4:
-        return FindCoordinatorResponse(
-            error_code=error.code, error_message=error.message, node_id=_NONE, host="", port=_NONE
-        )
-    if api is Api.INIT_PRODUCER_ID:
-        return InitProducerIdResponse(error_code=error.code, producer_id=_NONE, producer_epoch=_NONE)
-    response = response_type(api)
-    if "error_code" not in {field.name for field in response.FIELDS}:
-        return None
-    required = {field.name: _empty(field) for field in response.FIELDS if field.default is REQUIRED}
-    return response(**required | {"error_code": error.code})
-
-
-def _empty(field: Field) -> Any:
-    kind = "" if field.wire is None else field.wire.name
-    return [] if field.array else {"string": "", "bytes": b""}.get(kind, 0)
