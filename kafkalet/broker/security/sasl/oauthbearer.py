@@ -63,12 +63,14 @@ class OAuthBearer:
             scope = "" if problem.scope is None else f', "scope":"{problem.scope}"'
             self._error = f'{{"status":"{status}"{scope}}}'
             return self._error.encode()
-        if authorization_id not in ("", found.principal_name):
+        # JSON can have half of a surrogate pair, which has no UTF-8. Java writes a question mark instead.
+        name = found.principal_name.encode(errors="replace").decode()
+        if authorization_id not in ("", name):
             raise AuthenticationFailed(
                 f"Authentication failed: Client requested an authorization id ({authorization_id}) that is different "
-                f"from the token's principal name ({found.principal_name})"
+                f"from the token's principal name ({name})"
             )
-        self.principal = user(found.principal_name)
+        self.principal = user(name)
         self.expires_ms = found.expires_ms
         return b""
 

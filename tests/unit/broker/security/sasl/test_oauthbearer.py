@@ -101,3 +101,9 @@ def test_jwks_file_without_its_handler_is_ignored_with_a_warning(caplog: pytest.
 def test_other_handler_is_refused() -> None:
     with pytest.raises(InvalidProperty, match="kafkalet cannot run Java classes"):
         validator_of(None, "com.example.Handler", {}, ManualClock(), is_base64url=True)
+
+
+def test_name_with_half_of_a_surrogate_pair_can_be_written() -> None:
+    bearer = OAuthBearer(lambda text: AccessToken("o\ud800", 5000))
+    assert bearer.evaluate(b"n,,\x01auth=Bearer good\x01\x01") == b""
+    assert bearer.principal == Principal("User", "o?")
