@@ -11,6 +11,7 @@ import ssl
 from contextlib import suppress
 from typing import NoReturn
 
+from kafkalet.broker.security.tls.handshake_limit import MOST_RECORDS, LimitedSocket
 from kafkalet.protocol.wire import Buffer
 
 RECORD_BYTES = 16 * 1024
@@ -47,7 +48,19 @@ class TlsSocket:
         except _WOULD_BLOCK:
             if not filled:
                 raise BlockingIOError(errno.EAGAIN, "no TLS record has been received") from None
+        except OSError:
+            self._check_limit()
+            raise
+        if not filled:
+            self._check_limit()
         return filled
+
+    def _check_limit(self) -> None:
+        """Raise OSError if the connection was shut down because of too many handshake messages."""
+        if isinstance(self._tls, LimitedSocket) and self._tls.has_exceeded_limit:
+            raise OSError(
+                errno.ECONNABORTED, f"the client sent more than {MOST_RECORDS} TLS handshake messages"
+            ) from None
 
     def recv(self, count: int, flags: int) -> bytes:
         """Peek at the unread data, which is decrypted or not. `flags` must be MSG_PEEK."""

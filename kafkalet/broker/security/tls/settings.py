@@ -27,6 +27,7 @@ from kafkalet.clock import SystemClock
 from kafkalet.properties import InvalidProperty, Type, one_of
 
 from .distinguished_names import is_same_name, name_of, read_certificate
+from .handshake_limit import limit_handshake_messages
 from .key_stores import key_store_of, refused, trust_store_of
 from .principal_mapping import PrincipalMapping
 
@@ -247,6 +248,7 @@ class TlsSettings:
     def _new_context(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.options |= ssl.OP_NO_RENEGOTIATION  # Kafka refuses it, too (SslTransportLayer)
+        limit_handshake_messages(context)
         context.num_tickets = 1  # as Java: each ticket costs time, and contains the certificate of the client
         self._set_versions_and_ciphers(context)
         self._key_store.load_into(context)

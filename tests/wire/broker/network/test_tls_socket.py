@@ -13,6 +13,8 @@ import pytest
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.security.tls import handshake_limit
+from kafkalet.broker.security.tls.handshake_limit import limit_handshake_messages
 from kafkalet.storage.files import FileRange, Files
 from tests.wire.serving import Answer, frame, in_loop
 
@@ -155,3 +157,25 @@ async def test_received_but_unread_request_counts_as_activity() -> None:
         assert connection.activity is None
         client.send(b"\1y")
         assert connection.activity == "a request is sent but not received"
+
+
+@in_loop
+async def test_client_that_only_updates_its_keys_is_disconnected(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(handshake_limit, "MOST_RECORDS", 10)
+    caplog.set_level("INFO")
+    async with TlsServing() as serving:
+        settings: Any = serving.listener.tls
+        limit_handshake_messages(settings.context)
+        command = ["openssl", "s_client", "-connect", f"127.0.0.1:{serving.address[1]}", "-tls1_3"]
+        pipe = asyncio.subprocess.PIPE
+        client = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe)
+        assert client.stdin is not None
+        for _ in range(200):
+            if client.returncode is not None or client.stdin.is_closing():
+                break
+            client.stdin.write(b"k\n")  # updates the keys
+            await asyncio.sleep(0.02)
+        await client.communicate()
+    assert "more than 1000 TLS handshake messages" in caplog.text
