@@ -88,7 +88,7 @@ class Server:
         self.brokers: dict[int, BrokerServer] = {}
         """The running brokers by id. Their nodes are the controller's `nodes`."""
         self.unimplemented_calls: dict[str, int] = {}
-        """The number of requests for APIs that kafkalet does not implement, by API name: {"CreateAcls": 2}."""
+        """The number of requests for APIs that kafkalet does not implement, by API name: {"UnregisterBroker": 2}."""
         self.journal: Journal | None = None
         """Records the requests if it is set before the start."""
         self.cluster_id: str | None = None

@@ -95,7 +95,7 @@ class ClusterOperations(EmbeddedCluster):
 
     @property
     def unimplemented_calls(self) -> dict[str, int]:
-        """The number of requests for APIs that kafkalet does not implement, by API name, as in `{"CreateAcls": 2}`."""
+        """The number of requests for each API that kafkalet does not implement, as in `{"UnregisterBroker": 2}`."""
         return self.server.unimplemented_calls
 
     # Brokers

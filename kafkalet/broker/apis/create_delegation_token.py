@@ -11,7 +11,7 @@ from base64 import urlsafe_b64encode
 from kafkalet.broker.cluster.metadata import new_topic_id
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation, ResourceType
-from kafkalet.broker.security.principal import ANONYMOUS, Principal
+from kafkalet.broker.security.principal import ANONYMOUS, USER, Principal
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.create_delegation_token import (
     CreateDelegationTokenRequest,
@@ -19,7 +19,6 @@ from kafkalet.protocol.messages.create_delegation_token import (
 )
 
 NO_TIME = -1
-USER = "User"
 
 
 def handle(request: CreateDelegationTokenRequest, context: Context) -> CreateDelegationTokenResponse:

@@ -5,6 +5,9 @@ Source: org.apache.kafka.common.security.auth.KafkaPrincipal, SecurityUtils.pars
 
 from typing import NamedTuple
 
+USER = "User"
+"""The type of the principals that authentication determines."""
+
 
 class Principal(NamedTuple):
     """A user, or another kind of client. In ACLs and quotas it is written as `User:alice`."""
@@ -17,7 +20,7 @@ class Principal(NamedTuple):
 
 
 def user(name: str) -> Principal:
-    return Principal("User", name)
+    return Principal(USER, name)
 
 
 ANONYMOUS = user("ANONYMOUS")

@@ -21,6 +21,7 @@ from kafkalet.broker.config.listeners import listeners_of, prefix_of
 from kafkalet.jaas import PASSWORD_MECHANISMS, login_module_text
 
 from .acl import Acl
+from .principal import user
 
 if TYPE_CHECKING:
     from kafkalet.broker.cluster.metadata import MetadataImage
@@ -194,5 +195,5 @@ def _principals(given: Mapping[str, str] | Iterable[str]) -> tuple[str, ...]:
         text = arguments.text("the name of a super user", name)
         if not text.removeprefix("User:") or ";" in text:
             raise ValueError(f"{text!r} is not the name of a super user; give a name, as in admin, without semicolons")
-        found.append(text if text.startswith("User:") else f"User:{text}")
+        found.append(str(user(text.removeprefix("User:"))))
     return tuple(dict.fromkeys(found))
