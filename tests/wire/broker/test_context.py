@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from kafkalet.broker.context import Context
+from kafkalet.broker.security.principal import ANONYMOUS
 from kafkalet.protocol.api import Api
 from tests.wire.brokers import Wire, on_the_wire
 
@@ -71,7 +72,7 @@ def test_context_has_the_address_of_the_client(wire: Wire, seen: Seen) -> None:
     wire.ask("Metadata", 9, {"topics": []})
     [context] = seen.contexts
     assert context.peer == wire.connection().socket.getsockname()
-    assert (context.principal, context.session) == ("User:ANONYMOUS", None)
+    assert (context.principal, context.authenticator) == (ANONYMOUS, None)
 
 
 def test_context_of_a_delayed_request_is_not_overwritten(wire: Wire, seen: Seen) -> None:

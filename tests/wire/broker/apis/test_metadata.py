@@ -259,7 +259,7 @@ def test_partition_without_leader_returns_leader_not_available(three: Wire) -> N
 def test_advertised_address_is_returned() -> None:
     with on_the_wire(advertise=("kafka.example", 19092)) as wire:
         wire.connections[1, ""] = Connection(
-            "127.0.0.1", wire.cluster.server._addresses.ports[1]
+            "127.0.0.1", wire.cluster.server._addresses.ports[1][0]
         )  # the address of the listener
         [broker] = ask(wire, 9, [])["brokers"]
         assert (broker["host"], broker["port"]) == ("kafka.example", 19092)
