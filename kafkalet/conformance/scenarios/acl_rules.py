@@ -104,7 +104,7 @@ def acl_implied(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "authorization",
-    "A denied operation is denied whatever else is allowed, but denies no operation that it would imply.",
+    "A denied operation stays denied whatever else is allowed. The operations that it would imply are not denied.",
     EVERY_RELEASE,
     level="must",
     sources=SOURCES,
@@ -204,7 +204,7 @@ def acl_deny_wins(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "authorization",
-    "An ACL with a host applies to clients with this address; denials too.",
+    "An ACL with a host applies only to clients with this address, whether it allows or denies.",
     EVERY_RELEASE,
     level="must",
     sources=SOURCES,
@@ -265,7 +265,7 @@ def acl_principals(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "authorization",
-    "Super users are allowed everything, also what is denied for them.",
+    "Super users may perform every operation, even one that an ACL denies them.",
     EVERY_RELEASE,
     level="must",
     sources=SOURCES,

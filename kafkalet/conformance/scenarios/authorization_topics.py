@@ -346,7 +346,7 @@ def rights_auto_creation(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "authorization",
-    "DescribeTopicPartitions describes topics with DESCRIBE, and leaves the others out if no topic is named.",
+    "DescribeTopicPartitions describes topics with DESCRIBE, and leaves out the others if no topic is named.",
     level="should",
     sources=("KIP-966", "kafka.server.handlers.DescribeTopicPartitionsRequestHandler"),
     acl=True,

@@ -179,7 +179,7 @@ def rights_transactional_offsets(ask: ScenarioBuilder) -> None:
 @scenario(
     "authorization",
     "DescribeTransactions needs DESCRIBE on the transactional id, and leaves topics without DESCRIBE out; "
-    "ListTransactions leaves transactional ids without DESCRIBE out.",
+    "ListTransactions leaves out transactional ids without DESCRIBE.",
     level="should",
     sources=("KIP-664", "kafka.server.KafkaApis"),
     acl=True,
