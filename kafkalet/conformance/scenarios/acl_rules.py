@@ -104,7 +104,7 @@ def acl_implied(ask: ScenarioBuilder) -> None:
 
 @scenario(
     "authorization",
-    "A denied operation stays denied whatever else is allowed. The operations that it would imply are not denied.",
+    "A denied operation stays denied whatever else is allowed; the operations that it implies are not denied.",
     EVERY_RELEASE,
     level="must",
     sources=SOURCES,
