@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
-from kafkalet.protocol.errors import Code
+from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
 if TYPE_CHECKING:  # imported only if a listener uses SASL
@@ -38,7 +38,8 @@ def handle(request: SaslHandshakeRequest, context: Context) -> Answer:
 
 
 def refuse(request: SaslHandshakeRequest, context: Context, error: object = None) -> SaslHandshakeResponse:
-    return SaslHandshakeResponse(error_code=Code.ILLEGAL_SASL_STATE, mechanisms=[])
+    code = error.code if isinstance(error, KafkaError) else Code.ILLEGAL_SASL_STATE
+    return SaslHandshakeResponse(error_code=code, mechanisms=[])
 
 
 def _handshake(request: SaslHandshakeRequest, authenticator: Authenticator, context: Context) -> Answer:

@@ -559,6 +559,8 @@ class Connection:
 
     def close_socket(self) -> None:
         """Close the socket only, without the event loop: in a child process after a fork, it is a copy."""
+        if self._tls is not None:
+            self._tls.will_notify = False
         self._socket.close()
 
     # Connection faults

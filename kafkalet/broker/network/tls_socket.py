@@ -22,11 +22,12 @@ _WOULD_BLOCK = (ssl.SSLWantReadError, ssl.SSLWantWriteError)
 class TlsSocket:
     """Replaces the socket of a connection after the TLS handshake."""
 
-    __slots__ = ("_tls", "_will_notify")
+    __slots__ = ("_tls", "will_notify")
 
     def __init__(self, tls: ssl.SSLSocket) -> None:
         self._tls = tls
-        self._will_notify = True
+        self.will_notify = True
+        """Whether `close` tells the client that this is the end of the data."""
 
     def has_decrypted_data(self) -> bool:
         """Return whether data has been decrypted that no receive has returned yet.
@@ -88,7 +89,7 @@ class TlsSocket:
 
     def setsockopt(self, level: int, option: int, value: int | bytes) -> None:
         """Set the option with which the connection is reset. A reset is not announced to the client."""
-        self._will_notify = False
+        self.will_notify = False
         self._tls.setsockopt(level, option, value)
 
     def shutdown(self, how: int) -> None:
@@ -98,7 +99,7 @@ class TlsSocket:
 
     def close(self) -> None:
         """Close the connection. Unless it is reset, the client is told that this is the end of the data."""
-        if self._will_notify:
+        if self.will_notify:
             self._announce_end()
         self._tls.close()
 

@@ -129,6 +129,21 @@ def test_forked_child_keeps_no_connection_open() -> None:
     assert run(textwrap.dedent(FORK) + textwrap.dedent(script)) == "refused\n"
 
 
+def test_connections_with_tls_survive_a_fork() -> None:
+    script = """
+    with kafkalet.Broker(users={"alice": "secret"}, tls=True) as broker:
+        producer = KafkaProducer(**broker.client_config("alice", client="kafka-python"))
+        producer.send("t", b"before").get(10)
+        before = broker.connections
+        fork(lambda: None)
+        producer.send("t", b"after").get(10)
+        assert not any(connection.is_closed for connection in before)
+        producer.close()
+        print(broker.topic("t").values())
+    """
+    assert run(textwrap.dedent(FORK) + textwrap.dedent(script)) == "[b'before', b'after']\n"
+
+
 def test_multiprocessing_child_does_not_affect_the_broker() -> None:
     script = """
     import multiprocessing

@@ -179,3 +179,17 @@ async def test_client_that_only_updates_its_keys_is_disconnected(
             await asyncio.sleep(0.02)
         await client.communicate()
     assert "more than 1000 TLS handshake messages" in caplog.text
+
+
+@in_loop
+async def test_closing_a_copy_after_a_fork_tells_the_client_nothing() -> None:
+    async with TlsServing() as serving:
+        client = await serving.connect()
+        await client.ask(b"\1hello")
+        [connection] = serving.listener.connections
+        remains = socket.fromfd(connection._fd, socket.AF_INET, socket.SOCK_STREAM)  # the socket of the parent process
+        with remains:
+            connection.close_socket()
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(client.reader.read(1), 0.2)
+        connection.abort()
