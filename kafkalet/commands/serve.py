@@ -444,7 +444,7 @@ async def _serve(cluster: EmbeddedCluster, options: Serve, starter: Starter, rea
 def _is_about_certificates(error: Exception, options: Serve) -> bool:
     if options.security is None or not options.security.tls:
         return False
-    from kafkalet.broker.security.tls.certificate_authority import NoCertificates
+    from kafkalet.broker.security.tls.certificate_tools import NoCertificates
 
     return isinstance(error, NoCertificates)
 

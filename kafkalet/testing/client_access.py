@@ -12,7 +12,8 @@ from kafkalet.jaas import LOGIN_MODULES
 from kafkalet.sasl_client import unsecured_token
 
 if TYPE_CHECKING:
-    from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority, Issued
+    from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority
+    from kafkalet.broker.security.tls.certificate_tools import Issued
     from kafkalet.clock import Clock
 
     from .operations import ClusterOperations
@@ -128,7 +129,7 @@ def _certificates(
 
 
 def _issued(authority: CertificateAuthority, user: str) -> Issued:
-    from kafkalet.broker.security.tls.certificate_authority import NoCertificates
+    from kafkalet.broker.security.tls.certificate_tools import NoCertificates
 
     if special := sorted(set(user) & _SPECIAL):
         raise ValueError(

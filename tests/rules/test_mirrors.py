@@ -45,6 +45,7 @@ ELSEWHERE: dict[str, str] = {
     "broker.network.listener_context": "broker/network/test_listener.py",
     "broker.network.request_text": "broker/network/test_request_log.py",
     "conformance.access": "test_golden.py",
+    "broker.security.tls.certificate_tools": "broker/security/tls/test_certificate_authority.py",
     "broker.security.sasl.access_token": "broker/security/sasl/test_unsecured_tokens.py",
     "broker.security.sasl.mechanism": "broker/security/sasl/test_authenticator.py",
     "conformance.building": "test_golden.py",

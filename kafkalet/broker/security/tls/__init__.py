@@ -6,6 +6,7 @@
     principal_mapping       the rules that map these names to principals
     java_patterns           the regular expressions of these rules
     certificate_authority   a certificate authority, and certificates, for tests
+    certificate_tools       how they are created: with `cryptography` or `openssl`
 
 Only a broker with TLS imports this package. Source: org.apache.kafka.common.security.ssl.
 """

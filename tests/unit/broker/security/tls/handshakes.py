@@ -3,7 +3,8 @@
 import ssl
 from collections.abc import Mapping
 
-from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority, Issued
+from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority
+from kafkalet.broker.security.tls.certificate_tools import Issued
 from kafkalet.broker.security.tls.settings import TlsSettings
 
 

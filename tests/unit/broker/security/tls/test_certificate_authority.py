@@ -14,14 +14,8 @@ from typing import Any
 import pytest
 
 from kafkalet.broker.security.tls import certificate_authority
-from kafkalet.broker.security.tls.certificate_authority import (
-    CertificateAuthority,
-    Cryptography,
-    NoCertificates,
-    OpenSSL,
-    Tool,
-    available_tool,
-)
+from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority
+from kafkalet.broker.security.tls.certificate_tools import Cryptography, NoCertificates, OpenSSL, Tool, available_tool
 from kafkalet.broker.security.tls.distinguished_names import read_certificate
 
 from .handshakes import client_context, handshake, settings

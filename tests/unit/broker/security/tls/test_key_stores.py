@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority, Issued
+from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority
+from kafkalet.broker.security.tls.certificate_tools import Issued
 from kafkalet.broker.security.tls.key_stores import MAX_STORE_BYTES, KeyStore, key_store_of, trust_store_of
 from kafkalet.properties import InvalidProperty
 

@@ -14,7 +14,8 @@ import pytest
 
 from kafkalet.broker.security.principal import ANONYMOUS, Principal, user
 from kafkalet.broker.security.tls import certificate_authority
-from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority, Issued
+from kafkalet.broker.security.tls.certificate_authority import CertificateAuthority
+from kafkalet.broker.security.tls.certificate_tools import Issued
 from kafkalet.broker.security.tls.principal_mapping import UnmappedName
 from kafkalet.broker.security.tls.settings import JAVA_SUITES, RECONFIGURABLE, TLS_1_3_SUITES, TlsSettings, openssl_name
 from kafkalet.properties import InvalidProperty
