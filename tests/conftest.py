@@ -81,6 +81,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Do not collect garbage while tests are collected: nearly all objects are kept, and their number triggers many
+    full collections, which are a sixth of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
     """Exclude the modules and the tests of the run from garbage collections: they live until it ends.
 
