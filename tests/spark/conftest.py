@@ -29,6 +29,7 @@ def spark() -> Iterator[SparkSession]:
         **QUICK,
         "spark.sql.session.timeZone": "UTC",
         "spark.driver.memory": "1g",
+        "spark.python.daemon.module": "tests.spark.daemon",
     }
     with contextlib.suppress(connector.Unavailable):  # the connector's own tests report this
         conf["spark.jars"] = ",".join(map(str, connector.jars()))
