@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kafkalet.broker.quotas.meters import SampledRate
 
     from .connection import Connection
+    from .tls_handshake import TlsHandshake
 
 
 class Listener(Protocol):
@@ -33,7 +34,7 @@ class Listener(Protocol):
     def limits(self) -> Limits: ...
 
     @property
-    def connections(self) -> Sequence[Connection]: ...
+    def open(self) -> Sequence[Connection | TlsHandshake]: ...
 
     def __len__(self) -> int:
         """Return the number of open connections."""
@@ -109,7 +110,7 @@ class ConnectionQuotas:
 
     def _close_one(self, protected: Listener) -> None:
         """Close the connection of another listener that has been idle longest."""
-        others = [each for listener in self._listeners if listener is not protected for each in listener.connections]
+        others = [each for listener in self._listeners if listener is not protected for each in listener.open]
         if others:
             oldest = min(others, key=lambda connection: connection.last_active_ms)
             oldest.abort(f"max.connections={self.max_connections} is exceeded on a protected listener")

@@ -111,7 +111,8 @@ class Listener:
         return list(self._connections.values())
 
     @property
-    def _open(self) -> list[Connection | TlsHandshake]:
+    def open(self) -> list[Connection | TlsHandshake]:
+        """The connections, and those whose TLS handshake is in progress."""
         return [*self._connections.values(), *self._handshakes.values()]
 
     @property
@@ -202,7 +203,7 @@ class Listener:
         self.stop_listening()
         if self._retry is not None:
             self._retry.cancel()
-        for connection in self._open:
+        for connection in self.open:
             connection.abort()
         if self._delayed is not None:
             self._delayed[1].cancel()
@@ -222,7 +223,7 @@ class Listener:
             client.close()
         if self._delayed is not None:
             self._delayed[0].close()
-        for connection in self._open:
+        for connection in self.open:
             connection.close_socket()
         if self._socket is not None:
             self._socket.close()
@@ -381,7 +382,7 @@ class Listener:
         most = self.limits.connections_max_idle_ms
         now_ms = self._clock.now_ms()
         oldest_ms = now_ms
-        for connection in self._open:
+        for connection in self.open:
             if now_ms - connection.last_active_ms >= most:
                 connection.abort(f"idle for {now_ms - connection.last_active_ms} ms; connections.max.idle.ms={most}")
             else:

@@ -1,5 +1,6 @@
 """Limits on the connections of a broker over all of its listeners (KIP-402)."""
 
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -113,3 +114,18 @@ def test_rate_of_connections_of_the_broker_does_not_restrict_the_inter_broker_li
     config = PROTECTED | {"max.connection.creation.rate": "1", "listener.name.in.max.connection.creation.rate": "1000"}
     with clients(config, kafkalet.ManualClock()) as asking:
         assert all(asking.can_connect("IN") for _ in range(15))
+
+
+def test_protected_listener_closes_a_connection_in_its_tls_handshake() -> None:
+    config = PROTECTED | {"listener.security.protocol.map": "IN:PLAINTEXT,OUT:SSL", "max.connections": "2"}
+    with ExitStack() as stack, kafkalet.Broker(config=TWO | config, tls=True) as broker:
+        asking = Clients(broker, stack)
+        port = int(broker.bootstrap_servers_of("OUT").rpartition(":")[2])
+        silent = stack.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE_S))
+        listener = broker.server.brokers[1].listeners[1]
+        while not broker.server.call(lambda: len(listener)):
+            pass
+        asking.connect("IN")
+        assert broker.server.call(lambda: len(listener)) == 1
+        asking.connect("IN")
+        assert silent.recv(1) == b""
