@@ -135,6 +135,11 @@ def _emptied(pieces: list[Chunk]) -> Iterator[Chunk]:
         yield pieces.pop()
 
 
+def _is_decoded_at_once(api: Api, size: int) -> bool:
+    """Return whether a large request is decoded at once because it consists of bytes that are not decoded."""
+    return api is Api.SASL_AUTHENTICATE or (api is Api.PRODUCE and size <= PRODUCE_DECODED_AT_ONCE)
+
+
 class Route:
     """One version of one API: how to decode its requests, handle them, and encode the responses."""
 
@@ -290,7 +295,7 @@ class Router:
         context.api = route.api
         context.version = route.version
         context.correlation_id = correlation_id
-        if len(frame) > DECODED_AT_ONCE and (route.api is not Api.PRODUCE or len(frame) > PRODUCE_DECODED_AT_ONCE):
+        if len(frame) > DECODED_AT_ONCE and not _is_decoded_at_once(route.api, len(frame)):
             answer = self._start(self._decode_and_handle(frame, end, route, context))
         else:
             answer = self._handle(route.decode(frame, route.version, end), route, context)

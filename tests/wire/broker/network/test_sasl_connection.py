@@ -106,7 +106,8 @@ class Broker:
 
 
 def request(api: Api, version: int, **fields: Any) -> bytes:
-    return b"".join(map(bytes, request_frame(request_type(api)(**fields), version, 1, "tester")))
+    chunks: list[Any] = request_frame(request_type(api)(**fields), version, 1, "tester")
+    return b"".join(chunks)
 
 
 @contextmanager
@@ -176,6 +177,16 @@ def test_large_token_is_received_in_parts(broker: Broker, client: Client) -> Non
     client.request(Api.SASL_AUTHENTICATE, 2, auth_bytes=b"\0alice\0" + b"x" * 400_000)
     assert broker.waits()
     assert client.answer(Api.SASL_AUTHENTICATE, 2).error_code == Code.SASL_AUTHENTICATION_FAILED
+
+
+def test_large_token_is_answered_before_the_connection_closes_in_real_time() -> None:
+    with kafkalet.Broker(config=CONFIG | {"connection.failed.authentication.delay.ms": "1"}) as broker:
+        client = Client(broker.bootstrap_servers)
+        client.handshake()
+        answer = client.ask(Api.SASL_AUTHENTICATE, 2, auth_bytes=b"\0alice\0" + b"x" * 400_000)
+        assert answer.error_code == Code.SASL_AUTHENTICATION_FAILED
+        assert client.receive() is None
+        client.socket.close()
 
 
 def test_authenticated_client_is_the_principal(broker: Broker, client: Client) -> None:
