@@ -24,9 +24,9 @@ HELP = """usage: kafkalet serve [OPTION]...
 
 A Kafka broker that fits inside a test. `kafkalet exec` runs a command with a broker, whose address
 is in KAFKA_BOOTSTRAP_SERVERS. `kafkalet container` is `serve` with the environment variables of the
-image apache/kafka, for containers. `kafkalet ctl` controls a running broker, `kafkalet top` shows it;
-see kafkalet ctl --help and kafkalet top --help. `kafkalet conform` compares any broker
-with Apache Kafka; see kafkalet conform --help. `kafkalet pipeline` writes, exports and checks its
+image apache/kafka, for containers. `kafkalet ctl` controls a running broker, `kafkalet top` shows
+it; see kafkalet ctl --help and kafkalet top --help. `kafkalet conform` compares any broker with
+Apache Kafka; see kafkalet conform --help. `kafkalet pipeline` writes, exports and checks its
 logs with Spark; see kafkalet pipeline --help.
 Options of serve and exec, with the defaults of serve in parentheses:
 
@@ -38,15 +38,26 @@ COMMANDS = ("serve", "exec", "container", "ctl", "top", "conform", "pipeline", "
 HELP_OPTIONS = ("-h", "--help")
 VERSION_OPTIONS = ("-V", "--version")
 
+MOST_CHARS = 100
+"""Width of the help."""
+OPTION_CHARS = 21
+"""Width of the column with the options."""
+
 
 def help_text() -> str:
+    from textwrap import wrap
+
     from kafkalet.commands.exec import ENV
     from kafkalet.commands.serve import SERVE_OPTIONS
 
     lines = []
     for option in (*SERVE_OPTIONS, ENV):
         left = f"  {option.name} {option.value}".rstrip()
-        lines.append(f"{left}\n{'':21}{option.help}" if len(left) > 19 else f"{left:21}{option.help}")
+        first, *rest = wrap(option.help, MOST_CHARS - OPTION_CHARS)
+        lines.append(
+            f"{left}\n{'':{OPTION_CHARS}}{first}" if len(left) > OPTION_CHARS - 2 else f"{left:{OPTION_CHARS}}{first}"
+        )
+        lines += [f"{'':{OPTION_CHARS}}{line}" for line in rest]
     return HELP.format(options="\n".join(lines))
 
 

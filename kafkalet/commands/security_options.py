@@ -24,9 +24,9 @@ SECURITY_OPTIONS = (
     Option(
         "--acl",
         "ACL",
-        "allow or deny operations of a user: [deny:]USER:OPERATION[,OPERATION]...:TYPE:NAME[*][ from ADDRESS],\n"
-        "                     as in alice:read,describe:topic:orders*; TYPE is topic, group, cluster (without NAME),\n"
-        "                     transactional-id, user or delegation-token; * stands for every USER or NAME; repeatable",
+        "allow or deny operations of a user: [deny:]USER:OPERATION[,OPERATION]...:TYPE:NAME[*][ from ADDRESS], "
+        "as in alice:read,describe:topic:orders*; TYPE is topic, group, cluster (without NAME), "
+        "transactional-id, user or delegation-token; * stands for every USER or NAME; repeatable",
         True,
     ),
 )
