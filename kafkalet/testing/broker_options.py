@@ -24,8 +24,6 @@ ARGUMENTS = tuple(ClusterOptions.__annotations__)
 NAMES = ("version", *ARGUMENTS, "timeout")
 OF_THE_MARKER = ("env", "needs")
 """Additional options of the marker: names of environment variables, and features that the test needs."""
-MERGED = ("config", "topics", "users", "acls", "env", "needs")
-"""Options that are combined if several markers have them. For others, the closest marker applies."""
 
 
 def check_names(what: str, given: Mapping[str, Any], allowed: tuple[str, ...] = NAMES) -> None:

@@ -8,7 +8,7 @@ when it is restarted.
 from collections.abc import Sequence
 
 from kafkalet.broker.cluster.metadata import Endpoint
-from kafkalet.broker.config.listeners import ListenerSettings, SecurityProtocol
+from kafkalet.broker.config.listeners import ListenerSettings
 
 from .listener import Listener
 from .reserved_port import ReservedPort
@@ -26,11 +26,6 @@ class CannotListen(OSError):
         refused = cls(*error.args)
         refused.address = address
         return refused
-
-
-def plaintext(host: str, port: int, advertised: tuple[str, int] | None = None) -> list[ListenerSettings]:
-    """Return the settings of the only listener of a broker without the property `listeners`."""
-    return [ListenerSettings("PLAINTEXT", SecurityProtocol.PLAINTEXT, {}, host, port, advertised)]
 
 
 class Addresses:

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from kafkalet.broker.network.addresses import Addresses, plaintext
+from kafkalet.broker.config.listeners import ListenerSettings, SecurityProtocol
+from kafkalet.broker.network.addresses import Addresses
 from kafkalet.broker.network.listener import Listener
 from kafkalet.broker.network.listener_context import Limits
 from kafkalet.broker.network.router import Router
@@ -18,6 +19,10 @@ class StubBroker:
 
     def __init__(self) -> None:
         self.api_versions: dict[object, tuple[int, int]] = {}
+
+
+def plaintext(host: str, port: int, advertised: tuple[str, int] | None = None) -> list[ListenerSettings]:
+    return [ListenerSettings("PLAINTEXT", SecurityProtocol.PLAINTEXT, {}, host, port, advertised)]
 
 
 @contextmanager
