@@ -37,8 +37,8 @@ def handle(request: SaslHandshakeRequest, context: Context) -> Answer:
     return response
 
 
-def refuse(request: SaslHandshakeRequest, context: Context, error: object = None) -> SaslHandshakeResponse:
-    code = error.code if isinstance(error, KafkaError) else Code.ILLEGAL_SASL_STATE
+def refuse(request: SaslHandshakeRequest, context: Context, error: KafkaError | None = None) -> SaslHandshakeResponse:
+    code = Code.ILLEGAL_SASL_STATE if error is None else error.code
     return SaslHandshakeResponse(error_code=code, mechanisms=[])
 
 
