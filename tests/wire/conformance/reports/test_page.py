@@ -81,8 +81,11 @@ def test_scenario_shows_request_and_both_answers_with_differing_lines_marked(pag
 
 
 def test_failed_scenario_shows_its_reason(page: "Page") -> None:
-    assert "the broker closed the connection" in opened_details(page, "broken").inner_text()
-    assert "needs a cluster of 3 brokers" in opened_details(page, "many").inner_text()
+    from playwright.sync_api import expect
+
+    broken, many = opened_details(page, "broken"), opened_details(page, "many")
+    expect(broken).to_contain_text("the broker closed the connection", use_inner_text=True)
+    expect(many).to_contain_text("needs a cluster of 3 brokers", use_inner_text=True)
 
 
 def test_text_of_the_broker_stays_text(page: "Page") -> None:
