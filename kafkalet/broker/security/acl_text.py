@@ -85,6 +85,9 @@ def _missing(words: Sequence[str]) -> str:
         if kind := _TYPE_OF.get(_squeezed(word)):
             return f"{before or 'an empty word'} is not an operation; {_allowed(kind)}"
     types = ", ".join(map(_word, OPERATIONS))
+    for operations, word in pairwise(words[1:]):
+        if word and all(_squeezed(operation) in _OPERATION_OF for operation in operations.split(",")):
+            return f"{word} is not a resource type; the types are {types}"
     return f"it has no user, operation and resource type; the types are {types}"
 
 
