@@ -562,9 +562,9 @@ def test_page_is_used_with_the_keyboard_only(page: "Page", three: Asking) -> Non
     assert page.evaluate("document.activeElement.ariaLabel") == "Open partition 0 of keyboard-b"
     page.keyboard.press("g")
     page.keyboard.press("r")
-    assert page.get_by_role("tab", name="Records").get_attribute("aria-selected") == "true"
+    page.get_by_role("tab", name="Records", selected=True).wait_for()
     page.keyboard.press("ArrowRight")
-    assert page.get_by_role("tab", name="Groups").get_attribute("aria-selected") == "true"
+    page.get_by_role("tab", name="Groups", selected=True).wait_for()
     page.keyboard.press("?")
     page.get_by_role("dialog", name="Keyboard shortcuts").wait_for()
     page.keyboard.press("Escape")
