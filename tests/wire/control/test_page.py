@@ -553,13 +553,13 @@ def test_page_is_used_with_the_keyboard_only(page: "Page", three: Asking) -> Non
     page.keyboard.press("j")
     page.keyboard.press("k")
     page.keyboard.press("j")
-    assert page.evaluate("document.activeElement.ariaLabel") == "Open partition 0 of keyboard-b"
+    page.wait_for_function("document.activeElement.ariaLabel === 'Open partition 0 of keyboard-b'")
     page.keyboard.press("Enter")
     detail = page.get_by_role("complementary", name="Partition 0 of keyboard-b")
     detail.get_by_role("button", name="Open the records of batch 1").wait_for()
     page.keyboard.press("Escape")
     detail.wait_for(state="hidden")
-    assert page.evaluate("document.activeElement.ariaLabel") == "Open partition 0 of keyboard-b"
+    page.wait_for_function("document.activeElement.ariaLabel === 'Open partition 0 of keyboard-b'")
     page.keyboard.press("g")
     page.keyboard.press("r")
     page.get_by_role("tab", name="Records", selected=True).wait_for()
