@@ -7,10 +7,10 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kafkalet.protocol.api import Api
-from kafkalet.protocol.messages import request_type
+from kafkalet.protocol.messages import request_type, response_type
 from tests.oracle.apache_kafka import ApacheKafka, missing
 
 from .load import SMALL_TOPIC, TOPIC, ask, produce_request
@@ -89,7 +89,9 @@ def make_topics(broker: Running) -> None:
         while any(topic.error_code for topic in ask(sock, metadata(topics=topics), Api.METADATA, 4).topics):
             if time.monotonic() > deadline:
                 raise SystemExit(f"{broker.address} did not create the topics")
-        _produce(sock, produce_request(1024, SMALL_TOPIC))
+        while _produce(sock, produce_request(1024, SMALL_TOPIC)):  # the leader may not know yet that it leads
+            if time.monotonic() > deadline:
+                raise SystemExit(f"{broker.address} does not accept records")
 
 
 def fill(broker: Running, size: int) -> None:
@@ -100,9 +102,12 @@ def fill(broker: Running, size: int) -> None:
             _produce(sock, request)
 
 
-def _produce(sock: socket.socket, request: bytes) -> None:
+def _produce(sock: socket.socket, request: bytes) -> int:
+    """Send a Produce request for one partition, and return the error code of the response."""
     sock.sendall(request)
-    _exactly(sock, int.from_bytes(_exactly(sock, 4), "big"))
+    answer: Any = response_type(Api.PRODUCE).decode(_exactly(sock, int.from_bytes(_exactly(sock, 4), "big")), 7, 4)
+    error_code: int = answer.responses[0].partition_responses[0].error_code
+    return error_code
 
 
 def _exactly(sock: socket.socket, count: int) -> bytes:

@@ -1,6 +1,6 @@
 """Measure what TLS, SASL and ACLs cost: new connections per second, throughput and requests per second.
 
-    python -m benchmarks.security [--runs 3] [--seconds 1] [--alone]
+    python -m benchmarks.security [ROW ...] [--runs 3] [--seconds 1] [--alone]
 
 kafkalet and Apache Kafka 3.9 have the same listeners, certificates (P-256), users and ACLs. The client of all rows is
 this Python process, on one connection at a time. It computes the hashes of SCRAM once, so that the broker's part is
@@ -248,6 +248,7 @@ def compare(
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.security", description=__doc__.splitlines()[0])
+    parser.add_argument("rows", nargs="*", help="only rows whose name contains this text")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--alone", action="store_true", help="do not measure Apache Kafka")
@@ -268,7 +269,12 @@ def main(arguments: list[str] | None = None) -> None:
                 targets = {name: stack.enter_context(kind(config, tls)) for name, kind in kinds.items()}
                 for target in targets.values():
                     prepare(target, authorizer)
-                compare(rows, targets, options.runs, options.seconds)
+                wanted = {
+                    name: row
+                    for name, row in rows.items()
+                    if not options.rows or any(part in name for part in options.rows)
+                }
+                compare(wanted, targets, options.runs, options.seconds)
 
 
 if __name__ == "__main__":
