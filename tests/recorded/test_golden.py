@@ -109,10 +109,7 @@ def needs_later_api(case: CaseResult) -> bool:
 
 @pytest.mark.parametrize(("release", "scenario"), ALL)
 def test_answers_equal_those_of_apache_kafka(
-    release: str,
-    scenario: Scenario,
-    target_of: Callable[[str, int, bool, bool], Target],
-    request: pytest.FixtureRequest,
+    release: str, scenario: Scenario, target_of: Callable[[str, int, bool, bool], Target]
 ) -> None:
     if later := LATER_APIS.keys() & scenario.needs.keys():
         pytest.skip(LATER_APIS[min(later)])
