@@ -4,7 +4,10 @@ Most properties are documented in their tables. The documentation of a property 
 a group property is derived from the topic or group property. The module is imported only on demand.
 """
 
-from kafkalet.properties import NO_EFFECT
+from collections.abc import Mapping
+from functools import cache
+
+from kafkalet.properties import NO_EFFECT, Declaration
 from kafkalet.storage.topic_properties import TOPIC_PROPERTIES
 
 from .broker_properties import BROKER_PROPERTIES, READ_AS_GIVEN, TOPIC_DEFAULTS
@@ -29,7 +32,11 @@ def documentation_of(name: str) -> str:
         if name in (known.least, known.most):
             bound = "Minimum" if name == known.least else "Maximum"
             return f"{bound} of the group property {known.row.name}."
-    for row in (*declarations(), *authorizer_properties().values()):
-        if row.name == name:
-            return row.sentence
-    return NO_EFFECT
+    security = _security_properties().get(name)
+    return NO_EFFECT if security is None else security.sentence
+
+
+@cache
+def _security_properties() -> Mapping[str, Declaration]:
+    """Return the first declaration of each property."""
+    return {**authorizer_properties(), **{row.name: row for row in reversed(declarations())}}

@@ -6,6 +6,9 @@ for one listener, with the prefix `listener.name.NAME.`, where NAME is in lower 
 The module is imported only when such a property is set or described.
 """
 
+from collections.abc import Mapping
+from functools import cache
+
 from kafkalet.properties import Declaration
 
 from .property_table import parse_table
@@ -245,11 +248,13 @@ KafkaConfig does not declare them, so DescribeConfigs hides their values.
 """
 
 
-def declarations() -> list[Declaration]:
+@cache
+def declarations() -> tuple[Declaration, ...]:
     """Parse the table. A property that changed between releases has several declarations."""
-    return parse_table(PROPERTIES)
+    return tuple(parse_table(PROPERTIES))
 
 
-def authorizer_properties() -> dict[str, Declaration]:
+@cache
+def authorizer_properties() -> Mapping[str, Declaration]:
     """Return the properties of authorizers by name."""
     return {row.name: row for row in parse_table(AUTHORIZER_PROPERTIES)}
