@@ -97,7 +97,7 @@ class Server:
         """Users and ACLs that are created at startup, if they are set before the start."""
         self.users: dict[str, str] = {}
         """The passwords of users who can log in, as far as they are known."""
-        self._given = [name for name in config.static if name.startswith("ssl.")]
+        self._given_tls = [name for name in config.static if name.startswith("ssl.")]
         self.authority: CertificateAuthority | None = None
         """Has issued the certificates of the brokers. None if TLS is not requested, or the cluster is not running."""
         self._client_directory: str | None = None
@@ -576,7 +576,7 @@ class Server:
         hosts = [host for each in self._addresses.listeners for host in (each.host, (each.advertised or ("",))[0])]
         self.authority = CertificateAuthority(self.client_directory(), hosts)
         made = self.authority.broker_properties()
-        given = {name[: name.rindex(".")] for name in self._given}  # ssl.keystore, for example
+        given = {name[: name.rindex(".")] for name in self._given_tls}  # ssl.keystore, for example
         self.config.static.update({name: made[name] for name in made if name[: name.rindex(".")] not in given})
 
     def _stop(self) -> None:

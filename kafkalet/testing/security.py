@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kafkalet.broker import arguments
 from kafkalet.broker.config.listeners import listeners_of
 from kafkalet.broker.security.acl_text import acl_text
-from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism, credential_of_password
+from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism, credentials_of_user
 from kafkalet.broker.security.short_forms import ShortForms, acls_of, check_password, check_user
 
 if TYPE_CHECKING:
@@ -82,10 +82,6 @@ def _all_of(acls: Iterable[str | Acl]) -> list[Acl]:
     return [acl for given in acls for acl in acls_of(given)]
 
 
-def _credentials(name: str, password: str) -> dict[_Key, ScramCredential]:
-    return {(name, mechanism): credential_of_password(mechanism, password) for mechanism in ScramMechanism}
-
-
 class Users:
     """The users of a cluster who can log in with a password."""
 
@@ -116,7 +112,7 @@ class Users:
         """
         check_user(name)
         check_password(name, password)
-        credentials = _credentials(name, password)
+        credentials = credentials_of_user(name, password)
         self._cluster.server.call(lambda: self._change(name, password, credentials))
 
     def remove(self, name: str) -> None:

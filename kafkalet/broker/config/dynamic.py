@@ -20,6 +20,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 
 from .broker_config import BrokerConfig
 from .catalog import known_property
+from .listeners import ADVERTISED, LISTENERS, PROTOCOL_MAP, SecurityProtocol, parse_endpoint, unknown_protocol
 
 MEBIBYTE = 1 << 20
 
@@ -44,12 +45,10 @@ REPLICATION_RATES = {
 }
 """The properties that exist only at runtime (DynamicConfig.Broker, QuotaConfig)."""
 GROUP_KINDS = ("consumer", "share", "streams")
-LISTENERS = ("listeners", "advertised.listeners")
 REPORTERS = frozenset({"", "org.apache.kafka.common.metrics.JmxReporter"})
 
 _KEYSTORES = re.compile(r"ssl\.(key|keystore|truststore)\.")
-_ENDPOINT = re.compile(r".*://\[?[0-9a-zA-Z\-%._:]*\]?:-?[0-9]+", re.ASCII)
-_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_PROTOCOLS = frozenset(protocol.value for protocol in SecurityProtocol)
 
 
 def check_change(texts: Mapping[str, str], *, cluster_wide: bool, config: BrokerConfig, log_dir: str) -> BrokerConfig:
@@ -147,16 +146,14 @@ def _check_words(name: str, text: str, known: Declaration, config: BrokerConfig)
 
 def _check_listeners(name: str, text: str) -> None:
     """Raise InvalidProperty unless the addresses and protocols of listeners can be parsed."""
-    if name in LISTENERS:
-        for endpoint in text.split(","):
-            if not _ENDPOINT.fullmatch(endpoint.strip()):
-                unable = f"Unable to parse {endpoint.strip()} to a broker endpoint"
-                raise InvalidProperty(name, text, "", f"Error creating broker listeners from '{text}': {unable}")
-    elif name == "listener.security.protocol.map":
+    if name in (LISTENERS, ADVERTISED):
+        for entry in text.split(","):
+            parse_endpoint(name, text, entry.strip())
+    elif name == PROTOCOL_MAP:
         for pair in text.split(","):
             protocol = pair.rpartition(":")[2].strip()
             if protocol not in _PROTOCOLS:
-                raise InvalidProperty(name, text, "", f"Invalid security protocol `{protocol}` defined in {name}")
+                raise unknown_protocol(name, protocol, text)
 
 
 def _violations(after: _Values, log_dir: str) -> Iterator[str]:

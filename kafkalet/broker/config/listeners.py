@@ -189,16 +189,19 @@ def _protocol(name: str, text: str) -> SecurityProtocol:
     try:
         return SecurityProtocol(text.upper())
     except ValueError:
-        raise InvalidProperty(name, text, "", f"Invalid security protocol `{text}` defined in {name}") from None
+        raise unknown_protocol(name, text, text) from None
+
+
+def unknown_protocol(name: str, protocol: str, text: str) -> InvalidProperty:
+    """Return the error for an unknown security protocol in the value `text` of a property."""
+    return InvalidProperty(name, text, "", f"Invalid security protocol `{protocol}` defined in {name}")
 
 
 def _endpoints(name: str, text: str, protocols: Mapping[str, SecurityProtocol]) -> list[tuple[str, str, int]]:
     """Parse the value of `listeners` or `advertised.listeners`: names in upper case, hosts and ports."""
     endpoints = []
     for entry in filter(None, (part.strip() for part in text.split(","))):
-        parsed = _parsed(entry)
-        if parsed is None:
-            raise _error(name, text, f"Unable to parse {entry} to a broker endpoint")
+        parsed = parse_endpoint(name, text, entry)
         if parsed[0] not in protocols:
             raise _error(name, text, f"No security protocol defined for listener {parsed[0]}")
         if not 0 <= parsed[2] <= 65535:
@@ -209,11 +212,17 @@ def _endpoints(name: str, text: str, protocols: Mapping[str, SecurityProtocol]) 
     return endpoints
 
 
-def _parsed(entry: str) -> tuple[str, str, int] | None:
+def parse_endpoint(name: str, text: str, entry: str) -> tuple[str, str, int]:
+    """Return the listener name in upper case, the host and the port of an entry of the value `text` of a property.
+
+    Raises InvalidProperty.
+    """
     from re import ASCII, fullmatch
 
     match = fullmatch(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)", entry, ASCII)
-    return None if match is None else (match[1].upper(), match[2], int(match[3]))
+    if match is None:
+        raise _error(name, text, f"Unable to parse {entry} to a broker endpoint")
+    return match[1].upper(), match[2], int(match[3])
 
 
 def _check_ports(endpoints: list[tuple[str, str, int]], text: str) -> None:

@@ -39,8 +39,8 @@ class Listener(Protocol):
     def __len__(self) -> int:
         """Return the number of open connections."""
 
-    def slot_freed(self) -> None:
-        """A connection of this or another listener of the broker has closed."""
+    def resume(self) -> None:
+        """Accept clients again, because a connection of this or another listener of the broker has closed."""
 
 
 class ConnectionQuotas:
@@ -103,7 +103,7 @@ class ConnectionQuotas:
         else:
             del self.by_host[host]
         for listener in self._listeners:
-            listener.slot_freed()
+            listener.resume()
 
     def _is_protected(self, listener: Listener) -> bool:
         return listener.name == self._protected and len(self._listeners) > 1

@@ -185,13 +185,8 @@ class Listener:
             self._socket = None
 
     def resume(self) -> None:
-        """Accept clients again, after `bind`."""
+        """Accept clients again, after `bind` or after a connection of any listener of the broker has closed."""
         self._set_accepting(True)
-
-    def slot_freed(self) -> None:
-        """Resume accepting after a connection of this or another listener of the broker has closed."""
-        if not self._accepting:
-            self._set_accepting(True)
 
     def limits_changed(self) -> None:
         """Resume accepting after the limits have changed, because `max.connections` may be higher now."""

@@ -57,6 +57,11 @@ def credential_of_password(mechanism: ScramMechanism, password: str, salt: bytes
     return credential_of_salted(mechanism, salted, salt, MIN_ITERATIONS)
 
 
+def credentials_of_user(name: str, password: str) -> dict[tuple[str, ScramMechanism], ScramCredential]:
+    """Return the credentials of a user for all mechanisms."""
+    return {(name, mechanism): credential_of_password(mechanism, password) for mechanism in ScramMechanism}
+
+
 def credential_of_salted(mechanism: ScramMechanism, salted: bytes, salt: bytes, iterations: int) -> ScramCredential:
     """Return the credential of a password that the client has salted and hashed."""
     import hashlib

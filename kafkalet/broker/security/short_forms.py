@@ -126,15 +126,14 @@ class ShortForms(NamedTuple):
         return {f"{prefix_of(name)}plain.sasl.jaas.config": config for name in listeners}
 
     def create(self, metadata: MetadataImage) -> None:
-        """Create the SCRAM credentials and ACLs in the metadata, unless they exist."""
+        """Create the ACLs in the metadata, unless they exist, and replace the SCRAM credentials of the users."""
         for acl in self.acls:
             metadata.acls.add(acl)
         if self.users:
-            from .scram_credentials import ScramMechanism, credential_of_password
+            from .scram_credentials import credentials_of_user
 
             for name, password in self.users.items():
-                for mechanism in ScramMechanism:
-                    metadata.scram_credentials[name, mechanism] = credential_of_password(mechanism, password)
+                metadata.scram_credentials.update(credentials_of_user(name, password))
 
 
 def checked_acls(given: Iterable[str | Acl]) -> tuple[Acl, ...]:
