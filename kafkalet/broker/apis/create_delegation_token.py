@@ -6,12 +6,11 @@ Source: kafka.server.KafkaApis.handleCreateTokenRequest,
 org.apache.kafka.controller.DelegationTokenControlManager.createDelegationToken.
 """
 
-from base64 import urlsafe_b64encode
-
 from kafkalet.broker.cluster.metadata import new_topic_id
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.broker.security.principal import ANONYMOUS, USER, Principal
+from kafkalet.formats import uuid_text
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.create_delegation_token import (
     CreateDelegationTokenRequest,
@@ -35,7 +34,7 @@ def handle(request: CreateDelegationTokenRequest, context: Context) -> CreateDel
     if any(renewer.type != USER for renewer in renewers):
         return _refusal(Code.INVALID_PRINCIPAL_TYPE, owner, requester)
     tokens = context.controller.delegation_tokens
-    token_id = urlsafe_b64encode(new_topic_id()).decode().rstrip("=")
+    token_id = uuid_text(new_topic_id())
     try:
         token = tokens.create(token_id, owner, requester, renewers, request.max_lifetime_ms)
     except KafkaError as error:

@@ -35,7 +35,7 @@ LEVELS = {"CRITICAL": "FATAL", "WARNING": "WARN"}
 
 
 async def handle(request: DescribeConfigsRequest, context: Context) -> DescribeConfigsResponse:
-    if any(resource.resource_type not in _known_types(context) for resource in request.resources):
+    if not {resource.resource_type for resource in request.resources} <= _known_types(context):
         raise _invalid("The request is malformed, or was sent to a broker that does not serve it.")
     results: list[Answer] = []
     refused: list[Answer] = []

@@ -8,13 +8,13 @@ Records are a dict with their size and, if they were kept, their batches. Creden
 from __future__ import annotations
 
 import re
-from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from functools import lru_cache
 from struct import Struct as Layout
 from typing import Any, NamedTuple
 
 from kafkalet.broker.cluster.metadata import MetadataImage
+from kafkalet.formats import uuid_text
 from kafkalet.protocol.api import BY_KEY, Api
 from kafkalet.protocol.errors import Code, DecodeError, KafkaError, ProtocolError
 from kafkalet.protocol.fields import Field
@@ -309,11 +309,6 @@ def _records(value: Any) -> dict[str, Any]:
     except KafkaError as error:
         data["error"] = error.message
     return data | {"batches": found}
-
-
-def uuid_text(value: bytes) -> str:
-    """Return a UUID as Kafka prints it."""
-    return urlsafe_b64encode(value).decode().rstrip("=")
 
 
 def _error(code: int) -> str:

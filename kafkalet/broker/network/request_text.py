@@ -9,13 +9,13 @@ truncated; long lists are truncated.
 from __future__ import annotations
 
 import logging
-from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
 from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.clock import elapsed_s
+from kafkalet.formats import uuid_text
 from kafkalet.protocol.api import BY_KEY, Api
 from kafkalet.protocol.errors import Code, DecodeError, EncodeError, KafkaError, ProtocolError
 from kafkalet.protocol.fields import Field
@@ -443,7 +443,7 @@ def _value(field: Field, value: Any, metadata: MetadataImage) -> str:
         return f"{len(value)} B"
     if kind == "uuid":
         topic = metadata.topic_by_id(value)
-        return _shown(topic.name) if topic is not None else _uuid(value)
+        return _shown(topic.name) if topic is not None else uuid_text(value)
     return _shown(value)
 
 
@@ -456,11 +456,7 @@ def _topic(topic: Any, metadata: MetadataImage) -> str:
     if name:
         return _shown(name)
     known = metadata.topic_by_id(topic.topic_id)
-    return _uuid(topic.topic_id) if known is None else _shown(known.name)
-
-
-def _uuid(value: bytes) -> str:
-    return urlsafe_b64encode(value).decode().rstrip("=")
+    return uuid_text(topic.topic_id) if known is None else _shown(known.name)
 
 
 def _summary(parts: Sequence[_Label], throttle_ms: int) -> str:
