@@ -20,6 +20,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.environment import StartInterrupted
 from kafkalet.storage.failures import StorageFailed
+from kafkalet.storage.file_system import DISK, FileSystem
 from kafkalet.storage.identity import IdentityRefused
 
 from .broker_server import BrokerServer
@@ -93,6 +94,8 @@ class Server:
         """Records the requests if it is set before the start."""
         self.cluster_id: str | None = None
         """The cluster id of a new data directory, or None for a random one."""
+        self.file_system: FileSystem = DISK
+        """Where the data directory is. Tests replace it before the start, to simulate broken disks."""
         self.short_forms: ShortForms | None = None
         """Users and ACLs that are created at startup, if they are set before the start."""
         self.users: dict[str, str] = {}
@@ -302,7 +305,7 @@ class Server:
         self._close(keeps_ports=True)
         try:
             if self._data_dir is not None:
-                MetadataStore(self._data_dir).erase(range(first, first + self._brokers))
+                MetadataStore(self._data_dir, self.file_system).erase(range(first, first + self._brokers))
             self._open(loop, image, before)
         except BaseException:
             self._close()
@@ -336,7 +339,7 @@ class Server:
         self.loop_clock = clock.bound_to(loop, self.host.call_in(loop)) if isinstance(clock, LoopClock) else clock
         self._turns = Turns(loop.call_soon, elapsed_s)
         self._workers = Workers(loop.call_soon_threadsafe)
-        self._metadata_store = MetadataStore(self._data_dir)
+        self._metadata_store = MetadataStore(self._data_dir, self.file_system)
         if image is not None:
             self._metadata_store.fill(image.files)
         saved = self._metadata_store.load()
@@ -416,6 +419,7 @@ class Server:
             node_id=node_id,
             given_node_id=self._given_node_id(node_id),
             check_interrupted=self._check_interrupted,
+            system=self.file_system,
         )
         if not self.metadata.cluster_id:
             self.metadata.cluster_id = directory.cluster_id

@@ -30,7 +30,7 @@ from kafkalet.formats import (
     uuid_text,
 )
 
-from .files import Files, read_all
+from .files import Files
 
 __all__ = [
     "CLEAN_SHUTDOWN",
@@ -60,10 +60,10 @@ class CorruptCheckpoint(Exception):
     """The contents of the file are invalid."""
 
 
-def read_offsets(path: str) -> dict[TopicPartition, int]:
+def read_offsets(files: Files, path: str) -> dict[TopicPartition, int]:
     """Return the offsets by topic and partition; none if the file does not exist. Raises CorruptCheckpoint."""
     try:
-        return parse_offsets(_read_if_there(path))
+        return parse_offsets(_read_if_there(files, path))
     except Malformed as error:
         raise CorruptCheckpoint(f"{path} {error}") from None
 
@@ -72,10 +72,10 @@ def write_offsets(files: Files, path: str, offsets: Mapping[TopicPartition, int]
     files.replace(path, offsets_bytes(offsets))
 
 
-def read_epochs(path: str) -> list[tuple[int, int]]:
+def read_epochs(files: Files, path: str) -> list[tuple[int, int]]:
     """Return the leader epochs with their start offsets; none if the file does not exist. Raises CorruptCheckpoint."""
     try:
-        return [(epoch, start_offset) for epoch, start_offset, _ in parse_epochs(_read_if_there(path))]
+        return [(epoch, start_offset) for epoch, start_offset, _ in parse_epochs(_read_if_there(files, path))]
     except Malformed as error:
         raise CorruptCheckpoint(f"{path} {error}") from None
 
@@ -84,11 +84,11 @@ def write_epochs(files: Files, path: str, epochs: Iterable[tuple[int, int]], *, 
     files.replace(path, epochs_bytes(epochs), force=force)
 
 
-def read_topic_id(directory: str) -> bytes | None:
+def read_topic_id(files: Files, directory: str) -> bytes | None:
     """Return the topic id (16 bytes) in partition.metadata; None if there is no file. Raises CorruptCheckpoint."""
     path = os.path.join(directory, PARTITION_METADATA)
     try:
-        topic_id = parse_topic_id(read_all(path))
+        topic_id = parse_topic_id(files.read_all(path))
     except FileNotFoundError:
         return None
     except Malformed as error:
@@ -103,13 +103,13 @@ def write_topic_id(files: Files, directory: str, topic_id: bytes) -> None:
     files.replace(os.path.join(directory, PARTITION_METADATA), topic_id_bytes(topic_id), force=False)
 
 
-def take_clean_shutdown(directory: str) -> bool:
+def take_clean_shutdown(files: Files, directory: str) -> bool:
     """Return whether the last shutdown was clean, and remove the marker file.
 
     If the broker crashes while loading, the next start must not find the marker.
     """
     try:
-        os.unlink(os.path.join(directory, CLEAN_SHUTDOWN))
+        files.system.unlink(os.path.join(directory, CLEAN_SHUTDOWN))
     except FileNotFoundError:
         return False
     return True
@@ -124,8 +124,8 @@ def clean_shutdown_bytes(broker_epoch: int = -1) -> bytes:
     return f'{{"version":0,"brokerEpoch":{broker_epoch}}}'.encode()
 
 
-def _read_if_there(path: str) -> bytes:
+def _read_if_there(files: Files, path: str) -> bytes:
     try:
-        return read_all(path)
+        return files.read_all(path)
     except FileNotFoundError:
         return b""

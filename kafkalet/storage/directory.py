@@ -27,7 +27,8 @@ from .checkpoints import TopicPartition
 from .config import LogConfig
 from .environment import LogEnvironment
 from .failures import StorageFailed
-from .files import Files, explain
+from .file_system import DISK, READ_AND_WRITE, FileSystem
+from .files import Files, explain, make_directories
 from .identity import check_identity, read_identity, write_identity
 
 if TYPE_CHECKING:  # a broker starts faster without these modules
@@ -73,6 +74,7 @@ class LogDirectory:
         node_id: int = 1,
         given_node_id: int | None = None,
         max_open_files: int = 256,
+        system: FileSystem = DISK,
         check_interrupted: Callable[[], None] = lambda: None,
     ) -> None:
         """Lock the directory. With `durable`, writes are synced to disk wherever Kafka does so.
@@ -84,7 +86,7 @@ class LogDirectory:
         """
         self.path = path
         self.clock = clock
-        files = Files(durable=durable, max_open=max_open_files)
+        files = Files(durable=durable, max_open=max_open_files, system=system)
         self.environment = LogEnvironment(files, clock, self._rewrite_checkpoints, check_interrupted)
         self.logs: dict[TopicPartition, Log] = {}
         """The open logs."""
@@ -96,8 +98,8 @@ class LogDirectory:
         """Directories that are named like a log but contain no log files."""
         self._checkpointed: dict[str, dict[TopicPartition, int]] = {}
         """The offsets last written to each checkpoint file."""
-        os.makedirs(path, exist_ok=True)
-        self._lock = _lock(os.path.join(path, LOCK))
+        make_directories(path, system)
+        self._lock = _lock(os.path.join(path, LOCK), system)
         try:
             self._recovery_points = self._read_offsets(checkpoints.RECOVERY_POINTS)
             self._log_start_offsets = self._read_offsets(checkpoints.LOG_START_OFFSETS)
@@ -106,32 +108,33 @@ class LogDirectory:
             """The logs for which the checkpoint files have entries."""
             self.cluster_id = self._identify(cluster_id, node_id, given_node_id)
             self._find_logs()
-            self._was_clean = checkpoints.take_clean_shutdown(path)
+            self._was_clean = checkpoints.take_clean_shutdown(files, path)
         except BaseException:
-            os.close(self._lock)
+            system.close(self._lock)
             raise
 
     # -- existing logs
 
     def _find_logs(self) -> None:
-        for name in os.listdir(self.path):
+        system = self.environment.files.system
+        for name in system.names(self.path):
             directory = os.path.join(self.path, name)
-            if not os.path.isdir(directory):
+            if not system.is_directory(directory):
                 continue
             if BEING_DELETED.fullmatch(name):
                 _log.info("deleting %s, left by the last broker", directory)
-                _remove(directory)
+                system.remove_tree(directory)
                 continue
             named = LOG_NAME.fullmatch(name)
             if named is None or int(named[2]) > MAX_PARTITION:
                 _log.warning("ignoring %s, which is not the directory of a log", directory)
             elif named[1] != METADATA_TOPIC:
-                place = self._closed if _is_log(directory) else self._empty
+                place = self._closed if _is_log(directory, system) else self._empty
                 place[named[1], int(named[2])] = directory
 
     def _identify(self, cluster_id: str | None, node_id: int, given_node_id: int | None) -> str:
         """Return the cluster id of this directory; `meta.properties` is written if it does not exist."""
-        found = read_identity(self.path)
+        found = read_identity(self.environment.files, self.path)
         if found is not None:
             check_identity(self.path, found, cluster_id, given_node_id)
             if found.cluster_id is not None:
@@ -152,7 +155,7 @@ class LogDirectory:
 
         A directory that is named like a log but contains no log files, such as backup-20240101, is not a log.
         """
-        return [(*key, _topic_id(directory)) for key, directory in sorted(self._closed.items())]
+        return [(*key, self._topic_id(directory)) for key, directory in sorted(self._closed.items())]
 
     def closed_logs(self) -> dict[TopicPartition, ClosedLog]:
         """Return the logs that are not open."""
@@ -160,6 +163,16 @@ class LogDirectory:
             key: ClosedLog(path, self._log_start_offsets.get(key, 0), self._high_watermarks.get(key, 0))
             for key, path in self._closed.items()
         }
+
+    def _topic_id(self, directory: str) -> bytes | None:
+        """Return the topic id of a log that is not open, or None if it is missing or cannot be read."""
+        try:
+            return checkpoints.read_topic_id(self.environment.files, directory)
+        except checkpoints.CorruptCheckpoint as error:
+            _log.warning("%s", error)
+        except OSError as error:
+            _log.warning("%s", explain(error))
+        return None
 
     # -- logs
 
@@ -175,7 +188,7 @@ class LogDirectory:
             return self.logs[key]
         directory = self._closed.get(key) or self._empty.get(key)
         try:
-            if directory is not None and topic_id is not None and _topic_id(directory) not in (None, topic_id):
+            if directory is not None and topic_id is not None and self._topic_id(directory) not in (None, topic_id):
                 self._rename_to_stray(topic, partition, directory)
                 directory = None
             if directory is None:
@@ -229,7 +242,7 @@ class LogDirectory:
     def _rename_to_stray(self, topic: str, partition: int, directory: str) -> None:
         aside = self._new_name(topic, partition, STRAY)
         _log.warning("renaming %s to %s: it belongs to a deleted topic of the same name", directory, aside)
-        os.replace(directory, aside)
+        self.environment.files.system.rename(directory, aside)
         self._forget((topic, partition))
 
     def delete(self, topic: str, partition: int) -> None:
@@ -249,12 +262,12 @@ class LogDirectory:
                 self.environment.deletions.hurry(log.directory)
                 log.release()
             with suppress(FileNotFoundError):  # the directory is not created before the first write
-                os.replace(directory, aside)
+                self.environment.files.system.rename(directory, aside)
         except OSError as error:
             raise StorageFailed(explain(error), explain(error)) from error
         self._forget(key)
         if log is None:
-            _remove(aside)
+            self.environment.files.system.remove_tree(aside)
             return
         del self.logs[key]
         log.moved(aside)
@@ -318,11 +331,11 @@ class LogDirectory:
             _log.error("%s; deleting the checkpoints", explain(error))
             for name in (checkpoints.RECOVERY_POINTS, checkpoints.LOG_START_OFFSETS):
                 with suppress(FileNotFoundError):
-                    os.unlink(os.path.join(self.path, name))
+                    self.environment.files.system.unlink(os.path.join(self.path, name))
 
     def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
         try:
-            return checkpoints.read_offsets(os.path.join(self.path, name))
+            return checkpoints.read_offsets(self.environment.files, os.path.join(self.path, name))
         except checkpoints.CorruptCheckpoint as error:
             _log.error("%s; treating it as empty", error)
             return {}
@@ -350,7 +363,7 @@ class LogDirectory:
             self.logs.clear()
             self.environment.flusher.close()
             self.environment.files.close()
-            os.close(self._lock)
+            self.environment.files.system.close(self._lock)
 
     def _close_logs(self) -> None:
         self.environment.deletions.hurry_all()
@@ -382,35 +395,25 @@ def _close(log: Log) -> bool:
         return False
 
 
-def _is_log(directory: str) -> bool:
+def _is_log(directory: str, system: FileSystem) -> bool:
     """Return whether the directory contains a file that must belong to a log."""
     try:
-        names = os.listdir(directory)
+        names = system.names(directory)
     except OSError:
         return True  # cannot tell; opening the log will report the error
     return any(name.endswith(".log") or name == checkpoints.PARTITION_METADATA for name in names)
-
-
-def _topic_id(directory: str) -> bytes | None:
-    try:
-        return checkpoints.read_topic_id(directory)
-    except checkpoints.CorruptCheckpoint as error:
-        _log.warning("%s", error)
-    except OSError as error:
-        _log.warning("%s", explain(error))
-    return None
 
 
 def _delete(log: Log) -> None:
     """Delete a log with its directory. File ranges that have not been sent yet stay readable."""
     for segment in log.segments:
         segment.remove()
-    _remove(log.directory)
+    log.local.environment.files.system.remove_tree(log.directory)
 
 
-def _lock(path: str) -> int:
+def _lock(path: str, system: FileSystem) -> int:
     """Lock a file and return its descriptor; closing it releases the lock. Raises DirectoryInUse."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    fd = system.open(path, READ_AND_WRITE)
     if os.name != "nt":
         import fcntl
 
@@ -418,16 +421,9 @@ def _lock(path: str) -> int:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # against kafkalet: the descriptor owns the lock
             fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # against Apache Kafka: the process owns the lock
         except OSError as error:
-            os.close(fd)
+            system.close(fd)
             if error.errno in (errno.EACCES, errno.EAGAIN):
                 raise DirectoryInUse(f"{os.path.dirname(path)} is in use by another broker") from error
             error.filename = path
             raise
     return fd
-
-
-def _remove(directory: str) -> None:
-    """Delete a directory and its contents."""
-    import shutil
-
-    shutil.rmtree(directory, ignore_errors=True)

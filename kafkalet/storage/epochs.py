@@ -160,7 +160,7 @@ class LeaderEpochs:
         if not self.supported:
             self._delete_file()
             return
-        for epoch, start_offset in read_epochs(self.path):
+        for epoch, start_offset in read_epochs(self._files, self.path):
             if not 0 <= epoch <= MAX_EPOCH or not 0 <= start_offset <= MAX_OFFSET:
                 raise CorruptCheckpoint(f"{self.path} has epoch {epoch} at offset {start_offset}")
             self._put(EpochEntry(epoch, start_offset))
@@ -169,9 +169,9 @@ class LeaderEpochs:
     def _delete_file(self) -> None:
         self._entries.clear()
         self._changed()
-        if os.path.exists(self.path):
+        if self._files.system.exists(self.path):
             _log.warning("deleting %s: the message format of this log has no leader epochs", self.path)
-            os.unlink(self.path)
+            self._files.system.unlink(self.path)
 
     def _put(self, new: EpochEntry) -> None:
         removed = self._remove_last(lambda old: old.epoch >= new.epoch or old.start_offset >= new.start_offset)

@@ -1,4 +1,4 @@
-"""The only module that opens files.
+"""The files of a broker. With file_system.py, whose calls it makes, this is the only module that opens files.
 
 A broker may have hundreds of logs with thousands of segments, and a process may run many brokers. A `File` is therefore
 not a descriptor but a path that gets one of a limited number of descriptors when it is used. Reads and writes specify
@@ -22,27 +22,11 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from .file_system import DISK, READ, READ_AND_WRITE, Buffer, FileSystem
+
+__all__ = ["Buffer", "Descriptor", "File", "FileRange", "Files", "explain", "make_directories", "replace_file"]
+
 DEFAULT_MAX_OPEN = 256
-_BINARY = getattr(os, "O_BINARY", 0)  # without it, Windows translates line endings
-_READ = os.O_RDONLY | _BINARY | getattr(os, "O_CLOEXEC", 0)
-_OPEN = _READ | os.O_RDWR | os.O_CREAT
-
-Buffer = bytes | bytearray | memoryview
-
-
-def _seek_and_read(fd: int, length: int, position: int) -> bytes:
-    os.lseek(fd, position, os.SEEK_SET)
-    return os.read(fd, length)
-
-
-def _seek_and_write(fd: int, data: Buffer, position: int) -> int:
-    os.lseek(fd, position, os.SEEK_SET)
-    return os.write(fd, data)
-
-
-# Windows has neither pread nor pwrite. Each descriptor is used by only one thread, so seeking first is safe.
-_pread = getattr(os, "pread", _seek_and_read)
-_pwrite = getattr(os, "pwrite", _seek_and_write)
 
 
 class File:
@@ -59,8 +43,12 @@ class File:
 
     def create(self) -> None:
         """Create an empty file if it does not exist; no descriptor is kept. Without durability this is a no-op."""
+        system = self._pool.system
         if self._pool.durable:
-            os.close(os.open(self.path, _OPEN, 0o644))
+            system.close(system.open(self.path, READ_AND_WRITE))
+
+    def exists(self) -> bool:
+        return self._pool.system.exists(self.path)
 
     def fileno(self) -> int:
         """Return a descriptor that is valid until the next use of any file in this pool."""
@@ -73,15 +61,15 @@ class File:
 
     def read(self, length: int, position: int) -> bytes:
         """Read `length` bytes at `position`, or fewer if the file ends before that."""
-        fd = self.fileno()
+        fd, read = self.fileno(), self._pool.system.read
         try:
-            data: bytes = _pread(fd, length, position)
+            data = read(fd, length, position)
             if len(data) == length or not data:
                 return data
             pieces = [data]
             while data and (length := length - len(data)):  # Linux reads at most 2 GiB per call
                 position += len(data)
-                data = _pread(fd, length, position)
+                data = read(fd, length, position)
                 pieces.append(data)
             return b"".join(pieces)
         except OSError as error:
@@ -89,36 +77,36 @@ class File:
 
     def write(self, data: Buffer, position: int) -> None:
         """Write all of `data` at `position`. On failure, part of it may have been written."""
-        fd = self.fileno()
+        fd, write = self.fileno(), self._pool.system.write
         try:
-            written = _pwrite(fd, data, position)
+            written = write(fd, data, position)
             while written < len(data):
                 data = memoryview(data)[written:]
                 position += written
-                written = _pwrite(fd, data, position)
+                written = write(fd, data, position)
         except OSError as error:
             raise _of(self.path, error) from None
 
     def truncate(self, size: int) -> None:
         with _with_path(self.path):
-            os.truncate(self.fileno() if os.truncate in os.supports_fd else self.path, size)
+            self._pool.system.truncate(self.fileno(), size)
 
     def size(self) -> int:
         with _with_path(self.path):
-            return os.fstat(self.fileno()).st_size
+            return self._pool.system.size(self.fileno())
 
     def sync(self) -> None:
         """Flush the file to disk, if this pool is durable."""
         if self._pool.durable:
             with _with_path(self.path):
-                os.fsync(self.fileno())
+                self._pool.system.sync(self.fileno())
 
     def rename(self, path: str) -> None:
         """Rename the file, replacing an existing one. If the file does not exist yet, only its path changes."""
         if os.name == "nt":
             self.close()  # Windows cannot rename an open file
         with contextlib.suppress(FileNotFoundError):
-            os.replace(self.path, path)
+            self._pool.system.rename(self.path, path)
         self.path = path
 
     def moved(self, path: str) -> None:
@@ -135,8 +123,8 @@ class File:
         self._removed = True
         with contextlib.suppress(FileNotFoundError):
             if self._fd < 0 and os.name != "nt":
-                self._fd = os.open(self.path, _READ)
-            os.unlink(self.path)
+                self._fd = self._pool.system.open(self.path, READ)
+            self._pool.system.unlink(self.path)
 
     def close(self) -> None:
         """Close the descriptor; the next use opens the file again."""
@@ -146,13 +134,12 @@ class File:
 
     def release(self) -> None:
         """Close the descriptor, without telling the pool."""
-        os.close(self._fd)
+        self._pool.system.close(self._fd)
         self._fd = -1
 
     def __del__(self) -> None:
         if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+            self.release()
 
 
 class FileRange:
@@ -187,12 +174,13 @@ class FileRange:
 class Files:
     """The files of one broker, at most `max_open` of which have a descriptor at a time."""
 
-    __slots__ = ("_open", "durable", "max_open")
+    __slots__ = ("_open", "durable", "max_open", "system")
 
-    def __init__(self, *, durable: bool = True, max_open: int = DEFAULT_MAX_OPEN) -> None:
+    def __init__(self, *, durable: bool = True, max_open: int = DEFAULT_MAX_OPEN, system: FileSystem = DISK) -> None:
         self.durable = durable
         """Whether writes are synced to disk. False for a temporary directory, which no broker reads after a crash."""
         self.max_open = max_open
+        self.system = system
         self._open: dict[File, None] = {}
 
     def file(self, path: str) -> File:
@@ -214,13 +202,13 @@ class Files:
             else:
                 oldest.release()
         try:
-            fd = os.open(file.path, _OPEN, 0o644)
+            fd = self.system.open(file.path, READ_AND_WRITE)
         except OSError as error:
             if error.errno == errno.EMFILE and self._open:
                 self.close()  # the process has more sockets than expected; close some files to free descriptors
             elif error.errno != errno.ENOENT or not self._make_directory(file.path):
                 raise
-            fd = os.open(file.path, _OPEN, 0o644)
+            fd = self.system.open(file.path, READ_AND_WRITE)
         self._open[file] = None
         return fd
 
@@ -232,8 +220,8 @@ class Files:
         if self.durable:
             return False
         with contextlib.suppress(OSError):
-            os.mkdir(os.path.dirname(path))
-        return os.path.isdir(os.path.dirname(path))
+            self.system.make_directory(os.path.dirname(path))
+        return self.system.is_directory(os.path.dirname(path))
 
     def dismiss(self, file: File) -> None:
         """Stop counting `file` as open."""
@@ -251,11 +239,55 @@ class Files:
         """
         durable = self.durable and force
         try:
-            replace_file(path, data, durable=durable)
+            replace_file(path, data, durable=durable, system=self.system)
         except FileNotFoundError:
             if not self._make_directory(path):
                 raise
-            replace_file(path, data, durable=durable)
+            replace_file(path, data, durable=durable, system=self.system)
+
+    def read_all(self, path: str) -> bytes:
+        """Return the contents of a small file. Raises FileNotFoundError if it does not exist."""
+        system = self.system
+        fd = system.open(path, READ)
+        try:
+            with _with_path(path):
+                size = system.size(fd)
+                data = system.read(fd, size, 0)
+                while piece := system.read(fd, max(size - len(data), 1), len(data)):
+                    data += piece
+            return data
+        finally:
+            system.close(fd)
+
+    def read_end(self, path: str, size: int) -> bytes:
+        """Return the last entry of a file whose entries are `size` bytes long.
+
+        Return no bytes if the file is missing or empty, or if its length is not a multiple of `size`.
+        """
+        system = self.system
+        try:
+            fd = system.open(path, READ)
+        except FileNotFoundError:
+            return b""
+        try:
+            with _with_path(path):
+                length = system.size(fd)
+                return system.read(fd, size, length - size) if length and not length % size else b""
+        finally:
+            system.close(fd)
+
+    def descriptors(self, paths: Iterable[str]) -> list[Descriptor]:
+        """Open those paths that exist, and return descriptors, which the caller must close."""
+        opened: list[Descriptor] = []
+        try:
+            for path in paths:
+                with contextlib.suppress(FileNotFoundError):
+                    opened.append(Descriptor(self.system.open(path, READ), path, self.system))
+        except OSError:
+            for descriptor in opened:
+                descriptor.close()
+            raise
+        return opened
 
 
 class Descriptor(NamedTuple):
@@ -263,28 +295,15 @@ class Descriptor(NamedTuple):
 
     number: int
     path: str
+    system: FileSystem = DISK
 
     def force(self) -> None:
         """Flush the file to disk."""
         with _with_path(self.path):
-            os.fsync(self.number)
+            self.system.sync(self.number)
 
     def close(self) -> None:
-        os.close(self.number)
-
-
-def descriptors(paths: Iterable[str]) -> list[Descriptor]:
-    """Open those paths that exist, and return descriptors, which the caller must close."""
-    opened: list[Descriptor] = []
-    try:
-        for path in paths:
-            with contextlib.suppress(FileNotFoundError):
-                opened.append(Descriptor(os.open(path, _READ), path))
-    except OSError:
-        for descriptor in opened:
-            descriptor.close()
-        raise
-    return opened
+        self.system.close(self.number)
 
 
 def explain(error: OSError) -> str:
@@ -292,29 +311,15 @@ def explain(error: OSError) -> str:
     return f"{os.fsdecode(error.filename)}: {error.strerror}" if error.filename is not None else str(error)
 
 
-def read_all(path: str) -> bytes:
-    """Return the contents of a small file. Raises FileNotFoundError if it does not exist."""
-    with open(path, "rb") as file, _with_path(path):
-        return file.read()
+def make_directories(path: str, system: FileSystem) -> None:
+    """Create a directory and its missing parents."""
+    if path and not system.is_directory(path):
+        make_directories(os.path.dirname(path), system)
+        with contextlib.suppress(FileExistsError):
+            system.make_directory(path)
 
 
-def read_end(path: str, size: int) -> bytes:
-    """Return the last entry of a file whose entries are `size` bytes long.
-
-    Return no bytes if the file is missing or empty, or if its length is not a multiple of `size`.
-    """
-    try:
-        with open(path, "rb") as file, _with_path(path):
-            length = os.fstat(file.fileno()).st_size
-            if not length or length % size:
-                return b""
-            file.seek(length - size)
-            return file.read()
-    except FileNotFoundError:
-        return b""
-
-
-def replace_file(path: str, data: Buffer, *, durable: bool, private: bool = False) -> None:
+def replace_file(path: str, data: Buffer, *, durable: bool, private: bool = False, system: FileSystem = DISK) -> None:
     """Atomically replace the contents of the file at `path` with `data`. With `durable` the new contents are synced to
     disk. With `private` only the owner can read the file. On failure the old contents stay, and the temporary file is
     removed.
@@ -323,35 +328,35 @@ def replace_file(path: str, data: Buffer, *, durable: bool, private: bool = Fals
     try:
         if private:  # a file that was left by a crash would keep its mode
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary)
-        fd = os.open(temporary, _OPEN | os.O_TRUNC, 0o600 if private else 0o644)
+                system.unlink(temporary)
+        fd = system.open(temporary, READ_AND_WRITE | os.O_TRUNC, 0o600 if private else 0o644)
         try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(fd, view) :]
+            view, position = memoryview(data), 0
+            while position < len(view):
+                position += system.write(fd, view[position:], position)
             if durable:
-                os.fsync(fd)
+                system.sync(fd)
         finally:
-            os.close(fd)
-        os.replace(temporary, path)
+            system.close(fd)
+        system.rename(temporary, path)
     except OSError as error:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
+            system.unlink(temporary)
         error.filename = path
         raise
     if durable:
-        _sync_directory(os.path.dirname(path))
+        _sync_directory(os.path.dirname(path), system)
 
 
-def _sync_directory(path: str) -> None:
+def _sync_directory(path: str, system: FileSystem) -> None:
     if os.name == "nt":
         return
-    fd = os.open(path or ".", os.O_RDONLY)
+    fd = system.open(path or ".", os.O_RDONLY)
     try:
         with _with_path(path):
-            os.fsync(fd)
+            system.sync(fd)
     finally:
-        os.close(fd)
+        system.close(fd)
 
 
 @contextlib.contextmanager

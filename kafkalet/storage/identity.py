@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from kafkalet.properties import read_properties
 
-from .files import Files, read_all
+from .files import Files
 
 META_PROPERTIES = "meta.properties"
 VERSIONS = ("0", "1")
@@ -41,11 +41,11 @@ class Identity(NamedTuple):
     node_id: int | None
 
 
-def read_identity(directory: str) -> Identity | None:
+def read_identity(files: Files, directory: str) -> Identity | None:
     """Return the owner of a directory, or None if the file does not exist. Raises IdentityRefused, OSError."""
     path = os.path.join(directory, META_PROPERTIES)
     try:
-        text = read_all(path).decode("latin-1")  # the encoding of java.util.Properties
+        text = files.read_all(path).decode("latin-1")  # the encoding of java.util.Properties
     except FileNotFoundError:
         return None
     try:

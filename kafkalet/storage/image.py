@@ -41,6 +41,7 @@ def image_of(directory: LogDirectory) -> Image:
     recovery_points: dict[TopicPartition, int] = {}
     high_watermarks: dict[TopicPartition, int] = {}
     log_start_offsets: dict[TopicPartition, int] = {}
+    system = directory.environment.files.system
     for key, log in directory.logs.items():
         if not log.log_end_offset:
             continue  # a log without records has no state but its topic id, which is in the metadata
@@ -54,10 +55,10 @@ def image_of(directory: LogDirectory) -> Image:
         high_watermarks[key] = closed.high_watermark
         if closed.log_start_offset:
             log_start_offsets[key] = closed.log_start_offset
-        for name in os.listdir(closed.path):
-            with open(os.path.join(closed.path, name), "rb") as file:
-                modified_ms = os.fstat(file.fileno()).st_mtime_ns // 1_000_000
-                stored = StoredFile(file.read(), modified_ms if name.endswith(".log") else None)
+        for name in system.names(closed.path):
+            path = os.path.join(closed.path, name)
+            modified_ms = system.status(path).st_mtime_ns // 1_000_000 if name.endswith(".log") else None
+            stored = StoredFile(directory.environment.files.read_all(path), modified_ms)
             files[f"{os.path.basename(closed.path)}/{name}"] = stored
     for name, offsets in (
         (checkpoints.RECOVERY_POINTS, recovery_points),

@@ -16,13 +16,12 @@ Indexes have no checksum. An index whose entries do not increase is corrupt, and
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from array import array
 from collections.abc import Callable
 from typing import ClassVar
 
-from .files import Files, read_all
+from .files import Files
 
 _log = logging.getLogger(__name__)
 
@@ -144,7 +143,7 @@ class SortedIndex:
         if self._is_loaded:
             return
         try:
-            data = read_all(self.path)
+            data = self._files.read_all(self.path)
         except FileNotFoundError:
             data = b""
         self._keys, self._values = self._decode(self._without_padding(data))
@@ -212,15 +211,17 @@ class SortedIndex:
 
     def rename(self, path: str) -> None:
         """Change the path, and rename the file if it exists."""
-        if os.path.exists(self.path):
-            os.replace(self.path, path)
+        system = self._files.system
+        if system.exists(self.path):
+            system.rename(self.path, path)
         self.path = path
 
     def remove(self) -> None:
         """Delete the file if it exists."""
         self.forget()
-        if os.path.exists(self.path):
-            os.unlink(self.path)
+        system = self._files.system
+        if system.exists(self.path):
+            system.unlink(self.path)
 
     def forget(self) -> None:
         """Remove the index from the pool."""

@@ -23,7 +23,7 @@ from .checkpoints import LEADER_EPOCHS, PARTITION_METADATA
 from .config import LogConfig
 from .environment import LogEnvironment
 from .failures import Failures
-from .files import Buffer, Descriptor, descriptors
+from .files import Buffer, Descriptor
 from .segment import DELETED, SUFFIXES, Segment, file_name
 from .segments import Segments
 from .values import AbortedTransaction, LogOffsetMetadata, ReadResult
@@ -147,9 +147,9 @@ class LocalLog:
     def _delete_strays(self, base_offset: int) -> None:
         for suffix in SUFFIXES:
             path = os.path.join(self.directory, file_name(base_offset, suffix))
-            if os.path.exists(path):
+            if self.environment.files.system.exists(path):
                 _log.warning("deleting %s, which already exists where a new segment begins", path)
-                os.unlink(path)
+                self.environment.files.system.unlink(path)
 
     # -- read
 
@@ -304,7 +304,7 @@ class LocalLog:
             return []
         paths = [path for segment in unflushed for path in segment.paths]
         paths += [os.path.join(self.directory, name) for name in (LEADER_EPOCHS, PARTITION_METADATA)]
-        return descriptors([*paths, self.directory])
+        return self.environment.files.descriptors([*paths, self.directory])
 
     def mark_flushed(self, offset: int) -> None:
         """Raise the recovery point: everything below `offset` is on disk."""

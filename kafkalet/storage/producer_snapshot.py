@@ -13,7 +13,8 @@ from contextlib import suppress
 
 from kafkalet.formats import PRODUCER_ENTRY, SNAPSHOT_SUFFIX, Malformed, snapshot_bytes, snapshot_entries
 
-from .files import Files, read_all
+from .file_system import FileSystem
+from .files import Files
 from .producer_entry import BatchMetadata, ProducerEntry
 
 
@@ -82,7 +83,7 @@ class Snapshots:
     def __init__(self, directory: str, files: Files) -> None:
         self.directory = directory
         self._files = files
-        self._offsets = _offsets_in(directory)
+        self._offsets = _offsets_in(directory, files.system)
 
     @property
     def offsets(self) -> list[int]:
@@ -101,13 +102,14 @@ class Snapshots:
 
     def read(self, offset: int) -> list[ProducerEntry]:
         """Read the snapshot at `offset`. Raises CorruptSnapshot, or FileNotFoundError if it does not exist."""
-        return decode(read_all(self.path(offset)))
+        return decode(self._files.read_all(self.path(offset)))
 
     def remove(self, offset: int) -> None:
         """Delete the snapshot at `offset` if it exists."""
         if offset in self._offsets:
             self._offsets.remove(offset)
-            _unlink(self.path(offset))
+            with suppress(FileNotFoundError):
+                self._files.system.unlink(self.path(offset))
 
     def remove_all(self, offsets: Iterable[int]) -> None:
         for offset in list(offsets):
@@ -119,20 +121,15 @@ class Snapshots:
         The snapshot of a clean shutdown is kept: its offset is the largest, above the start of every segment.
         """
         kept = set(base_offsets)
-        self._offsets = _offsets_in(self.directory)
+        self._offsets = _offsets_in(self.directory, self._files.system)
         strays = [offset for offset in self._offsets if offset not in kept]
         if strays and (not kept or strays[-1] > max(kept)):
             strays.pop()
         self.remove_all(strays)
 
 
-def _offsets_in(directory: str) -> list[int]:
-    if not os.path.isdir(directory):
+def _offsets_in(directory: str, system: FileSystem) -> list[int]:
+    if not system.is_directory(directory):
         return []
-    stems = (name.removesuffix(SNAPSHOT_SUFFIX) for name in os.listdir(directory) if name.endswith(SNAPSHOT_SUFFIX))
+    stems = (name.removesuffix(SNAPSHOT_SUFFIX) for name in system.names(directory) if name.endswith(SNAPSHOT_SUFFIX))
     return sorted(int(stem) for stem in stems if stem.isdecimal())
-
-
-def _unlink(path: str) -> None:
-    with suppress(FileNotFoundError):
-        os.unlink(path)

@@ -24,7 +24,6 @@ import contextlib
 import errno
 import logging
 import os
-import shutil
 from collections.abc import Callable
 
 from kafkalet.protocol.errors import KafkaError
@@ -34,6 +33,7 @@ from .checkpoints import CorruptCheckpoint, read_topic_id
 from .config import LogConfig
 from .environment import LogEnvironment
 from .epochs import LeaderEpochs
+from .file_system import FileSystem
 from .index import OutOfOrder
 from .local_log import LocalLog
 from .log import Log
@@ -74,7 +74,7 @@ def create_log(
     On OSError, nothing is left behind.
     """
     if environment.files.durable:
-        os.mkdir(directory)
+        environment.files.system.make_directory(directory)
     try:
         segments = Segments()
         local = _local_log(directory, config, segments, environment, 0)
@@ -84,7 +84,7 @@ def create_log(
         if environment.files.durable:
             log.write_topic_id()
     except OSError:
-        shutil.rmtree(directory, ignore_errors=True)
+        environment.files.system.remove_tree(directory)
         raise
     return log
 
@@ -164,7 +164,7 @@ class _LogLoader:
             segment.release()
 
     def open(self, topic: str, partition: int, topic_id: bytes | None) -> Log:
-        tidy(self.directory, self._segment)
+        tidy(self.directory, self._segment, self.environment.files.system)
         self._open_segments()
         if self._epochs_are_lost:
             self._read_epochs()
@@ -209,14 +209,15 @@ class _LogLoader:
 
     def _written_topic_id(self) -> bytes | None:
         try:
-            return read_topic_id(self.directory)
+            return read_topic_id(self.environment.files, self.directory)
         except CorruptCheckpoint as error:
             _log.warning("%s; it will be rewritten", error)
             return None
 
     def _open_segments(self) -> None:
         """Open all segments, and rebuild missing or invalid indexes."""
-        names = set(os.listdir(self.directory))
+        system = self.environment.files.system
+        names = set(system.names(self.directory))
         without_index = []
         for name in sorted(names):
             stem, suffix = os.path.splitext(name)
@@ -228,15 +229,15 @@ class _LogLoader:
                 continue
             self.environment.check_interrupted()
             if suffix == ".log":
-                if os.path.isdir(path):
+                if system.is_directory(path):
                     raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
                 segment = self._segment(int(stem))
                 self.segments.add(segment)
                 if stem + ".index" not in names or (stem + ".txnindex" in names and _has_bad_transactions(segment)):
                     without_index.append(segment)
-            elif stem + ".log" not in names and os.path.isfile(path):
+            elif stem + ".log" not in names and system.is_file(path):
                 _log.warning("deleting %s, which has no .log file", path)
-                os.unlink(path)
+                system.unlink(path)
         to_be_recovered = set() if self.clean else set(self._unflushed())
         for segment in without_index:
             if segment not in to_be_recovered:
@@ -375,37 +376,37 @@ def _has_bad_transactions(segment: Segment) -> bool:
     return False
 
 
-def tidy(directory: str, open_segment: _OpenSegment) -> None:
+def tidy(directory: str, open_segment: _OpenSegment, system: FileSystem) -> None:
     """Finish or undo interrupted deletions and compactions (the passes before loading in LogLoader.load)."""
-    names = [name for name in os.listdir(directory) if os.path.isfile(os.path.join(directory, name))]
+    names = [name for name in system.names(directory) if system.is_file(os.path.join(directory, name))]
     for name in _ending(names, DELETED):
-        _unlink(directory, name)
+        _unlink(directory, name, system)
     cleaned = [name for name in _ending(names, CLEANED) if _has_offset(name, directory)]
     swaps = [name for name in _ending(names, SWAP) if _has_offset(name, directory)]
     if cleaned:
         first_cleaned = min(_offset_of(name) for name in cleaned)
         for name in [name for name in swaps if _offset_of(name) >= first_cleaned]:
             swaps.remove(name)
-            _unlink(directory, name)
+            _unlink(directory, name, system)
         for name in cleaned:
-            _unlink(directory, name)
+            _unlink(directory, name, system)
     if swaps:
-        _swap_in(directory, swaps, open_segment)
+        _swap_in(directory, swaps, open_segment, system)
 
 
-def _swap_in(directory: str, swaps: list[str], open_segment: _OpenSegment) -> None:
+def _swap_in(directory: str, swaps: list[str], open_segment: _OpenSegment, system: FileSystem) -> None:
     logs = [open_segment(_offset_of(name), SWAP) for name in swaps if name.endswith(".log" + SWAP)]
     if logs:
         first, end = min(log.base_offset for log in logs), max(log.next_offset() for log in logs)
         for log in logs:
             _log.info("%s replaces the segments it was compacted from", log.path)
             log.release()
-        for name in os.listdir(directory):
+        for name in system.names(directory):
             stem = name.split(".")[0]
             if not name.endswith(SWAP) and _is_offset(stem) and first <= int(stem) < end:
-                _unlink(directory, name)
+                _unlink(directory, name, system)
     for name in swaps:
-        os.replace(os.path.join(directory, name), os.path.join(directory, name.removesuffix(SWAP)))
+        system.rename(os.path.join(directory, name), os.path.join(directory, name.removesuffix(SWAP)))
 
 
 def _ending(names: list[str], suffix: str) -> list[str]:
@@ -428,7 +429,7 @@ def _offset_of(name: str) -> int:
     return int(name.split(".")[0])
 
 
-def _unlink(directory: str, name: str) -> None:
+def _unlink(directory: str, name: str, system: FileSystem) -> None:
     path = os.path.join(directory, name)
     _log.info("deleting %s, left by an interrupted deletion or compaction", path)
-    os.unlink(path)
+    system.unlink(path)

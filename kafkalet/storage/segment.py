@@ -66,6 +66,7 @@ class Segment:
         "_bytes_since_index_entry",
         "_created_ms",
         "_file",
+        "_files",
         "_first_timestamp",
         "_has_remains",
         "_indexes_are_full",
@@ -101,6 +102,7 @@ class Segment:
         paths = [os.path.join(directory, file_name(base_offset, kind) + suffix) for kind in SUFFIXES]
         self.base_offset = base_offset
         self.clock = clock
+        self._files = files
         self._file = files.file(paths[0])
         max_index_bytes = config.segment_index_bytes
         self.offset_index = OffsetIndex(files, pool, paths[1], base_offset, max_index_bytes, new=new)
@@ -133,7 +135,7 @@ class Segment:
             self.size_bytes = 0
             self.modified_ms = self._created_ms
         else:
-            status = os.stat(paths[0])
+            status = files.system.status(paths[0])
             self.size_bytes = status.st_size
             self.modified_ms = status.st_mtime_ns // 1_000_000
 
@@ -506,7 +508,7 @@ class Segment:
             self._file.fileno()  # creates the file if nothing was written
         self.release()
         if self._is_modified:  # the given clock may differ from the file system's clock
-            os.utime(self._file.path, ns=(self.modified_ms * 1_000_000,) * 2)
+            self._files.system.set_modified(self._file.path, self.modified_ms)
             self._is_modified = False
 
     def release(self) -> None:

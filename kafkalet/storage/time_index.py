@@ -17,7 +17,6 @@ from bisect import bisect_left, bisect_right
 from kafkalet.formats import TIME_INDEX_ENTRY
 from kafkalet.protocol.records.batch import NO_TIMESTAMP
 
-from .files import read_end
 from .index import OutOfOrder, SortedIndex, as_bytes, words
 from .values import TimestampOffset
 
@@ -42,7 +41,7 @@ class TimeIndex(SortedIndex):
         """The last entry; (-1, base offset) if the index is empty."""
         if not self._is_loaded:
             # This is needed for every segment when a log is opened. Unless the file is padded, only its end is read.
-            end = read_end(self.path, self.ENTRY_BYTES)
+            end = self._files.read_end(self.path, self.ENTRY_BYTES)
             if end.strip(b"\0"):
                 timestamp, offset = TIME_INDEX_ENTRY.struct.unpack(end)
                 if timestamp >= 0 <= offset:

@@ -17,7 +17,6 @@ index is rebuilt from the log.
 """
 
 import logging
-import os
 from bisect import bisect_left
 from collections.abc import Iterator
 from struct import Struct
@@ -82,7 +81,7 @@ class TransactionIndex:
     def _entries(self) -> bytearray:
         if self._loaded is None:
             self._loaded = bytearray()
-            if os.path.exists(self._file.path):
+            if self._file.exists():
                 data = self._file.read(self._file.size(), 0)
                 self._loaded += data[: len(data) // ENTRY_BYTES * ENTRY_BYTES]
             self._written, self._is_too_long = len(self._loaded), False
@@ -172,7 +171,7 @@ class TransactionIndex:
     def flush(self) -> None:
         """Flush the entries to disk."""
         self.write()
-        if os.path.exists(self._file.path):
+        if self._file.exists():
             self._file.sync()
 
     def close(self) -> None:
@@ -183,12 +182,12 @@ class TransactionIndex:
     def remove(self) -> None:
         """Delete the file if it exists."""
         self._loaded = bytearray()
-        if os.path.exists(self._file.path):
+        if self._file.exists():
             self._file.remove()
 
     def rename(self, path: str) -> None:
         """Rename the file. If it does not exist yet, only its path changes."""
-        if os.path.exists(self._file.path):
+        if self._file.exists():
             self._file.rename(path)
         else:
             self._file.moved(path)

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kafkalet.broker.quoting import quoted
 from kafkalet.broker.security.acl import Acl, Operation, PatternType, Permission, ResourceType
 from kafkalet.protocol.errors import KafkaError
-from kafkalet.storage.files import replace_file
+from kafkalet.storage.file_system import DISK, FileSystem
+from kafkalet.storage.files import Files, make_directories, replace_file
 
 from .metadata import NO_LEADER, MetadataImage, PartitionState, TopicState, check_topic_name, new_topic_id
 
@@ -49,10 +50,11 @@ class MetadataDamaged(Exception):
 class MetadataStore:
     """The data directory of a cluster. `durable` is False for a temporary directory, which is never synced to disk."""
 
-    def __init__(self, data_dir: str | None) -> None:
+    def __init__(self, data_dir: str | None, system: FileSystem = DISK) -> None:
         self.durable = data_dir is not None
         self.path = os.path.abspath(data_dir) if data_dir is not None else _temporary()
-        os.makedirs(self.path, exist_ok=True)
+        self.files = Files(durable=self.durable, system=system)
+        make_directories(self.path, system)
 
     @property
     def file(self) -> str:
@@ -94,7 +96,8 @@ class MetadataStore:
         """
         if self.durable:
             private = bool(image.scram_credentials or image.delegation_tokens or any(image.broker_config.values()))
-            replace_file(self.file, self.encode(image, next_producer_id), durable=True, private=private)
+            data = self.encode(image, next_producer_id)
+            replace_file(self.file, data, durable=True, private=private, system=self.files.system)
 
     @staticmethod
     def encode(image: MetadataImage, next_producer_id: int) -> bytes:
@@ -126,8 +129,7 @@ class MetadataStore:
     def load(self) -> tuple[MetadataImage, int] | None:
         """Return the saved metadata and the next producer id, or None if nothing has been saved."""
         try:
-            with open(self.file, "rb") as file:
-                data = file.read()
+            data = self.files.read_all(self.file)
         except FileNotFoundError:
             return None
         return self.decode(data, self.file)

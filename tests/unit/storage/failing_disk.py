@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 from unittest import mock
 
-from kafkalet.storage import files
+from kafkalet.storage import file_system
 
 ENOSPC = errno.ENOSPC
 EIO = errno.EIO
@@ -33,21 +33,17 @@ class FailingDisk:
         self._error = ENOSPC
         self._name = ""
         self._patches = [
-            mock.patch.object(files, "_pwrite", self._half_written(files._pwrite)),
-            mock.patch.object(os, "write", self._half_written(os.write)),
+            mock.patch.object(file_system, "_pwrite", self._half_written(file_system._pwrite)),
             *(mock.patch.object(os, name, self._wrapped(name)) for name in ("mkdir", "replace", "unlink", "utime")),
-            *(mock.patch.object(os, name, self._wrapped(name)) for name in ("truncate", "fsync", "open")),
+            *(mock.patch.object(os, name, self._wrapped(name)) for name in ("ftruncate", "fsync", "open")),
         ]
 
     def __enter__(self) -> Self:
         for patch in self._patches:
             patch.start()
-        # The test for descriptor support compares the function itself.
-        os.supports_fd.add(os.truncate)
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.supports_fd.discard(os.truncate)
         for patch in reversed(self._patches):
             patch.stop()
 

@@ -15,6 +15,7 @@ from kafkalet.clock import ManualClock
 from kafkalet.storage.checkpoints import uuid_text
 from kafkalet.storage.directory import DirectoryInUse, LogDirectory
 from kafkalet.storage.failures import StorageFailed
+from kafkalet.storage.files import Files
 from kafkalet.storage.identity import IdentityRefused, read_identity
 from kafkalet.storage.values import Isolation
 
@@ -353,7 +354,7 @@ def test_durable_directory_gets_meta_properties(tmp_path: Path) -> None:
         "version",
         "cluster.id",
     ]
-    assert read_identity(str(tmp_path)) == ("MkU3OEVBNTcwNTJENDM2Qk", 3)
+    assert read_identity(Files(), str(tmp_path)) == ("MkU3OEVBNTcwNTJENDM2Qk", 3)
     again = LogDirectory(str(tmp_path), ManualClock())
     assert again.cluster_id == "MkU3OEVBNTcwNTJENDM2Qk"
     again.close()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kafkalet.storage import files as module
-from kafkalet.storage.files import FileRange, Files, descriptors, read_all, replace_file
+from kafkalet.storage import file_system as module
+from kafkalet.storage.files import FileRange, Files, replace_file
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def test_replace_leaves_the_old_or_the_new_content(tmp_path: Path) -> None:
     path = str(tmp_path / "a")
     replace_file(path, b"old", durable=False)
     replace_file(path, b"newer", durable=True)
-    assert read_all(path) == b"newer"
+    assert Files().read_all(path) == b"newer"
     assert os.listdir(tmp_path) == ["a"]
 
 
@@ -233,5 +233,5 @@ def test_descriptors_that_were_opened_before_one_fails_are_closed(tmp_path: Path
     (tmp_path / "a").write_bytes(b"x")
     (tmp_path / "file").write_bytes(b"x")
     with pytest.raises(NotADirectoryError):
-        descriptors([str(tmp_path / "a"), str(tmp_path / "missing"), str(tmp_path / "file" / "b")])
+        Files().descriptors([str(tmp_path / "a"), str(tmp_path / "missing"), str(tmp_path / "file" / "b")])
     assert open_descriptors(tmp_path) == []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kafkalet.storage.failures import StorageFailed
-from kafkalet.storage.files import Descriptor, descriptors
+from kafkalet.storage.files import Descriptor, Files
 from kafkalet.storage.flushing import MOST_JOBS, Flusher
 
 from .place import CONFIG, Place
@@ -17,7 +17,7 @@ SMALL = CONFIG._replace(segment_bytes=100)  # one batch per segment
 
 def job(path: Path) -> list[Descriptor]:
     path.write_bytes(b"x")
-    return descriptors([str(path)])
+    return Files().descriptors([str(path)])
 
 
 def is_open(descriptor: Descriptor) -> bool:
@@ -101,7 +101,7 @@ def test_number_of_pending_jobs_is_limited(tmp_path: Path, monkeypatch: pytest.M
 
 def test_descriptors_skip_missing_files(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"")
-    opened = descriptors([str(tmp_path / "a"), str(tmp_path / "b"), str(tmp_path)])
+    opened = Files().descriptors([str(tmp_path / "a"), str(tmp_path / "b"), str(tmp_path)])
     assert len(opened) == 2
     for descriptor in opened:
         descriptor.close()

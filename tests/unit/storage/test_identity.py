@@ -11,17 +11,17 @@ from kafkalet.storage.identity import Identity, IdentityRefused, check_identity,
 
 def read(directory: Path, text: str | bytes) -> Identity | None:
     (directory / "meta.properties").write_bytes(text.encode() if isinstance(text, str) else text)
-    return read_identity(str(directory))
+    return read_identity(Files(), str(directory))
 
 
 def test_identity_round_trip(tmp_path: Path) -> None:
     properties = {"node.id": "1", "directory.id": "abc-_d", "version": "1", "cluster.id": "MkU3OEVBNTcwNTJENDM2Qk"}
     write_identity(Files(), str(tmp_path), properties)
-    assert read_identity(str(tmp_path)) == ("MkU3OEVBNTcwNTJENDM2Qk", 1)
+    assert read_identity(Files(), str(tmp_path)) == ("MkU3OEVBNTcwNTJENDM2Qk", 1)
 
 
 def test_directory_without_the_file_has_no_identity(tmp_path: Path) -> None:
-    assert read_identity(str(tmp_path)) is None
+    assert read_identity(Files(), str(tmp_path)) is None
 
 
 @pytest.mark.parametrize(

@@ -72,12 +72,12 @@ names = st.text("abcXYZ019._-", min_size=1, max_size=20)
 def test_offsets_are_written_as_storage_reads_them(tmp_path_factory: pytest.TempPathFactory, offsets: dict) -> None:
     path = tmp_path_factory.getbasetemp() / "offsets"
     path.write_bytes(formats.offsets_bytes(offsets))
-    assert storage.read_offsets(str(path)) == checkpoints.read_offsets(str(path)) == offsets
+    assert storage.read_offsets(Files(), str(path)) == checkpoints.read_offsets(str(path)) == offsets
 
 
 def test_epochs_are_written_as_storage_reads_them(path: Path) -> None:
     path.write_bytes(formats.epochs_bytes([(0, 0), (5, 70)]))
-    assert storage.read_epochs(str(path)) == [(0, 0), (5, 70)]
+    assert storage.read_epochs(Files(), str(path)) == [(0, 0), (5, 70)]
 
 
 def test_topic_id_is_read_as_storage_writes_it(tmp_path: Path) -> None:
