@@ -28,11 +28,22 @@ public class Frames {
     }
 
     private static byte[] encode(String name, short version, JsonNode values) throws Exception {
-        Class<?> converter = Class.forName("org.apache.kafka.common.message." + name + "DataJsonConverter");
+        Class<?> converter = converterOf(name);
         Message message = (Message) converter.getMethod("read", JsonNode.class, short.class).invoke(null, values, version);
         ObjectSerializationCache cache = new ObjectSerializationCache();
         ByteBuffer buffer = ByteBuffer.allocate(message.size(cache, version));
         message.write(new ByteBufferAccessor(buffer), cache, version);
         return buffer.array();
+    }
+
+    private static Class<?> converterOf(String name) throws ClassNotFoundException {
+        for (String found : new String[] {"message." + name + "Data", "metadata." + name, "message." + name}) {
+            try {
+                return Class.forName("org.apache.kafka.common." + found + "JsonConverter");
+            } catch (ClassNotFoundException error) {
+                // the next kind of message
+            }
+        }
+        throw new ClassNotFoundException(name);
     }
 }

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kafkalet.protocol.api import BY_TITLE
-from kafkalet.protocol.messages import consumer_group_state, request_type, response_type
+from kafkalet.protocol.messages import consumer_group_state, raft_control_records, request_type, response_type
+from kafkalet.protocol.messages.metadata_records import RECORDS
 from kafkalet.protocol.messages.offsets_topic import (
     GroupMetadataKey,
     GroupMetadataValue,
@@ -36,6 +37,12 @@ INSIDE: dict[str, type[Message]] = {
         TransactionLogKey,
         TransactionLogValue,
         *(message for name, message in vars(consumer_group_state).items() if name.startswith("ConsumerGroup")),
+        *RECORDS.values(),
+        *(
+            message
+            for name, message in vars(raft_control_records).items()
+            if name.endswith(("Record", "ChangeMessage"))
+        ),
     )
 }
 VECTORS = Path(__file__).parent.parent / "vectors"
@@ -94,4 +101,4 @@ def _scalar(kind: str) -> Any:
 
 
 def _camel_case(name: str) -> str:
-    return re.sub(r"_(\w)", lambda match: match[1].upper(), name)
+    return re.sub(r"_(\w)", lambda match: match[1].upper(), name.replace("kraft", "k_raft"))
