@@ -26,10 +26,11 @@ from kafkalet.storage.identity import IdentityRefused
 from .broker_server import BrokerServer
 from .cluster.controller import Controller
 from .cluster.leadership import Leadership
-from .cluster.metadata import Endpoint, MetadataImage
+from .cluster.metadata import Endpoint, MetadataImage, PartitionState, TopicState
 from .cluster.metadata_store import FILE, Folder, MetadataDamaged, MetadataStore, log_folder, take_in_folders
 from .cluster.new_topics import NewTopic
 from .cluster.node import Node
+from .cluster.opening import Opening
 from .cluster.periodic_tasks import PeriodicTasks
 from .config.broker_config import NODE_IDS, BrokerConfig
 from .config.listeners import ADVERTISED, LISTENERS, of_broker
@@ -53,6 +54,9 @@ if TYPE_CHECKING:  # imported when they are needed
 T = TypeVar("T")
 
 _LOG = logging.getLogger(__name__)
+
+LOGS_OPENED_AT_START = 200
+"""The number of logs that are opened before the brokers are ready; others are opened later if they need no recovery."""
 
 
 class Server:
@@ -116,6 +120,7 @@ class Server:
         self._turns: Turns | None = None
         self._workers: Workers | None = None
         self._periodic_tasks: PeriodicTasks | None = None
+        self._opening: Opening | None = None
         self._removal: threading.Thread | None = None
         """Removes the directory that the cluster had before its contents were replaced."""
         self._is_interrupted = False
@@ -373,6 +378,8 @@ class Server:
             self.controller.save()
         for broker in self.brokers.values():
             self._start_listening(broker, loop)
+        self._opening = Opening(self.nodes, loop.call_later, elapsed_s)
+        self._opening.start()
         self._periodic_tasks = PeriodicTasks(self.nodes, self.leadership, self.loop_clock)
         self._periodic_tasks.start(
             self.config,
@@ -474,14 +481,28 @@ class Server:
         """Open the logs of the topics in the metadata, and of topics that exist only as directories."""
         if not is_restored and self.release.fences_leaders_after_a_crash:
             self.leadership.take_leave()
+        known = {(topic.name, state.index) for topic, state in self.metadata.all_partitions() if state.replicas}
         take_in_folders(
             self.metadata,
-            [Folder(node.node_id, *found) for node in self.nodes.values() for found in node.directory.found()],
+            [Folder(node.node_id, *found) for node in self.nodes.values() for found in node.directory.found(known)],
         )
-        for topic, partition in list(self.metadata.all_partitions()):
+        for number, (topic, partition) in enumerate(list(self.metadata.all_partitions())):
             self._check_interrupted()
-            self.controller.host(topic, partition, skip_broken=True)
+            if number >= LOGS_OPENED_AT_START and self._may_open_later(topic, partition):
+                self.controller.host_later(topic, partition)
+            else:
+                self.controller.host(topic, partition, skip_broken=True)
             self.leadership.elect(topic, partition)  # elects a leader if there was none, or if it no longer exists
+
+    def _may_open_later(self, topic: TopicState, state: PartitionState) -> bool:
+        """Return whether the log of a partition need not be opened before the broker is ready.
+
+        Coordinators read their logs at once, and replicas of the same partition have to agree.
+        """
+        if len(state.replicas) != 1 or topic.is_internal:
+            return False
+        node = self.nodes.get(state.replicas[0])
+        return node is not None and node.directory.may_open_later
 
     def interrupt(self) -> None:
         """Interrupt a start in progress, which soon raises StartInterrupted. May be called from a signal handler."""
@@ -528,6 +549,9 @@ class Server:
 
     def _close(self, *, keeps_ports: bool = False) -> None:
         """Stop the brokers. With `keeps_ports`, nothing else can take their ports until they are opened again."""
+        if self._opening is not None:
+            self._opening.stop()
+            self._opening = None
         if self._periodic_tasks is not None:
             self._periodic_tasks.stop()
             self._periodic_tasks = None

@@ -16,7 +16,7 @@ import errno
 import logging
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -129,8 +129,7 @@ class LogDirectory:
             if named is None or int(named[2]) > MAX_PARTITION:
                 _log.warning("ignoring %s, which is not the directory of a log", directory)
             elif named[1] != METADATA_TOPIC:
-                place = self._closed if _is_log(directory, system) else self._empty
-                place[named[1], int(named[2])] = directory
+                self._closed[named[1], int(named[2])] = directory
 
     def _identify(self, cluster_id: str | None, node_id: int, given_node_id: int | None) -> str:
         """Return the cluster id of this directory; `meta.properties` is written if it does not exist."""
@@ -150,12 +149,23 @@ class LogDirectory:
             write_identity(self.environment.files, self.path, properties)
         return cluster_id
 
-    def found(self) -> list[tuple[str, int, bytes | None]]:
+    def found(self, known: Container[TopicPartition] = ()) -> list[tuple[str, int, bytes | None]]:
         """Return the topic, partition and topic id of every log that has not been opened yet, in order.
 
-        A directory that is named like a log but contains no log files, such as backup-20240101, is not a log.
+        A directory that is named like a log but contains no log files, such as backup-20240101, is not a log. Logs in
+        `known` are left out, and their directories are not read.
         """
-        return [(*key, self._topic_id(directory)) for key, directory in sorted(self._closed.items())]
+        system = self.environment.files.system
+        unknown = sorted((key, directory) for key, directory in self._closed.items() if key not in known)
+        for key, directory in unknown:
+            if not _is_log(directory, system):
+                self._empty[key] = self._closed.pop(key)
+        return [(*key, self._topic_id(directory)) for key, directory in unknown if key in self._closed]
+
+    @property
+    def may_open_later(self) -> bool:
+        """Whether the logs need no recovery, so that they can be opened when they are used."""
+        return self._was_clean
 
     def closed_logs(self) -> dict[TopicPartition, ClosedLog]:
         """Return the logs that are not open."""
@@ -163,6 +173,19 @@ class LogDirectory:
             key: ClosedLog(path, self._log_start_offsets.get(key, 0), self._high_watermarks.get(key, 0))
             for key, path in self._closed.items()
         }
+
+    def size_bytes(self, topic: str, partition: int) -> int:
+        """Return the size of the segments of a log that is not open, in bytes; 0 if it cannot be read."""
+        system = self.environment.files.system
+        directory = self._closed.get((topic, partition))
+        if directory is None:
+            return 0
+        try:
+            names = [name for name in system.names(directory) if name.endswith(".log")]
+            return sum(system.status(os.path.join(directory, name)).st_size for name in names)
+        except OSError as error:
+            _log.warning("%s", explain(error))
+            return 0
 
     def _topic_id(self, directory: str) -> bytes | None:
         """Return the topic id of a log that is not open, or None if it is missing or cannot be read."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 import logging
 import os
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -45,10 +45,14 @@ _start_offset = attrgetter("start_offset")
 _Predicate = Callable[[EpochEntry], bool]
 
 
+def _below(offset: int, entries: Sequence[EpochEntry]) -> list[EpochEntry]:
+    return [entry for entry in entries if entry.start_offset < offset]
+
+
 class LeaderEpochs:
     """The leader epochs of one log, oldest first."""
 
-    __slots__ = ("_dirty", "_entries", "_files", "_latest", "path", "supported")
+    __slots__ = ("_dirty", "_entries", "_files", "_latest", "_written", "path", "supported")
 
     def __init__(self, files: Files, directory: str, *, supported: bool = True, new: bool = False) -> None:
         """Read the file in `directory`, unless the log is `new`. `supported` is False for message formats 0 and 1."""
@@ -58,6 +62,8 @@ class LeaderEpochs:
         self._entries: list[EpochEntry] = []
         self._latest: int | None = None
         self._dirty = False
+        self._written: tuple[EpochEntry, ...] | None = None
+        """The entries in the file; None if unknown."""
         if not new:
             self._load()
 
@@ -96,6 +102,16 @@ class LeaderEpochs:
                 self._changed()
                 self._dirty = was_dirty
                 raise
+
+    def start(self, epoch: int, start_offset: int) -> None:
+        """Start `epoch` at the log end offset `start_offset`, like `assign`, without writing the file.
+
+        An epoch without records is not needed after a restart, and recovery reads that of records from the log.
+        """
+        if self.supported and (epoch != self._latest or start_offset < self._entries[-1].start_offset):
+            if epoch < 0 or start_offset < 0:
+                raise ValueError(f"invalid leader epoch {epoch} at offset {start_offset}")
+            self._put(EpochEntry(epoch, start_offset))
 
     def note(self, epoch: int, start_offset: int) -> None:
         """Add an epoch found in the log at `start_offset`. It is saved with the next `write`."""
@@ -155,6 +171,15 @@ class LeaderEpochs:
         if self._dirty and self.supported:
             write_epochs(self._files, self.path, self._entries, force=force)
             self._dirty = False
+            self._written = self.entries
+
+    def write_records(self, log_end_offset: int) -> None:
+        """Write all changes to the file, unless they concern only epochs without records.
+
+        When a log is opened, epochs that start at its end are removed.
+        """
+        if self._written is None or _below(log_end_offset, self._written) != _below(log_end_offset, self._entries):
+            self.write()
 
     def _load(self) -> None:
         if not self.supported:
@@ -165,11 +190,13 @@ class LeaderEpochs:
                 raise CorruptCheckpoint(f"{self.path} has epoch {epoch} at offset {start_offset}")
             self._put(EpochEntry(epoch, start_offset))
         self._dirty = False
+        self._written = self.entries
 
     def _delete_file(self) -> None:
         self._entries.clear()
         self._changed()
         if self._files.system.exists(self.path):
+            self._written = None
             _log.warning("deleting %s: the message format of this log has no leader epochs", self.path)
             self._files.system.unlink(self.path)
 

@@ -253,6 +253,8 @@ class Files:
             with _with_path(path):
                 size = system.size(fd)
                 data = system.read(fd, size, 0)
+                if size and len(data) == size:
+                    return data
                 while piece := system.read(fd, max(size - len(data), 1), len(data)):
                     data += piece
             return data

@@ -527,8 +527,8 @@ class Log:
 
     @storing
     def assign_epoch_start_offset(self, leader_epoch: int, offset: int) -> None:
-        """Start a leader epoch at `offset`."""
-        self.epochs.assign(leader_epoch, offset)
+        """Start a leader epoch at the log end offset `offset`."""
+        self.epochs.start(leader_epoch, offset)
 
     def end_offset_for_epoch(self, leader_epoch: int) -> EpochEntry:
         """Return the largest known epoch up to `leader_epoch` and the offset where it ended; (-1, -1) if unknown."""
@@ -643,9 +643,9 @@ class Log:
         """Flush everything to disk, including an empty active segment if `also_empty` is set."""
         local, end = self.local, self.log_end_offset
         local.environment.flusher.collect()
-        offset = end + 1 if also_empty else end
+        offset = end + 1 if also_empty and self.segments.active.is_modified else end
         if offset > local.recovery_point:
-            self.epochs.write()
+            self.epochs.write_records(end)
             local.flush(offset)
             local.mark_flushed(end)
 
@@ -664,7 +664,7 @@ class Log:
     def close(self) -> None:
         """Write everything to the files and close them, so that the log opens without recovery."""
         self.write_topic_id()
-        self.epochs.write()
+        self.epochs.write_records(self.log_end_offset)
         self.producers.take_snapshot()
         self.local.close()
 

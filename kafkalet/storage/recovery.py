@@ -181,7 +181,10 @@ class _LogLoader:
         self.producers.snapshots.remove_stray(self.segments.base_offsets)
         self._rebuild(self.producers, start, end_offset, after_clean_shutdown=self.clean)
         with contextlib.suppress(OSError):  # the epochs stay in memory and are written before the recovery point moves
-            self.epochs.write()
+            if self.clean:
+                self.epochs.write_records(end_offset)
+            else:
+                self.epochs.write()
         written_id = self._written_topic_id()
         return Log(
             topic,

@@ -147,6 +147,11 @@ class Segment:
         """The path of the .log file."""
         return self._file.path
 
+    @property
+    def is_modified(self) -> bool:
+        """Whether the .log has been created or changed since the segment was opened or closed."""
+        return self._is_modified
+
     # -- timestamps
 
     @property

@@ -8,8 +8,13 @@ Requested partitions that have no replica on this broker are left out.
 Source: kafka.server.ReplicaManager.describeLogDirs.
 """
 
+from collections.abc import Coroutine
+from typing import Any
+
+from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.partition import Partition
 from kafkalet.broker.context import Context
+from kafkalet.broker.scheduling.work import pause
 from kafkalet.broker.security.acl import Operation
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
@@ -21,18 +26,38 @@ Answer = DescribeLogDirsResponse.LogDir.Topic.Partition
 UNKNOWN = -1
 
 
-def handle(request: DescribeLogDirsRequest, context: Context) -> DescribeLogDirsResponse:
+PER_TURN = 50
+"""The number of logs that are not open yet after which the handler yields to other requests."""
+
+
+def handle(
+    request: DescribeLogDirsRequest, context: Context
+) -> DescribeLogDirsResponse | Coroutine[Any, Any, DescribeLogDirsResponse]:
     if not context.allows_on_cluster(Operation.DESCRIBE):
         return DescribeLogDirsResponse(error_code=Code.CLUSTER_AUTHORIZATION_FAILED, results=[])
     node = context.node
     asked = None
     if request.topics is not None:
         asked = {(topic.topic, partition) for topic in request.topics for partition in topic.partitions}
+    wanted = [partition for key, partition in node.partitions.items() if asked is None or key in asked]
+    unopened = sum(not partition.is_open for partition in wanted)
+    if unopened > PER_TURN:
+        return _answer_in_turns(wanted, node)
+    return _answer(wanted, [_partition(partition, node) for partition in wanted], node)
+
+
+async def _answer_in_turns(wanted: list[Partition], node: Node) -> DescribeLogDirsResponse:
+    answers = []
+    for at in range(0, len(wanted), PER_TURN):
+        answers += [_partition(partition, node) for partition in wanted[at : at + PER_TURN]]
+        await pause()
+    return _answer(wanted, answers, node)
+
+
+def _answer(wanted: list[Partition], answers: list[Answer], node: Node) -> DescribeLogDirsResponse:
     topics: dict[str, Topic] = {}
-    for (name, index), partition in node.partitions.items():
-        if asked is None or (name, index) in asked:
-            topic = topics.setdefault(name, Topic(name=name, partitions=[]))
-            topic.partitions.append(_partition(partition))
+    for partition, answer in zip(wanted, answers, strict=True):
+        topics.setdefault(partition.topic, Topic(name=partition.topic, partitions=[])).partitions.append(answer)
     total_bytes, usable_bytes = _volume(node.directory.path)
     directory = Directory(
         log_dir=node.directory.path,
@@ -54,11 +79,10 @@ def _volume(path: str) -> tuple[int, int]:
     return usage.total, usage.free
 
 
-def _partition(partition: Partition) -> Answer:
-    log = partition.log
+def _partition(partition: Partition, node: Node) -> Answer:
     return Answer(
         partition_index=partition.index,
-        partition_size=log.size_bytes,
-        offset_lag=max(log.high_watermark - log.log_end_offset, 0),
+        partition_size=node.size_bytes(partition),
+        offset_lag=max(partition.log.high_watermark - partition.log.log_end_offset, 0) if partition.is_open else 0,
         is_future_key=False,
     )

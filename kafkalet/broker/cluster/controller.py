@@ -179,6 +179,19 @@ class Controller:
             node.offline[topic.name, state.index] = error.reason
             _LOG.error("%s-%d is offline: %s", topic.name, state.index, error.reason)
 
+    def host_later(self, topic: TopicState, state: PartitionState) -> None:
+        """Start the leader of a partition with a single replica, whose log is opened by its first use."""
+        node = self.nodes[state.replicas[0]]
+
+        def failed(error: StorageFailed) -> None:
+            node.partitions.pop((topic.name, state.index), None)
+            node.offline[topic.name, state.index] = error.reason
+            _LOG.error("%s-%d is offline: %s", topic.name, state.index, error.reason)
+            self.leadership.replica_left(topic, state, node.node_id)
+
+        node.host_later(topic, state, lambda: node.config.log_config(topic.config), self.leadership.changed, failed)
+        self.leadership.begin(topic, state)
+
     def follower_fetched(self, leader: Partition, node_id: int, fetch_offset: int, log_start_offset: int) -> None:
         """Handle a fetch from `leader` by a follower in another process."""
         self.leadership.follower_fetched(leader, node_id, fetch_offset, log_start_offset)
@@ -204,7 +217,8 @@ class Controller:
         for node in self.nodes.values():
             config = node.config.log_config(topic.config)
             for state in topic.partitions:
-                if (partition := node.partitions.get((topic.name, state.index))) is not None:
+                partition = node.partitions.get((topic.name, state.index))
+                if partition is not None and partition.is_open:
                     partition.log.reconfigure(config)
 
     def apply_broker_config(self) -> None:

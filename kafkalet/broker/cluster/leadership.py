@@ -365,9 +365,9 @@ class Leadership:
             leader = self._replica(state.leader, topic.name, state.index)
             if leader is None:
                 continue
-            end = leader.log.log_end_offset
             for follower in self._followers(leader):
-                if follower.node_id in state.isr and (self._is_held(follower) or follower.log.log_end_offset < end):
+                lags = self._is_held(follower) or follower.log.log_end_offset < leader.log.log_end_offset
+                if follower.node_id in state.isr and lags:
                     return True
         return False
 

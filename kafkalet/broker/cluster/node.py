@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from kafkalet.broker.config.broker_config import BrokerConfig
@@ -27,6 +28,8 @@ from kafkalet.storage.failures import StorageFailed
 from .metadata import MetadataImage, PartitionState, TopicState
 
 if TYPE_CHECKING:  # avoids loading the log when a broker without partitions starts
+    from kafkalet.storage.log import Log
+
     from .partition import Partition
 
 
@@ -78,6 +81,8 @@ class Node:
         """The threads that wait for a change of the cluster."""
         self.purgatory = Purgatory(self.client_clock, loop.call_soon, turns.now_s)
         self.partitions: dict[tuple[str, int], Partition] = {}
+        self._unopened: dict[tuple[str, int], Partition] = {}
+        """The replicas whose logs have not been opened yet."""
         self.offline: dict[tuple[str, int], str] = {}
         """The replicas whose logs cannot be opened, with the reasons."""
         self.observer: Observer
@@ -87,6 +92,7 @@ class Node:
         """Flush and close the logs and the data directory."""
         self.directory.close(discard=not self.directory.environment.files.durable)
         self.partitions.clear()
+        self._unopened.clear()
         self.offline.clear()
 
     def feature_level(self, name: str) -> int:
@@ -123,6 +129,61 @@ class Node:
         self.partitions[topic.name, state.index] = partition
         return partition
 
+    def host_later(
+        self,
+        topic: TopicState,
+        state: PartitionState,
+        config: Callable[[], LogConfig],
+        changed: Callable[[Partition], None],
+        failed: Callable[[StorageFailed], None],
+    ) -> None:
+        """Add a replica whose log is opened, or created, by its first use or by `open_logs`.
+
+        It must be the only replica of its partition. If the log cannot be opened, `failed` is called, and the user gets
+        StorageFailed.
+        """
+        from .partition import Partition
+
+        key = (topic.name, state.index)
+
+        def open_log() -> Log:
+            try:
+                log = self.directory.get_or_create(*key, topic.topic_id, config())
+            except StorageFailed as error:
+                self._unopened.pop(key, None)
+                failed(error)
+                raise
+            self._unopened.pop(key, None)
+            return log
+
+        partition = Partition(self.node_id, topic, state, open_log, self.release, changed, self.metadata.endpoints)
+        self.partitions[key] = self._unopened[key] = partition
+
+    def open_partitions(self) -> list[Partition]:
+        """Return the replicas whose logs are open."""
+        if not self._unopened:
+            return list(self.partitions.values())
+        return [partition for partition in self.partitions.values() if partition.is_open]
+
+    def size_bytes(self, partition: Partition) -> int:
+        """Return the size of a replica's log, which need not be open, in bytes."""
+        if partition.is_open:
+            return partition.log.size_bytes
+        return self.directory.size_bytes(partition.topic, partition.index)
+
+    @property
+    def are_logs_open(self) -> bool:
+        """Whether no log has to be opened later."""
+        return not self._unopened
+
+    def open_logs(self, enough: Callable[[], bool] = lambda: False) -> None:
+        """Open the logs that are not open yet, until `enough` returns True."""
+        while self._unopened:
+            with suppress(StorageFailed):  # already logged
+                _ = next(iter(self._unopened.values())).log
+            if enough():
+                break
+
     def take_offline(self, topic: str, index: int, reason: str) -> None:
         """Close a replica, as if its disk had failed. Requests for it get KAFKA_STORAGE_ERROR. Raises StorageFailed."""
         self.directory.close_log(topic, index)
@@ -136,6 +197,7 @@ class Node:
         If the log cannot be deleted, its files stay on disk, but the replica is no longer served.
         """
         held = self.partitions.pop((topic, index), None) is not None
+        self._unopened.pop((topic, index), None)
         if self.offline.pop((topic, index), None) is not None or held:
             try:
                 self.directory.delete(topic, index)

@@ -14,6 +14,7 @@ Source: kafka.cluster.Partition.
 
 from collections.abc import Callable, Container
 from contextlib import suppress
+from functools import cached_property
 from typing import NamedTuple
 
 from kafkalet.broker.config.release import Release
@@ -77,16 +78,20 @@ class Partition:
         node_id: int,
         topic: TopicState,
         state: PartitionState,
-        log: Log,
+        log: Log | Callable[[], Log],
         release: Release,
         changed: Callable[["Partition"], None],
         alive: Container[int],
     ) -> None:
+        """Create the replica with its log, or with a function that opens the log when it is first used."""
         self.node_id = node_id
         self.topic = topic.name
         self.topic_id = topic.topic_id
         self.state = state
-        self.log = log
+        if callable(log):
+            self._open_log = log
+        else:
+            self.log = log
         self.release = release
         self.changed = changed
         """Called after each change that followers have to replicate or that can complete a waiting request."""
@@ -98,6 +103,29 @@ class Partition:
 
     def __repr__(self) -> str:
         return f"{self.topic}-{self.state.index} on broker {self.node_id}"
+
+    @cached_property
+    def log(self) -> Log:
+        """The log of this replica, which may be opened by its first use. Raises StorageFailed if it cannot be opened.
+
+        A log that is opened later belongs to the only replica of its partition.
+        """
+        log = self._open_log()
+        del self._open_log  # the function keeps the configuration and the directory alive
+        latest = log.latest_epoch
+        if self.is_leader and latest is not None and latest > self.leader_epoch:
+            # Another broker wrote the log after the metadata was saved.
+            self.state.note_leader_epoch(latest)
+            self.state.change_leader(self.node_id)
+        self.log = log
+        if self.is_leader:
+            self.lead(0)
+        return log
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the log has been opened."""
+        return "log" in self.__dict__
 
     @property
     def index(self) -> int:
@@ -114,7 +142,12 @@ class Partition:
     # Leadership
 
     def lead(self, now_ms: int) -> None:
-        """Become leader in the current epoch of the metadata (Partition.makeLeader)."""
+        """Become leader in the current epoch of the metadata (Partition.makeLeader).
+
+        If the log is not open yet, the epoch starts when it is opened.
+        """
+        if not self.is_open:
+            return
         self.epoch_start_offset = self.log.log_end_offset
         with suppress(StorageFailed):  # already logged; the first append of the epoch tries again
             self.log.assign_epoch_start_offset(self.leader_epoch, self.log.log_end_offset)

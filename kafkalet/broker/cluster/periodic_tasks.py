@@ -90,7 +90,7 @@ class PeriodicTasks:
     def _retain(self) -> None:
         """Apply retention and expire producers."""
         for node in self._nodes.values():
-            for partition in list(node.partitions.values()):
+            for partition in node.open_partitions():
                 partition.log.remove_expired_producers(node.config.producer_id_expiration_ms)
                 with suppress(StorageFailed):  # already logged
                     if partition.log.apply_retention():
@@ -98,13 +98,13 @@ class PeriodicTasks:
 
     def _retention_quiet_ms(self) -> float:
         """Return for how long no record and no producer that is known now expires."""
-        logs = [partition.log for node in self._nodes.values() for partition in node.partitions.values()]
+        logs = [partition.log for node in self._nodes.values() for partition in node.open_partitions()]
         return min((log.quiet_ms() for log in logs), default=math.inf)
 
     def _flush(self) -> None:
         """Flush the logs whose last flush was at least flush.ms ago."""
         for node in self._nodes.values():
-            for partition in node.partitions.values():
+            for partition in node.open_partitions():
                 with suppress(StorageFailed):  # already logged
                     partition.log.flush_if_due()
 
