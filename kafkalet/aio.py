@@ -583,6 +583,8 @@ class Cluster(Mirror[sync.Cluster]):
     produce = awaited(ClusterOperations.produce)
     release_replication = awaited(ClusterOperations.release_replication)
     reset = awaited(sync.Cluster.reset)
+    run_cleaner = awaited(ClusterOperations.run_cleaner)
+    run_retention = awaited(ClusterOperations.run_retention)
     restore = awaited(sync.Cluster.restore)
     snapshot = awaited(sync.Cluster.snapshot)
     start_broker = awaited(ClusterOperations.start_broker)

@@ -1,6 +1,6 @@
 """The formats of checkpoints, snapshots and index entries: functions that parse and encode bytes, without any I/O.
 
-A checkpoint (Kafka's CheckpointFile) consists of a version, a count, and one entry per line. In the three checkpoints
+A checkpoint (Kafka's CheckpointFile) consists of a version, a count, and one entry per line. In the four checkpoints
 of a log directory, an entry consists of a topic, a partition and an offset (left). In leader-epoch-checkpoint, in the
 directory of a partition, it consists of an epoch and a start offset (right):
 
@@ -38,6 +38,7 @@ from kafkalet.protocol.records.crc32c import crc32c
 
 LOG_START_OFFSETS = "log-start-offset-checkpoint"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
+CLEANER_OFFSETS = "cleaner-offset-checkpoint"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LEADER_EPOCHS = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"

@@ -45,6 +45,7 @@ from .watchers import Watchers
 
 if TYPE_CHECKING:  # imported when they are needed
     from .cluster.cluster_image import ClusterImage, Predecessor
+    from .cluster.compaction import CleanedPartition, RetainedPartition
     from .network.faults.engine import Faults
     from .network.journal import Journal
     from .security.short_forms import ShortForms
@@ -257,6 +258,30 @@ class Server:
             for broker in self.brokers.values():
                 self._faults.attach(broker)
         return self._faults
+
+    # Log cleaner and retention
+
+    def run_cleaner(self, *, roll: bool = False) -> list[CleanedPartition]:
+        """Clean the compacted logs of all running brokers until none is due. Return what was done.
+
+        May be called from any thread, which then does the work; the event loop only replaces the files.
+        """
+        from .cluster.compaction import run_steps
+
+        cleaned = []
+        for node in self.call(self._with_open_logs):
+            cleaned += run_steps(node.compaction.clean(roll=roll), self.call)
+        return cleaned
+
+    def run_retention(self) -> list[RetainedPartition]:
+        """Apply retention to all logs of all running brokers. Return those whose segments were deleted."""
+        return [retained for node in self._with_open_logs() for retained in node.compaction.retain()]
+
+    def _with_open_logs(self) -> list[Node]:
+        """Open the logs that have not been opened yet. Return the nodes."""
+        for node in self.nodes.values():
+            node.open_logs()
+        return list(self.nodes.values())
 
     # Contents
 

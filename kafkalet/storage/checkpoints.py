@@ -1,8 +1,8 @@
 """The small text files of a data directory. Their formats are in formats.py.
 
-recovery-point-offset-checkpoint, replication-offset-checkpoint and log-start-offset-checkpoint are in the data
-directory, leader-epoch-checkpoint is in the directory of each log. They are replaced atomically, so that a crash leaves
-either the old or the new content.
+recovery-point-offset-checkpoint, replication-offset-checkpoint, log-start-offset-checkpoint and
+cleaner-offset-checkpoint are in the data directory, leader-epoch-checkpoint is in the directory of each log. They are
+replaced atomically, so that a crash leaves either the old or the new content.
 
 partition.metadata, in the directory of a log, contains the topic id. If .kafka_cleanshutdown exists, the previous
 broker closed all logs before it stopped.
@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 
 from kafkalet.formats import (
     CLEAN_SHUTDOWN,
+    CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     LEADER_EPOCHS,
     LOG_START_OFFSETS,
@@ -33,6 +34,7 @@ from kafkalet.formats import (
 from .files import Files
 
 __all__ = [
+    "CLEANER_OFFSETS",
     "CLEAN_SHUTDOWN",
     "HIGH_WATERMARKS",
     "LEADER_EPOCHS",

@@ -57,7 +57,10 @@ class LogConfig(NamedTuple):
     file_delete_delay_ms: int = _default("file.delete.delay.ms")
 
     cleanup_policy: frozenset[str] = frozenset(_default("cleanup.policy"))
+    min_compaction_lag_ms: int = _default("min.compaction.lag.ms")
     max_compaction_lag_ms: int = _default("max.compaction.lag.ms")
+    min_cleanable_dirty_ratio: float = _default("min.cleanable.dirty.ratio")
+    delete_retention_ms: int = _default("delete.retention.ms")
 
     max_message_bytes: int = _default("max.message.bytes")
     # Maximum size of a record in a compressed batch, after decompression (4.4).

@@ -87,7 +87,7 @@ class LogDirectory:
         self.path = path
         self.clock = clock
         files = Files(durable=durable, max_open=max_open_files, system=system)
-        self.environment = LogEnvironment(files, clock, self._rewrite_checkpoints, check_interrupted)
+        self.environment = LogEnvironment(files, clock, self._rewrite_checkpoints, check_interrupted, path)
         self.logs: dict[TopicPartition, Log] = {}
         """The open logs."""
         self._closed: dict[TopicPartition, str] = {}
@@ -280,6 +280,7 @@ class LogDirectory:
         if directory is None:
             return
         aside = self._new_name(topic, partition, DELETE)
+        self.environment.cleaning.abort(key)
         try:
             if log is not None:
                 self.environment.deletions.hurry(log.directory)
@@ -300,6 +301,7 @@ class LogDirectory:
         """Close a log as if the broker stopped. `get_or_create` opens it again. Raises StorageFailed."""
         key = (topic, partition)
         log = self.logs[key]
+        self.environment.cleaning.abort(key)
         self.environment.deletions.hurry(log.directory)
         self.environment.flusher.wait()
         log.flush(also_empty=True)
@@ -311,6 +313,7 @@ class LogDirectory:
 
     def _forget(self, key: TopicPartition) -> None:
         """Remove a log from the closed logs and from the checkpoints."""
+        self.environment.cleaning.remove(key)
         self._closed.pop(key, None)
         for offsets in (self._recovery_points, self._log_start_offsets, self._high_watermarks):
             offsets.pop(key, None)
@@ -375,6 +378,7 @@ class LogDirectory:
 
         Failed writes are logged, and the directory is then not marked as cleanly shut down.
         """
+        self.environment.cleaning.abort_all()
         try:
             if discard:
                 self.environment.deletions.cancel_all()

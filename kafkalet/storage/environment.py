@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from kafkalet.clock import Clock
 
+from .cleaning.state import CleanerState
 from .deletion import Deletions
 from .files import Files
 from .flushing import Flusher
@@ -19,7 +20,7 @@ class StartInterrupted(Exception):
 class LogEnvironment:
     """The services that all logs of a data directory use. Created before the first log is opened."""
 
-    __slots__ = ("check_interrupted", "clock", "deletions", "files", "flusher", "index_pool", "truncated")
+    __slots__ = ("check_interrupted", "cleaning", "clock", "deletions", "files", "flusher", "index_pool", "truncated")
 
     def __init__(
         self,
@@ -27,8 +28,11 @@ class LogEnvironment:
         clock: Clock,
         truncated: Callable[[], None] = lambda: None,
         check_interrupted: Callable[[], None] = lambda: None,
+        directory: str | None = None,
     ) -> None:
+        """`directory` is the data directory, for the checkpoint of the cleaner; None if there is none (in tests)."""
         self.files = files
+        self.cleaning = CleanerState(files, directory)
         self.clock = clock
         self.index_pool = IndexPool()
         self.deletions = Deletions(clock)

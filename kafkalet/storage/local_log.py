@@ -24,7 +24,7 @@ from .config import LogConfig
 from .environment import LogEnvironment
 from .failures import Failures
 from .files import Buffer, Descriptor
-from .segment import DELETED, SUFFIXES, Segment, file_name
+from .segment import CLEANED, DELETED, SUFFIXES, SWAP, Segment, file_name
 from .segments import Segments
 from .values import AbortedTransaction, LogOffsetMetadata, ReadResult
 
@@ -253,6 +253,28 @@ class LocalLog:
                 self.segments.remove(segment)
                 segment.rename(DELETED)
         self._delete_later(segments)
+
+    def replace_segments(self, new: Segment, old: list[Segment]) -> None:
+        """Replace adjacent segments by one with the same base offset as the first, whose files end with .cleaned.
+
+        If the process ends before the last rename, the replacement is completed when the log is opened
+        (LocalLog.replaceSegments).
+        """
+        files, names = self.environment.files, [segment.path + DELETED for segment in old]
+        if any(files.system.exists(name) for name in names):
+            # Segments at these offsets were replaced before. Delete them first: readers can then still use them.
+            self.environment.deletions.hurry(self.directory)
+        with self.offline_on_error():
+            new.change_suffix(CLEANED, SWAP)
+            self.segments.add(new)
+            for segment in old:
+                if segment.base_offset != new.base_offset:
+                    self.segments.remove(segment)
+                segment.rename(DELETED)
+            new.change_suffix(SWAP, "")
+            if files.durable:
+                files.sync_directory(self.directory)
+        self._delete_later(old)
 
     def _delete_later(self, segments: list[Segment]) -> None:
         def delete() -> None:

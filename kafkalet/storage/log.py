@@ -565,6 +565,8 @@ class Log:
             self.truncate_fully_and_start_at(offset)
             return True
         _log.info("%s: truncating to %d", self.name, offset)
+        if offset < self.segments.active.base_offset:
+            self.abort_cleaning()
         with self.local.offline_on_error():
             self._drop_snapshots(self.local.truncate_to(offset))
             self.epochs.truncate_from_end(offset)
@@ -573,7 +575,7 @@ class Log:
             self.producers.on_high_watermark_updated(self.high_watermark)  # transactions below it are complete
             self._limit_high_watermark()
             self._update_first_unstable()
-        self.local.environment.truncated()
+        self._truncated()
         return True
 
     @storing
@@ -583,6 +585,7 @@ class Log:
         The new log start offset is `log_start_offset`, or `offset` if that is None.
         """
         _log.info("%s: truncating fully, continuing at %d", self.name, offset)
+        self.abort_cleaning()
         with self.local.offline_on_error():
             self.local.truncate_fully_and_start_at(offset)
             self.epochs.clear()
@@ -590,7 +593,36 @@ class Log:
             self._log_start_offset = offset if log_start_offset is None else log_start_offset
             self._rebuild_producers(offset)
             self._set_high_watermark(self.local.end)
-        self.local.environment.truncated()
+        self._truncated()
+
+    def _truncated(self) -> None:
+        """Correct the checkpoints, which may contain offsets that no longer exist."""
+        environment = self.local.environment
+        if self.config.is_compacted:
+            environment.cleaning.truncated((self.topic, self.partition), self.segments.active.base_offset)
+        environment.truncated()
+
+    # -- compaction
+
+    def abort_cleaning(self) -> None:
+        """Abort the cleaning of this log, if it is in progress, and wait until its thread uses no files anymore."""
+        self.local.environment.cleaning.abort((self.topic, self.partition))
+
+    @storing
+    def replace_segments(self, cleaned: Segment, old: list[Segment]) -> None:
+        """Replace adjacent segments by `cleaned`, which begins where they begin and whose files end with .cleaned.
+
+        All of them are below the last stable offset and before the active segment.
+        """
+        bases = {segment.base_offset for segment in old}
+        self.local.replace_segments(cleaned, old)
+        self._drop_snapshots([segment for segment in old if segment.base_offset != cleaned.base_offset])
+        # An offset between two segments may have its position at the end of a segment that was replaced.
+        if self._high_watermark.segment_base_offset in bases:
+            self._high_watermark = LogOffsetMetadata(self._high_watermark.offset)
+        first = self._first_unstable
+        if first is not None and first.segment_base_offset in bases:
+            self._first_unstable = self.offset_metadata(first.offset)
 
     def _rebuild_producers(self, end_offset: int) -> None:
         now_ms = self.local.environment.clock.now_ms()

@@ -39,14 +39,12 @@ from .local_log import LocalLog
 from .log import Log
 from .producers import ProducerStates
 from .replay import rebuild_producers
-from .segment import DELETED, SUFFIXES, Segment
+from .segment import CLEANED, DELETED, SUFFIXES, SWAP, Segment
 from .segments import Segments
 from .txn_index import CorruptTransactionIndex
 
 _log = logging.getLogger(__name__)
 
-CLEANED = ".cleaned"
-SWAP = ".swap"
 NAME_DIGITS = 20
 MAX_OFFSET = (1 << 63) - 1
 ENTRIES_BETWEEN_LOOKS = 500

@@ -35,6 +35,8 @@ from .values import LogOffsetMetadata, ReadResult, TimestampOffset
 _log = logging.getLogger(__name__)
 
 DELETED = ".deleted"
+CLEANED = ".cleaned"
+SWAP = ".swap"
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex")
 
 
@@ -529,6 +531,13 @@ class Segment:
         self.offset_index.rename(self.offset_index.path + suffix)
         self.time_index.rename(self.time_index.path + suffix)
         self.txn_index.rename(self.txn_index.path + suffix)
+
+    def change_suffix(self, old: str, new: str) -> None:
+        """Replace the suffix `old` of the names of the files by `new`; either may be empty."""
+        self._file.rename(self._file.path.removesuffix(old) + new)
+        self.offset_index.rename(self.offset_index.path.removesuffix(old) + new)
+        self.time_index.rename(self.time_index.path.removesuffix(old) + new)
+        self.txn_index.rename(self.txn_index.path.removesuffix(old) + new)
 
     def moved(self, directory: str) -> None:
         """Update the paths after the directory was renamed."""

@@ -15,6 +15,7 @@ from kafkalet.broker.cluster.new_topics import NewTopic, checked_topic
 from kafkalet.embedded import EmbeddedCluster
 
 if TYPE_CHECKING:
+    from kafkalet.broker.cluster.compaction import CleanedPartition, RetainedPartition
     from kafkalet.broker.cluster.partition import Partition
     from kafkalet.broker.views import LogView
 
@@ -92,6 +93,27 @@ class ClusterOperations(EmbeddedCluster):
 
     def _leader(self, topic: str, partition: int) -> Partition:
         return self.server.leadership.leader_of(_topic(topic), _partition(partition))
+
+    def run_cleaner(self, *, roll: bool = False) -> list[CleanedPartition]:
+        """Compact all logs for which it is time, by Kafka's rules and the clock of the brokers. Return what was done.
+
+        In the background, this happens every `log.cleaner.backoff.ms`. It is time if more than
+        `min.cleanable.dirty.ratio` of a log has not been compacted yet, or if a record has not been compacted for
+        `max.compaction.lag.ms`. The active segment of a log is never compacted, and neither are records that are
+        younger than `min.compaction.lag.ms` or not below the last stable offset. With `roll`, the active segments are
+        rolled first, so that records which were just written can be compacted.
+
+        Each replica that was compacted is in the result once. The call returns when no log is due anymore.
+        """
+        return self.server.run_cleaner(roll=roll)
+
+    def run_retention(self) -> list[RetainedPartition]:
+        """Delete all expired segments now, by `retention.ms`, `retention.bytes` and the clock of the brokers.
+
+        In the background, this happens every `log.retention.check.interval.ms`. Return the replicas whose segments
+        were deleted.
+        """
+        return self.server.call(self.server.run_retention)
 
     @property
     def unimplemented_calls(self) -> dict[str, int]:

@@ -30,6 +30,7 @@ from .metadata import MetadataImage, PartitionState, TopicState
 if TYPE_CHECKING:  # avoids loading the log when a broker without partitions starts
     from kafkalet.storage.log import Log
 
+    from .compaction import Compaction
     from .partition import Partition
 
 
@@ -87,9 +88,34 @@ class Node:
         """The replicas whose logs cannot be opened, with the reasons."""
         self.observer: Observer
         """Set by the broker that uses this node."""
+        self._compaction: Compaction | None = None
+
+    @property
+    def compaction(self) -> Compaction:
+        """The log cleaner, created on first use."""
+        if self._compaction is None:
+            from .compaction import Compaction
+
+            self._compaction = Compaction(
+                self.node_id,
+                self.directory,
+                self.config,
+                self.clock,
+                self.turns,
+                self.workers,
+                lambda log: self._log_changed(log.topic, log.partition),
+            )
+        return self._compaction
+
+    def _log_changed(self, topic: str, index: int) -> None:
+        partition = self.partitions.get((topic, index))
+        if partition is not None:
+            partition.changed(partition)
 
     def close(self) -> None:
         """Flush and close the logs and the data directory."""
+        if self._compaction is not None:
+            self._compaction.stop()
         self.directory.close(discard=not self.directory.environment.files.durable)
         self.partitions.clear()
         self._unopened.clear()

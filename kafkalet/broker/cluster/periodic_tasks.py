@@ -1,6 +1,8 @@
 """The periodic tasks of a cluster.
 
     retention, producer expiration  every log.retention.check.interval.ms, first after log.initial.task.delay.ms
+    compaction                      every log.cleaner.backoff.ms, if log.cleaner.enable is set; with the retention of
+                                    compacted logs
     flush                           every log.flush.scheduler.interval.ms, if set: logs whose flush.ms has passed
     checkpoints                     every replica.high.watermark.checkpoint.interval.ms, unless the data is temporary
     delegation tokens               every delegation.token.expiry.check.interval.ms, if tokens are enabled: removal
@@ -61,6 +63,8 @@ class PeriodicTasks:
             first_ms=config.log_initial_task_delay_ms,
             quiet_ms=self._retention_quiet_ms,
         )
+        if config.log_cleaner_enable:
+            every(max(config.log_cleaner_backoff_ms, 1), self._clean, quiet_ms=self._cleaning_quiet_ms)
         if durable:
             period_ms: float = config.replica_high_watermark_checkpoint_interval_ms
             self._saving.every(period_ms, self._checkpoint, quiet_ms=lambda: math.inf)
@@ -92,9 +96,20 @@ class PeriodicTasks:
         for node in self._nodes.values():
             for partition in node.open_partitions():
                 partition.log.remove_expired_producers(node.config.producer_id_expiration_ms)
+                if partition.log.config.is_compacted:
+                    continue  # the log cleaner does it
                 with suppress(StorageFailed):  # already logged
                     if partition.log.apply_retention():
                         self._leadership.changed(partition)
+
+    def _clean(self) -> None:
+        """Compact the logs for which it is time, in the background."""
+        for node in self._nodes.values():
+            if any(partition.log.config.is_compacted for partition in node.open_partitions()):
+                node.compaction.begin()
+
+    def _cleaning_quiet_ms(self) -> float:
+        return min((node.compaction.quiet_ms() for node in self._nodes.values() if node.partitions), default=math.inf)
 
     def _retention_quiet_ms(self) -> float:
         """Return for how long no record and no producer that is known now expires."""

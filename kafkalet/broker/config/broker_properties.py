@@ -13,11 +13,12 @@ effect. Both are loaded on demand; `catalog.py` joins all tables. Topic properti
 subscriptions in `client_metrics.py`.
 """
 
+import sys
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple, Unpack, cast
 
-from kafkalet.properties import Check, Declaration, Options, Property, Type, Update, Value, Version, at_least
+from kafkalet.properties import Check, Declaration, Options, Property, Type, Update, Value, Version, as_text, at_least
 from kafkalet.storage.topic_properties import DAY_MS, HOUR_MS, topic_properties
 
 from .connection_overrides import check_overrides
@@ -45,6 +46,10 @@ def short(name: str, default: int, documentation: str, *, least: int | None = No
 
 def long(name: str, default: int, documentation: str, *, least: int | None = None, **options: Unpack[Options]) -> int:
     return _number(Type.LONG, name, default, documentation, least, options)
+
+
+def double(name: str, default: float, documentation: str, **options: Unpack[Options]) -> float:
+    return cast(float, Declaration(Property(name, Type.DOUBLE, as_text(default)), documentation, **options))
 
 
 def _number(type_: Type, name: str, default: int, documentation: str, least: int | None, options: Options) -> int:
@@ -115,6 +120,25 @@ class BrokerProperties:
         "Interval at which the broker looks for expired segments.", least=1)
     log_initial_task_delay_ms = long("log.initial.task.delay.ms", 30_000,
         "Time between the start of the broker and the first check for expired segments.", least=0, is_hidden=True)
+
+    # compaction
+    log_cleaner_enable = boolean("log.cleaner.enable", True,
+        "Runs the log cleaner, which compacts topics with cleanup.policy=compact and applies their retention.")
+    log_cleaner_threads = integer("log.cleaner.threads", 1,
+        "Number that the buffers of the log cleaner are divided by. kafkalet cleans one log of a broker at a time.",
+        least=0, update=Update.CLUSTER_WIDE)
+    log_cleaner_backoff_ms = long("log.cleaner.backoff.ms", 15_000,
+        "Interval at which the log cleaner looks for logs to clean.", least=0, update=Update.CLUSTER_WIDE)
+    log_cleaner_dedupe_buffer_size = long("log.cleaner.dedupe.buffer.size", 128 << 20,
+        "Size of the log cleaner's table of keys in bytes, with 24 bytes per key. If it gets full, the rest of the log "
+        "is cleaned in another round.", update=Update.CLUSTER_WIDE)
+    log_cleaner_io_buffer_load_factor = double("log.cleaner.io.buffer.load.factor", 0.9,
+        "Fraction of log.cleaner.dedupe.buffer.size that may be used.", update=Update.CLUSTER_WIDE)
+    log_cleaner_io_buffer_size = integer("log.cleaner.io.buffer.size", 512 << 10,
+        "Size of the buffers of the log cleaner in bytes. Index entries of compacted segments are half of this size "
+        "apart.", least=0, update=Update.CLUSTER_WIDE)
+    log_cleaner_io_max_bytes_per_second = double("log.cleaner.io.max.bytes.per.second", sys.float_info.max,
+        "Maximum number of bytes that the log cleaner reads and writes per second.", update=Update.CLUSTER_WIDE)
 
     # the internal topics of coordinators
     offsets_topic_num_partitions = integer("offsets.topic.num.partitions", 50,

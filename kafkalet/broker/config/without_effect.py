@@ -154,13 +154,6 @@ alter.log.dirs.replication.quota.window.size.seconds INT      1
 background.threads                                 INT      10       cluster-wide >=1
 cordoned.log.dirs                                  LIST     ''       per-broker 4.1+
 follower.fetch.last.tiered.offset.enable           BOOLEAN  false    cluster-wide 4.1+
-log.cleaner.backoff.ms                             LONG     15000    cluster-wide >=0
-log.cleaner.dedupe.buffer.size                     LONG     134217728 cluster-wide
-log.cleaner.enable                                 BOOLEAN  true
-log.cleaner.io.buffer.load.factor                  DOUBLE   0.9      cluster-wide
-log.cleaner.io.buffer.size                         INT      524288   cluster-wide >=0
-log.cleaner.io.max.bytes.per.second                DOUBLE   1.7976931348623157E308 cluster-wide
-log.cleaner.threads                                INT      1        cluster-wide >=0
 log.dir                                            STRING   /tmp/kafka-logs 0-4.1
 log.dir                                            LIST     /tmp/kafka-logs 4.1+
 log.dir.failure.timeout.ms                         LONG     30000    3.0+

@@ -1,0 +1,238 @@
+"""Compaction and retention on one broker: runs the rounds of the log cleaner, in the background and on request.
+
+In the background, all logs that are due are cleaned one after the other every log.cleaner.backoff.ms; worker threads
+read and write the files. A request does the same, but the thread of the caller does the work. It aborts a round that is
+in progress in the background.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator
+from contextlib import suppress
+from typing import Any, NamedTuple, TypeVar
+
+from kafkalet.broker.config.broker_config import BrokerConfig
+from kafkalet.broker.scheduling.turns import Turns
+from kafkalet.broker.scheduling.work import Work, Workers, in_thread, start
+from kafkalet.clock import Clock
+from kafkalet.storage.cleaning.cleaner import CleanerSettings, Round, Step
+from kafkalet.storage.cleaning.log_cleaner import LogCleaner
+from kafkalet.storage.cleaning.selection import quiet_ms
+from kafkalet.storage.directory import LogDirectory
+from kafkalet.storage.failures import StorageFailed
+from kafkalet.storage.log import Log
+
+T = TypeVar("T")
+
+_LOG = logging.getLogger(__name__)
+
+
+class CleanedPartition(NamedTuple):
+    """What the log cleaner did to one replica."""
+
+    topic: str
+    partition: int
+    broker: int
+    """The id of the broker with the replica. Each broker cleans its replicas independently of the others."""
+    first_dirty_offset: int
+    """The first offset that had not been cleaned before."""
+    end_offset: int
+    """The first offset that has not been cleaned yet."""
+    bytes_before: int
+    """The size of the segments below `end_offset` before they were cleaned."""
+    bytes_after: int
+    records_before: int
+    """The number of records in these segments before they were cleaned, including transaction markers."""
+    records_after: int
+
+
+class RetainedPartition(NamedTuple):
+    """What retention did to one replica."""
+
+    topic: str
+    partition: int
+    broker: int
+    deleted_segments: int
+    log_start_offset: int
+    """The log start offset after the deletion."""
+
+
+class Compaction:
+    """The log cleaner of the broker `node_id`."""
+
+    def __init__(
+        self,
+        node_id: int,
+        directory: LogDirectory,
+        config: BrokerConfig,
+        clock: Clock,
+        turns: Turns,
+        workers: Workers,
+        changed: Callable[[Log], object],
+    ) -> None:
+        """`changed` is called after retention has deleted segments of a log."""
+        self._node_id = node_id
+        self._directory = directory
+        self._config = config
+        self._clock = clock
+        self._turns = turns
+        self._workers = workers
+        self._cleaner = LogCleaner(self._logs, directory.environment.cleaning)
+        self._changed = changed
+        self._background: set[Work[Any]] = set()
+        """The cleaning in the background, if it is in progress."""
+        self._requests = 0
+        """The number of requests in progress."""
+
+    def _logs(self) -> list[Log]:
+        return list(self._directory.logs.values())
+
+    def _settings(self) -> CleanerSettings:
+        config = self._config
+        threads = max(config.log_cleaner_threads, 1)
+        return CleanerSettings(
+            config.log_cleaner_dedupe_buffer_size // threads,
+            config.log_cleaner_io_buffer_load_factor,
+            max(config.log_cleaner_io_buffer_size // threads // 2, 1),
+            int(config.topic_defaults().get("max.message.bytes", CleanerSettings().max_message_bytes)),
+            config.log_cleaner_io_max_bytes_per_second,
+        )
+
+    def begin(self) -> None:
+        """Clean in the background, unless that is already in progress."""
+        if not self._background and not self._requests:
+            started = start(self._clean_and_delete(), self._turns, self._workers, self._background)
+            if isinstance(started, Work):
+                started.then(lambda done: None, _report)
+
+    def stop(self) -> None:
+        """Abort the round in progress. Files that are not part of a log yet are removed."""
+        self._directory.environment.cleaning.abort_all()
+        for work in list(self._background):
+            work.stop()
+
+    def quiet_ms(self) -> float:
+        """Return for how long no log will be due, unless something is appended or reconfigured."""
+        if self._background:
+            return 0
+        return quiet_ms(self._logs(), self._cleaner.state, self._clock.now_ms())
+
+    async def _clean_and_delete(self) -> None:
+        await _in_threads(self._clean_until_nothing_is_due())
+        for log in self._cleaner.delete_old_segments():
+            self._changed(log)
+
+    def clean(self, *, roll: bool = False) -> Generator[Step, Any, list[CleanedPartition]]:
+        """Clean until no log is due. With `roll`, first roll the active segments of compacted logs.
+
+        Yields functions to call in a thread, and expects their results; see `run_steps`. Return the replicas that were
+        cleaned, in the order in which that was done.
+        """
+        self.stop()
+        self._requests += 1
+        try:
+            for log in self._logs() if roll else ():
+                if log.config.is_compacted and log.segments.active.size_bytes:
+                    with suppress(StorageFailed):  # already logged
+                        log.roll()
+            return (yield from self._clean_until_nothing_is_due())
+        finally:
+            self._requests -= 1
+
+    def _clean_until_nothing_is_due(self) -> Generator[Step, Any, list[CleanedPartition]]:
+        cleaned: dict[Log, CleanedPartition] = {}
+        skipped: list[Log] = []
+        while True:
+            round_ = yield from self._cleaner.clean_filthiest(self._settings(), self._clock.now_ms(), skipped)
+            if round_ is None:
+                return list(cleaned.values())
+            log, result = round_
+            if result is None:
+                skipped.append(log)
+            else:
+                cleaned[log] = self._add(cleaned.get(log), log, result)
+
+    def _add(self, before: CleanedPartition | None, log: Log, result: Round) -> CleanedPartition:
+        """Return the result of all rounds for a log. Each round cleans the segments of the earlier ones again."""
+        removed_bytes = 0 if before is None else before.bytes_before - before.bytes_after
+        removed_records = 0 if before is None else before.records_before - before.records_after
+        return CleanedPartition(
+            log.topic,
+            log.partition,
+            self._node_id,
+            result.first_dirty_offset if before is None else before.first_dirty_offset,
+            result.end_offset,
+            result.bytes_before + removed_bytes,
+            result.bytes_after,
+            result.records_before + removed_records,
+            result.records_after,
+        )
+
+    def retain(self) -> list[RetainedPartition]:
+        """Apply retention to all logs. Return those whose segments were deleted."""
+        retained = []
+        for log in self._logs():
+            deleted = 0
+            with suppress(StorageFailed):  # already logged
+                deleted = log.apply_retention()
+            if deleted:
+                self._changed(log)
+                retained.append(
+                    RetainedPartition(log.topic, log.partition, self._node_id, deleted, log.log_start_offset)
+                )
+        return retained
+
+
+async def _in_threads(steps: Generator[Step, Any, T]) -> T:
+    """Run the steps of a generator in worker threads, one after the other. Return its result."""
+    result: Any = None
+    error: Exception | None = None
+    try:
+        while True:
+            step = steps.send(result) if error is None else steps.throw(error)
+            result = error = None
+            try:
+                result = await in_thread(step)
+            except Exception as problem:  # noqa: BLE001 - the generator may handle it
+                error = problem
+    except StopIteration as end:
+        value: T = end.value
+        return value
+    finally:
+        steps.close()
+
+
+def run_steps(steps: Generator[Step, Any, T], call: Callable[[Callable[[], Any]], Any]) -> T:
+    """Run a generator in the event loop, with `call`, and its steps in this thread. Return its result."""
+    result: Any = None
+    error: Exception | None = None
+
+    def resume() -> Step | _Result:
+        try:
+            return steps.send(result) if error is None else steps.throw(error)
+        except StopIteration as end:
+            return _Result(end.value)
+
+    try:
+        while True:
+            step = call(resume)
+            if isinstance(step, _Result):
+                value: T = step.value
+                return value
+            result = error = None
+            try:
+                result = step()
+            except Exception as problem:  # noqa: BLE001 - the generator may handle it
+                error = problem
+    finally:
+        with suppress(RuntimeError):  # the brokers have been stopped
+            call(steps.close)
+
+
+class _Result(NamedTuple):
+    value: Any
+
+
+def _report(error: Exception) -> None:
+    _LOG.error("the log cleaner failed", exc_info=error)

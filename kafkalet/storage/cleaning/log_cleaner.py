@@ -1,0 +1,95 @@
+"""Cleans the logs of a data directory, one after the other (Kafka's LogCleaner and its CleanerThread).
+
+A log that cannot be cleaned because of its contents is left out from then on, as in Kafka. Compacted logs are also
+subject to retention here: segments below the log start offset are deleted, and with `cleanup.policy=compact,delete`
+expired ones, too. Kafka's thread does the same after each round.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Generator
+from typing import Any
+
+from kafkalet.protocol.errors import KafkaError
+from kafkalet.storage.failures import StorageFailed
+from kafkalet.storage.files import explain
+from kafkalet.storage.index import OutOfOrder
+from kafkalet.storage.log import Log
+
+from .cleaner import CleanerSettings, Round, Step, clean
+from .offset_map import MapTooSmall
+from .record_filter import CannotClean
+from .selection import LogToClean, filthiest
+from .state import CleanerState, Cleaning, CleaningAborted
+
+_log = logging.getLogger(__name__)
+
+
+class LogCleaner:
+    """The cleaner of one data directory, whose logs `logs` returns."""
+
+    def __init__(self, logs: Callable[[], Collection[Log]], state: CleanerState) -> None:
+        self._logs = logs
+        self.state = state
+
+    def clean_filthiest(
+        self, settings: CleanerSettings, now_ms: int, skipped: Collection[Log] = ()
+    ) -> Generator[Step, Any, tuple[Log, Round | None] | None]:
+        """Clean the log with the largest dirty ratio, except those in `skipped`.
+
+        Yields functions to call in a thread, and expects their results. Return the log with the result, which is None
+        if the round was aborted or failed. Return None if no log needs to be cleaned.
+        """
+        logs = [log for log in self._logs() if log not in skipped and log.failures.offline is None]
+        found = filthiest(logs, self.state, now_ms)
+        if found is None:
+            return None
+        return found.log, (yield from self._clean(found, settings, now_ms))
+
+    def _clean(self, found: LogToClean, settings: CleanerSettings, now_ms: int) -> Generator[Step, Any, Round | None]:
+        log, key = found.log, (found.log.topic, found.log.partition)
+        cleaning = self.state.in_progress[key] = Cleaning()
+        _log.info(
+            "cleaning %s from offset %d to %d", log.name, found.first_dirty_offset, found.first_uncleanable_offset
+        )
+        try:
+            result = yield from clean(found, cleaning, settings, now_ms)
+        except CleaningAborted:
+            return None
+        except (CannotClean, KafkaError, MapTooSmall, OutOfOrder, ValueError) as error:
+            if isinstance(error, StorageFailed):
+                _log.error("cleaning of %s failed: %s", log.name, error.reason)
+            elif not cleaning.is_aborted:
+                self.state.mark_uncleanable(key, error.message or "" if isinstance(error, KafkaError) else str(error))
+            return None
+        except OSError as error:  # tried again later
+            if not cleaning.is_aborted:
+                _log.error("cleaning of %s failed: %s", log.name, explain(error))
+            return None
+        except GeneratorExit:  # the broker is being closed
+            cleaning.abort()
+            raise
+        finally:
+            if self.state.in_progress.get(key) is cleaning:
+                del self.state.in_progress[key]
+        self.state.set_offset(key, result.end_offset)
+        _log.info(
+            "cleaned %s (dirty section = [%d, %d]): %d bytes before, %d after; %d records before, %d after",
+            log.name,
+            *result,
+        )
+        return result
+
+    def delete_old_segments(self) -> list[Log]:
+        """Apply retention to the compacted logs. Return those whose segments were deleted."""
+        changed = []
+        for log in self._logs():
+            key = log.topic, log.partition
+            if log.config.is_compacted and key not in self.state.in_progress and key not in self.state.uncleanable:
+                try:
+                    if log.apply_retention():
+                        changed.append(log)
+                except StorageFailed as error:
+                    _log.error("retention of %s failed: %s", log.name, error.reason)
+        return changed

@@ -1,0 +1,220 @@
+"""Decides which records of a batch stay, and builds the batch that is written for them (MemoryRecords.filterTo).
+
+A batch is copied byte by byte if all its records stay, and encoded again if some are removed. It keeps its offsets: a
+batch of format 2 keeps its first and last offset even if these records are gone. A batch without records is removed,
+unless it is the last one of a producer, whose sequence and epoch it has, or the last one of the round.
+
+A tombstone stays for `delete.retention.ms` after the first round that finds it to be the newest record of its key, so
+that consumers see the deletion. The end of that time, the delete horizon, replaces the base timestamp of the batch
+(KIP-534). The same applies to the marker of a transaction without records. Formats 0 and 1 have no delete horizon;
+their tombstones stay until the segments before the dirty ones have not been modified for `delete.retention.ms`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from kafkalet.protocol.records.batch import (
+    CONTROL,
+    LOG_APPEND_TIME,
+    NO_TIMESTAMP,
+    TRANSACTIONAL,
+    Batch,
+)
+from kafkalet.protocol.records.build import build_batch, build_message_set, frame_batch
+from kafkalet.protocol.records.record import Record, wrapped
+
+from .offset_map import OffsetMap
+from .transactions import CleanedTransactions
+
+
+class CannotClean(Exception):
+    """The log cannot be cleaned. The message tells why."""
+
+
+class LastRecord(NamedTuple):
+    """The last batch of a producer that has not expired (Kafka's LastRecord)."""
+
+    data_offset: int
+    """The last offset of its last batch with data; -1 if unknown: then its last marker is its last batch."""
+    producer_epoch: int
+
+
+class Retention(Enum):
+    """What happens to a batch (MemoryRecords.RecordFilter.BatchRetention)."""
+
+    DELETE = "it is removed"
+    RETAIN_EMPTY = "it stays, even if none of its records do"
+    DELETE_EMPTY = "it is removed if none of its records stay"
+
+
+class Retained(NamedTuple):
+    """A batch that stays, with what the indexes need to know about it."""
+
+    data: bytes | memoryview
+    records: int
+    max_timestamp: int
+    offset_of_max_timestamp: int
+    max_offset: int
+    """The offset of its last record; of the batch, if it is unchanged or empty."""
+
+
+class RecordFilter:
+    """The rules of one round. Batches must be given in the order of the log."""
+
+    def __init__(
+        self,
+        offsets: OffsetMap,
+        transactions: CleanedTransactions,
+        *,
+        now_ms: int,
+        delete_retention_ms: int,
+        end_offset: int,
+    ) -> None:
+        """`end_offset` is the upper bound of the round. The last batch before it stays, even without records."""
+        self.offsets = offsets
+        self.transactions = transactions
+        self.last_records: Mapping[int, LastRecord] = {}
+        """The last batches of the producers, by producer id."""
+        self.keeps_legacy_tombstones = True
+        """Whether tombstones of formats 0 and 1 stay in the segment that is being read."""
+        self._now_ms = now_ms
+        self._delete_retention_ms = delete_retention_ms
+        self._end_offset = end_offset
+        self.records_read = 0
+
+    def filter(self, batch: Batch) -> Retained | None:
+        """Return what stays of a batch, or None. Raises CannotClean, and KafkaError for records that are invalid."""
+        is_control = batch.is_control
+        if is_control:
+            may_discard = self.transactions.read_control_batch(batch)
+            horizon = batch.delete_horizon_ms
+            discards_records = may_discard and horizon is not None and horizon <= self._now_ms
+        else:
+            may_discard = discards_records = self.transactions.read_batch(batch)
+        retention = self._retention(batch, discards_records)
+        if retention is Retention.DELETE:
+            return None
+        records: Sequence[Record] = batch.records()
+        self.records_read += len(records)
+        if discards_records:
+            retained: Sequence[Record] = ()
+        elif is_control:
+            retained = records
+        else:
+            retained = self._newest(batch, records)
+        if retained:
+            return self._rebuilt(batch, records, retained, is_empty_marker=may_discard and is_control)
+        if retention is Retention.RETAIN_EMPTY:
+            return _emptied(batch)
+        return None
+
+    def _retention(self, batch: Batch, discards_records: bool) -> Retention:
+        last = self.last_records.get(batch.producer_id) if batch.has_producer_id else None
+        if last is not None:
+            if last.data_offset >= 0:
+                is_last = batch.last_offset == last.data_offset
+            else:
+                is_last = batch.is_control and batch.producer_epoch == last.producer_epoch
+            if is_last:
+                return Retention.RETAIN_EMPTY
+        if batch.next_offset == self._end_offset:
+            return Retention.RETAIN_EMPTY
+        return Retention.DELETE if discards_records else Retention.DELETE_EMPTY
+
+    def _newest(self, batch: Batch, records: Sequence[Record]) -> Sequence[Record]:
+        """Return the records that are the newest of their keys, without the tombstones that have expired."""
+        latest, offset_of = self.offsets.latest_offset, self.offsets.offsets.get
+        if batch.magic < 2:
+            keeps_tombstones = self.keeps_legacy_tombstones
+        else:
+            horizon = batch.delete_horizon_ms
+            keeps_tombstones = horizon is None or self._now_ms < horizon
+        return [
+            record
+            for record in records
+            if record.offset > latest
+            or (
+                record.key is not None
+                and record.offset >= offset_of(record.key, -1)
+                and (keeps_tombstones or record.value is not None)
+            )
+        ]
+
+    def _rebuilt(
+        self, batch: Batch, records: Sequence[Record], retained: Sequence[Record], *, is_empty_marker: bool
+    ) -> Retained:
+        old_horizon = batch.delete_horizon_ms
+        gets_horizon = (
+            batch.magic >= 2
+            and old_horizon is None
+            and (is_empty_marker or any(record.value is None for record in retained))
+        )
+        if len(retained) == len(records) and not gets_horizon:
+            last_offset = batch.last_offset
+            return Retained(batch.view(), len(records), batch.max_timestamp, last_offset, last_offset)
+        if any(record.timestamp < NO_TIMESTAMP for record in retained):
+            raise CannotClean(f"Invalid negative timestamp in the batch at offset {batch.base_offset}")
+        horizon = wrapped(self._now_ms + self._delete_retention_ms) if gets_horizon else old_horizon
+        return _with_records(batch, retained, horizon)
+
+
+def _with_records(batch: Batch, records: Sequence[Record], delete_horizon_ms: int | None) -> Retained:
+    """Encode a batch with some of its records (MemoryRecords.buildRetainedRecordsInto)."""
+    last_offset = records[-1].offset
+    if batch.magic < 2:
+        data = build_message_set(
+            batch.magic,
+            records,
+            codec=batch.codec,
+            base_offset=records[0].offset,
+            timestamp_type=batch.timestamp_type,
+            append_time=batch.max_timestamp,
+        )
+        if batch.magic == 0:
+            return Retained(data, len(records), NO_TIMESTAMP, -1, last_offset)
+        max_timestamp = Batch(data).max_timestamp
+        return Retained(data, len(records), max_timestamp, last_offset if max_timestamp >= 0 else -1, last_offset)
+    data = build_batch(
+        records,
+        base_offset=batch.base_offset,
+        codec=batch.codec,
+        leader_epoch=batch.leader_epoch,
+        timestamp_type=batch.timestamp_type,
+        append_time=batch.max_timestamp,
+        producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch,
+        base_sequence=batch.base_sequence,
+        is_transactional=batch.is_transactional,
+        is_control=batch.is_control,
+        last_offset=batch.last_offset,
+        delete_horizon_ms=None if delete_horizon_ms is None or delete_horizon_ms < 0 else delete_horizon_ms,
+    )
+    max_timestamp = Batch(data).max_timestamp
+    offset_of_max = batch.last_offset if max_timestamp >= 0 else -1
+    return Retained(data, len(records), max_timestamp, offset_of_max, last_offset)
+
+
+def _emptied(batch: Batch) -> Retained:
+    """Return a batch without its records (DefaultRecordBatch.writeEmptyHeader)."""
+    if batch.magic < 2:
+        raise CannotClean(
+            f"the batch of format {batch.magic} at offset {batch.base_offset} has no record left but must stay; only "
+            "batches of format 2 can be empty"
+        )
+    data = frame_batch(
+        b"",
+        0,
+        attributes=batch.attributes & (LOG_APPEND_TIME | TRANSACTIONAL | CONTROL),
+        base_offset=batch.base_offset,
+        last_offset_delta=batch.last_offset_delta,
+        leader_epoch=batch.leader_epoch,
+        base_timestamp=NO_TIMESTAMP,
+        max_timestamp=batch.max_timestamp,
+        producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch,
+        base_sequence=batch.base_sequence,
+    )
+    return Retained(data, 0, batch.max_timestamp, batch.last_offset, batch.last_offset)

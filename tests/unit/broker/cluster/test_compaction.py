@@ -1,0 +1,219 @@
+"""Tests of compaction and retention on a broker: in the background, on request, and on several brokers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+import kafkalet
+from kafkalet.broker.cluster.compaction import RetainedPartition
+from kafkalet.storage.log import Log
+
+COMPACTED = {"cleanup.policy": "compact"}
+BACKOFF_MS = 15_000
+
+
+@pytest.fixture
+def clock() -> kafkalet.ManualClock:
+    return kafkalet.ManualClock()
+
+
+@pytest.fixture
+def broker(clock: kafkalet.ManualClock) -> Iterator[kafkalet.Broker]:
+    with kafkalet.Broker(clock=clock) as running:
+        yield running
+
+
+def send(cluster: kafkalet.Cluster, keys: str, topic: str = "t") -> None:
+    """Send a record for each letter; its value is its number in the call."""
+    for number, key in enumerate(keys):
+        cluster.topic(topic).send(str(number), key=key)
+
+
+def log_of(cluster: kafkalet.Cluster, topic: str = "t") -> Log:
+    return cluster.server.call(lambda: cluster.server.leadership.leader_of(topic, 0).log)
+
+
+def roll(cluster: kafkalet.Cluster, topic: str = "t") -> None:
+    log = log_of(cluster, topic)
+    cluster.server.call(log.roll)
+
+
+def offsets(cluster: kafkalet.Cluster, topic: str = "t") -> list[int]:
+    return [record.offset for record in cluster.topic(topic).records()]
+
+
+def wait_for_background(cluster: kafkalet.Cluster) -> None:
+    """Wait until no cleaning is in progress in the background."""
+    compaction = cluster.server.nodes[1].compaction
+    while cluster.server.call(lambda: bool(compaction._background)):
+        pass
+
+
+def test_request_compacts_what_is_due(broker: kafkalet.Broker) -> None:
+    broker.topic("t", 1, COMPACTED)
+    send(broker, "abab")
+    roll(broker)
+    (cleaned,) = broker.run_cleaner()
+    assert (cleaned.topic, cleaned.partition, cleaned.broker) == ("t", 0, 1)
+    assert (cleaned.first_dirty_offset, cleaned.end_offset) == (0, 4)
+    assert (cleaned.records_before, cleaned.records_after) == (4, 2)
+    assert cleaned.bytes_before > cleaned.bytes_after
+    assert offsets(broker) == [2, 3]
+    assert broker.run_cleaner() == []
+
+
+def test_active_segment_is_compacted_only_after_a_roll(broker: kafkalet.Broker) -> None:
+    broker.topic("t", 1, COMPACTED)
+    send(broker, "aa")
+    assert broker.run_cleaner() == []
+    assert len(broker.run_cleaner(roll=True)) == 1
+    assert offsets(broker) == [1]
+
+
+def test_topics_that_are_not_compacted_are_not_rolled(broker: kafkalet.Broker) -> None:
+    broker.topic("t", 1)
+    send(broker, "aa")
+    assert broker.run_cleaner(roll=True) == []
+    assert len(log_of(broker).segments) == 1
+
+
+def test_several_rounds_are_reported_once(clock: kafkalet.ManualClock) -> None:
+    config = {"log.cleaner.dedupe.buffer.size": 24 * 4, "log.cleaner.io.buffer.load.factor": 0.5}
+    with kafkalet.Broker(clock=clock, config=config) as broker:
+        broker.topic("t", 1, {**COMPACTED, "min.cleanable.dirty.ratio": 0.01})
+        send(broker, "abcdab")
+        size = broker.server.call(lambda: log_of(broker).size_bytes)
+        (cleaned,) = broker.run_cleaner(roll=True)
+        assert (cleaned.first_dirty_offset, cleaned.end_offset) == (0, 6)
+        assert (cleaned.bytes_before, cleaned.records_before, cleaned.records_after) == (size, 6, 4)
+        assert offsets(broker) == [2, 3, 4, 5]
+
+
+def test_logs_are_compacted_in_the_background(broker: kafkalet.Broker, clock: kafkalet.ManualClock) -> None:
+    broker.topic("t", 1, COMPACTED)
+    send(broker, "aa")
+    roll(broker)
+    clock.advance(BACKOFF_MS)
+    wait_for_background(broker)
+    assert offsets(broker) == [1]
+
+
+def test_log_cleaner_can_be_disabled(clock: kafkalet.ManualClock) -> None:
+    with kafkalet.Broker(clock=clock, config={"log.cleaner.enable": False}) as broker:
+        broker.topic("t", 1, COMPACTED)
+        send(broker, "aa")
+        roll(broker)
+        clock.advance(10 * BACKOFF_MS)
+        assert not broker.server.nodes[1].compaction._background
+        assert offsets(broker) == [0, 1]
+
+
+def test_log_becomes_due_while_the_clock_is_advanced(broker: kafkalet.Broker, clock: kafkalet.ManualClock) -> None:
+    broker.topic("t", 1, {**COMPACTED, "min.compaction.lag.ms": 3_600_000})
+    send(broker, "aa")
+    roll(broker)
+    clock.advance(hours=400)
+    wait_for_background(broker)
+    assert offsets(broker) == [1]
+
+
+def test_request_aborts_the_background_and_cleans_everything(
+    broker: kafkalet.Broker, clock: kafkalet.ManualClock
+) -> None:
+    broker.topic("t", 1, COMPACTED)
+    send(broker, "aa")
+    roll(broker)
+    broker.server.call(lambda: clock.advance(BACKOFF_MS))
+    broker.run_cleaner()
+    assert offsets(broker) == [1]
+
+
+def test_stop_ends_a_round_in_the_background(clock: kafkalet.ManualClock) -> None:
+    with kafkalet.Broker(clock=clock) as broker:
+        broker.topic("t", 1, COMPACTED)
+        send(broker, "aa")
+        roll(broker)
+        broker.server.call(lambda: clock.advance(BACKOFF_MS))
+        compaction = broker.server.nodes[1].compaction
+    assert not compaction._background
+
+
+def test_request_in_the_event_loop_is_served() -> None:
+    async def compact() -> list[int]:
+        async with kafkalet.Broker() as broker:
+            broker.topic("t", 1, COMPACTED)
+            send(broker, "aa")
+            assert len(broker.run_cleaner(roll=True)) == 1
+            return offsets(broker)
+
+    assert asyncio.run(compact()) == [1]
+
+
+def test_each_broker_cleans_its_replicas(clock: kafkalet.ManualClock) -> None:
+    with kafkalet.Cluster(brokers=3, clock=clock) as cluster:
+        cluster.topic("t", 1, COMPACTED, replication_factor=3)
+        send(cluster, "abab")
+        assert sorted(each.broker for each in cluster.run_cleaner(roll=True)) == [1, 2, 3]
+        for node_id in (1, 2, 3):
+            if log_of(cluster) is not cluster.server.nodes[node_id].partitions["t", 0].log:
+                cluster.elect_leader("t", 0, node_id)
+            assert offsets(cluster) == [2, 3]
+
+
+def test_follower_catches_up_with_a_compacted_leader(clock: kafkalet.ManualClock) -> None:
+    config = {"replica.lag.time.max.ms": 1000}
+    with kafkalet.Cluster(brokers=2, clock=clock, config=config) as cluster:
+        cluster.topic("t", 1, COMPACTED, replication_factor=2)
+        leader = cluster.server.metadata.topics["t"].partitions[0].leader
+        follower = 3 - leader
+        cluster.hold_replication(follower)
+        send(cluster, "abab")
+        clock.advance(5000, sessions=True)
+        cluster.run_cleaner(roll=True)
+        assert offsets(cluster) == [2, 3]
+        cluster.release_replication(follower)
+        log = cluster.server.nodes[follower].partitions["t", 0].log
+        assert log.log_end_offset == 4
+        cluster.elect_leader("t", 0, follower)
+        assert offsets(cluster) == [2, 3]
+
+
+def test_committed_offsets_survive_compaction_and_a_restart(clock: kafkalet.ManualClock, tmp_path: object) -> None:
+    def running() -> kafkalet.Broker:
+        return kafkalet.Broker(clock=clock, data_dir=str(tmp_path), config={"offsets.topic.num.partitions": 1})
+
+    with running() as broker:
+        broker.topic("t", 1)
+        send(broker, "a" * 20)
+        for offset in range(50):
+            broker.group("g").seek(offset, "t")
+        before = log_of(broker, "__consumer_offsets").size_bytes
+        (cleaned,) = broker.run_cleaner(roll=True)
+        assert cleaned.topic == "__consumer_offsets"
+        assert cleaned.bytes_after < before / 10
+    with running() as broker:
+        assert broker.group("g").committed("t", 0) == 49
+
+
+def test_retention_runs_on_request(broker: kafkalet.Broker, clock: kafkalet.ManualClock) -> None:
+    broker.topic("t", 1, {"retention.ms": 1000})
+    send(broker, "aa")
+    assert broker.run_retention() == []
+    clock.advance(1001)
+    assert broker.run_retention() == [RetainedPartition("t", 0, 1, 1, 2)]
+    assert offsets(broker) == []
+
+
+def test_retention_of_compacted_topics_is_left_to_the_log_cleaner(clock: kafkalet.ManualClock) -> None:
+    config = {"log.retention.check.interval.ms": 1000, "log.initial.task.delay.ms": 1000}
+    with kafkalet.Broker(clock=clock, config=config) as broker:
+        broker.topic("t", 1, {"cleanup.policy": "compact,delete", "retention.ms": 1000})
+        send(broker, "ab")
+        clock.advance(5000)
+        assert offsets(broker) == [0, 1]
+        clock.advance(BACKOFF_MS)
+        wait_for_background(broker)
+        assert offsets(broker) == []
