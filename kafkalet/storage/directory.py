@@ -438,6 +438,11 @@ def _delete(log: Log) -> None:
     log.local.environment.files.system.remove_tree(log.directory)
 
 
+def lock_directory(path: str, system: FileSystem = DISK) -> int:
+    """Lock a directory that exists and return the descriptor of `.lock`. Raises DirectoryInUse, OSError."""
+    return _lock(os.path.join(path, LOCK), system)
+
+
 def _lock(path: str, system: FileSystem) -> int:
     """Lock a file and return its descriptor; closing it releases the lock. Raises DirectoryInUse."""
     fd = system.open(path, READ_AND_WRITE)
