@@ -5,7 +5,6 @@ This is all that the command line needs. `kafkalet.testing.cluster` adds the met
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -16,6 +15,7 @@ from kafkalet.broker.cluster.metadata import Endpoint
 from kafkalet.broker.cluster.new_topics import NewTopic, checked_topics
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.config.listeners import ADVERTISED, LISTENERS, Address, ListenerSettings, check_ports, listeners_of
+from kafkalet.broker.config.log_directories import LOG_DIR, LOG_DIRS, configured_directories
 from kafkalet.broker.config.release import Release
 from kafkalet.broker.network.addresses import Addresses
 from kafkalet.broker.server import Server
@@ -38,7 +38,8 @@ class EmbeddedCluster:
       after this one. By default, brokers advertise the addresses on which they listen. With several listeners, it is
       the address of the first one, or a dict with the address of each listener by name.
     * `racks`: the rack of each broker. By default, all brokers have `broker.rack`.
-    * `data_dir`: the directory of the logs. The default is a temporary directory that is removed when the cluster
+    * `data_dir`: the directory of the logs, or a list of several; a partition is in one of them. The property
+      `log.dirs` in `config` does the same. The default is a temporary directory, which is removed when the cluster
       stops.
     * `config`: broker properties, keyed by Kafka's names for them. A value is a str, an int, a float or a bool.
     * `topics`: topics to create on start unless they already exist: names or `NewTopic` values.
@@ -64,7 +65,7 @@ class EmbeddedCluster:
         port: int = 0,
         advertise: Address | Mapping[str, Address] | None = None,
         racks: Sequence[str] | None = None,
-        data_dir: str | os.PathLike[str] | None = None,
+        data_dir: arguments.DataDir | None = None,
         config: Mapping[str, PropertyValue] | None = None,
         topics: Iterable[str | NewTopic] = (),
         kafka_version: str = NEWEST,
@@ -97,7 +98,7 @@ class EmbeddedCluster:
             release,
             name=type(self).__name__,
             racks=checked_racks,
-            data_dir=arguments.directory(data_dir),
+            data_dirs=_data_dirs(data_dir, properties.static),
             topics=checked_topics(topics),
             clock=clock or self._default_clock(),
         )
@@ -201,6 +202,18 @@ class EmbeddedCluster:
         if not endpoints:
             raise RuntimeError(f"every broker of this {type(self).__name__} is stopped; start one with start_broker()")
         return endpoints
+
+
+def _data_dirs(given: arguments.DataDir | None, properties: Mapping[str, str]) -> list[str]:
+    """Return the data directories, none for a temporary one."""
+    paths, configured = arguments.directories(given), configured_directories(properties)
+    if paths and configured:
+        name = LOG_DIRS if LOG_DIRS in properties else LOG_DIR
+        raise ValueError(
+            f"data_dir is {', '.join(paths)}, but the property {name} is set, too: {properties[name]}; "
+            "set only one of them"
+        )
+    return paths or configured
 
 
 def _listeners(

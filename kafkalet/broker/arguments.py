@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from kafkalet.properties import as_text
 from kafkalet.protocol.errors import KafkaError
 
+DataDir = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+"""A data directory, or several."""
 PropertyValue = str | int | float | bool
 """The Python types that property values may have. `True` is converted to "true", and 5 to "5"."""
 
@@ -79,12 +81,20 @@ def racks(given: Sequence[str] | None, brokers: int) -> list[str] | None:
     return [text("a rack", rack) for rack in given]
 
 
-def directory(path: str | os.PathLike[str] | None) -> str | None:
-    """Return the path of a data directory. An empty path is refused, because it would mean the current directory."""
-    if path is None:
-        return None
-    found = os.fspath(path)
-    if not text("data_dir", found):
+def directories(given: DataDir | None) -> list[str]:
+    """Return the paths of the data directories, none if `given` is None.
+
+    An empty path is refused, because it would mean the current directory.
+    """
+    if given is None:
+        return []
+    paths = [given] if isinstance(given, (str, bytes, os.PathLike)) else given
+    if not isinstance(paths, Sequence):
+        raise TypeError(
+            f"data_dir must be a path, that is a str or an os.PathLike, or a list of paths, not {shown(given)}"
+        )
+    found = [text("data_dir", os.fspath(path)) for path in paths]
+    if not all(found) or not found:
         raise ValueError("data_dir is empty; name a directory, or omit it for a temporary one")
     return found
 

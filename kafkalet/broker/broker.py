@@ -27,6 +27,8 @@ from .fetch_sessions import FetchSessions
 from .scheduling.purgatory import Delayed
 
 if TYPE_CHECKING:  # imported on first use
+    from kafkalet.storage.directory import LogDirectory
+
     from .config.broker_config import BrokerConfig
     from .quotas.throttling import Throttling
     from .security.authorizer import Authorizer
@@ -146,6 +148,9 @@ class Broker:
 
     def check_reconfiguration(self, after: BrokerConfig) -> None:
         """Raise InvalidProperty if a part of the broker cannot apply a change of the configuration."""
+
+    def log_directory_failed(self, directory: LogDirectory) -> None:
+        self.controller.log_directory_failed(self.node, directory)
 
     def config_changed(self) -> None:
         """Do nothing, because no part of the configuration is cached here."""

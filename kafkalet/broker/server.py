@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from kafkalet.clock import Clock, LoopClock, client_time, elapsed_s
 from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.storage.directory import LogDirectory
+from kafkalet.storage.directories import LogDirectories
 from kafkalet.storage.environment import StartInterrupted
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.file_system import DISK, FileSystem
@@ -27,7 +27,15 @@ from .broker_server import BrokerServer
 from .cluster.controller import Controller
 from .cluster.leadership import Leadership
 from .cluster.metadata import Endpoint, MetadataImage, PartitionState, TopicState
-from .cluster.metadata_store import FILE, Folder, MetadataDamaged, MetadataStore, log_folder, take_in_folders
+from .cluster.metadata_store import (
+    FILE,
+    Folder,
+    MetadataDamaged,
+    MetadataStore,
+    further_prefix,
+    log_folder,
+    take_in_folders,
+)
 from .cluster.new_topics import NewTopic
 from .cluster.node import Node
 from .cluster.opening import Opening
@@ -63,8 +71,9 @@ LOGS_OPENED_AT_START = 200
 class Server:
     """The brokers of one cluster, which run in this process, and everything that they share.
 
-    `name` is used in error messages. `topics` are created at startup if they do not exist. Without `data_dir`, the logs
-    are stored in a temporary directory that is removed at shutdown.
+    `name` is used in error messages. `topics` are created at startup if they do not exist. The logs are
+    stored in `data_dirs`, the first of which also has the metadata; without any, in a temporary directory that is
+    removed at shutdown.
     """
 
     def __init__(
@@ -76,7 +85,7 @@ class Server:
         *,
         name: str,
         racks: Sequence[str] | None,
-        data_dir: str | None,
+        data_dirs: Sequence[str],
         topics: Sequence[NewTopic],
         clock: Clock,
     ) -> None:
@@ -105,6 +114,8 @@ class Server:
         """Users and ACLs that are created at startup, if they are set before the start."""
         self.users: dict[str, str] = {}
         """The passwords of users who can log in, as far as they are known."""
+        self.all_directories_failed: Callable[[], None] = lambda: None
+        """Called in the event loop when all log directories of all running brokers have failed."""
         self._given_tls = [name for name in config.static if name.startswith("ssl.")]
         self.authority: CertificateAuthority | None = None
         """Has issued the certificates of the brokers. None if TLS is not requested, or the cluster is not running."""
@@ -114,7 +125,7 @@ class Server:
         self._brokers = brokers
         self._racks = racks
         self._addresses = addresses
-        self._data_dir = data_dir
+        self._data_dirs = list(data_dirs)
         self._new_topics = topics
         self._metadata_store: MetadataStore | None = None
         self._buffer = ReceiveBuffer()
@@ -162,6 +173,11 @@ class Server:
         """The directory that the cluster removes when it stops, or None if the data is kept or nothing is open."""
         store = self._metadata_store
         return None if store is None or store.durable else store.path
+
+    @property
+    def log_directories(self) -> list[str]:
+        """The paths of the log directories of the running brokers."""
+        return [path for node in self.nodes.values() for path in node.directories.paths]
 
     @property
     def is_busy(self) -> bool:
@@ -299,8 +315,14 @@ class Server:
         files = {FILE: StoredFile(MetadataStore.encode(self.metadata, self.controller.producer_ids.next_id))}
         for node_id, node in self.nodes.items():
             folder = "" if self._brokers == 1 else f"{log_folder(node_id)}/"
-            files.update({folder + name: stored for name, stored in image_of(node.directory).items()})
-        return ClusterImage(files, self.first_node_id, self._brokers)
+            if node.directories.offline:
+                raise RuntimeError(
+                    f"log directory {_listed(node.directories.offline)} is offline; a snapshot needs all directories"
+                )
+            for place, directory in enumerate(node.directories):
+                prefix = (further_prefix(place) if place else "") + folder
+                files.update({prefix + name: stored for name, stored in image_of(directory).items()})
+        return ClusterImage(files, self.first_node_id, self._brokers, max(len(self._data_dirs), 1))
 
     def restore(self, image: ClusterImage) -> None:
         """Replace the contents of the cluster, on the same ports. All connections are closed.
@@ -312,6 +334,11 @@ class Server:
             raise ValueError(
                 f"the snapshot is of {_brokers(image.first_node_id, image.brokers)}, but this cluster has "
                 f"{_brokers(self.first_node_id, self._brokers)}"
+            )
+        if image.directories != max(len(self._data_dirs), 1):
+            raise ValueError(
+                f"the snapshot is of brokers with {image.directories} log directories, but those of this cluster have "
+                f"{max(len(self._data_dirs), 1)}"
             )
         metadata, _ = MetadataStore.decode(image.files[FILE].data, FILE)
         self._check_saved_config(metadata, FILE)
@@ -334,8 +361,8 @@ class Server:
         old, self._metadata_store = self._metadata_store, None
         self._close(keeps_ports=True)
         try:
-            if self._data_dir is not None:
-                MetadataStore(self._data_dir, self.file_system).erase(range(first, first + self._brokers))
+            if self._data_dirs:
+                self._new_store().erase(range(first, first + self._brokers))
             self._open(loop, image, before)
         except BaseException:
             self._close()
@@ -344,6 +371,11 @@ class Server:
             if old is not None and not old.durable:
                 self._remove_later(old)
         self.watchers.touch()
+
+    def _new_store(self) -> MetadataStore:
+        """Return the store of the data directories, or of a new temporary directory. Raises OSError."""
+        first = self._data_dirs[0] if self._data_dirs else None
+        return MetadataStore(first, self.file_system, self._data_dirs[1:])
 
     def _remove_later(self, store: MetadataStore) -> None:
         """Remove a temporary directory in a thread, because that can take longer than everything else."""
@@ -369,7 +401,7 @@ class Server:
         self.loop_clock = clock.bound_to(loop, self.host.call_in(loop)) if isinstance(clock, LoopClock) else clock
         self._turns = Turns(loop.call_soon, elapsed_s)
         self._workers = Workers(loop.call_soon_threadsafe)
-        self._metadata_store = MetadataStore(self._data_dir, self.file_system)
+        self._metadata_store = self._new_store()
         if image is not None:
             self._metadata_store.fill(image.files)
         saved = self._metadata_store.load()
@@ -379,6 +411,7 @@ class Server:
         self.controller = Controller(
             self.config, self.release, self.loop_clock, metadata, self._metadata_store, next_producer_id, self.watchers
         )
+        self.controller.all_directories_failed = lambda: self.all_directories_failed()
         if saved is None:
             self.metadata.broker_config[None] = self.config.cluster_wide_at_first()
         self._check_saved_config(metadata, self._metadata_store.file)
@@ -443,18 +476,19 @@ class Server:
     def _open_broker(self, node_id: int, loop: asyncio.AbstractEventLoop) -> BrokerServer:
         """Open a broker's log directory and bind its address. Clients are not accepted yet."""
         assert self._metadata_store is not None
-        directory = LogDirectory(
-            self._metadata_store.log_directory(node_id, self._brokers),
+        directories = LogDirectories(
+            self._metadata_store.log_directories(node_id, self._brokers),
             self.loop_clock,
             durable=self._metadata_store.durable,
             cluster_id=self.metadata.cluster_id or None,
             node_id=node_id,
             given_node_id=self._given_node_id(node_id),
             check_interrupted=self._check_interrupted,
+            call_soon=loop.call_soon_threadsafe,
             system=self.file_system,
         )
         if not self.metadata.cluster_id:
-            self.metadata.cluster_id = directory.cluster_id
+            self.metadata.cluster_id = directories.cluster_id
         config = self.controller.configure(node_id, self.config.for_broker(self._own_properties(node_id)))
         assert self._turns is not None
         assert self._workers is not None
@@ -463,7 +497,7 @@ class Server:
             self.metadata,
             config,
             self.release,
-            directory,
+            directories,
             self.loop_clock,
             loop,
             self._turns,
@@ -509,7 +543,7 @@ class Server:
         known = {(topic.name, state.index) for topic, state in self.metadata.all_partitions() if state.replicas}
         take_in_folders(
             self.metadata,
-            [Folder(node.node_id, *found) for node in self.nodes.values() for found in node.directory.found(known)],
+            [Folder(node.node_id, *found) for node in self.nodes.values() for found in node.directories.found(known)],
         )
         for number, (topic, partition) in enumerate(list(self.metadata.all_partitions())):
             self._check_interrupted()
@@ -527,7 +561,7 @@ class Server:
         if len(state.replicas) != 1 or topic.is_internal:
             return False
         node = self.nodes.get(state.replicas[0])
-        return node is not None and node.directory.may_open_later
+        return node is not None and node.directories.may_open_later
 
     def interrupt(self) -> None:
         """Interrupt a start in progress, which soon raises StartInterrupted. May be called from a signal handler."""
@@ -650,5 +684,5 @@ def _brokers(first: int, count: int) -> str:
     return f"broker {first}" if count == 1 else f"brokers {first} to {first + count - 1}"
 
 
-def _listed(node_ids: Iterable[int]) -> str:
-    return ", ".join(map(str, node_ids)) or "none"
+def _listed(each: Iterable[object]) -> str:
+    return ", ".join(map(str, each)) or "none"

@@ -3,7 +3,7 @@
     KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://localhost:9092     the property advertised.listeners
     KAFKA_LISTENERS, KAFKA_NUM_PARTITIONS, ...                others: _ is a dot, __ an underscore, ___ a hyphen
     CLUSTER_ID                                                the cluster id of a new data directory
-    KAFKA_LOG_DIRS                                            the directory of the data; a temporary one if unset
+    KAFKA_LOG_DIRS                                            the log directories; a temporary one if unset
     KAFKA_HEAP_OPTS, KAFKA_OPTS, KAFKA_LOG4J_*, ...           ignored, as they are for Java
 
 Without listeners in the environment, the broker listens on port 9092 of every interface and advertises
@@ -66,8 +66,6 @@ def options_of(arguments: Sequence[str], environment: Mapping[str, str]) -> Serv
     given = parse(arguments, SERVE_OPTIONS)
     properties = properties_of(environment)
     _check_roles(properties)
-    if (directories := properties.pop("log.dirs", properties.pop("log.dir", ""))) and "data-dir" not in given:
-        given["data-dir"] = [directories.split(",")[0].strip()]
     mounted = _path(environment, MOUNTED)
     if os.path.exists(mounted):
         given["config"] = [mounted, *given.get("config", [])]

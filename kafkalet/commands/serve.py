@@ -26,12 +26,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 from kafkalet.broker.cluster.metadata import check_topic_name
 from kafkalet.broker.cluster.metadata_store import MetadataDamaged
 from kafkalet.broker.cluster.new_topics import NewTopic, check_config
+from kafkalet.broker.config.log_directories import LOG_DIR, LOG_DIRS
 from kafkalet.broker.network.addresses import CannotListen
 from kafkalet.embedded import EmbeddedCluster
 from kafkalet.garbage import collected_when_idle
 from kafkalet.properties import InvalidProperty, read_properties
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.releases import NEWEST, RELEASES
+from kafkalet.storage.directories import DirectoriesRefused
 from kafkalet.storage.directory import DirectoryInUse
 from kafkalet.storage.environment import StartInterrupted
 from kafkalet.storage.failures import StorageFailed
@@ -78,7 +80,7 @@ SERVE_OPTIONS = (
     Option("--topic", "NAME[:PARTITIONS[:KEY=VALUE,...]]", "create a topic if it does not exist; repeatable", True),
     Option("--set", "KEY=VALUE", "set a broker property, by its Kafka name; repeatable", True),
     Option("--config", "FILE", "read broker properties from a server.properties file; repeatable", True),
-    Option("--data-dir", "DIR", "directory that keeps the data (a temporary one, removed on exit)"),
+    Option("--data-dir", "DIR", "directory that keeps the data (a temporary one, removed on exit); repeatable", True),
     Option(
         "--kafka-version", "VERSION", f"release to emulate: {RELEASES[0]} to {RELEASES[-2]}, or {NEWEST} ({NEWEST})"
     ),
@@ -131,7 +133,8 @@ class Serve(NamedTuple):
     brokers: int
     topics: list[NewTopic]
     properties: dict[str, str]
-    data_dir: str | None
+    data_dirs: list[str]
+    """The data directories; none for a temporary one, or for those in the properties."""
     kafka_version: str
     log_level: str
     loads: list[tuple[str, str]]
@@ -158,6 +161,8 @@ class Serve(NamedTuple):
         listen = given.get("listen", [])
         security = short_forms(given)
         protocol = "PLAINTEXT" if security is None else security.default_protocol
+        if "data-dir" in given:
+            properties = {name: value for name, value in properties.items() if name not in (LOG_DIRS, LOG_DIR)}
         properties, own_address = with_listeners(listen, properties, protocol)
         advertise = _advertise(given.get("advertise", []))
         if advertise is not None:
@@ -173,7 +178,9 @@ class Serve(NamedTuple):
                 raise UsageError(f"--{name} {last[name]}: only applies to files loaded with --load; --load is missing")
         if last.get("journal") == "-":
             raise UsageError("--journal -: the journal cannot be written to stdout; name a file")
-        for name, what in (("data-dir", "directory"), ("ready-file", "file"), ("journal", "file")):
+        if "" in given.get("data-dir", []):
+            raise UsageError("--data-dir: the directory name is empty")
+        for name, what in (("ready-file", "file"), ("journal", "file")):
             if last.get(name) == "":
                 raise UsageError(f"--{name}: the {what} name is empty")
         if "exit-with-parent" in last and os.name == "nt":
@@ -184,7 +191,7 @@ class Serve(NamedTuple):
             int(brokers),
             _topics(given.get("topic", [])),
             properties,
-            last.get("data-dir"),
+            given.get("data-dir", []),
             last.get("kafka-version", NEWEST),
             level,
             [split("--load", "TOPIC=FILE", text) for text in given.get("load", [])],
@@ -312,7 +319,7 @@ def serve(options: Serve, starter: Starter) -> int:
             host=host,
             port=port,
             advertise=options.advertise,
-            data_dir=options.data_dir,
+            data_dir=options.data_dirs or None,
             config=options.properties,
             topics=options.topics,
             kafka_version=options.kafka_version,
@@ -395,7 +402,7 @@ async def _start(cluster: EmbeddedCluster, options: Serve) -> bool:
         await cluster.start()
     except StartInterrupted:
         return False
-    except (StorageFailed, OSError, MetadataDamaged, DirectoryInUse, IdentityRefused) as error:
+    except (StorageFailed, OSError, MetadataDamaged, DirectoryInUse, DirectoriesRefused, IdentityRefused) as error:
         raise Failure(_cannot_start(error, options)) from error
     except KafkaError as error:
         raise UsageError(error.message or error.code.name) from error
@@ -411,10 +418,18 @@ async def _start(cluster: EmbeddedCluster, options: Serve) -> bool:
 async def _serve(cluster: EmbeddedCluster, options: Serve, starter: Starter, ready_file: "ReadyFile | None") -> int:
     stopped = asyncio.Event()
     _on_stop_signal(cluster.server.interrupt, stopped)
+    disks_failed = asyncio.Event()
+
+    def all_directories_failed() -> None:
+        disks_failed.set()
+        stopped.set()
+
+    cluster.server.all_directories_failed = all_directories_failed
     starter.watch(options, stopped.set)
     if not await _start(cluster, options):
         return 0
     control: ControlServer | None = None
+    paths = cluster.server.log_directories
     try:
         starter.started(cluster.server.temporary_directory)
         if options.control is not None:
@@ -431,6 +446,8 @@ async def _serve(cluster: EmbeddedCluster, options: Serve, starter: Starter, rea
                 ready_file.write(cluster.bootstrap_servers, others, control_url)
             starter.ready(cluster.bootstrap_servers, others, control_url)
             await stopped.wait()
+        if disks_failed.is_set():
+            raise Failure(f"the broker stops: all its log directories have failed: {', '.join(paths)}")
         return 0
     finally:
         if ready_file is not None:

@@ -22,17 +22,19 @@ Action = Callable[[], object]
 class Deletions:
     """The pending deletions of a broker."""
 
-    __slots__ = ("_clock", "_numbers", "_pending")
+    __slots__ = ("_clock", "_numbers", "_on_failure", "_pending")
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, on_failure: Callable[[OSError], None] = lambda error: None) -> None:
+        """`on_failure` is called if a file cannot be deleted."""
         self._clock = clock
+        self._on_failure = on_failure
         self._numbers = 0
         self._pending: dict[str, dict[int, tuple[Action, Timer]]] = {}
 
     def later(self, directory: str, delay_ms: int, action: Action) -> None:
         """Run `action` after `delay_ms`, or earlier if `hurry` is called for `directory`."""
         if not self._clock.has_timers:
-            _carry_out(action)
+            self._carry_out(action)
             return
         self._numbers += 1
         number = self._numbers
@@ -43,7 +45,7 @@ class Deletions:
         """Run the pending deletions of `directory` now."""
         for action, timer in self._pending.pop(directory, {}).values():
             timer.cancel()
-            _carry_out(action)
+            self._carry_out(action)
 
     def hurry_all(self) -> None:
         """Run all pending deletions now."""
@@ -62,12 +64,12 @@ class Deletions:
         action, _ = pending.pop(number)
         if not pending:
             del self._pending[directory]
-        _carry_out(action)
+        self._carry_out(action)
 
-
-def _carry_out(action: Action) -> None:
-    """Run a deletion. If it fails, the files are deleted the next time the directory is opened."""
-    try:
-        action()
-    except OSError as error:
-        _log.warning("%s; it will be deleted at the next start", explain(error))
+    def _carry_out(self, action: Action) -> None:
+        """Run a deletion. If it fails, the files are deleted the next time the directory is opened."""
+        try:
+            action()
+        except OSError as error:
+            _log.warning("%s; it will be deleted at the next start", explain(error))
+            self._on_failure(error)

@@ -1,4 +1,6 @@
-"""The data directory of a broker: a directory for each log, and the checkpoint files for all of them.
+"""A log directory of a broker: a directory for each log, and the checkpoint files for all of them.
+
+A broker has one or several of them (directories.py).
 
 Only one broker may use a directory. It locks `.lock` as Apache Kafka does, in a way that also excludes other brokers in
 the same process. The directory of a log is named TOPIC-PARTITION. It is renamed to TOPIC-PARTITION.ID-delete when the
@@ -76,18 +78,26 @@ class LogDirectory:
         max_open_files: int = 256,
         system: FileSystem = DISK,
         check_interrupted: Callable[[], None] = lambda: None,
+        on_failure: Callable[[LogDirectory], None] | None = None,
+        call_soon: Callable[[Callable[[], None]], object] = lambda function: None,
     ) -> None:
         """Lock the directory. With `durable`, writes are synced to disk wherever Kafka does so.
 
         If there is no `meta.properties`, it is created with `node_id` and with `cluster_id` or a new cluster id. A
         directory that belongs to another cluster, or to a broker other than `given_node_id`, is refused.
         `check_interrupted` is called during recovery; it raises StartInterrupted if the broker has been asked to stop.
+        With `on_failure`, the first failure of a file takes all logs of the directory offline, and `on_failure` is then
+        called. Without it, failures.py decides for each log. `call_soon` runs a function in the thread that uses the
+        logs; other threads call it after a failure.
         Raises DirectoryInUse, IdentityRefused, and OSError with a file name.
         """
         self.path = path
         self.clock = clock
-        files = Files(durable=durable, max_open=max_open_files, system=system)
-        self.environment = LogEnvironment(files, clock, self._rewrite_checkpoints, check_interrupted, path)
+        self.failure: str | None = None
+        """Why the directory is offline; None while it is online."""
+        self._on_failure = on_failure
+        files = Files(durable=durable, max_open=max_open_files, system=system, on_failure=self._fail)
+        self.environment = LogEnvironment(files, clock, self._rewrite_checkpoints, check_interrupted, path, call_soon)
         self.logs: dict[TopicPartition, Log] = {}
         """The open logs."""
         self._closed: dict[TopicPartition, str] = {}
@@ -97,21 +107,59 @@ class LogDirectory:
         self._empty: dict[TopicPartition, str] = {}
         """Directories that are named like a log but contain no log files."""
         self._checkpointed: dict[str, dict[TopicPartition, int]] = {}
-        """The offsets last written to each checkpoint file."""
+        """The offsets in each checkpoint file."""
+        self.directory_id: str | None = None
+        """The id in `meta.properties`; None for a temporary directory, or one of Apache Kafka before 3.7."""
         make_directories(path, system)
         self._lock = _lock(os.path.join(path, LOCK), system)
+        self._is_locked = True
         try:
             self._recovery_points = self._read_offsets(checkpoints.RECOVERY_POINTS)
             self._log_start_offsets = self._read_offsets(checkpoints.LOG_START_OFFSETS)
             self._high_watermarks = self._read_offsets(checkpoints.HIGH_WATERMARKS)
-            self._written = self._recovery_points.keys() | self._log_start_offsets.keys() | self._high_watermarks.keys()
-            """The logs for which the checkpoint files have entries."""
             self.cluster_id = self._identify(cluster_id, node_id, given_node_id)
             self._find_logs()
             self._was_clean = checkpoints.take_clean_shutdown(files, path)
         except BaseException:
-            system.close(self._lock)
+            self._unlock()
             raise
+
+    def _unlock(self) -> None:
+        if self._is_locked:
+            self._is_locked = False
+            self.environment.files.system.close(self._lock)
+
+    # -- failures
+
+    def _fail(self, error: OSError) -> None:
+        """Take the directory offline because a file operation has failed, unless its logs handle failures."""
+        if self._on_failure is not None:
+            self.take_offline(explain(error))
+
+    def _check_online(self) -> None:
+        if self.failure is not None:
+            raise StorageFailed(self.failure)
+
+    def take_offline(self, reason: str) -> None:
+        """Take all logs of the directory offline for `reason`. Requests for them get KAFKA_STORAGE_ERROR."""
+        if self.failure is not None:
+            return
+        self.failure = f"{reason}; log directory {self.path} is offline until the broker restarts"
+        _log.error("%s", self.failure)
+        for log in self.logs.values():
+            log.failures.offline = self.failure
+        if self._on_failure is not None:
+            self._on_failure(self)
+
+    def abandon(self) -> None:
+        """Release everything after a failure, without writing anything. Another broker can lock the directory."""
+        self.environment.cleaning.abort_all()
+        self.environment.deletions.cancel_all()
+        self.environment.flusher.abandon()
+        for log in self.logs.values():
+            log.release()
+        self.environment.files.close()
+        self._unlock()
 
     # -- existing logs
 
@@ -136,13 +184,15 @@ class LogDirectory:
         found = read_identity(self.environment.files, self.path)
         if found is not None:
             check_identity(self.path, found, cluster_id, given_node_id)
+            self.directory_id = found.directory_id
             if found.cluster_id is not None:
                 return found.cluster_id
         cluster_id = cluster_id or checkpoints.uuid_text(os.urandom(16))
         if self.environment.files.durable and found is None:
+            self.directory_id = checkpoints.uuid_text(os.urandom(16))
             properties = {
                 "node.id": str(node_id),
-                "directory.id": checkpoints.uuid_text(os.urandom(16)),
+                "directory.id": self.directory_id,
                 "version": "1",
                 "cluster.id": cluster_id,
             }
@@ -158,7 +208,7 @@ class LogDirectory:
         system = self.environment.files.system
         unknown = sorted((key, directory) for key, directory in self._closed.items() if key not in known)
         for key, directory in unknown:
-            if not _is_log(directory, system):
+            if not is_log(directory, system):
                 self._empty[key] = self._closed.pop(key)
         return [(*key, self._topic_id(directory)) for key, directory in unknown if key in self._closed]
 
@@ -199,6 +249,16 @@ class LogDirectory:
 
     # -- logs
 
+    @property
+    def count(self) -> int:
+        """The number of logs, open or not."""
+        return len(self.logs) + len(self._closed)
+
+    def has(self, topic: str, partition: int) -> bool:
+        """Return whether the log of a partition is in this directory, open or not."""
+        key = (topic, partition)
+        return key in self.logs or key in self._closed or key in self._empty
+
     def get_or_create(self, topic: str, partition: int, topic_id: bytes | None, config: LogConfig) -> Log:
         """Return the log of a partition, opening or creating it if needed.
 
@@ -209,6 +269,7 @@ class LogDirectory:
         key = (topic, partition)
         if key in self.logs:
             return self.logs[key]
+        self._check_online()
         directory = self._closed.get(key) or self._empty.get(key)
         try:
             if directory is not None and topic_id is not None and self._topic_id(directory) not in (None, topic_id):
@@ -219,7 +280,14 @@ class LogDirectory:
             else:
                 log = self._open(key, directory, topic_id, config)
         except OSError as error:
+            if directory is None:  # one that exists may be damaged, which does not concern the other logs
+                self._fail(error)
             raise StorageFailed(explain(error), explain(error)) from error
+        try:
+            self._check_online()  # the log may have been opened although a file could not be written
+        except StorageFailed:
+            log.release()
+            raise
         self.logs[key] = log
         self._closed.pop(key, None)
         self._empty.pop(key, None)
@@ -228,7 +296,9 @@ class LogDirectory:
     def _create(self, key: TopicPartition, topic_id: bytes | None, config: LogConfig) -> Log:
         from .recovery import create_log
 
-        if key in self._written:  # the checkpoints contain an earlier log of this name
+        if any(
+            key in offsets for offsets in self._checkpointed.values()
+        ):  # the checkpoints contain an earlier log of this name
             self._rewrite_checkpoints()
         return create_log(os.path.join(self.path, "{}-{}".format(*key)), *key, topic_id, config, self.environment)
 
@@ -288,6 +358,7 @@ class LogDirectory:
             with suppress(FileNotFoundError):  # the directory is not created before the first write
                 self.environment.files.system.rename(directory, aside)
         except OSError as error:
+            self._fail(error)
             raise StorageFailed(explain(error), explain(error)) from error
         self._forget(key)
         if log is None:
@@ -326,13 +397,29 @@ class LogDirectory:
 
     def checkpoint(self) -> None:
         """Write recovery points, log start offsets and high watermarks to the checkpoint files. Raises OSError."""
+        self.write_recovery_points()
+        self.write_log_start_offsets()
+        self.write_high_watermarks()
+
+    def write_recovery_points(self) -> None:
+        """Write recovery-point-offset-checkpoint. Raises OSError."""
         self.environment.flusher.collect()
+        self._keep_all_offsets()
+        self._write_offsets(checkpoints.RECOVERY_POINTS, self._recovery_points)
+
+    def write_log_start_offsets(self) -> None:
+        """Write log-start-offset-checkpoint. Raises OSError."""
+        self._keep_all_offsets()
+        self._write_offsets(checkpoints.LOG_START_OFFSETS, self._log_start_offsets)
+
+    def write_high_watermarks(self) -> None:
+        """Write replication-offset-checkpoint. Raises OSError."""
+        self._keep_all_offsets()
+        self._write_offsets(checkpoints.HIGH_WATERMARKS, self._high_watermarks)
+
+    def _keep_all_offsets(self) -> None:
         for key, log in self.logs.items():
             self._keep_offsets(key, log)
-        self._write_offsets(checkpoints.RECOVERY_POINTS, self._recovery_points)
-        self._write_offsets(checkpoints.LOG_START_OFFSETS, self._log_start_offsets)
-        self._write_offsets(checkpoints.HIGH_WATERMARKS, self._high_watermarks)
-        self._written = self._recovery_points.keys() | self._high_watermarks.keys()
 
     def _keep_offsets(self, key: TopicPartition, log: Log) -> None:
         self._recovery_points[key] = log.recovery_point
@@ -356,19 +443,26 @@ class LogDirectory:
         except OSError as error:
             _log.error("%s; deleting the checkpoints", explain(error))
             for name in (checkpoints.RECOVERY_POINTS, checkpoints.LOG_START_OFFSETS):
-                with suppress(FileNotFoundError):
+                with suppress(OSError):
                     self.environment.files.system.unlink(os.path.join(self.path, name))
 
     def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
         try:
-            return checkpoints.read_offsets(self.environment.files, os.path.join(self.path, name))
+            found = checkpoints.read_offsets(self.environment.files, os.path.join(self.path, name))
         except checkpoints.CorruptCheckpoint as error:
             _log.error("%s; treating it as empty", error)
             return {}
+        if found:
+            self._checkpointed[name] = dict(found)
+        return found
 
     def _write_offsets(self, name: str, offsets: dict[TopicPartition, int]) -> None:
         if self._checkpointed.get(name) != offsets:  # avoids fsync while the broker is idle
-            checkpoints.write_offsets(self.environment.files, os.path.join(self.path, name), offsets)
+            try:
+                checkpoints.write_offsets(self.environment.files, os.path.join(self.path, name), offsets)
+            except OSError as error:
+                self._fail(error)
+                raise
             self._checkpointed[name] = dict(offsets)
 
     # -- closing
@@ -390,7 +484,7 @@ class LogDirectory:
             self.logs.clear()
             self.environment.flusher.close()
             self.environment.files.close()
-            self.environment.files.system.close(self._lock)
+            self._unlock()
 
     def _close_logs(self) -> None:
         self.environment.deletions.hurry_all()
@@ -399,7 +493,7 @@ class LogDirectory:
         try:
             self.checkpoint()
             # A log that was never opened may still need recovery.
-            if not failed and (self._was_clean or not self._closed):
+            if not failed and self.failure is None and (self._was_clean or not self._closed):
                 checkpoints.mark_clean_shutdown(self.environment.files, self.path)
         except OSError as error:
             _log.error("%s; all logs will be recovered at the next start", explain(error))
@@ -422,7 +516,7 @@ def _close(log: Log) -> bool:
         return False
 
 
-def _is_log(directory: str, system: FileSystem) -> bool:
+def is_log(directory: str, system: FileSystem) -> bool:
     """Return whether the directory contains a file that must belong to a log."""
     try:
         names = system.names(directory)

@@ -29,14 +29,15 @@ class LogEnvironment:
         truncated: Callable[[], None] = lambda: None,
         check_interrupted: Callable[[], None] = lambda: None,
         directory: str | None = None,
+        call_soon: Callable[[Callable[[], None]], object] = lambda function: None,
     ) -> None:
         """`directory` is the data directory, for the checkpoint of the cleaner; None if there is none (in tests)."""
         self.files = files
         self.cleaning = CleanerState(files, directory)
         self.clock = clock
         self.index_pool = IndexPool()
-        self.deletions = Deletions(clock)
-        self.flusher = Flusher()
+        self.deletions = Deletions(clock, files.on_failure)
+        self.flusher = Flusher(call_soon)
         self.check_interrupted = check_interrupted
         """Called repeatedly while a log is recovered; raises StartInterrupted if the broker was asked to stop."""
         self.truncated = truncated

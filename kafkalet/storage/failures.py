@@ -9,8 +9,9 @@
 Clients get KAFKA_STORAGE_ERROR in both cases. If a log is offline or could not be closed, its data directory is not
 marked as cleanly shut down.
 
-Apache Kafka takes the whole directory offline after the first failure, and a broker without another directory halts
-(LogDirFailureChannel, LogManager.handleLogDirFailure). See docs/decisions/0008 for why kafkalet continues.
+This is how logs of a temporary directory react. If the data is kept, the first failure takes all logs of the directory
+offline, as in Kafka (LogDirFailureChannel, LogManager.handleLogDirFailure); `on_failure` does this. See
+docs/decisions/0008.
 """
 
 from __future__ import annotations
@@ -47,11 +48,15 @@ class StorageFailed(KafkaError):
 class Failures:
     """The I/O failures of one log."""
 
-    __slots__ = ("_logged_ms", "_now_ms", "name", "offline")
+    __slots__ = ("_logged_ms", "_now_ms", "_on_failure", "name", "offline")
 
-    def __init__(self, name: str, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self, name: str, now_ms: Callable[[], int], on_failure: Callable[[OSError], None] = lambda error: None
+    ) -> None:
+        """`on_failure` may take the whole directory offline, by setting `offline` of all its logs."""
         self.name = name
         self._now_ms = now_ms
+        self._on_failure = on_failure
         self.offline: str | None = None
         """The reason why the log is offline; None while it is online."""
         self._logged_ms: int | None = None
@@ -63,12 +68,15 @@ class Failures:
 
     def take_offline(self, error: OSError) -> None:
         """Take the log offline after a failure that cannot be undone."""
+        self._on_failure(error)
         if self.offline is None:
             self.offline = f"{explain(error)}; {self.name} is offline until the broker restarts"
             _log.error("%s", self.offline)
 
     def answer(self, error: OSError) -> StorageFailed:
         """Return the exception for clients, and log the reason at most once per LOG_INTERVAL_MS."""
+        if self.offline is None:
+            self._on_failure(error)
         if self.offline is not None:
             return StorageFailed(self.offline)
         now_ms = self._now_ms()

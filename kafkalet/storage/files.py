@@ -19,7 +19,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from .file_system import DISK, READ, READ_AND_WRITE, Buffer, FileSystem
@@ -126,6 +126,10 @@ class File:
                 self._fd = self._pool.system.open(self.path, READ)
             self._pool.system.unlink(self.path)
 
+    def report(self, error: OSError) -> None:
+        """Report a failure of this file after which its owner continues."""
+        self._pool.on_failure(error)
+
     def close(self) -> None:
         """Close the descriptor; the next use opens the file again."""
         if self._fd >= 0 and not self._removed:
@@ -174,13 +178,22 @@ class FileRange:
 class Files:
     """The files of one broker, at most `max_open` of which have a descriptor at a time."""
 
-    __slots__ = ("_open", "durable", "max_open", "system")
+    __slots__ = ("_open", "durable", "max_open", "on_failure", "system")
 
-    def __init__(self, *, durable: bool = True, max_open: int = DEFAULT_MAX_OPEN, system: FileSystem = DISK) -> None:
+    def __init__(
+        self,
+        *,
+        durable: bool = True,
+        max_open: int = DEFAULT_MAX_OPEN,
+        system: FileSystem = DISK,
+        on_failure: Callable[[OSError], None] = lambda error: None,
+    ) -> None:
         self.durable = durable
         """Whether writes are synced to disk. False for a temporary directory, which no broker reads after a crash."""
         self.max_open = max_open
         self.system = system
+        self.on_failure = on_failure
+        """Called by the owners of files when one of them cannot be read or written, even if they can continue."""
         self._open: dict[File, None] = {}
 
     def file(self, path: str) -> File:

@@ -3,6 +3,7 @@
 When a log rolls, the previous segment must reach the disk, which can take seconds for a gigabyte. As in Kafka (the
 `flush-log` task), this is done in another thread, which does not access the logs: it gets duplicate descriptors and
 calls fsync on them, one job at a time. `collect` runs the callbacks of finished jobs in the thread that uses the logs.
+After a failure, the flusher asks for it at once.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 from .files import Descriptor, explain
@@ -35,9 +37,11 @@ class Job(NamedTuple):
 class Flusher:
     """A queue of fsync jobs, and a thread that starts with the first job."""
 
-    __slots__ = ("_changed", "_done", "_is_closed", "_jobs", "_thread", "_under_way")
+    __slots__ = ("_call_soon", "_changed", "_done", "_is_closed", "_jobs", "_thread", "_under_way")
 
-    def __init__(self) -> None:
+    def __init__(self, call_soon: Callable[[Callable[[], None]], object] = lambda function: None) -> None:
+        """`call_soon` runs a function in the thread that uses the logs. It is called in the flusher's thread."""
+        self._call_soon = call_soon
         self._changed = threading.Condition()
         self._jobs: deque[Job] = deque()
         self._done: deque[tuple[Job, OSError | None]] = deque()
@@ -68,6 +72,12 @@ class Flusher:
             self._changed.wait_for(lambda: not self._under_way)
         self.collect()
 
+    def abandon(self) -> None:
+        """Let the thread end after the pending jobs, without waiting for it."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+
     def close(self) -> None:
         """Wait for all jobs, then stop the thread."""
         self.wait()
@@ -94,6 +104,9 @@ class Flusher:
                 with self._changed:
                     self._under_way -= 1
                     self._changed.notify_all()
+                if failure is not None:
+                    with suppress(RuntimeError):  # the event loop has been closed
+                        self._call_soon(self.collect)
 
     def _next(self) -> Job | None:
         with self._changed:

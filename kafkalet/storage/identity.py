@@ -39,6 +39,7 @@ class Identity(NamedTuple):
 
     cluster_id: str | None
     node_id: int | None
+    directory_id: str | None = None
 
 
 def read_identity(files: Files, directory: str) -> Identity | None:
@@ -61,7 +62,8 @@ def read_identity(files: Files, directory: str) -> Identity | None:
         raise IdentityRefused(f"{path}: {'cluster.id' if cluster_id is None else id_name} is missing")
     if cluster_id is None and id_text is None:
         raise IdentityRefused(f"{path}: {id_name} and cluster.id are both missing; without the file a new one is made")
-    return Identity(cluster_id, None if id_text is None else _number(id_text, id_name, path))
+    node_id = None if id_text is None else _number(id_text, id_name, path)
+    return Identity(cluster_id, node_id, properties.get("directory.id"))
 
 
 def check_identity(directory: str, found: Identity, cluster_id: str | None, node_id: int | None) -> None:

@@ -61,7 +61,7 @@ class LocalLog:
         self.segments = segments
         self.recovery_point = recovery_point
         self.environment = environment
-        self.failures = Failures(os.path.basename(directory), environment.clock.now_ms)
+        self.failures = Failures(os.path.basename(directory), environment.clock.now_ms, environment.files.on_failure)
         self.flushed_ms = environment.clock.now_ms()
         """The time at which the recovery point last changed."""
         self._submitted = 0

@@ -95,7 +95,11 @@ class Snapshots:
 
     def write(self, offset: int, entries: Collection[ProducerEntry]) -> None:
         """Take a snapshot at `offset`, replacing an existing one."""
-        self._files.replace(self.path(offset), encode(entries))
+        try:
+            self._files.replace(self.path(offset), encode(entries))
+        except OSError as error:
+            self._files.on_failure(error)
+            raise
         if offset not in self._offsets:
             self._offsets.append(offset)
             self._offsets.sort()

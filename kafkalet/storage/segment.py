@@ -266,6 +266,7 @@ class Segment:
         try:
             self.write()
         except OSError as error:
+            self._files.on_failure(error)
             _log.warning("%s; the index stays in memory until it can be written", explain(error))
         self._allow_unload()
 
@@ -465,6 +466,7 @@ class Segment:
         try:
             self.write()
         except OSError as error:
+            self._files.on_failure(error)
             _log.warning("%s; the index stays in memory until it can be written", explain(error))
         self.offset_index.is_built()
         self.time_index.is_built()

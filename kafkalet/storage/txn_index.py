@@ -162,6 +162,7 @@ class TransactionIndex:
         try:
             self.write()
         except OSError as error:
+            self._file.report(error)
             _log.warning("%s; its entries stay in memory until they can be written", explain(error))
 
     def image(self) -> bytes:

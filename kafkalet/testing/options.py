@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
-from kafkalet.broker.arguments import PropertyValue
+from kafkalet.broker.arguments import DataDir, PropertyValue
 from kafkalet.broker.cluster.new_topics import NewTopic
 from kafkalet.broker.security.acl import Acl
 from kafkalet.clock import Clock
@@ -22,7 +21,7 @@ class ClusterOptions(TypedDict, total=False):
     port: int
     advertise: tuple[str, int] | None
     racks: Sequence[str] | None
-    data_dir: str | os.PathLike[str] | None
+    data_dir: DataDir | None
     config: Mapping[str, PropertyValue] | None
     topics: Iterable[str | NewTopic]
     kafka_version: str

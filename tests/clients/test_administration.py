@@ -66,7 +66,7 @@ def test_group_configs_are_listed(admin: Any) -> None:
 def test_quorum_is_described_and_log_directories_are_altered(cluster: kafkalet.Cluster, admin: Any) -> None:
     assert "'leader_id': 1" in str(admin.describe_metadata_quorum())
     replica = TopicPartitionReplica("t", 0, 1)
-    assert admin.alter_replica_log_dirs({replica: cluster.server.nodes[1].directory.path})
+    assert admin.alter_replica_log_dirs({replica: cluster.server.nodes[1].directories.paths[0]})
 
 
 def with_quota(cluster: kafkalet.Cluster, key: str, value: float) -> None:

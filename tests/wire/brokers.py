@@ -42,6 +42,11 @@ class Wire:
         for connection in self.connections.values():
             connection.close()
 
+    def forget_connections(self) -> None:
+        """Close all connections; the next requests open new ones."""
+        self.close()
+        self.connections.clear()
+
     def connection(self, node: int = 1, name: str = "") -> Connection:
         """Return the connection with this name to a broker."""
         if (node, name) not in self.connections:

@@ -31,7 +31,7 @@ def handle(request: AlterReplicaLogDirsRequest, context: Context) -> AlterReplic
 
 
 def _code(name: str, index: int, path: str, context: Context) -> Code:
-    if path != context.node.directory.path:
+    if path not in context.node.directories.paths:
         return Code.LOG_DIR_NOT_FOUND
     if (name, index) in context.node.partitions:
         return Code.NONE

@@ -151,7 +151,7 @@ def _facts(context: Context) -> dict[str, str]:
         facts |= {LISTENERS: listener, ADVERTISED: listener}
     if context.release.runs_without_zookeeper:
         facts["node.id"] = str(node.node_id)
-    return facts | {"log.dirs": node.directory.path}
+    return facts | {"log.dirs": ",".join(node.directories.paths)}
 
 
 def _loggers(name: str, context: Context) -> Iterator[Config]:

@@ -1,9 +1,10 @@
-"""DescribeLogDirs v0-5: describe the log directory of a broker and the size of each partition in it (KIP-113).
+"""DescribeLogDirs v0-5: describe the log directories of a broker and the size of each partition in them (KIP-113).
 
 v3  adds a top-level error code (KIP-784)
 v4  adds the total and usable size of the volume (KIP-827)
 
-Requested partitions that have no replica on this broker are left out.
+Requested partitions that have no replica on this broker are left out. A directory that is offline has the error
+KAFKA_STORAGE_ERROR and no partitions.
 
 Source: kafka.server.ReplicaManager.describeLogDirs.
 """
@@ -55,17 +56,26 @@ async def _answer_in_turns(wanted: list[Partition], node: Node) -> DescribeLogDi
 
 
 def _answer(wanted: list[Partition], answers: list[Answer], node: Node) -> DescribeLogDirsResponse:
-    topics: dict[str, Topic] = {}
+    directories = node.directories
+    topics: dict[str, dict[str, Topic]] = {path: {} for path in directories.paths}
     for partition, answer in zip(wanted, answers, strict=True):
-        topics.setdefault(partition.topic, Topic(name=partition.topic, partitions=[])).partitions.append(answer)
-    total_bytes, usable_bytes = _volume(node.directory.path)
-    directory = Directory(
-        log_dir=node.directory.path,
-        topics=list(topics.values()),
-        total_bytes=total_bytes,
-        usable_bytes=usable_bytes,
+        directory = directories.holder(partition.topic, partition.index)
+        if directory is not None:
+            here = topics[directory.path]
+            here.setdefault(partition.topic, Topic(name=partition.topic, partitions=[])).partitions.append(answer)
+    return DescribeLogDirsResponse(
+        results=[
+            _directory(path, list(topics[path].values()))
+            if path not in directories.offline
+            else Directory(error_code=Code.KAFKA_STORAGE_ERROR, log_dir=path, topics=[])
+            for path in directories.paths
+        ]
     )
-    return DescribeLogDirsResponse(results=[directory])
+
+
+def _directory(path: str, topics: list[Topic]) -> Directory:
+    total_bytes, usable_bytes = _volume(path)
+    return Directory(log_dir=path, topics=topics, total_bytes=total_bytes, usable_bytes=usable_bytes)
 
 
 def _volume(path: str) -> tuple[int, int]:

@@ -110,7 +110,7 @@ def _elect(name: str, index: int, kind: Election, context: Context) -> None:
     if state.leader == preferred or (kind is Election.UNCLEAN and state.leader != NO_LEADER):
         raise KafkaError(Code.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
     if kind is Election.PREFERRED:
-        if preferred not in controller.nodes or preferred not in state.isr:
+        if preferred not in state.isr or preferred in controller.leadership.offline_replicas(name, state):
             raise KafkaError(Code.PREFERRED_LEADER_NOT_AVAILABLE, "The preferred leader was not available.")
         controller.leadership.elect(topic, state, preferred)
     elif not controller.leadership.elect(topic, state, unclean=True):

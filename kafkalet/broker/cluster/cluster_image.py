@@ -15,11 +15,13 @@ from .metadata import MetadataImage
 
 
 class ClusterImage(NamedTuple):
-    """The data directory of a cluster at one moment: logs, checkpoints and metadata."""
+    """The data directories of a cluster at one moment: logs, checkpoints and metadata."""
 
     files: Image
     first_node_id: int
     brokers: int
+    directories: int = 1
+    """The number of data directories."""
 
 
 class Predecessor(NamedTuple):

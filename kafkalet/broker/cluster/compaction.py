@@ -8,8 +8,10 @@ in progress in the background.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Generator
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from kafkalet.broker.config.broker_config import BrokerConfig
@@ -19,6 +21,7 @@ from kafkalet.clock import Clock
 from kafkalet.storage.cleaning.cleaner import CleanerSettings, Round, Step
 from kafkalet.storage.cleaning.log_cleaner import LogCleaner
 from kafkalet.storage.cleaning.selection import quiet_ms
+from kafkalet.storage.directories import LogDirectories
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.log import Log
@@ -64,7 +67,7 @@ class Compaction:
     def __init__(
         self,
         node_id: int,
-        directory: LogDirectory,
+        directories: LogDirectories,
         config: BrokerConfig,
         clock: Clock,
         turns: Turns,
@@ -73,12 +76,15 @@ class Compaction:
     ) -> None:
         """`changed` is called after retention has deleted segments of a log."""
         self._node_id = node_id
-        self._directory = directory
+        self._directories = directories
         self._config = config
         self._clock = clock
         self._turns = turns
         self._workers = workers
-        self._cleaner = LogCleaner(self._logs, directory.environment.cleaning)
+        self._cleaners = [
+            LogCleaner(partial(_logs_of, directory), directory.environment.cleaning) for directory in directories
+        ]
+        """The cleaner of each log directory, which does nothing once the directory has failed."""
         self._changed = changed
         self._background: set[Work[Any]] = set()
         """The cleaning in the background, if it is in progress."""
@@ -86,7 +92,7 @@ class Compaction:
         """The number of requests in progress."""
 
     def _logs(self) -> list[Log]:
-        return list(self._directory.logs.values())
+        return [log for directory in self._directories for log in _logs_of(directory)]
 
     def _settings(self) -> CleanerSettings:
         config = self._config
@@ -108,7 +114,8 @@ class Compaction:
 
     def stop(self) -> None:
         """Abort the round in progress. Files that are not part of a log yet are removed."""
-        self._directory.environment.cleaning.abort_all()
+        for cleaner in self._cleaners:
+            cleaner.state.abort_all()
         for work in list(self._background):
             work.stop()
 
@@ -116,12 +123,14 @@ class Compaction:
         """Return for how long no log will be due, unless something is appended or reconfigured."""
         if self._background:
             return 0
-        return quiet_ms(self._logs(), self._cleaner.state, self._clock.now_ms())
+        now_ms = self._clock.now_ms()
+        return min((quiet_ms(each.logs(), each.state, now_ms) for each in self._cleaners), default=math.inf)
 
     async def _clean_and_delete(self) -> None:
         await _in_threads(self._clean_until_nothing_is_due())
-        for log in self._cleaner.delete_old_segments():
-            self._changed(log)
+        for cleaner in self._cleaners:
+            for log in cleaner.delete_old_segments():
+                self._changed(log)
 
     def clean(self, *, roll: bool = False) -> Generator[Step, Any, list[CleanedPartition]]:
         """Clean until no log is due. With `roll`, first roll the active segments of compacted logs.
@@ -143,15 +152,14 @@ class Compaction:
     def _clean_until_nothing_is_due(self) -> Generator[Step, Any, list[CleanedPartition]]:
         cleaned: dict[Log, CleanedPartition] = {}
         skipped: list[Log] = []
-        while True:
-            round_ = yield from self._cleaner.clean_filthiest(self._settings(), self._clock.now_ms(), skipped)
-            if round_ is None:
-                return list(cleaned.values())
-            log, result = round_
-            if result is None:
-                skipped.append(log)
-            else:
-                cleaned[log] = self._add(cleaned.get(log), log, result)
+        for cleaner in self._cleaners:
+            while round_ := (yield from cleaner.clean_filthiest(self._settings(), self._clock.now_ms(), skipped)):
+                log, result = round_
+                if result is None:
+                    skipped.append(log)
+                else:
+                    cleaned[log] = self._add(cleaned.get(log), log, result)
+        return list(cleaned.values())
 
     def _add(self, before: CleanedPartition | None, log: Log, result: Round) -> CleanedPartition:
         """Return the result of all rounds for a log. Each round cleans the segments of the earlier ones again."""
@@ -182,6 +190,10 @@ class Compaction:
                     RetainedPartition(log.topic, log.partition, self._node_id, deleted, log.log_start_offset)
                 )
         return retained
+
+
+def _logs_of(directory: LogDirectory) -> list[Log]:
+    return [] if directory.failure is not None else list(directory.logs.values())
 
 
 async def _in_threads(steps: Generator[Step, Any, T]) -> T:

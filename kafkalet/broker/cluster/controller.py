@@ -10,7 +10,7 @@ Source: org.apache.kafka.controller.QuorumController, ReplicationControlManager.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # not loaded when a broker without partitions, ACLs and crede
     from kafkalet.broker.security.acl import Acl
     from kafkalet.broker.security.delegation_tokens import DelegationToken, DelegationTokens
     from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism
+    from kafkalet.storage.directory import LogDirectory
 
     from .partition import Partition
 
@@ -74,6 +75,8 @@ class Controller:
         self.changes = Changes(self._write)
         """Changes of the metadata, which is saved when a change is complete."""
         self.producer_ids = ProducerIds(next_producer_id, self._reserve_producer_ids)
+        self.all_directories_failed: Callable[[], None] = lambda: None
+        """Called when no running broker has a log directory any more that works."""
         self._metadata_store = store
         self._saved_producer_id = next_producer_id
         self._is_saved = True
@@ -162,7 +165,8 @@ class Controller:
     def host(self, topic: TopicState, state: PartitionState, *, skip_broken: bool = False) -> None:
         """Open the replicas of a partition and start its leader.
 
-        With `skip_broken`, a replica whose log cannot be opened goes offline. Without it, StorageFailed is raised.
+        With `skip_broken`, the partition exists already, and a replica whose log cannot be opened goes offline. Without
+        it, the partition is new, and StorageFailed is raised.
         """
         for node_id in state.replicas:
             if (node := self.nodes.get(node_id)) is not None:
@@ -172,7 +176,8 @@ class Controller:
     def host_on(self, node: Node, topic: TopicState, state: PartitionState, *, skip_broken: bool) -> None:
         """Open the replica of a partition on one broker, without starting its leader."""
         try:
-            node.host(topic, state, node.config.log_config(topic.config), self.leadership.changed)
+            config = node.config.log_config(topic.config)
+            node.host(topic, state, config, self.leadership.changed, is_new=not skip_broken)
         except StorageFailed as error:
             if not skip_broken:
                 raise
@@ -191,6 +196,24 @@ class Controller:
 
         node.host_later(topic, state, lambda: node.config.log_config(topic.config), self.leadership.changed, failed)
         self.leadership.begin(topic, state)
+
+    def log_directory_failed(self, node: Node, directory: LogDirectory) -> None:
+        """Take the replicas in a failed log directory offline, and elect other leaders for the partitions they led.
+
+        Source: org.apache.kafka.controller.ReplicationControlManager.handleDirectoriesOffline.
+        """
+        lost = node.lose(directory)
+        if lost:
+            _LOG.error("broker %d no longer serves %d partitions: %s", node.node_id, len(lost), directory.failure)
+        for name, index in lost:
+            topic, state = self.metadata.topics.get(name), self.metadata.partition(name, index)
+            if topic is not None and state is not None:
+                self.leadership.replica_left(topic, state, node.node_id)
+        with suppress(StorageFailed):
+            self.save()
+        self.watchers.touch()
+        if all(node.directories.have_all_failed for node in self.nodes.values()):
+            self.all_directories_failed()
 
     def follower_fetched(self, leader: Partition, node_id: int, fetch_offset: int, log_start_offset: int) -> None:
         """Handle a fetch from `leader` by a follower in another process."""

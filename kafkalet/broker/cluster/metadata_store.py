@@ -1,9 +1,11 @@
-"""The data directory of a cluster and its metadata file.
+"""The data directories of a cluster and its metadata file.
 
-    DIR/                        the log directory, if there is one broker
-    DIR/broker-<node id>/       the log directory of each broker, if there are several
-    DIR/kafkalet.json           topics, ids, configurations, leaders, quotas, features, ACLs, credentials, tokens,
-                                the next producer id
+    DIR/                        a log directory, if there is one broker
+    DIR/broker-<node id>/       a log directory of each broker, if there are several
+    DIR/kafkalet.json           in the first data directory: topics, ids, configurations, leaders, quotas, features,
+                                ACLs, credentials, tokens, the next producer id
+
+There are several data directories if the brokers have several log directories (`log.dirs`).
 
 Logs have Kafka's format. Apache Kafka stores its metadata in a log of the controller. Here it is a small file, which
 every change replaces atomically by a rename. A directory written by Apache Kafka has no such file. In that case, the
@@ -15,7 +17,7 @@ A cluster without a data directory uses a temporary one, which is deleted when t
 
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkalet.broker.quoting import quoted
@@ -27,7 +29,7 @@ from kafkalet.storage.files import Files, make_directories, replace_file
 from .metadata import NO_LEADER, MetadataImage, PartitionState, TopicState, check_topic_name, new_topic_id
 
 if TYPE_CHECKING:  # imported with the first snapshot
-    from kafkalet.storage.image import Image
+    from kafkalet.storage.image import Image, StoredFile
 
 _LOG = logging.getLogger(__name__)
 
@@ -48,11 +50,15 @@ class MetadataDamaged(Exception):
 
 
 class MetadataStore:
-    """The data directory of a cluster. `durable` is False for a temporary directory, which is never synced to disk."""
+    """The data directories of a cluster, the first of which has the metadata, and `further` only logs.
 
-    def __init__(self, data_dir: str | None, system: FileSystem = DISK) -> None:
+    `durable` is False for a temporary directory, which is never synced to disk.
+    """
+
+    def __init__(self, data_dir: str | None, system: FileSystem = DISK, further: Sequence[str] = ()) -> None:
         self.durable = data_dir is not None
         self.path = os.path.abspath(data_dir) if data_dir is not None else _temporary()
+        self._further = [os.path.abspath(path) for path in further]
         self.files = Files(durable=self.durable, system=system)
         make_directories(self.path, system)
 
@@ -61,14 +67,25 @@ class MetadataStore:
         """The path of the metadata file."""
         return os.path.join(self.path, FILE)
 
-    def log_directory(self, node_id: int, brokers: int) -> str:
-        return self.path if brokers == 1 else os.path.join(self.path, log_folder(node_id))
+    def log_directories(self, node_id: int, brokers: int) -> list[str]:
+        """Return the paths of a broker's log directories."""
+        paths = [self.path, *self._further]
+        return paths if brokers == 1 else [os.path.join(path, log_folder(node_id)) for path in paths]
 
     def fill(self, files: "Image") -> None:
-        """Write an image of the directory, which must be empty. Raises OSError."""
+        """Write an image of the data directories, which must be empty. Raises OSError."""
         from kafkalet.storage.image import write_image
 
-        write_image(self.path, {name: file for name, file in files.items() if name != FILE})
+        further = {further_prefix(place): path for place, path in enumerate(self._further, 1)}
+        parts: dict[str, dict[str, StoredFile]] = {path: {} for path in (self.path, *self._further)}
+        for name, file in files.items():
+            prefix = name[: name.find("/") + 1]
+            if prefix in further:
+                parts[further[prefix]][name.removeprefix(prefix)] = file
+            elif name != FILE:
+                parts[self.path][name] = file
+        for path, part in parts.items():
+            write_image(path, part)
         if FILE in files:
             replace_file(self.file, files[FILE].data, durable=False, private=True)
 
@@ -78,7 +95,8 @@ class MetadataStore:
 
         node_ids = list(node_ids)
         for node_id in node_ids:
-            erase(self.log_directory(node_id, len(node_ids)))
+            for path in self.log_directories(node_id, len(node_ids)):
+                erase(path)
         if os.path.exists(self.file):
             os.unlink(self.file)
 
@@ -168,6 +186,11 @@ class MetadataStore:
 def log_folder(node_id: int) -> str:
     """Return the name of a broker's log directory in a cluster of several brokers."""
     return f"broker-{node_id}"
+
+
+def further_prefix(place: int) -> str:
+    """Return the prefix of the files of a further data directory in an image. Places of these start at 1."""
+    return f"data-directory-{place}/"
 
 
 class Folder(NamedTuple):

@@ -22,6 +22,7 @@ from kafkalet.broker.watchers import Watchers
 from kafkalet.clock import Clock, client_time
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.config import LogConfig
+from kafkalet.storage.directories import LogDirectories
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.failures import StorageFailed
 
@@ -49,9 +50,12 @@ class Observer(Protocol):
     def config_changed(self) -> None:
         """Called when the configuration of the node has changed."""
 
+    def log_directory_failed(self, directory: LogDirectory) -> None:
+        """Called soon after a log directory has failed."""
+
 
 class Node:
-    """The replicas of the broker `node_id`, with its metadata, configuration, directory, clock and event loop."""
+    """The replicas of the broker `node_id`, with its metadata, configuration, directories, clock and event loop."""
 
     def __init__(
         self,
@@ -59,7 +63,7 @@ class Node:
         metadata: MetadataImage,
         config: BrokerConfig,
         release: Release,
-        directory: LogDirectory,
+        directories: LogDirectories,
         clock: Clock,
         loop: AbstractEventLoop,
         turns: Turns,
@@ -70,7 +74,7 @@ class Node:
         self.metadata = metadata
         self.config = config
         self.release = release
-        self.directory = directory
+        self.directories = directories
         self.clock = clock
         """The clock of log time; kafkalet/clock.py explains the two kinds of time."""
         self.client_clock = client_time(clock)
@@ -85,9 +89,10 @@ class Node:
         self._unopened: dict[tuple[str, int], Partition] = {}
         """The replicas whose logs have not been opened yet."""
         self.offline: dict[tuple[str, int], str] = {}
-        """The replicas whose logs cannot be opened, with the reasons."""
+        """The replicas whose logs cannot be opened, or whose log directory has failed, with the reasons."""
         self.observer: Observer
         """Set by the broker that uses this node."""
+        directories.on_failure = self._log_directory_failed
         self._compaction: Compaction | None = None
 
     @property
@@ -98,7 +103,7 @@ class Node:
 
             self._compaction = Compaction(
                 self.node_id,
-                self.directory,
+                self.directories,
                 self.config,
                 self.clock,
                 self.turns,
@@ -113,10 +118,10 @@ class Node:
             partition.changed(partition)
 
     def close(self) -> None:
-        """Flush and close the logs and the data directory."""
+        """Flush and close the logs and the log directories."""
         if self._compaction is not None:
             self._compaction.stop()
-        self.directory.close(discard=not self.directory.environment.files.durable)
+        self.directories.close(discard=not self.directories.durable)
         self.partitions.clear()
         self._unopened.clear()
         self.offline.clear()
@@ -143,12 +148,21 @@ class Node:
         raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"partition {topic}-{index} does not exist")
 
     def host(
-        self, topic: TopicState, state: PartitionState, config: LogConfig, changed: Callable[[Partition], None]
+        self,
+        topic: TopicState,
+        state: PartitionState,
+        config: LogConfig,
+        changed: Callable[[Partition], None],
+        *,
+        is_new: bool = True,
     ) -> Partition:
-        """Add a replica: open its log, or create it if there is none. Raises StorageFailed."""
+        """Add a replica: open its log, or create it if there is none. Raises StorageFailed.
+
+        The log of a replica that is not new may be in a log directory that is offline; it is not created then.
+        """
         from .partition import Partition
 
-        log = self.directory.get_or_create(topic.name, state.index, topic.topic_id, config)
+        log = self.directories.get_or_create(topic.name, state.index, topic.topic_id, config, is_new=is_new)
         if (latest := log.latest_epoch) is not None:  # newer than in the metadata if another broker wrote the log
             state.note_leader_epoch(latest)
         partition = Partition(self.node_id, topic, state, log, self.release, changed, self.metadata.endpoints)
@@ -174,7 +188,7 @@ class Node:
 
         def open_log() -> Log:
             try:
-                log = self.directory.get_or_create(*key, topic.topic_id, config())
+                log = self.directories.get_or_create(*key, topic.topic_id, config(), is_new=False)
             except StorageFailed as error:
                 self._unopened.pop(key, None)
                 failed(error)
@@ -195,7 +209,7 @@ class Node:
         """Return the size of a replica's log, which need not be open, in bytes."""
         if partition.is_open:
             return partition.log.size_bytes
-        return self.directory.size_bytes(partition.topic, partition.index)
+        return self.directories.size_bytes(partition.topic, partition.index)
 
     @property
     def are_logs_open(self) -> bool:
@@ -212,10 +226,24 @@ class Node:
 
     def take_offline(self, topic: str, index: int, reason: str) -> None:
         """Close a replica, as if its disk had failed. Requests for it get KAFKA_STORAGE_ERROR. Raises StorageFailed."""
-        self.directory.close_log(topic, index)
+        self.directories.close_log(topic, index)
         del self.partitions[topic, index]
         self.offline[topic, index] = reason
         self.purgatory.touch((topic, index))
+
+    def _log_directory_failed(self, directory: LogDirectory) -> None:
+        self.call_soon(lambda: self.observer.log_directory_failed(directory))
+
+    def lose(self, directory: LogDirectory) -> list[tuple[str, int]]:
+        """Take the replicas in a failed log directory offline (ReplicaManager.handleLogDirFailure); return them."""
+        lost = [key for key in self.partitions if directory.has(*key)]
+        for key in lost:
+            del self.partitions[key]
+            self._unopened.pop(key, None)
+            self.offline[key] = directory.failure or ""
+            self.purgatory.touch(key)
+        directory.abandon()
+        return lost
 
     def drop(self, topic: str, index: int) -> None:
         """Delete a replica and its log, and complete the requests that wait for it.
@@ -226,7 +254,7 @@ class Node:
         self._unopened.pop((topic, index), None)
         if self.offline.pop((topic, index), None) is not None or held:
             try:
-                self.directory.delete(topic, index)
+                self.directories.delete(topic, index)
             except StorageFailed as error:
                 _LOG.error("cannot delete %s: %s", quoted(f"{topic}-{index}"), error.reason)
             self.purgatory.touch((topic, index))

@@ -4,7 +4,9 @@
     compaction                      every log.cleaner.backoff.ms, if log.cleaner.enable is set; with the retention of
                                     compacted logs
     flush                           every log.flush.scheduler.interval.ms, if set: logs whose flush.ms has passed
-    checkpoints                     every replica.high.watermark.checkpoint.interval.ms, unless the data is temporary
+    checkpoints of high watermarks  every replica.high.watermark.checkpoint.interval.ms, unless the data is temporary
+    ... of recovery points          every log.flush.offset.checkpoint.interval.ms
+    ... of log start offsets        every log.flush.start.offset.checkpoint.interval.ms
     delegation tokens               every delegation.token.expiry.check.interval.ms, if tokens are enabled: removal
     ISR shrinking                   at intervals of half of replica.lag.time.max.ms, if there are followers
     throttled replication           every second, if there are throttled followers
@@ -18,11 +20,13 @@ import logging
 import math
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.scheduling.periodic import PeriodicRunner
 from kafkalet.clock import Clock, client_time
+from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.files import explain
 
@@ -67,7 +71,12 @@ class PeriodicTasks:
             every(max(config.log_cleaner_backoff_ms, 1), self._clean, quiet_ms=self._cleaning_quiet_ms)
         if durable:
             period_ms: float = config.replica_high_watermark_checkpoint_interval_ms
-            self._saving.every(period_ms, self._checkpoint, quiet_ms=lambda: math.inf)
+            for interval_ms, write in (
+                (period_ms, LogDirectory.write_high_watermarks),
+                (config.log_flush_offset_checkpoint_interval_ms, LogDirectory.write_recovery_points),
+                (config.log_flush_start_offset_checkpoint_interval_ms, LogDirectory.write_log_start_offsets),
+            ):
+                self._saving.every(max(interval_ms, 1), partial(self._checkpoint, write), quiet_ms=lambda: math.inf)
             self._saving.every(period_ms, write_again, quiet_ms=lambda: math.inf)
             flush_ms = config.given().get("log.flush.scheduler.interval.ms")
             if flush_ms is not None:
@@ -123,10 +132,11 @@ class PeriodicTasks:
                 with suppress(StorageFailed):  # already logged
                     partition.log.flush_if_due()
 
-    def _checkpoint(self) -> None:
-        """Write checkpoints of the logs' offsets, which are read at the next start."""
+    def _checkpoint(self, write: Callable[[LogDirectory], None]) -> None:
+        """Write a checkpoint of the logs' offsets, which is read at the next start."""
         for node in self._nodes.values():
-            try:
-                node.directory.checkpoint()
-            except OSError as error:
-                _LOG.error("%s", explain(error))
+            for directory in node.directories:
+                try:
+                    write(directory)
+                except OSError as error:
+                    _LOG.error("%s", explain(error))

@@ -114,6 +114,10 @@ class BrokerProperties:
         "Time after which a follower that does not catch up with the leader is out of sync.")
     replica_high_watermark_checkpoint_interval_ms = long("replica.high.watermark.checkpoint.interval.ms", 5000,
         "Interval at which high watermarks are written to disk.")
+    log_flush_offset_checkpoint_interval_ms = integer("log.flush.offset.checkpoint.interval.ms", 60_000,
+        "Interval at which the offsets from which logs are recovered after a crash are written to disk.", least=0)
+    log_flush_start_offset_checkpoint_interval_ms = integer("log.flush.start.offset.checkpoint.interval.ms", 60_000,
+        "Interval at which log start offsets are written to disk.", least=0)
 
     # log maintenance
     log_retention_check_interval_ms = long("log.retention.check.interval.ms", 300_000,
@@ -258,6 +262,19 @@ READ_AS_GIVEN: Mapping[str, Declaration] = {
             "first_node_id",
             since=(3, 0),
             before={(4, 0): {"default": "-1"}},
+        ),
+        Declaration(
+            Property("log.dirs", Type.LIST, None),
+            "Directories of the logs; a partition is in one of them. If unset, log.dir. The data is kept; without both "
+            "properties, it is in a temporary directory.",
+            "given",
+            before={(4, 1): {"type": Type.STRING}},
+        ),
+        Declaration(
+            Property("log.dir", Type.LIST, "/tmp/kafka-logs"),  # noqa: S108 - Kafka's default, which is not used here
+            "Directory of the logs, or several, if log.dirs is unset.",
+            "given",
+            before={(4, 1): {"type": Type.STRING}},
         ),
         Declaration(
             Property("group.consumer.assignors", Type.LIST, "uniform,range"),

@@ -13,7 +13,7 @@ kafka.log.LogCleaner, kafka.network.ConnectionQuotas, kafka.server.KafkaConfig.v
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from kafkalet.properties import Declaration, InvalidProperty, Property, Type, Value, at_least, one_of
 from kafkalet.protocol.errors import Code, KafkaError
@@ -51,11 +51,13 @@ _KEYSTORES = re.compile(r"ssl\.(key|keystore|truststore)\.")
 _PROTOCOLS = frozenset(protocol.value for protocol in SecurityProtocol)
 
 
-def check_change(texts: Mapping[str, str], *, cluster_wide: bool, config: BrokerConfig, log_dir: str) -> BrokerConfig:
+def check_change(
+    texts: Mapping[str, str], *, cluster_wide: bool, config: BrokerConfig, log_dirs: Collection[str]
+) -> BrokerConfig:
     """Return the configuration after a change. Raise KafkaError (INVALID_REQUEST) if the properties are not valid.
 
     `texts` are the properties set at runtime for one broker or, with `cluster_wide`, for all brokers. `config` is the
-    current configuration of the broker and `log_dir` its log directory.
+    current configuration of the broker and `log_dirs` its log directories.
     """
     known = {name: found for name in texts if (found := known_property(name, config.release.version)) is not None}
     _check_names(known, config)
@@ -77,7 +79,7 @@ def check_change(texts: Mapping[str, str], *, cluster_wide: bool, config: Broker
         after.log_config({})
     except InvalidProperty as error:
         raise _refused(str(error)) from error
-    if requirement := next(_violations(_Values(after), log_dir), None):
+    if requirement := next(_violations(_Values(after), log_dirs), None):
         raise _refused(requirement)
     if refusal := next(_refusals(_Values(config), _Values(after)), None):
         raise refused_by_component(refusal)
@@ -156,7 +158,7 @@ def _check_listeners(name: str, text: str) -> None:
                 raise unknown_protocol(name, protocol, text)
 
 
-def _violations(after: _Values, log_dir: str) -> Iterator[str]:
+def _violations(after: _Values, log_dirs: Collection[str]) -> Iterator[str]:
     """Yield a message for each combination of properties that KafkaConfig does not allow."""
     threads, buffer_bytes = after.number("log.cleaner.threads"), after.number("log.cleaner.dedupe.buffer.size")
     if threads == 0:
@@ -169,7 +171,7 @@ def _violations(after: _Values, log_dir: str) -> Iterator[str]:
         if interval_ms is not None and most_ms is not None and interval_ms > most_ms:
             yield f"{name} must be less than or equal to {most}"
     cordoned = [word.strip() for word in after.text("cordoned.log.dirs").split(",") if word.strip()]
-    if missing := [directory for directory in cordoned if directory not in (log_dir, "*")]:
+    if missing := [directory for directory in cordoned if directory != "*" and directory not in log_dirs]:
         yield (
             "requirement failed: All entries in cordoned.log.dirs must be present in log.dirs or log.dir. "
             f"Missing entries : {', '.join(missing)}"

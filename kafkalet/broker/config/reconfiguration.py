@@ -144,7 +144,7 @@ def _change_broker(context: Context, name: str, edit: Edit, named: Collection[st
             texts,
             cluster_wide=node_id is None,
             config=context.node.config,
-            log_dir=context.node.directory.path,
+            log_dirs=context.node.directories.paths,
         )
         try:
             context.broker.check_reconfiguration(after)

@@ -154,13 +154,7 @@ alter.log.dirs.replication.quota.window.size.seconds INT      1
 background.threads                                 INT      10       cluster-wide >=1
 cordoned.log.dirs                                  LIST     ''       per-broker 4.1+
 follower.fetch.last.tiered.offset.enable           BOOLEAN  false    cluster-wide 4.1+
-log.dir                                            STRING   /tmp/kafka-logs 0-4.1
-log.dir                                            LIST     /tmp/kafka-logs 4.1+
 log.dir.failure.timeout.ms                         LONG     30000    3.0+
-log.dirs                                           STRING   null     0-4.1
-log.dirs                                           LIST     null     4.1+
-log.flush.offset.checkpoint.interval.ms            INT      60000
-log.flush.start.offset.checkpoint.interval.ms      INT      60000
 num.recovery.threads.per.data.dir                  INT      1        cluster-wide >=1 0-4.0
 num.recovery.threads.per.data.dir                  INT      2        cluster-wide >=1 4.0+
 num.replica.alter.log.dirs.threads                 INT      null

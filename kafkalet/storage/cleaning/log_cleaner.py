@@ -30,7 +30,7 @@ class LogCleaner:
     """The cleaner of one data directory, whose logs `logs` returns."""
 
     def __init__(self, logs: Callable[[], Collection[Log]], state: CleanerState) -> None:
-        self._logs = logs
+        self.logs = logs
         self.state = state
 
     def clean_filthiest(
@@ -41,7 +41,7 @@ class LogCleaner:
         Yields functions to call in a thread, and expects their results. Return the log with the result, which is None
         if the round was aborted or failed. Return None if no log needs to be cleaned.
         """
-        logs = [log for log in self._logs() if log not in skipped and log.failures.offline is None]
+        logs = [log for log in self.logs() if log not in skipped and log.failures.offline is None]
         found = filthiest(logs, self.state, now_ms)
         if found is None:
             return None
@@ -66,6 +66,7 @@ class LogCleaner:
         except OSError as error:  # tried again later
             if not cleaning.is_aborted:
                 _log.error("cleaning of %s failed: %s", log.name, explain(error))
+                log.local.environment.files.on_failure(error)
             return None
         except GeneratorExit:  # the broker is being closed
             cleaning.abort()
@@ -84,7 +85,7 @@ class LogCleaner:
     def delete_old_segments(self) -> list[Log]:
         """Apply retention to the compacted logs. Return those whose segments were deleted."""
         changed = []
-        for log in self._logs():
+        for log in self.logs():
             key = log.topic, log.partition
             if log.config.is_compacted and key not in self.state.in_progress and key not in self.state.uncleanable:
                 try:

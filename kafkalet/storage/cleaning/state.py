@@ -138,6 +138,7 @@ class CleanerState:
                 checkpoints.write_offsets(self._files, self.path, self._offsets)
             except OSError as error:  # after a crash, logs are cleaned again from an older offset
                 _log.error("%s; the checkpoint stays in memory", explain(error))
+                self._files.on_failure(error)
 
     # -- logs
 

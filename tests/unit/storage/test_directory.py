@@ -354,7 +354,7 @@ def test_durable_directory_gets_meta_properties(tmp_path: Path) -> None:
         "version",
         "cluster.id",
     ]
-    assert read_identity(Files(), str(tmp_path)) == ("MkU3OEVBNTcwNTJENDM2Qk", 3)
+    assert read_identity(Files(), str(tmp_path)) == ("MkU3OEVBNTcwNTJENDM2Qk", 3, directory.directory_id)
     again = LogDirectory(str(tmp_path), ManualClock())
     assert again.cluster_id == "MkU3OEVBNTcwNTJENDM2Qk"
     again.close()

@@ -17,7 +17,7 @@ def read(directory: Path, text: str | bytes) -> Identity | None:
 def test_identity_round_trip(tmp_path: Path) -> None:
     properties = {"node.id": "1", "directory.id": "abc-_d", "version": "1", "cluster.id": "MkU3OEVBNTcwNTJENDM2Qk"}
     write_identity(Files(), str(tmp_path), properties)
-    assert read_identity(Files(), str(tmp_path)) == ("MkU3OEVBNTcwNTJENDM2Qk", 1)
+    assert read_identity(Files(), str(tmp_path)) == ("MkU3OEVBNTcwNTJENDM2Qk", 1, "abc-_d")
 
 
 def test_directory_without_the_file_has_no_identity(tmp_path: Path) -> None:
@@ -35,7 +35,9 @@ def test_directory_without_the_file_has_no_identity(tmp_path: Path) -> None:
     ],
 )
 def test_files_of_apache_kafka_are_read(tmp_path: Path, text: str, found: tuple[str | None, int | None]) -> None:
-    assert read(tmp_path, text) == found
+    identity = read(tmp_path, text)
+    assert identity is not None
+    assert identity[:2] == found
 
 
 @pytest.mark.parametrize(

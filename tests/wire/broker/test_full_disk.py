@@ -1,8 +1,8 @@
-"""Requests to a broker whose disk is full: each gets Kafka's error code, keeps its connection, and succeeds once there
-is space again.
+"""Requests to a broker whose disk is full: each gets Kafka's error code and keeps its connection.
 
-In the tests with a real limit (a small tmpfs, or a limit on file sizes), all acknowledged records must still be there
-afterwards, and after a restart.
+If the data is temporary, or only the metadata could not be saved, the request succeeds once there is space again. If
+the data is kept, the log directory goes offline. In the tests with a real limit (a small tmpfs, or a limit on file
+sizes), all acknowledged records must still be there after a restart.
 """
 
 import resource
@@ -26,10 +26,26 @@ GROUP = {"group_id": "g"}
 PROTOCOLS = [{"name": "range", "metadata": b"".hex()}]
 
 
+CONFIG = {
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+    "group.initial.rebalance.delay.ms": "0",
+}
+
+
 @pytest.fixture
 def wire(tmp_path: Path) -> Iterator[Wire]:
-    config = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
-    with on_the_wire(data_dir=tmp_path / "data", config=config | {"group.initial.rebalance.delay.ms": "0"}) as wire:
+    """A broker that keeps its data."""
+    with on_the_wire(data_dir=tmp_path / "data", config=CONFIG) as wire:
+        wire.produce(batch(b"first"))
+        yield wire
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
+    """A broker whose data is temporary."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with on_the_wire(config=CONFIG) as wire:
         wire.produce(batch(b"first"))
         yield wire
 
@@ -138,8 +154,7 @@ def deleting_offsets(wire: Wire) -> Plain:
 
 
 TOPIC_CONFIG = {"resource_type": 2, "resource_name": "t"}
-CASES = [
-    Case("Produce", 9, lambda wire: wire.produce_body(batch(b"x")), ("responses", "partitions")),
+METADATA_CASES = [
     Case("CreateTopics", 5, {"topics": [{"name": "new"}]}, ("topics",)),
     Case("DeleteTopics", 5, {"topic_names": ["t"]}, ("responses",)),
     Case("CreatePartitions", 1, {"topics": [{"name": "t", "count": 3, "assignments": None}]}, ("results",)),
@@ -177,6 +192,9 @@ CASES = [
         Code.UNKNOWN_TOPIC_OR_PARTITION,
     ),
     Case("InitProducerId", 1, {"transactional_id": None}, (), Code.COORDINATOR_LOAD_IN_PROGRESS),
+]
+LOG_CASES = [
+    Case("Produce", 9, lambda wire: wire.produce_body(batch(b"x")), ("responses", "partitions")),
     Case(
         "InitProducerId",
         1,
@@ -194,12 +212,39 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.api}-{case.code.name}")
-def test_request_that_cannot_be_stored_fails_and_succeeds_later(
+@pytest.mark.parametrize("case", METADATA_CASES, ids=lambda case: f"{case.api}-{case.code.name}")
+def test_request_whose_change_cannot_be_saved_fails_and_succeeds_later(
+    case: Case, wire: Wire, disk: FailingDisk, caplog: pytest.LogCaptureFixture
+) -> None:
+    body = case.prepared(wire)
+    disk.fail_on("kafkalet.json")
+    fails_and_succeeds_later(case, body, wire, disk, caplog)
+
+
+@pytest.mark.parametrize("case", LOG_CASES, ids=lambda case: f"{case.api}-{case.code.name}")
+def test_request_whose_records_cannot_be_written_fails_and_succeeds_later(
+    case: Case, temporary: Wire, disk: FailingDisk, caplog: pytest.LogCaptureFixture
+) -> None:
+    body = case.prepared(temporary)
+    disk.fail_from(0)
+    fails_and_succeeds_later(case, body, temporary, disk, caplog)
+
+
+@pytest.mark.parametrize("case", LOG_CASES, ids=lambda case: f"{case.api}-{case.code.name}")
+def test_request_whose_records_cannot_be_written_fails_for_good_if_the_data_is_kept(
     case: Case, wire: Wire, disk: FailingDisk, caplog: pytest.LogCaptureFixture
 ) -> None:
     body = case.prepared(wire)
     disk.fail_from(0)
+    for _ in range(2):
+        assert one(wire.ask(case.api, case.version, body), *case.path) == case.code
+        disk.heal()
+    assert "Traceback" not in caplog.text
+
+
+def fails_and_succeeds_later(
+    case: Case, body: Plain, wire: Wire, disk: FailingDisk, caplog: pytest.LogCaptureFixture
+) -> None:
     assert one(wire.ask(case.api, case.version, body), *case.path) == case.code
     disk.heal()
     assert one(wire.ask(case.api, case.version, body), *case.path) in (case.then, Code.UNKNOWN_TOPIC_OR_PARTITION)
@@ -250,7 +295,8 @@ def test_config_change_that_cannot_be_saved_is_rolled_back(wire: Wire, disk: Fai
     )
 
 
-def test_transaction_is_completed_after_its_end_could_not_be_written(wire: Wire, disk: FailingDisk) -> None:
+def test_transaction_is_completed_after_its_end_could_not_be_written(temporary: Wire, disk: FailingDisk) -> None:
+    wire = temporary
     body = in_transaction(wire)
     disk.fail_on("00000000000000000000.log")
     assert one(wire.ask("EndTxn", 1, body)) == Code.NOT_COORDINATOR
@@ -259,7 +305,8 @@ def test_transaction_is_completed_after_its_end_could_not_be_written(wire: Wire,
     wire.until(lambda: wire.cluster.log("t", 0).last_stable_offset == 2)
 
 
-def test_markers_are_written_once_there_is_space(wire: Wire, disk: FailingDisk) -> None:
+def test_markers_are_written_once_there_is_space(temporary: Wire, disk: FailingDisk) -> None:
+    wire = temporary
     body = in_transaction(wire)
     records = batch(b"x", producer_id=body["producer_id"], producer_epoch=0, base_sequence=0, is_transactional=True)
     assert wire.produce(records, transactional_id="g")["error_code"] == 0
@@ -278,17 +325,17 @@ import resource, sys
 import kafkalet
 if sys.argv[2] != "0":
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
-with kafkalet.Broker(data_dir=sys.argv[1], config={"offsets.topic.num.partitions": "1"}) as broker:
+with kafkalet.Broker(data_dir=sys.argv[1] or None, config={"offsets.topic.num.partitions": "1"}) as broker:
     print(broker.bootstrap_servers, flush=True)
     sys.stdin.read()
 """
 
 
 @contextmanager
-def broker_at(directory: Path, file_size_limit: int = 0) -> Iterator[tuple[Connection, "subprocess.Popen[str]"]]:
+def broker_at(directory: Path | None, file_size_limit: int = 0) -> Iterator[tuple[Connection, "subprocess.Popen[str]"]]:
     """Run a broker in a separate process and check that it stops cleanly."""
     with subprocess.Popen(
-        [sys.executable, "-c", BROKER, str(directory), str(file_size_limit)],
+        [sys.executable, "-c", BROKER, str(directory or ""), str(file_size_limit)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -335,12 +382,18 @@ def values(connection: Connection, topic: str = "t") -> list[bytes]:
         found += [record["value"].encode() for batch in batches for record in batch.get("records", ())]
 
 
+def code_of_fetch(connection: Connection) -> int:
+    answer = connection.ask("Fetch", 11, Wire.fetch_body(version=11, topic="t"))
+    code: int = answer["responses"][0]["partitions"][0]["error_code"]
+    return code
+
+
 def create(connection: Connection) -> None:
     assert one(connection.ask("CreateTopics", 5, {"topics": [{"name": "t"}]}), "topics") == 0
 
 
-def test_log_at_file_size_limit_accepts_records_once_limit_is_lifted(tmp_path: Path) -> None:
-    with broker_at(tmp_path, 100_000) as (connection, process):
+def test_temporary_log_at_file_size_limit_accepts_records_once_limit_is_lifted() -> None:
+    with broker_at(None, 100_000) as (connection, process):
         create(connection)
         acknowledged = fill(connection)
         assert values(connection) == acknowledged
@@ -349,9 +402,6 @@ def test_log_at_file_size_limit_accepts_records_once_limit_is_lifted(tmp_path: P
         more = Wire.produce_body(batch(b"more"))
         assert one(connection.ask("Produce", 9, more), "responses", "partitions") == 0
         acknowledged.append(b"more")
-        assert values(connection) == acknowledged
-    assert (tmp_path / ".kafka_cleanshutdown").exists()
-    with broker_at(tmp_path) as (connection, _):
         assert values(connection) == acknowledged
 
 
@@ -382,8 +432,9 @@ def tiny(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.skipif(not shutil.which("mount"), reason="there is no mount command")
 def test_broker_on_full_file_system_keeps_records_and_recovers(tiny: Path) -> None:
-    ballast = tiny / "ballast"
-    ballast.write_bytes(bytes(300_000))
+    ballast = [tiny / "ballast", tiny / "more"]
+    for file in ballast:
+        file.write_bytes(bytes(300_000))
     data = tiny / "data"
     with broker_at(data) as (connection, _):
         create(connection)
@@ -391,12 +442,12 @@ def test_broker_on_full_file_system_keeps_records_and_recovers(tiny: Path) -> No
         answer = connection.ask("FindCoordinator", 1, {"key": "g", "key_type": 0})
         assert one(answer) == Code.COORDINATOR_NOT_AVAILABLE
         assert one(connection.ask("CreateTopics", 5, {"topics": [{"name": "u"}]}), "topics") == 56
+        assert code_of_fetch(connection) == Code.KAFKA_STORAGE_ERROR
+    ballast.pop().unlink()
+    with broker_at(data) as (connection, _):
         assert values(connection) == acknowledged
-    with broker_at(data) as (connection, _):  # the disk is still full
-        assert values(connection) == acknowledged
-        ballast.unlink()
         assert one(connection.ask("FindCoordinator", 1, {"key": "g", "key_type": 0})) == Code.NONE
         acknowledged += fill(connection)
-        assert values(connection) == acknowledged
+    ballast.pop().unlink()
     with broker_at(data) as (connection, _):
         assert values(connection) == acknowledged

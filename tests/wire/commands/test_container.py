@@ -113,9 +113,14 @@ def test_arguments_override_the_environment_and_that_a_mounted_file(tmp_path: Pa
 
 def test_log_directories_keep_the_data() -> None:
     options = options_of([], {"KAFKA_LOG_DIRS": "/data/a,/data/b"})
-    assert options.data_dir == "/data/a"
+    assert options.properties["log.dirs"] == "/data/a,/data/b"
+    assert options.data_dirs == []
+
+
+def test_data_directory_in_the_arguments_replaces_log_directories_of_the_environment() -> None:
+    options = options_of(["--data-dir", "/data/c"], {"KAFKA_LOG_DIRS": "/data/a,/data/b"})
+    assert options.data_dirs == ["/data/c"]
     assert "log.dirs" not in options.properties
-    assert options_of([], {}).data_dir is None
 
 
 @pytest.mark.parametrize(

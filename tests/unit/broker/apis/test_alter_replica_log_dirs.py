@@ -16,7 +16,7 @@ def put(ask: Asking, path: str, *topics: tuple[str, int]) -> list[int]:
 def test_move_to_the_current_directory_succeeds() -> None:
     with asking(brokers=2) as ask:
         ask.cluster.create_topic("t", assignments=[[1], [2]])
-        path = ask.cluster.server.nodes[1].directory.path
+        path = ask.cluster.server.nodes[1].directories.paths[0]
         assert put(ask, path, ("t", 0)) == [NONE]
         assert put(ask, path, ("t", 1)) == [REPLICA_NOT_AVAILABLE]
         assert put(ask, path, ("t", 2), ("u", 0)) == [UNKNOWN_TOPIC_OR_PARTITION] * 2

@@ -19,7 +19,7 @@ def test_deleted_topic_has_no_logs_on_any_broker() -> None:
         assert [topic["error_code"] for topic in answer["responses"]] == [0]
         for node in ask.cluster.server.nodes.values():
             assert node.partitions == {}
-            left = [name for name in os.listdir(node.directory.path) if name.startswith("t-")]
+            left = [name for name in os.listdir(node.directories.paths[0]) if name.startswith("t-")]
             assert [name.endswith("-delete") for name in left] == [True], (
                 "the directory is deleted when the last reader has finished"
             )

@@ -126,11 +126,11 @@ def test_file_without_features_and_quotas_is_loaded(tmp_path: Path) -> None:
 
 
 def test_single_broker_uses_data_directory_for_logs(tmp_path: Path) -> None:
-    assert MetadataStore(str(tmp_path)).log_directory(1, brokers=1) == str(tmp_path)
+    assert MetadataStore(str(tmp_path)).log_directories(1, brokers=1) == [str(tmp_path)]
 
 
 def test_several_brokers_have_separate_log_directories(tmp_path: Path) -> None:
-    assert MetadataStore(str(tmp_path)).log_directory(2, brokers=3) == str(tmp_path / "broker-2")
+    assert MetadataStore(str(tmp_path)).log_directories(2, brokers=3) == [str(tmp_path / "broker-2")]
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", json.dumps({"format": 99})])

@@ -13,7 +13,7 @@ LOG_DIR = "/data"
 def check(release: str, *, cluster_wide: bool = True, static: dict[str, str] | None = None, **texts: str) -> None:
     config = BrokerConfig(static, Release.of(release))
     named = {name.replace("_", "."): value for name, value in texts.items()}
-    check_change(named, cluster_wide=cluster_wide, config=config, log_dir=LOG_DIR)
+    check_change(named, cluster_wide=cluster_wide, config=config, log_dirs=[LOG_DIR])
 
 
 def refusal(release: str, *, cluster_wide: bool = True, static: dict[str, str] | None = None, **texts: str) -> str:
@@ -68,9 +68,9 @@ def test_thread_pool_at_most_doubles_or_halves(release: str) -> None:
 def test_size_of_a_thread_pool_is_compared_with_the_current_value() -> None:
     config = BrokerConfig({}, Release.of("3.9"))
     config.reconfigure({"num.io.threads": "16"}, {})
-    check_change({"num.io.threads": "32"}, cluster_wide=True, config=config, log_dir=LOG_DIR)
+    check_change({"num.io.threads": "32"}, cluster_wide=True, config=config, log_dirs=[LOG_DIR])
     with pytest.raises(KafkaError, match="double the current value 16"):
-        check_change({"num.io.threads": "33"}, cluster_wide=True, config=config, log_dir=LOG_DIR)
+        check_change({"num.io.threads": "33"}, cluster_wide=True, config=config, log_dirs=[LOG_DIR])
 
 
 def test_replica_fetchers_have_a_bound_instead_of_the_pool_rule_since_4_2() -> None:

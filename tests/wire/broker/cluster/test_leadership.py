@@ -127,9 +127,9 @@ def test_lagging_follower_leaves_isr(three: Wire) -> None:
     assert three.cluster.log("t").high_watermark == 1
 
 
-def test_follower_with_full_disk_leaves_isr_until_it_can_write(tmp_path: Path) -> None:
-    with on_the_wire(3, clock=ManualClock(), data_dir=tmp_path) as wire:
-        with FailingDisk(Path(wire.cluster.server.nodes[2].directory.path)) as disk:
+def test_follower_with_full_temporary_disk_leaves_isr_until_it_can_write() -> None:
+    with on_the_wire(3, clock=ManualClock()) as wire:
+        with FailingDisk(Path(wire.cluster.server.nodes[2].directories.paths[0])) as disk:
             disk.fail_on(".log")
             assert wire.produce(batch(b"a"))["error_code"] == Code.NONE
             assert wire.cluster.log("t").high_watermark == 0

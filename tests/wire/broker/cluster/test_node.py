@@ -47,7 +47,7 @@ def test_dropped_replica_is_removed(cluster: kafkalet.Cluster) -> None:
     cluster.delete_topic("gone")
     for node in cluster.server.nodes.values():
         assert ("gone", 0) not in node.partitions
-        assert "gone" not in {topic for topic, _, _ in node.directory.found()}
+        assert "gone" not in {topic for topic, _, _ in node.directories.found()}
 
 
 def test_log_of_another_broker_continues_its_leader_epoch(tmp_path: Path) -> None:
