@@ -18,6 +18,9 @@ from kafkalet.properties import InvalidProperty, Value
 
 from .topic_properties import FORMAT_VERSION, MAX_LONG, TOPIC_PROPERTIES, format_line, topic_properties
 
+HIGH_WATERMARK, END_OF_ROUND, NOWHERE = "high watermark", "end of the round", "nowhere"
+"""Values of `keeps_empty_batch_before`."""
+
 
 class LogRules(NamedTuple):
     """The differences between releases that affect a log. The default values apply to Kafka 4.4."""
@@ -30,6 +33,12 @@ class LogRules(NamedTuple):
     honours_message_format: bool = False
     # A batch that claims LogAppendTime is refused by every topic, not only by topics that use LogAppendTime.
     refuses_claimed_append_time: bool = False
+    # The log cleaner gives tombstones and markers a delete horizon (KIP-534).
+    sets_delete_horizons: bool = True
+    # The offset before which the log cleaner keeps a batch even if it has no records left.
+    keeps_empty_batch_before: str = HIGH_WATERMARK
+    # A compacted segment has index entries for batches, not only for what the log cleaner writes at once.
+    indexes_each_batch: bool = True
 
 
 NEWEST = LogRules()
@@ -89,6 +98,9 @@ class LogConfig(NamedTuple):
     # Rules of the emulated release; see LogRules.
     lifts_unstable_to_log_start: bool = False
     refuses_claimed_append_time: bool = False
+    sets_delete_horizons: bool = True
+    keeps_empty_batch_before: str = HIGH_WATERMARK
+    indexes_each_batch: bool = True
 
     @property
     def is_compacted(self) -> bool:
@@ -150,6 +162,9 @@ class LogConfig(NamedTuple):
             **attributes,
             lifts_unstable_to_log_start=rules.lifts_unstable_to_log_start,
             refuses_claimed_append_time=rules.refuses_claimed_append_time,
+            sets_delete_horizons=rules.sets_delete_horizons,
+            keeps_empty_batch_before=rules.keeps_empty_batch_before,
+            indexes_each_batch=rules.indexes_each_batch,
         )
 
 

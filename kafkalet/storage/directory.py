@@ -300,6 +300,7 @@ class LogDirectory:
             key in offsets for offsets in self._checkpointed.values()
         ):  # the checkpoints contain an earlier log of this name
             self._rewrite_checkpoints()
+        self.environment.cleaning.write_removals()
         return create_log(os.path.join(self.path, "{}-{}".format(*key)), *key, topic_id, config, self.environment)
 
     def _open(self, key: TopicPartition, directory: str, topic_id: bytes | None, config: LogConfig) -> Log:
@@ -404,6 +405,7 @@ class LogDirectory:
     def write_recovery_points(self) -> None:
         """Write recovery-point-offset-checkpoint. Raises OSError."""
         self.environment.flusher.collect()
+        self.environment.cleaning.write_removals()
         self._keep_all_offsets()
         self._write_offsets(checkpoints.RECOVERY_POINTS, self._recovery_points)
 

@@ -111,6 +111,16 @@ class SortedIndex:
         return len(self) * self.ENTRY_BYTES
 
     @property
+    def file_size_bytes(self) -> int:
+        """The size of the entries in the file. If they are not loaded, this is the size of the file."""
+        if self._is_loaded:
+            return self.size_bytes
+        try:
+            return self._files.system.status(self.path).st_size // self.ENTRY_BYTES * self.ENTRY_BYTES
+        except FileNotFoundError:
+            return 0
+
+    @property
     def is_full(self) -> bool:
         return len(self) >= self.max_entries
 

@@ -258,10 +258,10 @@ class LocalLog:
         """Replace adjacent segments by one with the same base offset as the first, whose files end with .cleaned.
 
         If the process ends before the last rename, the replacement is completed when the log is opened
-        (LocalLog.replaceSegments).
+        (LocalLog.replaceSegments). The caller syncs the directory afterwards.
         """
-        files, names = self.environment.files, [segment.path + DELETED for segment in old]
-        if any(files.system.exists(name) for name in names):
+        system = self.environment.files.system
+        if any(system.exists(segment.path + DELETED) for segment in old):
             # Segments at these offsets were replaced before. Delete them first: readers can then still use them.
             self.environment.deletions.hurry(self.directory)
         with self.offline_on_error():
@@ -272,8 +272,6 @@ class LocalLog:
                     self.segments.remove(segment)
                 segment.rename(DELETED)
             new.change_suffix(SWAP, "")
-            if files.durable:
-                files.sync_directory(self.directory)
         self._delete_later(old)
 
     def _delete_later(self, segments: list[Segment]) -> None:

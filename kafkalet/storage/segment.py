@@ -14,7 +14,7 @@ import logging
 import os
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 from weakref import WeakMethod
@@ -49,6 +49,10 @@ def _call(method: WeakMethod[Callable[[], None]]) -> None:
     alive = method()
     if alive is not None:
         alive()
+
+
+class IndexFull(Exception):
+    """An index has no room for an entry that is due."""
 
 
 class EntryLocation(NamedTuple):
@@ -215,6 +219,34 @@ class Segment:
         nothing, except that the file may be longer than the segment until `_truncate_remains`.
         """
         position = self.size_bytes
+        self._append(data, last_offset)
+        if position == 0:
+            self._first_timestamp = max_timestamp
+        self.note(position, len(data), last_offset, max_timestamp, offset_of_max_timestamp)
+
+    def append_each(self, data: Buffer, heads: Iterable[Batch]) -> None:
+        """Append entries, given their headers, too, and consider an index entry for each of them.
+
+        Raises IndexFull, after the data has been written, if an index entry is due but there is no room for it.
+        """
+        position, last_offset = self.size_bytes, self.base_offset
+        entries = [(head.size, head.last_offset, head.max_timestamp) for head in heads]
+        self._append(data, max(last_offset for _, last_offset, _ in entries))
+        if position == 0:
+            self._first_timestamp = max(max_timestamp for _, _, max_timestamp in entries)
+        for size, last_offset, max_timestamp in entries:
+            self.require_index_room()
+            self.note(position, size, last_offset, max_timestamp, last_offset)
+            position += size
+
+    def require_index_room(self) -> None:
+        """Raise IndexFull if an index entry is due for the next entry but there is no room for it."""
+        if self._bytes_since_index_entry > self._interval_bytes and self.indexes_are_full:
+            raise IndexFull(f"Attempt to append to a full index: {self.offset_index.path} or {self.time_index.path}")
+
+    def _append(self, data: Buffer, last_offset: int) -> None:
+        """Write entries after the last one. If that fails, nothing has changed."""
+        position = self.size_bytes
         if not self.offset_index.can_hold(last_offset):
             raise ValueError(f"offset {last_offset} does not fit into the segment at {self.base_offset}")
         if self._has_remains:
@@ -226,12 +258,8 @@ class Segment:
             with suppress(OSError):
                 self._truncate_remains()
             raise
-        size = len(data)
-        self.size_bytes = position + size
+        self.size_bytes = position + len(data)
         self._modified()
-        if position == 0:
-            self._first_timestamp = max_timestamp
-        self.note(position, size, last_offset, max_timestamp, offset_of_max_timestamp)
 
     def _truncate_remains(self) -> None:
         """Remove what a failed append wrote after the last entry."""

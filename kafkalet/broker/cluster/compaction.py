@@ -108,7 +108,7 @@ class Compaction:
     def begin(self) -> None:
         """Clean in the background, unless that is already in progress."""
         if not self._background and not self._requests:
-            started = start(self._clean_and_delete(), self._turns, self._workers, self._background)
+            started = start(self._clean_in_background(), self._turns, self._workers, self._background)
             if isinstance(started, Work):
                 started.then(lambda done: None, _report)
 
@@ -126,14 +126,12 @@ class Compaction:
         now_ms = self._clock.now_ms()
         return min((quiet_ms(each.logs(), each.state, now_ms) for each in self._cleaners), default=math.inf)
 
-    async def _clean_and_delete(self) -> None:
+    async def _clean_in_background(self) -> None:
         await _in_threads(self._clean_until_nothing_is_due())
-        for cleaner in self._cleaners:
-            for log in cleaner.delete_old_segments():
-                self._changed(log)
 
     def clean(self, *, roll: bool = False) -> Generator[Step, Any, list[CleanedPartition]]:
-        """Clean until no log is due. With `roll`, first roll the active segments of compacted logs.
+        """Clean until no log is due, and apply retention to compacted logs. With `roll`, first roll their active
+        segments.
 
         Yields functions to call in a thread, and expects their results; see `run_steps`. Return the replicas that were
         cleaned, in the order in which that was done.
@@ -153,13 +151,25 @@ class Compaction:
         cleaned: dict[Log, CleanedPartition] = {}
         skipped: list[Log] = []
         for cleaner in self._cleaners:
-            while round_ := (yield from cleaner.clean_filthiest(self._settings(), self._clock.now_ms(), skipped)):
+            while True:
+                round_ = yield from cleaner.clean_filthiest(self._settings(), self._clock.now_ms(), skipped)
+                if round_ is None:
+                    if not self._delete_old_segments(cleaner):
+                        break
+                    continue  # deletion moves the log start, and that may invalidate a checkpoint
                 log, result = round_
                 if result is None:
                     skipped.append(log)
                 else:
                     cleaned[log] = self._add(cleaned.get(log), log, result)
         return list(cleaned.values())
+
+    def _delete_old_segments(self, cleaner: LogCleaner) -> bool:
+        """Apply retention to the compacted logs of a directory. Return whether segments were deleted."""
+        changed = cleaner.delete_old_segments()
+        for log in changed:
+            self._changed(log)
+        return bool(changed)
 
     def _add(self, before: CleanedPartition | None, log: Log, result: Round) -> CleanedPartition:
         """Return the result of all rounds for a log. Each round cleans the segments of the earlier ones again."""

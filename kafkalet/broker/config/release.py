@@ -8,7 +8,7 @@ of all releases and otherwise behaves like 4.4.
 from typing import NamedTuple
 
 from kafkalet.protocol.releases import NEWEST, RELEASES
-from kafkalet.storage.config import LogRules
+from kafkalet.storage.config import END_OF_ROUND, HIGH_WATERMARK, NOWHERE, LogRules
 
 from .group_rules import GroupRules
 
@@ -50,7 +50,17 @@ class Release(_Named, GroupRules):
             lifts_unstable_to_log_start=self.version < (4, 0),
             honours_message_format=self.version < (3, 0),
             refuses_claimed_append_time=self.version < (3, 6),
+            sets_delete_horizons=self.version >= (3, 1),
+            keeps_empty_batch_before=self._keeps_empty_batch_before,
+            indexes_each_batch=self.version >= (3, 9),
         )
+
+    @property
+    def _keeps_empty_batch_before(self) -> str:
+        """Where the log cleaner keeps a batch without records, so that the last offset of a log is not lost."""
+        if self.version >= (4, 4):
+            return HIGH_WATERMARK
+        return END_OF_ROUND if self.version >= (3, 5) else NOWHERE
 
     # ListOffsets
 

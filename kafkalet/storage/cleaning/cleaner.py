@@ -24,9 +24,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from kafkalet.clock import elapsed_s
-from kafkalet.protocol.records.batch import INT32, LENGTH_AT, LOG_OVERHEAD, NO_TIMESTAMP, UP_TO_MAGIC, batches
+from kafkalet.protocol.records.batch import INT32, LENGTH_AT, LOG_OVERHEAD, UP_TO_MAGIC, Batch, batches
 from kafkalet.storage import scan
-from kafkalet.storage.config import LogConfig
+from kafkalet.storage.config import END_OF_ROUND, HIGH_WATERMARK, LogConfig
 from kafkalet.storage.files import File, Files
 from kafkalet.storage.index import MAX_RELATIVE_OFFSET, IndexPool
 from kafkalet.storage.log import Log
@@ -86,7 +86,6 @@ class _Source(NamedTuple):
     """The position from which the segment is read."""
     end_offset: int = 0
     """The offset at which the segment ends: the base offset of the next one, or the end of the dirty part."""
-    aborted: Sequence[AbortedTransaction] = ()
     keeps_legacy_tombstones: bool = True
 
 
@@ -113,8 +112,14 @@ def clean(found: LogToClean, cleaning: Cleaning, settings: CleanerSettings, now_
     legacy_horizon_ms = 0
     if clean_segments := log.segments.between(0, found.first_dirty_offset):
         legacy_horizon_ms = clean_segments[-1].modified_ms - config.delete_retention_ms
+    keeps_before = {HIGH_WATERMARK: log.high_watermark, END_OF_ROUND: end}.get(config.keeps_empty_batch_before, -1)
     record_filter = RecordFilter(
-        offsets, CleanedTransactions(), now_ms=now_ms, delete_retention_ms=config.delete_retention_ms, end_offset=end
+        offsets,
+        CleanedTransactions(),
+        now_ms=now_ms,
+        delete_retention_ms=config.delete_retention_ms,
+        sets_horizons=config.sets_delete_horizons,
+        keeps_before=keeps_before,
     )
     bytes_before = bytes_after = records_before = records_after = 0
     for group in group_by_size(log.segments.between(0, end_offset), config, end):
@@ -126,6 +131,8 @@ def clean(found: LogToClean, cleaning: Cleaning, settings: CleanerSettings, now_
         cleaning.check()
         log.replace_segments(step.open(log), group)
         cleaning.discard = lambda: None
+        yield partial(cleaning.run, partial(_sync_directory, log.local.environment.files, log.directory))
+        cleaning.check()
         bytes_after += cleaned.size_bytes
         records_before += cleaned.records_read
         records_after += cleaned.records_written
@@ -168,7 +175,7 @@ def group_by_size(segments: Sequence[Segment], config: LogConfig, end: int) -> l
     sizes = [0, 0, 0]
     limits = config.segment_bytes, config.segment_index_bytes, config.segment_index_bytes
     for at, segment in enumerate(segments):
-        own = segment.size_bytes, segment.offset_index.size_bytes, segment.time_index.size_bytes
+        own = segment.size_bytes, segment.offset_index.file_size_bytes, segment.time_index.file_size_bytes
         segment_end = segments[at + 1].base_offset if at + 1 < len(segments) else end
         if (
             groups
@@ -183,10 +190,20 @@ def group_by_size(segments: Sequence[Segment], config: LogConfig, end: int) -> l
     return groups
 
 
+def _position_of(offset: int, segment: Segment) -> int:
+    """Return a position at or before the entry with this offset."""
+    return segment.offset_index.lookup(offset) if offset > segment.base_offset else 0
+
+
 def _last_records(log: Log) -> Mapping[int, LastRecord]:
     return {
         entry.producer_id: LastRecord(entry.last_data_offset, entry.producer_epoch) for entry in log.active_producers()
     }
+
+
+def _sync_directory(files: Files, directory: str) -> None:
+    if files.durable:
+        files.sync_directory(directory)
 
 
 def _files_for_thread(log: Log) -> Files:
@@ -209,7 +226,7 @@ class _OffsetMapStep:
         dirty = log.segments.between(start, end)
         ends = [*(segment.base_offset for segment in dirty[1:]), end]
         self._sources = [
-            _Source(segment.path, segment.size_bytes, segment.offset_index.lookup(start), segment_end)
+            _Source(segment.path, segment.size_bytes, _position_of(start, segment), segment_end)
             for segment, segment_end in zip(dirty, ends, strict=False)
         ]
         self._transactions = CleanedTransactions()
@@ -265,16 +282,13 @@ class _CopyStep:
         self._filter = record_filter
         self._cleaning = cleaning
         self._settings = settings
-        ends = [*(segment.base_offset for segment in group[1:]), group[-1].next_offset()]
         self._sources = [
-            _Source(
-                segment.path,
-                segment.size_bytes,
-                aborted=aborted_transactions(log, segment.base_offset, end),
-                keeps_legacy_tombstones=segment.modified_ms > legacy_horizon_ms,
-            )
-            for segment, end in zip(group, ends, strict=True)
+            _Source(segment.path, segment.size_bytes, keeps_legacy_tombstones=segment.modified_ms > legacy_horizon_ms)
+            for segment in group
         ]
+        following = log.segments.higher(group[-1].base_offset)
+        assert following is not None, f"{log.name}: the active segment is never cleaned"
+        record_filter.transactions.add(aborted_transactions(log, group[0].base_offset, following.base_offset))
         self._records_written = 0
 
     @property
@@ -325,7 +339,6 @@ class _CopyStep:
         records_before = self._filter.records_read
         self._filter.transactions.keep = cleaned.txn_index.append
         for source in self._sources:
-            self._filter.transactions.add(source.aborted)
             self._filter.keeps_legacy_tombstones = source.keeps_legacy_tombstones
             file = self._files.file(source.path)
             self._copy(file, source.size_bytes, cleaned)
@@ -352,7 +365,7 @@ class _CopyStep:
         """Append what stays of the complete batches in `piece`. Return the number of bytes read."""
         output: list[bytes | memoryview] = []
         read = size = 0
-        max_timestamp, offset_of_max_timestamp, max_offset = NO_TIMESTAMP, -1, -1
+        max_offset = -1
         for batch in batches(piece):
             self._cleaning.check()
             retained = self._filter.filter(batch)
@@ -362,17 +375,24 @@ class _CopyStep:
             output.append(retained.data)
             size += len(retained.data)
             self._records_written += retained.records
-            if retained.max_timestamp > max_timestamp:
-                max_timestamp, offset_of_max_timestamp = retained.max_timestamp, retained.offset_of_max_timestamp
             max_offset = max(max_offset, retained.max_offset)
             if size > capacity:  # a batch can grow; Kafka then writes what it has before it continues
                 break
         if output:
             if max_offset - self._base_offset > MAX_RELATIVE_OFFSET:
                 raise CannotClean(f"offset {max_offset} is too large for the segment at {self._base_offset}")
-            cleaned.append(b"".join(output), max_offset, max_timestamp, offset_of_max_timestamp)
+            self._append(output, max_offset, cleaned)
             self._throttle.used(size)
         return read
+
+    def _append(self, output: Sequence[bytes | memoryview], max_offset: int, cleaned: Segment) -> None:
+        data, heads = b"".join(output), [Batch(each) for each in output]
+        if self._config.indexes_each_batch:
+            cleaned.append_each(data, heads)
+        else:
+            cleaned.require_index_room()
+            latest = max(heads, key=lambda head: head.max_timestamp)
+            cleaned.append(data, max_offset, latest.max_timestamp, latest.last_offset)
 
     def _larger(self, capacity: int, piece: bytes, left: int, place: str) -> int:
         """Return a larger size for the pieces, because the next batch does not fit (Cleaner.growBuffersOrFail)."""

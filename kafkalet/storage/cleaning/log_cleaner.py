@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Generator
+from functools import partial
 from typing import Any
 
 from kafkalet.protocol.errors import KafkaError
@@ -16,6 +17,7 @@ from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.files import explain
 from kafkalet.storage.index import OutOfOrder
 from kafkalet.storage.log import Log
+from kafkalet.storage.segment import IndexFull
 
 from .cleaner import CleanerSettings, Round, Step, clean
 from .offset_map import MapTooSmall
@@ -55,9 +57,11 @@ class LogCleaner:
         )
         try:
             result = yield from clean(found, cleaning, settings, now_ms)
+            self.state.offsets[key] = result.end_offset
+            yield partial(cleaning.run, self.state.write)
         except CleaningAborted:
             return None
-        except (CannotClean, KafkaError, MapTooSmall, OutOfOrder, ValueError) as error:
+        except (CannotClean, IndexFull, KafkaError, MapTooSmall, OutOfOrder, ValueError) as error:
             if isinstance(error, StorageFailed):
                 _log.error("cleaning of %s failed: %s", log.name, error.reason)
             elif not cleaning.is_aborted:
@@ -74,7 +78,6 @@ class LogCleaner:
         finally:
             if self.state.in_progress.get(key) is cleaning:
                 del self.state.in_progress[key]
-        self.state.set_offset(key, result.end_offset)
         _log.info(
             "cleaned %s (dirty section = [%d, %d]): %d bytes before, %d after; %d records before, %d after",
             log.name,

@@ -55,8 +55,6 @@ class Retained(NamedTuple):
 
     data: bytes | memoryview
     records: int
-    max_timestamp: int
-    offset_of_max_timestamp: int
     max_offset: int
     """The offset of its last record; of the batch, if it is unchanged or empty."""
 
@@ -71,18 +69,24 @@ class RecordFilter:
         *,
         now_ms: int,
         delete_retention_ms: int,
-        end_offset: int,
+        sets_horizons: bool = True,
+        keeps_before: int = -1,
     ) -> None:
-        """`end_offset` is the upper bound of the round. The last batch before it stays, even without records."""
+        """The batch before offset `keeps_before` stays, even without records.
+
+        `sets_horizons` is False for releases without KIP-534: the rules for formats 0 and 1 then apply to format 2, and
+        to markers, as well.
+        """
         self.offsets = offsets
         self.transactions = transactions
         self.last_records: Mapping[int, LastRecord] = {}
         """The last batches of the producers, by producer id."""
         self.keeps_legacy_tombstones = True
-        """Whether tombstones of formats 0 and 1 stay in the segment that is being read."""
+        """Whether tombstones without a delete horizon stay in the segment that is being read."""
         self._now_ms = now_ms
         self._delete_retention_ms = delete_retention_ms
-        self._end_offset = end_offset
+        self._sets_horizons = sets_horizons
+        self._keeps_before = keeps_before
         self.records_read = 0
 
     def filter(self, batch: Batch) -> Retained | None:
@@ -90,12 +94,12 @@ class RecordFilter:
         is_control = batch.is_control
         if is_control:
             may_discard = self.transactions.read_control_batch(batch)
-            horizon = batch.delete_horizon_ms
-            discards_records = may_discard and horizon is not None and horizon <= self._now_ms
+            discards_records = may_discard and not self._keeps_deletions(batch)
         else:
             may_discard = discards_records = self.transactions.read_batch(batch)
         retention = self._retention(batch, discards_records)
         if retention is Retention.DELETE:
+            self.records_read += batch.count
             return None
         records: Sequence[Record] = batch.records()
         self.records_read += len(records)
@@ -120,18 +124,21 @@ class RecordFilter:
                 is_last = batch.is_control and batch.producer_epoch == last.producer_epoch
             if is_last:
                 return Retention.RETAIN_EMPTY
-        if batch.next_offset == self._end_offset:
+        if batch.next_offset == self._keeps_before:
             return Retention.RETAIN_EMPTY
         return Retention.DELETE if discards_records else Retention.DELETE_EMPTY
+
+    def _keeps_deletions(self, batch: Batch) -> bool:
+        """Return whether tombstones and markers in this batch have not expired."""
+        if batch.magic < 2 or not self._sets_horizons:
+            return self.keeps_legacy_tombstones
+        horizon = batch.delete_horizon_ms
+        return horizon is None or self._now_ms < horizon
 
     def _newest(self, batch: Batch, records: Sequence[Record]) -> Sequence[Record]:
         """Return the records that are the newest of their keys, without the tombstones that have expired."""
         latest, offset_of = self.offsets.latest_offset, self.offsets.offsets.get
-        if batch.magic < 2:
-            keeps_tombstones = self.keeps_legacy_tombstones
-        else:
-            horizon = batch.delete_horizon_ms
-            keeps_tombstones = horizon is None or self._now_ms < horizon
+        keeps_tombstones = self._keeps_deletions(batch)
         return [
             record
             for record in records
@@ -149,12 +156,12 @@ class RecordFilter:
         old_horizon = batch.delete_horizon_ms
         gets_horizon = (
             batch.magic >= 2
+            and self._sets_horizons
             and old_horizon is None
             and (is_empty_marker or any(record.value is None for record in retained))
         )
         if len(retained) == len(records) and not gets_horizon:
-            last_offset = batch.last_offset
-            return Retained(batch.view(), len(records), batch.max_timestamp, last_offset, last_offset)
+            return Retained(batch.view(), len(records), batch.last_offset)
         if any(record.timestamp < NO_TIMESTAMP for record in retained):
             raise CannotClean(f"Invalid negative timestamp in the batch at offset {batch.base_offset}")
         horizon = wrapped(self._now_ms + self._delete_retention_ms) if gets_horizon else old_horizon
@@ -163,9 +170,8 @@ class RecordFilter:
 
 def _with_records(batch: Batch, records: Sequence[Record], delete_horizon_ms: int | None) -> Retained:
     """Encode a batch with some of its records (MemoryRecords.buildRetainedRecordsInto)."""
-    last_offset = records[-1].offset
     if batch.magic < 2:
-        data = build_message_set(
+        data: bytes = build_message_set(
             batch.magic,
             records,
             codec=batch.codec,
@@ -173,10 +179,7 @@ def _with_records(batch: Batch, records: Sequence[Record], delete_horizon_ms: in
             timestamp_type=batch.timestamp_type,
             append_time=batch.max_timestamp,
         )
-        if batch.magic == 0:
-            return Retained(data, len(records), NO_TIMESTAMP, -1, last_offset)
-        max_timestamp = Batch(data).max_timestamp
-        return Retained(data, len(records), max_timestamp, last_offset if max_timestamp >= 0 else -1, last_offset)
+        return Retained(data, len(records), records[-1].offset)
     data = build_batch(
         records,
         base_offset=batch.base_offset,
@@ -192,9 +195,7 @@ def _with_records(batch: Batch, records: Sequence[Record], delete_horizon_ms: in
         last_offset=batch.last_offset,
         delete_horizon_ms=None if delete_horizon_ms is None or delete_horizon_ms < 0 else delete_horizon_ms,
     )
-    max_timestamp = Batch(data).max_timestamp
-    offset_of_max = batch.last_offset if max_timestamp >= 0 else -1
-    return Retained(data, len(records), max_timestamp, offset_of_max, last_offset)
+    return Retained(data, len(records), records[-1].offset)
 
 
 def _emptied(batch: Batch) -> Retained:
@@ -217,4 +218,4 @@ def _emptied(batch: Batch) -> Retained:
         producer_epoch=batch.producer_epoch,
         base_sequence=batch.base_sequence,
     )
-    return Retained(data, 0, batch.max_timestamp, batch.last_offset, batch.last_offset)
+    return Retained(data, 0, batch.last_offset)

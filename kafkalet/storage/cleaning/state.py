@@ -76,12 +76,14 @@ class CleanerState:
     `directory` is None for logs without a data directory (in tests); their checkpoint is only kept in memory.
     """
 
-    __slots__ = ("_directory", "_files", "_offsets", "_uncleanable", "in_progress")
+    __slots__ = ("_directory", "_files", "_has_removed", "_offsets", "_uncleanable", "_writing", "in_progress")
 
     def __init__(self, files: Files, directory: str | None = None) -> None:
         self._files = files
         self._directory = directory
         self._offsets: dict[TopicPartition, int] | None = None
+        self._writing = threading.Lock()
+        self._has_removed = False
         self._uncleanable: dict[TopicPartition, str] = {}
         self.in_progress: dict[TopicPartition, Cleaning] = {}
 
@@ -106,10 +108,10 @@ class CleanerState:
         return self._offsets
 
     def set_offset(self, log: TopicPartition, offset: int) -> None:
-        """Write the first dirty offset of a log."""
+        """Change the first dirty offset of a log, and write the checkpoint."""
         if self.offsets.get(log) != offset:
             self.offsets[log] = offset
-            self._write()
+            self.write()
 
     def truncated(self, log: TopicPartition, offset: int) -> None:
         """Lower the first dirty offset of a log to `offset` if it is above it (maybeTruncateCheckpoint)."""
@@ -117,25 +119,35 @@ class CleanerState:
             self.set_offset(log, offset)
 
     def remove(self, log: TopicPartition) -> None:
-        """Forget a log, because it is being deleted."""
+        """Forget a log, because it is being deleted. `write_removals` must be called before it is created again."""
         self.abort(log)
         self._uncleanable.pop(log, None)
         if self.offsets.pop(log, None) is not None:
-            self._write()
+            self._has_removed = True
+
+    def write_removals(self) -> None:
+        """Write the checkpoint if logs were removed since it was written."""
+        if self._has_removed:
+            self.write()
 
     def move(self, log: TopicPartition, to: CleanerState) -> None:
         """Move the entry of a log to another directory (alterCheckpointDir)."""
         reason, offset = self._uncleanable.get(log), self.offsets.get(log)
         self.remove(log)
+        self.write_removals()
         if offset is not None:
             to.set_offset(log, offset)
         if reason is not None:
             to.mark_uncleanable(log, reason)
 
-    def _write(self) -> None:
-        if self.path is not None and self._offsets is not None:
+    def write(self) -> None:
+        """Write the checkpoint. May be called from any thread."""
+        self._has_removed = False
+        if self.path is None or self._offsets is None:
+            return
+        with self._writing:
             try:
-                checkpoints.write_offsets(self._files, self.path, self._offsets)
+                checkpoints.write_offsets(self._files, self.path, dict(self._offsets))
             except OSError as error:  # after a crash, logs are cleaned again from an older offset
                 _log.error("%s; the checkpoint stays in memory", explain(error))
                 self._files.on_failure(error)

@@ -13,13 +13,15 @@ from tests.unit.storage.producing import T0, marker, message_set, produced, reco
 NOW, RETENTION_MS = T0 + 5000, 100
 
 
-def the_filter(newest: dict[str, int], *, latest: int = 1000, now_ms: int = NOW, end_offset: int = 999) -> RecordFilter:
+def the_filter(
+    newest: dict[str, int], *, latest: int = 1000, now_ms: int = NOW, keeps_before: int = 999
+) -> RecordFilter:
     offsets = OffsetMap(1 << 20, 0.9)
     for key, offset in newest.items():
         offsets.put(key.encode(), offset)
     offsets.latest_offset = latest
     return RecordFilter(
-        offsets, CleanedTransactions(), now_ms=now_ms, delete_retention_ms=RETENTION_MS, end_offset=end_offset
+        offsets, CleanedTransactions(), now_ms=now_ms, delete_retention_ms=RETENTION_MS, keeps_before=keeps_before
     )
 
 
@@ -42,7 +44,7 @@ def test_batch_whose_records_all_stay_is_copied() -> None:
     retained = the_filter({"a": 0, "b": 1}).filter(given)
     assert retained is not None
     assert bytes(retained.data) == given.to_bytes()
-    assert (retained.records, retained.max_offset, retained.offset_of_max_timestamp) == (2, 1, 1)
+    assert (retained.records, retained.max_offset) == (2, 1)
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip"])
@@ -58,7 +60,7 @@ def test_batch_keeps_its_offsets_timestamps_and_codec(codec: str) -> None:
 def test_index_gets_the_last_offset_of_a_record_that_stays() -> None:
     retained = the_filter({"a": 0, "b": 50}).filter(batch(record(key="a"), record(key="b")))
     assert retained is not None
-    assert (retained.max_offset, retained.offset_of_max_timestamp) == (0, 1)
+    assert retained.max_offset == 0
 
 
 def test_record_without_a_key_is_removed() -> None:
@@ -107,8 +109,8 @@ def test_earlier_batch_of_a_producer_is_removed() -> None:
     assert rules.filter(batch(record(key="a"), producer_id=5, producer_epoch=2, base_sequence=0)) is None
 
 
-def test_last_batch_of_the_round_stays_without_records() -> None:
-    assert left(the_filter({"a": 50}, end_offset=1), batch(record(key="a"))).count == 0
+def test_batch_before_the_given_offset_stays_without_records() -> None:
+    assert left(the_filter({"a": 50}, keeps_before=1), batch(record(key="a"))).count == 0
 
 
 def test_marker_without_records_gets_a_delete_horizon_first() -> None:
@@ -145,7 +147,7 @@ def test_legacy_wrapper_keeps_the_offsets_of_its_records(magic: int) -> None:
 def test_legacy_batch_that_must_stay_cannot_be_empty() -> None:
     given = Batch(bytes(message_set(1, record(key="a"))))
     with pytest.raises(CannotClean, match="only batches of format 2 can be empty"):
-        the_filter({"a": 50}, end_offset=1).filter(given)
+        the_filter({"a": 50}, keeps_before=1).filter(given)
 
 
 def test_log_append_time_is_kept() -> None:

@@ -40,8 +40,10 @@ def test_deleted_log_is_removed(state: CleanerState, tmp_path: Path) -> None:
     state.set_offset(ORDERS, 7)
     state.mark_uncleanable(ORDERS, "it is damaged")
     state.remove(ORDERS)
-    assert on_disk(tmp_path) == {}
     assert not state.uncleanable
+    assert on_disk(tmp_path) == {ORDERS: 7}
+    state.write_removals()
+    assert on_disk(tmp_path) == {}
 
 
 def test_corrupt_checkpoint_counts_as_empty(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
