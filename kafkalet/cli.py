@@ -1,4 +1,4 @@
-"""The command line: `kafkalet serve`, `exec`, `container`, `ctl`, `top`, `export`, `conform` and `pipeline`.
+"""The command line: `kafkalet serve`, `exec`, `container`, `ctl`, `top`, `inspect` and the others in COMMANDS.
 
 The commands are in kafkalet.commands and kafkalet.pipeline.
 
@@ -19,6 +19,7 @@ HELP = """usage: kafkalet serve [OPTION]...
        kafkalet container [OPTION]...
        kafkalet ctl COMMAND [ARGUMENT]... [OPTION]...
        kafkalet top [OPTION]...
+       kafkalet inspect [OPTION]... DIR|FILE...
        kafkalet export --data-dir DIR [OPTION]...
        kafkalet conform --bootstrap HOST:PORT [OPTION]...
        kafkalet pipeline load|dump|audit [OPTION]...
@@ -26,17 +27,18 @@ HELP = """usage: kafkalet serve [OPTION]...
 A Kafka broker that fits inside a test. `kafkalet exec` runs a command with a broker, whose address
 is in KAFKA_BOOTSTRAP_SERVERS. `kafkalet container` is `serve` with the environment variables of the
 image apache/kafka, for containers. `kafkalet ctl` controls a running broker, `kafkalet top` shows
-it; see kafkalet ctl --help and kafkalet top --help. `kafkalet export` prepares a data directory for
-Apache Kafka; see kafkalet export --help. `kafkalet conform` compares any broker with Apache Kafka;
-see kafkalet conform --help. `kafkalet pipeline` writes, exports and checks its logs with Spark; see
-kafkalet pipeline --help.
+it; see kafkalet ctl --help and kafkalet top --help. `kafkalet inspect` shows and checks the files
+of a data directory, and `kafkalet export` prepares it for Apache Kafka; see kafkalet inspect --help
+and kafkalet export --help. `kafkalet conform` compares any broker with Apache Kafka; see kafkalet
+conform --help. `kafkalet pipeline` writes, exports and checks its logs with Spark; see kafkalet
+pipeline --help.
 Options of serve and exec, with the defaults of serve in parentheses:
 
 {options}
   -h, --help         show this help and exit
   -V, --version      show the version and exit
 """
-COMMANDS = ("serve", "exec", "container", "ctl", "top", "export", "conform", "pipeline", "help", "version")
+COMMANDS = ("serve", "exec", "container", "ctl", "top", "inspect", "export", "conform", "pipeline", "help", "version")
 HELP_OPTIONS = ("-h", "--help")
 VERSION_OPTIONS = ("-V", "--version")
 
@@ -84,6 +86,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from kafkalet.commands.top import main as top
 
         return reported(lambda: top(rest))
+    if command == "inspect":
+        from kafkalet.commands.inspect import main as inspect
+
+        return reported(lambda: inspect(rest))
     if command == "export":
         from kafkalet.commands.export import main as export
 

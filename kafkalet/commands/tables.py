@@ -1,8 +1,9 @@
-"""Tables for people, from the JSON of the control API."""
+"""Tables for people, from JSON values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 MAX_CELL = 120
@@ -33,3 +34,23 @@ def cell(value: Any) -> str:
         value = ",".join(map(str, value))
     text = "".join(each if each.isprintable() else repr(each)[1:-1] for each in str(value)[: MAX_CELL + 1])
     return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 3]}..."
+
+
+BLOCK_ROWS = 500
+
+
+def long_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """Yield the lines of a table of any length, whose columns are aligned in blocks of BLOCK_ROWS rows.
+
+    A column is left out of a block if it has no values there (None or False). The header is repeated when the columns
+    change or become wider.
+    """
+    left = iter(rows)
+    shown = ""
+    while block := list(islice(left, BLOCK_ROWS)):
+        used = [at for at in range(len(header)) if any(row[at] is not None and row[at] is not False for row in block)]
+        first, *lines = table([header[at] for at in used], [[row[at] for at in used] for row in block]).split("\n")
+        if first != shown:
+            yield first
+            shown = first
+        yield from lines

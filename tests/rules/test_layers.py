@@ -7,6 +7,7 @@ protocol                      imports only itself
 formats                       protocol.records; formats of the files beside a log, without policy
 storage                       formats, protocol.records, protocol.errors, and the modules in the first line
 broker                        protocol, storage, and the modules in the first line
+inspection                    broker, storage, protocol and the modules in the first line; it never writes
 embedded                      broker, and the modules in the first line
 pipeline                      formats, protocol and the modules in the first line; not storage or broker, whose logs it
 audits
@@ -43,6 +44,7 @@ RANK = {
     "aio": 7,
     "control": 7,
     "conformance": 7,
+    "inspection": 5,
     "commands": 8,
     "cli": 9,
 }
@@ -142,6 +144,7 @@ def test_imports_are_relative_inside_a_package_and_absolute_across(path: Path) -
 
 
 TIME_AND_RANDOM = {
+    "kafkalet.commands.inspect": {"time"},
     "kafkalet.clock": {"time"},
     "kafkalet.broker.fetch_sessions": {"random"},
     "kafkalet.pipeline.live.security": {"time"},  # of the tokens that it issues to itself

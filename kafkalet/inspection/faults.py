@@ -1,0 +1,87 @@
+"""What a check of the files of a data directory reports.
+
+A fault is a contradiction: data that cannot be read, or a file that disagrees with another one. A note is something
+that is normal in a directory that is in use or was not closed cleanly, such as the padding of a preallocated index.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from enum import Enum
+from typing import NamedTuple
+
+
+class Severity(Enum):
+    FAULT = "fault"
+    NOTE = "note"
+
+
+class Finding(NamedTuple):
+    """A fault or a note. `check` names the kind in a few words; tools may rely on it."""
+
+    severity: Severity
+    path: str
+    position: int | None
+    """The position in the file in bytes; None if the finding concerns the whole file."""
+    check: str
+    message: str
+
+    def __str__(self) -> str:
+        where = self.path if self.position is None else f"{self.path} at byte {self.position}"
+        return f"{where}: {self.check}: {self.message}"
+
+
+class Report:
+    """Passes findings to `show` as they are made, and counts what was checked.
+
+    A damaged file may have a fault in every entry. After MOST_ALIKE faults of one kind in a file, or MOST_NOTES notes
+    of one kind in a directory, further ones are only counted; `finish` reports their number.
+    """
+
+    MOST_ALIKE = 20
+    MOST_NOTES = 3
+
+    def __init__(self, show: Callable[[Finding], object]) -> None:
+        self._show = show
+        self._alike: dict[tuple[str, str], int] = {}
+        self._alike_notes: dict[tuple[str, str], int] = {}
+        self.faults = 0
+        self.notes = 0
+        self.files = 0
+        self.bytes = 0
+        self.batches = 0
+        self.records = 0
+
+    def fault(self, path: str, position: int | None, check: str, message: str) -> None:
+        self.faults += 1
+        count = self._alike.get((path, check), 0) + 1
+        self._alike[path, check] = count
+        if count <= self.MOST_ALIKE:
+            self._show(Finding(Severity.FAULT, path, position, check, message))
+
+    def note(self, path: str, check: str, message: str, position: int | None = None) -> None:
+        self.notes += 1
+        directory = os.path.dirname(path)
+        count = self._alike_notes.get((directory, check), 0) + 1
+        self._alike_notes[directory, check] = count
+        if count <= self.MOST_NOTES:
+            self._show(Finding(Severity.NOTE, path, position, check, message))
+
+    def checked(self, size_bytes: int) -> None:
+        """Count a file that was checked."""
+        self.files += 1
+        self.bytes += size_bytes
+
+    def finish(self) -> None:
+        """Report how many findings were only counted since the last call."""
+        for (directory, check), count in self._alike_notes.items():
+            if count > self.MOST_NOTES:
+                more = count - self.MOST_NOTES
+                self._show(Finding(Severity.NOTE, directory, None, check, f"{more:,} more notes of this kind"))
+        self._alike_notes.clear()
+        for (path, check), count in self._alike.items():
+            if count > self.MOST_ALIKE:
+                more = count - self.MOST_ALIKE
+                self._show(Finding(Severity.FAULT, path, None, check, f"{more:,} more faults of this kind"))
+        self._alike.clear()
