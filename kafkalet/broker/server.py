@@ -552,6 +552,8 @@ class Server:
             else:
                 self.controller.host(topic, partition, skip_broken=True)
             self.leadership.elect(topic, partition)  # elects a leader if there was none, or if it no longer exists
+        for node in self.nodes.values():
+            node.resume_moves()
 
     def _may_open_later(self, topic: TopicState, state: PartitionState) -> bool:
         """Return whether the log of a partition need not be opened before the broker is ready.
@@ -598,6 +600,7 @@ class Server:
                 if node_id in state.replicas:
                     self.controller.host_on(broker.node, topic, state, skip_broken=True)
             self.leadership.node_came(node_id)
+            broker.node.resume_moves()
             self._start_listening(broker, loop)
         except BaseException:
             if node_id in self.nodes:

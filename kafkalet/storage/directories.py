@@ -214,6 +214,28 @@ class LogDirectories:
         if (directory := self.holder(topic, partition)) is not None:
             directory.delete(topic, partition)
 
+    def replace_by_future(self, topic: str, partition: int, to: LogDirectory) -> Log:
+        """Replace a log by its copy in the directory `to`, and delete the old log (replaceCurrentWithFutureLog).
+
+        Return the copy. Raises StorageFailed if the copy could not replace the log.
+        """
+        source = self.holder(topic, partition)
+        assert source is not None, f"{topic}-{partition} is not open"
+        old, log = source.logs[topic, partition], to.futures[topic, partition]
+        source.environment.cleaning.abort((topic, partition))
+        to.adopt_future(topic, partition)
+        log.reconfigure(old.config)
+        log.update_high_watermark(old.high_watermark)
+        source.environment.cleaning.move((topic, partition), to.environment.cleaning)
+        try:
+            source.delete(topic, partition)
+            source.checkpoint()
+        except (StorageFailed, OSError) as error:  # the directory has failed; only its other logs are concerned
+            _log.error("%s-%d was moved to %s, but the old log cannot be deleted: %s", topic, partition, to.path, error)
+            old.release()
+            source.logs.pop((topic, partition), None)
+        return log
+
     def close_log(self, topic: str, partition: int) -> None:
         """Close a log as if the broker stopped. `get_or_create` opens it again. Raises StorageFailed."""
         directory = self.holder(topic, partition)

@@ -4,8 +4,8 @@ A broker has one or several of them (directories.py).
 
 Only one broker may use a directory. It locks `.lock` as Apache Kafka does, in a way that also excludes other brokers in
 the same process. The directory of a log is named TOPIC-PARTITION. It is renamed to TOPIC-PARTITION.ID-delete when the
-log is deleted, and to TOPIC-PARTITION.ID-stray if the topic has been deleted and created again. Other directories are
-ignored.
+log is deleted, and to TOPIC-PARTITION.ID-stray if the topic has been deleted and created again. While a log is moved
+here from another log directory, its copy is in TOPIC-PARTITION.ID-future. Other directories are ignored.
 
 Existing logs are opened on first use, with the configuration of their topic. `.kafka_cleanshutdown` is written when all
 logs have been closed; without it, they need recovery. The checkpoints, which are written periodically and at shutdown,
@@ -41,6 +41,7 @@ _log = logging.getLogger(__name__)
 LOCK = ".lock"
 DELETE = "-delete"
 STRAY = "-stray"
+FUTURE = "-future"
 METADATA_TOPIC = "__cluster_metadata"
 """The topic of Apache Kafka's controllers, which brokers do not serve."""
 MAX_NAME = 255
@@ -48,6 +49,7 @@ MAX_PARTITION = (1 << 31) - 1
 
 # Kafka's Topic.validate and UnifiedLog.DeleteDirPattern. Leading zeros would give a partition two names.
 LOG_NAME = re.compile(r"(?!\.{1,2}-)([a-zA-Z0-9._-]{1,249})-(0|[1-9][0-9]{0,9})", re.ASCII)
+BEING_MOVED = re.compile(rf"{LOG_NAME.pattern}\.\S+-future", re.ASCII)
 BEING_DELETED = re.compile(r"\S+-[0-9]+\.\S+-delete", re.ASCII)
 
 
@@ -102,6 +104,9 @@ class LogDirectory:
         """The open logs."""
         self._closed: dict[TopicPartition, str] = {}
         """Directories of existing logs that are not open: not opened yet, or closed by `close_log`."""
+        self.futures: dict[TopicPartition, Log] = {}
+        """The open copies of logs that are being moved to this directory."""
+        self._closed_futures: dict[TopicPartition, str] = {}
         self._closed_cleanly: set[TopicPartition] = set()
         """Closed logs that were closed by `close_log`."""
         self._empty: dict[TopicPartition, str] = {}
@@ -146,7 +151,7 @@ class LogDirectory:
             return
         self.failure = f"{reason}; log directory {self.path} is offline until the broker restarts"
         _log.error("%s", self.failure)
-        for log in self.logs.values():
+        for log in (*self.logs.values(), *self.futures.values()):
             log.failures.offline = self.failure
         if self._on_failure is not None:
             self._on_failure(self)
@@ -156,7 +161,7 @@ class LogDirectory:
         self.environment.cleaning.abort_all()
         self.environment.deletions.cancel_all()
         self.environment.flusher.abandon()
-        for log in self.logs.values():
+        for log in (*self.logs.values(), *self.futures.values()):
             log.release()
         self.environment.files.close()
         self._unlock()
@@ -172,6 +177,9 @@ class LogDirectory:
             if BEING_DELETED.fullmatch(name):
                 _log.info("deleting %s, left by the last broker", directory)
                 system.remove_tree(directory)
+                continue
+            if (moved := BEING_MOVED.fullmatch(name)) is not None and int(moved[2]) <= MAX_PARTITION:
+                self._closed_futures[moved[1], int(moved[2])] = directory
                 continue
             named = LOG_NAME.fullmatch(name)
             if named is None or int(named[2]) > MAX_PARTITION:
@@ -369,6 +377,88 @@ class LogDirectory:
         log.moved(aside)
         self.environment.deletions.later(aside, log.config.file_delete_delay_ms, lambda: _delete(log))
 
+    # -- logs that are being moved to this directory
+
+    def futures_found(self) -> list[TopicPartition]:
+        """Return the logs that were being moved to this directory when the last broker stopped."""
+        return list(self._closed_futures)
+
+    def get_or_create_future(self, topic: str, partition: int, topic_id: bytes | None, config: LogConfig) -> Log:
+        """Return the copy of a log that is being moved to this directory, opening or creating it if needed.
+
+        A copy with a different topic id is deleted first. Raises StorageFailed.
+        """
+        from .recovery import LogDamaged, create_log, open_log
+
+        key = (topic, partition)
+        if key in self.futures:
+            return self.futures[key]
+        self._check_online()
+        path = self._closed_futures.pop(key, None)
+        system = self.environment.files.system
+        try:
+            if path is not None and topic_id is not None and self._topic_id(path) not in (None, topic_id):
+                system.remove_tree(path)
+                path = None
+            if path is not None:
+                try:
+                    log = open_log(
+                        path,
+                        *key,
+                        topic_id,
+                        config,
+                        self.environment,
+                        clean=self._was_clean,
+                        log_start_offset=0,
+                        recovery_point=0,
+                    )
+                except LogDamaged as error:
+                    _log.error("%s: %s; the log is copied again", path, error)
+                    system.remove_tree(path)
+                    path = None
+            if path is None:
+                path = self._new_name(topic, partition, FUTURE)
+                log = create_log(path, *key, topic_id, config, self.environment)
+        except OSError as error:
+            self._fail(error)
+            raise StorageFailed(explain(error), explain(error)) from error
+        self.futures[key] = log
+        return log
+
+    def delete_future(self, topic: str, partition: int) -> None:
+        """Delete the copy of a log, because it will not be moved to this directory."""
+        key = (topic, partition)
+        log = self.futures.pop(key, None)
+        path = self._closed_futures.pop(key, None) if log is None else log.directory
+        if log is not None:
+            self.environment.deletions.hurry(log.directory)
+            log.release()
+        if path is not None:
+            self.environment.files.system.remove_tree(path)
+
+    def adopt_future(self, topic: str, partition: int) -> Log:
+        """Make the copy of a log the log of the partition. The other directory has to delete its log then.
+
+        If the broker crashes in between, the partition is in two directories. Raises StorageFailed.
+        """
+        key = (topic, partition)
+        log = self.futures[key]
+        files, path = self.environment.files, os.path.join(self.path, f"{topic}-{partition}")
+        try:
+            log.write_topic_id()
+            files.system.rename(log.directory, path)
+            log.moved(path)
+            if files.durable:
+                files.sync_directory(self.path)
+            self.logs[key] = self.futures.pop(key)
+            self.checkpoint()  # without it, the log start offset would be unknown after a crash
+        except OSError as error:
+            self._fail(error)
+            raise StorageFailed(explain(error), explain(error)) from error
+        return log
+
+    # -- closing logs
+
     def close_log(self, topic: str, partition: int) -> None:
         """Close a log as if the broker stopped. `get_or_create` opens it again. Raises StorageFailed."""
         key = (topic, partition)
@@ -478,12 +568,13 @@ class LogDirectory:
         try:
             if discard:
                 self.environment.deletions.cancel_all()
-                for log in self.logs.values():
+                for log in (*self.logs.values(), *self.futures.values()):
                     log.release()
             else:
                 self._close_logs()
         finally:
             self.logs.clear()
+            self.futures.clear()
             self.environment.flusher.close()
             self.environment.files.close()
             self._unlock()
@@ -491,7 +582,7 @@ class LogDirectory:
     def _close_logs(self) -> None:
         self.environment.deletions.hurry_all()
         self.environment.flusher.wait()
-        failed = [log.name for log in self.logs.values() if not _close(log)]
+        failed = [log.name for log in (*self.logs.values(), *self.futures.values()) if not _close(log)]
         try:
             self.checkpoint()
             # A log that was never opened may still need recovery.

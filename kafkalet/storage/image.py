@@ -17,7 +17,7 @@ from kafkalet.formats import epochs_bytes, offsets_bytes, topic_id_bytes
 
 from . import checkpoints
 from .checkpoints import TopicPartition
-from .directory import BEING_DELETED, LOG_NAME, STRAY, LogDirectory
+from .directory import BEING_DELETED, FUTURE, LOG_NAME, STRAY, LogDirectory
 from .log import Log
 from .producer_snapshot import encode, snapshot_name
 
@@ -117,7 +117,7 @@ def erase(path: str) -> None:
         if name in CHECKPOINTS:
             os.unlink(target)
         elif os.path.isdir(target) and (
-            LOG_NAME.fullmatch(name) or BEING_DELETED.fullmatch(name) or name.endswith(STRAY)
+            LOG_NAME.fullmatch(name) or BEING_DELETED.fullmatch(name) or name.endswith((STRAY, FUTURE))
         ):
             shutil.rmtree(target)
 

@@ -681,6 +681,15 @@ class Log:
             local.flush(offset)
             local.mark_flushed(end)
 
+    def flush_in_background(self) -> None:
+        """Flush everything to disk in another thread; the recovery point moves afterwards. Raises StorageFailed."""
+        self.failures.check()
+        try:
+            self.epochs.write_records(self.log_end_offset)
+            self.local.flush_in_background(self.log_end_offset)
+        except OSError as error:
+            raise self.failures.answer(error) from error
+
     def flush_if_due(self) -> None:
         """Flush everything to disk if the last flush was at least `flush.ms` ago."""
         if self.local.environment.clock.now_ms() - self.local.flushed_ms >= self.config.flush_ms:

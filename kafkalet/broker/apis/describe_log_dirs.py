@@ -4,7 +4,8 @@ v3  adds a top-level error code (KIP-784)
 v4  adds the total and usable size of the volume (KIP-827)
 
 Requested partitions that have no replica on this broker are left out. A directory that is offline has the error
-KAFKA_STORAGE_ERROR and no partitions.
+KAFKA_STORAGE_ERROR and no partitions. While a replica is moved to another directory, its copy there has
+`is_future_key`, and `offset_lag` is the number of offsets that the copy lacks.
 
 Source: kafka.server.ReplicaManager.describeLogDirs.
 """
@@ -19,6 +20,7 @@ from kafkalet.broker.scheduling.work import pause
 from kafkalet.broker.security.acl import Operation
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from kafkalet.storage.directory import LogDirectory
 
 Directory = DescribeLogDirsResponse.LogDir
 Topic = DescribeLogDirsResponse.LogDir.Topic
@@ -63,6 +65,11 @@ def _answer(wanted: list[Partition], answers: list[Answer], node: Node) -> Descr
         if directory is not None:
             here = topics[directory.path]
             here.setdefault(partition.topic, Topic(name=partition.topic, partitions=[])).partitions.append(answer)
+    for partition, directory in node.moving:
+        if partition in wanted:
+            here = topics[directory.path]
+            answer = _future(partition, directory)
+            here.setdefault(partition.topic, Topic(name=partition.topic, partitions=[])).partitions.append(answer)
     return DescribeLogDirsResponse(
         results=[
             _directory(path, list(topics[path].values()))
@@ -87,6 +94,16 @@ def _volume(path: str) -> tuple[int, int]:
     except (OSError, AttributeError):  # disk_usage is missing on some platforms
         return UNKNOWN, UNKNOWN
     return usage.total, usage.free
+
+
+def _future(partition: Partition, directory: LogDirectory) -> Answer:
+    copy = directory.futures[partition.topic, partition.index]
+    return Answer(
+        partition_index=partition.index,
+        partition_size=copy.size_bytes,
+        offset_lag=partition.log.log_end_offset - copy.log_end_offset,
+        is_future_key=True,
+    )
 
 
 def _partition(partition: Partition, node: Node) -> Answer:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # avoids loading the log when a broker without partitions sta
     from kafkalet.storage.log import Log
 
     from .compaction import Compaction
+    from .log_moves import LogMoves
     from .partition import Partition
 
 
@@ -93,6 +94,7 @@ class Node:
         self.observer: Observer
         """Set by the broker that uses this node."""
         directories.on_failure = self._log_directory_failed
+        self._moves: LogMoves | None = None
         self._compaction: Compaction | None = None
 
     @property
@@ -112,6 +114,32 @@ class Node:
             )
         return self._compaction
 
+    @property
+    def moves(self) -> LogMoves:
+        """The replicas that are being moved to another log directory; created on first use."""
+        if self._moves is None:
+            from .log_moves import LogMoves
+
+            self._moves = LogMoves(
+                self.partitions, self.directories, self.config, self.client_clock, self.loop, self._log_moved
+            )
+        return self._moves
+
+    @property
+    def moving(self) -> list[tuple[Partition, LogDirectory]]:
+        """The replicas that are being moved, and the directories to which they are moved."""
+        return [] if self._moves is None else list(self._moves)
+
+    def resume_moves(self) -> None:
+        """Continue to move the replicas that the last broker was moving when it stopped."""
+        if any(directory.futures_found() for directory in self.directories):
+            self.moves.resume()
+
+    def _log_moved(self, partition: Partition) -> None:
+        """Called when a copy in another directory has replaced the log of a replica."""
+        self.purgatory.touch((partition.topic, partition.index))
+        self.watchers.touch()
+
     def _log_changed(self, topic: str, index: int) -> None:
         partition = self.partitions.get((topic, index))
         if partition is not None:
@@ -121,6 +149,8 @@ class Node:
         """Flush and close the logs and the log directories."""
         if self._compaction is not None:
             self._compaction.stop()
+        if self._moves is not None:
+            self._moves.stop()
         self.directories.close(discard=not self.directories.durable)
         self.partitions.clear()
         self._unopened.clear()
@@ -242,6 +272,8 @@ class Node:
             self._unopened.pop(key, None)
             self.offline[key] = directory.failure or ""
             self.purgatory.touch(key)
+        if self._moves is not None:
+            self._moves.directory_failed(directory)
         directory.abandon()
         return lost
 
@@ -250,6 +282,8 @@ class Node:
 
         If the log cannot be deleted, its files stay on disk, but the replica is no longer served.
         """
+        if self._moves is not None:
+            self._moves.cancel(topic, index)
         held = self.partitions.pop((topic, index), None) is not None
         self._unopened.pop((topic, index), None)
         if self.offline.pop((topic, index), None) is not None or held:

@@ -11,15 +11,29 @@ KIP-279), start again if the leader's log starts later, append batches with the 
 the leader's high watermark and log start offset.
 """
 
+from typing import Protocol
+
+from kafkalet.storage.log import Log
 from kafkalet.storage.replicated import UnexpectedOffset
 from kafkalet.storage.values import Isolation
 
-from .partition import Partition
+from .partition import EpochEnd
 
 COPY_BYTES = 1 << 20
 
 
-def catch_up(leader: Partition, follower: Partition, *, one_fetch: bool = False) -> int:
+class Replica(Protocol):
+    """A replica, or a copy of its log that will replace it."""
+
+    @property
+    def log(self) -> Log:
+        """The log."""
+
+    def end_of_epoch(self, leader_epoch: int) -> EpochEnd:
+        """Return the largest known epoch not above `leader_epoch` and its end offset."""
+
+
+def catch_up(leader: Replica, follower: Replica, *, one_fetch: bool = False) -> int:
     """Make the follower's log equal to the leader's, or with `one_fetch` copy only what one fetch returns.
 
     Returns the number of bytes that were copied.
@@ -49,13 +63,13 @@ def catch_up(leader: Partition, follower: Partition, *, one_fetch: bool = False)
     return copied
 
 
-def copy_watermarks(leader: Partition, follower: Partition) -> None:
+def copy_watermarks(leader: Replica, follower: Replica) -> None:
     """Set a follower's high watermark and log start offset to those of the leader."""
     follower.log.update_high_watermark(leader.log.high_watermark)
     follower.log.maybe_increment_log_start_offset(min(leader.log.log_start_offset, follower.log.high_watermark))
 
 
-def _truncate_divergent_records(leader: Partition, follower: Partition) -> None:
+def _truncate_divergent_records(leader: Replica, follower: Replica) -> None:
     """Truncate a follower's log to the last offset at which it agrees with the leader's."""
     log = follower.log
     while (epoch := log.latest_epoch) is not None:

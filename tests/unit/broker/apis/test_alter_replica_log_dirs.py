@@ -1,10 +1,10 @@
-"""`kafkalet.broker.apis.alter_replica_log_dirs`: the error codes of a broker with one log directory."""
+"""`kafkalet.broker.apis.alter_replica_log_dirs`: its error codes. Moves are tested in test_log_moves.py."""
 
 from kafkalet.protocol.api import Api
 
 from .asking import Asking, asking
 
-NONE, UNKNOWN_TOPIC_OR_PARTITION, REPLICA_NOT_AVAILABLE, LOG_DIR_NOT_FOUND = 0, 3, 9, 57
+NONE, UNKNOWN_TOPIC_OR_PARTITION, REPLICA_NOT_AVAILABLE, INVALID_TOPIC_EXCEPTION, LOG_DIR_NOT_FOUND = 0, 3, 9, 17, 57
 
 
 def put(ask: Asking, path: str, *topics: tuple[str, int]) -> list[int]:
@@ -22,6 +22,21 @@ def test_move_to_the_current_directory_succeeds() -> None:
         assert put(ask, path, ("t", 2), ("u", 0)) == [UNKNOWN_TOPIC_OR_PARTITION] * 2
 
 
-def test_move_to_another_directory_is_refused() -> None:
+def test_partition_without_a_replica_here_is_created_in_the_directory_later() -> None:
+    with asking(brokers=2) as ask:
+        path = ask.cluster.server.nodes[1].directories.paths[0]
+        ask.cluster.create_topic("t", assignments=[[2]])
+        assert put(ask, path, ("t", 0)) == [REPLICA_NOT_AVAILABLE]
+        assert ask.cluster.server.nodes[1].directories.preferred == {("t", 0): path}
+
+
+def test_name_that_is_too_long_for_a_copy_is_refused() -> None:
+    with asking(topics=["t"]) as ask:
+        path = ask.cluster.server.nodes[1].directories.paths[0]
+        assert put(ask, path, ("x" * 213, 0)) == [UNKNOWN_TOPIC_OR_PARTITION]
+        assert put(ask, path, ("x" * 214, 0)) == [INVALID_TOPIC_EXCEPTION]
+
+
+def test_move_to_an_unknown_directory_is_refused() -> None:
     with asking(topics=["t"]) as ask:
         assert put(ask, "/somewhere/else", ("t", 0), ("u", 0)) == [LOG_DIR_NOT_FOUND] * 2
