@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kafkalet.broker.cluster.kraft.exporting import write_metadata_log
 from kafkalet.broker.cluster.metadata import MetadataImage
-from kafkalet.broker.cluster.metadata_store import FILE, MetadataDamaged, MetadataStore
+from kafkalet.broker.cluster.metadata_store import FILE, MetadataDamaged, MetadataStore, log_folder
 from kafkalet.broker.config.broker_config import DEFAULT_NODE_ID
 from kafkalet.broker.config.features import Features
 from kafkalet.broker.config.release import Release, UnknownRelease
@@ -22,6 +22,7 @@ from kafkalet.clock import SystemClock
 from kafkalet.embedded import EmbeddedCluster
 from kafkalet.protocol.releases import RELEASES
 from kafkalet.storage.checkpoints import CLEAN_SHUTDOWN
+from kafkalet.storage.directories import DirectoriesRefused
 from kafkalet.storage.directory import LOCK, DirectoryInUse, lock_directory
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.file_system import DISK
@@ -37,14 +38,15 @@ Prepares a data directory for Apache Kafka with KRaft: writes a metadata log wit
 configurations, ACLs, SCRAM credentials, delegation tokens and quotas, and the properties with
 which Kafka opens it. No broker may use the directory.
 
-  --data-dir DIR     directory of kafkalet serve --data-dir
-  --to DIR           prepare a copy in this new directory; the original is not changed
+  --data-dir DIR     directory of kafkalet serve --data-dir; repeated as there
+  --to DIR           prepare a copy in this new directory; the original is not changed; repeated for
+                     each --data-dir
   --kafka-version VERSION
                      the release that will open the directory ({LAST})
   -h, --help         show this help and exit"""
 OPTIONS = (
-    Option("--data-dir", "DIR", ""),
-    Option("--to", "DIR", ""),
+    Option("--data-dir", "DIR", "", repeatable=True),
+    Option("--to", "DIR", "", repeatable=True),
     Option("--kafka-version", "VERSION", ""),
     Option("--help", "", "", aliases=("-h",)),
 )
@@ -55,8 +57,9 @@ FIRST_PORT = 9092
 class Export(NamedTuple):
     """The options of `export`."""
 
-    data_dir: str
-    to: str | None
+    data_dirs: list[str]
+    to: list[str]
+    """Where the copies are made; empty if the directories themselves are prepared."""
     release: Release
 
 
@@ -66,60 +69,71 @@ def main(arguments: Sequence[str]) -> int:
     if "help" in given:
         print_line(HELP)
         return 0
-    options = _options({name: values[0] for name, values in given.items()})
+    options = _options(given)
     try:
         _export(options)
-    except (DirectoryInUse, IdentityRefused, MetadataDamaged, StorageFailed, CannotListen) as error:
+    except (DirectoryInUse, DirectoriesRefused, IdentityRefused, MetadataDamaged, StorageFailed, CannotListen) as error:
         raise Failure(str(error)) from error
     except OSError as error:
         raise Failure(explain(error)) from error
     return 0
 
 
-def _options(given: dict[str, str]) -> Export:
-    if "data-dir" not in given:
+def _options(given: dict[str, list[str]]) -> Export:
+    data_dirs, to = ([os.path.abspath(path) for path in given.get(name, [])] for name in ("data-dir", "to"))
+    if not data_dirs:
         raise UsageError("--data-dir is missing; it names the directory to prepare for Apache Kafka")
+    if to and len(to) != len(data_dirs):
+        raise UsageError(f"--to is given {len(to)} times, --data-dir {len(data_dirs)} times; name a copy for each")
     try:
-        release = Release.of(given.get("kafka-version", LAST))
+        release = Release.of(*given.get("kafka-version", [LAST]))
     except UnknownRelease as error:
         raise UsageError(f"--kafka-version: {error}") from error
-    if not supports_kraft(release):
+    if not _levels(release, MetadataImage("")):
         raise UsageError(f"--kafka-version {release.name}: expected a release with KRaft, 3.3 to {LAST}")
-    return Export(os.path.abspath(given["data-dir"]), os.path.abspath(given["to"]) if "to" in given else None, release)
+    return Export(data_dirs, to, release)
 
 
-def supports_kraft(release: Release) -> bool:
-    return bool(Features(release, MetadataImage("")).supported)
+def _levels(release: Release, image: MetadataImage) -> dict[str, int]:
+    """Return the levels of the features in a release; none if it has no features, and no KRaft."""
+    return dict(Features(release, image).finalized())
 
 
 class Layout(NamedTuple):
-    """The brokers of a data directory, and where they keep their logs."""
+    """Data directories, and the ids of the brokers that keep their logs in them."""
 
-    directory: str
-    paths: dict[int, str]
-    """The log directory of each broker by id."""
+    directories: list[str]
+    node_ids: list[int]
 
     @property
-    def first_node_id(self) -> int:
-        return min(self.paths)
+    def paths(self) -> dict[int, list[str]]:
+        """The log directories of each broker."""
+        if len(self.node_ids) == 1:
+            return {self.node_ids[0]: self.directories}
+        return {
+            node_id: [os.path.join(path, log_folder(node_id)) for path in self.directories] for node_id in self.node_ids
+        }
 
 
-def layout_of(directory: str) -> Layout:
-    """Return the layout of a data directory. Raises Failure if it does not contain any, IdentityRefused."""
-    if not os.path.isdir(directory):
-        raise Failure(f"{directory} is not a directory")
-    names = sorted(os.listdir(directory))
-    folders = {int(found[1]): name for name in names if (found := BROKER_FOLDER.fullmatch(name))}
-    brokers = {
-        node_id: path
-        for node_id, name in sorted(folders.items())
-        if os.path.exists(os.path.join(path := os.path.join(directory, name), META_PROPERTIES))
-    }
-    if brokers:
-        return Layout(directory, brokers)
-    if FILE not in names and META_PROPERTIES not in names:
-        raise Failure(f"{directory} is not a data directory: it contains neither {FILE} nor {META_PROPERTIES}")
-    return Layout(directory, {_only_node_id(directory): directory})
+def layout_of(directories: Sequence[str]) -> Layout:
+    """Return the layout of data directories. Raises Failure if there is none, IdentityRefused, MetadataDamaged."""
+    first = directories[0]
+    for directory in directories:
+        if not os.path.isdir(directory):
+            raise Failure(f"{directory} is not a directory")
+    names = os.listdir(first)
+    node_ids = sorted(
+        int(found[1])
+        for name in names
+        if (found := BROKER_FOLDER.fullmatch(name)) and os.path.exists(os.path.join(first, name, META_PROPERTIES))
+    )
+    if not node_ids:
+        if FILE not in names and META_PROPERTIES not in names:
+            raise Failure(f"{first} is not a data directory: it contains neither {FILE} nor {META_PROPERTIES}")
+        node_ids = [_only_node_id(first)]
+    if node_ids != list(range(node_ids[0], node_ids[0] + len(node_ids))):
+        raise Failure(f"{first}: the broker ids {', '.join(map(str, node_ids))} are not consecutive")
+    return Layout(list(directories), node_ids)
 
 
 def _only_node_id(directory: str) -> int:
@@ -134,59 +148,54 @@ def _only_node_id(directory: str) -> int:
 
 
 def _export(options: Export) -> None:
-    layout = layout_of(options.data_dir)
-    if options.to is not None:
+    layout = layout_of(options.data_dirs)
+    if options.to:
         layout = _copied(layout, options.to)
     _open_and_close(layout, options.release)
-    store = MetadataStore(layout.directory)
+    first = layout.directories[0]
+    store = MetadataStore(first)
     saved = store.load()
     assert saved is not None  # closing the brokers has saved it
     image, next_producer_id = saved
-    levels = dict(Features(options.release, image).finalized())
-    count = write_metadata_log(
-        image,
-        next_producer_id,
-        levels,
-        {node_id: [path] for node_id, path in layout.paths.items()},
-        store.files,
-        SystemClock().now_ms(),
-    )
-    print_line(f"prepared {layout.directory} for Apache Kafka {options.release.name}: {count} metadata records")
-    for node_id, path in layout.paths.items():
-        file = os.path.join(layout.directory, f"server-{node_id}.properties")
-        properties = server_properties(node_id, path, layout, options.release, has_acls=any(image.acls))
+    levels = _levels(options.release, image)
+    now_ms = SystemClock().now_ms()
+    count = write_metadata_log(image, next_producer_id, levels, layout.paths, store.files, now_ms)
+    print_line(f"prepared {first} for Apache Kafka {options.release.name}: {count} metadata records")
+    for node_id in layout.node_ids:
+        file = os.path.join(first, f"server-{node_id}.properties")
+        properties = server_properties(node_id, layout, has_acls=any(image.acls))
         text = "".join(f"{name}={value}\n" for name, value in properties.items())
         store.files.replace(file, f"{_HEADING}{text}".encode())
         print_line(f"bin/kafka-server-start.sh {file}")
 
 
-def _copied(layout: Layout, to: str) -> Layout:
-    """Copy a data directory that no broker uses. Return the layout of the copy. Raises DirectoryInUse, OSError."""
-    if os.path.exists(to) and os.listdir(to):
-        raise Failure(f"--to {to}: the directory is not empty; name a new one")
-    locks = [lock_directory(path) for path in layout.paths.values()]
+def _copied(layout: Layout, to: Sequence[str]) -> Layout:
+    """Copy data directories that no broker uses. Return the layout of the copies. Raises DirectoryInUse, OSError."""
+    for path in to:
+        if os.path.exists(path) and os.listdir(path):
+            raise Failure(f"--to {path}: the directory is not empty; name a new one")
+    locks: list[int] = []
     try:
-        shutil.copytree(layout.directory, to, ignore=shutil.ignore_patterns(LOCK), dirs_exist_ok=True)
+        for paths in layout.paths.values():
+            locks += [lock_directory(path) for path in paths]
+        for source, target in zip(layout.directories, to, strict=True):
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns(LOCK), dirs_exist_ok=True)
     finally:
         for lock in locks:
             DISK.close(lock)
-    return Layout(to, {node_id: to + path[len(layout.directory) :] for node_id, path in layout.paths.items()})
+    return layout._replace(directories=list(to))
 
 
 def _open_and_close(layout: Layout, release: Release) -> None:
-    """Open the directory with brokers, which recover it if necessary, and close it cleanly. Raises Failure."""
-    first = layout.first_node_id
-    if list(layout.paths) != list(range(first, first + len(layout.paths))):
-        ids = ", ".join(map(str, layout.paths))
-        raise Failure(
-            f"{layout.directory}: the ids of the brokers, {ids}, are not consecutive; kafkalet cannot open it"
-        )
+    """Open the directories with brokers, which recover them if necessary, and close them cleanly. Raises Failure."""
+    first, count = layout.node_ids[0], len(layout.node_ids)
     config = {} if first == DEFAULT_NODE_ID else {"node.id": first}
-    with EmbeddedCluster(len(layout.paths), data_dir=layout.directory, kafka_version=release.name, config=config):
+    with EmbeddedCluster(count, data_dir=layout.directories, kafka_version=release.name, config=config):
         pass
-    for path in layout.paths.values():
-        if not os.path.exists(os.path.join(path, CLEAN_SHUTDOWN)):
-            raise Failure(f"{path} could not be closed cleanly; the lines above say why")
+    for paths in layout.paths.values():
+        for path in paths:
+            if not os.path.exists(os.path.join(path, CLEAN_SHUTDOWN)):
+                raise Failure(f"{path} could not be closed cleanly; the lines above say why")
 
 
 _HEADING = """\
@@ -194,25 +203,23 @@ _HEADING = """\
 """
 
 
-def server_properties(node_id: int, path: str, layout: Layout, release: Release, *, has_acls: bool) -> dict[str, str]:
-    """Return the properties with which Kafka opens the log directory of a broker. The first one is the controller."""
-    first, brokers = layout.first_node_id, len(layout.paths)
+def server_properties(node_id: int, layout: Layout, *, has_acls: bool) -> dict[str, str]:
+    """Return the properties with which Kafka opens the log directories of a broker. The first one is the controller."""
+    first, brokers = layout.node_ids[0], len(layout.node_ids)
     port = FIRST_PORT + (node_id - first) + (node_id > first)  # the controller has the second port
-    listeners = [f"PLAINTEXT://localhost:{port}"]
-    controller = f"localhost:{FIRST_PORT + 1}"
+    listener, controller = f"PLAINTEXT://localhost:{port}", f"localhost:{FIRST_PORT + 1}"
     properties = {
         "process.roles": "broker,controller" if node_id == first else "broker",
         "node.id": str(node_id),
         "controller.quorum.voters": f"{first}@{controller}",
         "controller.listener.names": "CONTROLLER",
-        "listeners": ",".join([*listeners, *([f"CONTROLLER://{controller}"] if node_id == first else [])]),
-        "advertised.listeners": listeners[0],
+        "listeners": f"{listener},CONTROLLER://{controller}" if node_id == first else listener,
+        "advertised.listeners": listener,
         "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
-        "log.dirs": path,
+        "log.dirs": ",".join(layout.paths[node_id]),
     }
-    replicas = str(min(brokers, 3))
     for topic in ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic"):
-        properties[f"{topic}.replication.factor"] = replicas
+        properties[f"{topic}.replication.factor"] = str(min(brokers, 3))
     for topic in ("transaction.state.log", "share.coordinator.state.topic"):
         properties[f"{topic}.min.isr"] = str(min(brokers, 2))
     if has_acls:

@@ -8,8 +8,15 @@ import pytest
 import kafkalet
 from kafkalet.cli import main
 from kafkalet.commands.export import layout_of
+from kafkalet.formats import uuid_text
 from kafkalet.properties import read_properties
-from kafkalet.protocol.messages.metadata_records import ConfigRecord, FeatureLevelRecord, MetadataRecord, TopicRecord
+from kafkalet.protocol.messages.metadata_records import (
+    ConfigRecord,
+    FeatureLevelRecord,
+    MetadataRecord,
+    PartitionRecord,
+    TopicRecord,
+)
 from kafkalet.protocol.metadata_frame import UnknownRecord, decode_record
 from kafkalet.protocol.records.batch import batches
 
@@ -95,10 +102,27 @@ def test_several_brokers_get_properties_each(tmp_path: Path, capsys: pytest.Capt
     assert (tmp_path / "broker-4" / SNAPSHOT).exists()
 
 
+def test_several_directories_are_log_dirs_of_the_broker(tmp_path: Path) -> None:
+    data = [tmp_path / "a", tmp_path / "b"]
+    with kafkalet.Broker(data_dir=data) as broker:
+        broker.topic("t", 2).send_batch(["a record"], partition=0).send_batch(["another"], partition=1)
+    copies = [tmp_path / "copy-a", tmp_path / "copy-b"]
+    pairs = zip(data, copies, strict=True)
+    options = [word for one, two in pairs for word in ("--data-dir", str(one), "--to", str(two))]
+    assert main(["export", *options]) == 0
+    properties = read_properties((copies[0] / "server-1.properties").read_text())
+    assert properties["log.dirs"] == f"{copies[0]},{copies[1]}"
+    ids = [read_properties((copy / "meta.properties").read_text())["directory.id"] for copy in copies]
+    found = [uuid_text(record.directories[0]) for record in records(copies[0]) if isinstance(record, PartitionRecord)]
+    assert found == [ids[(copies[1] / f"t-{partition}").exists()] for partition in range(2)]
+    assert len(set(found)) == 2
+    assert not (copies[1] / SNAPSHOT).exists()
+
+
 def test_id_of_the_broker_is_that_of_its_partitions(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=tmp_path, config={"node.id": 7}) as broker:
         broker.topic("t", 1)
-    assert layout_of(str(tmp_path)).paths == {7: str(tmp_path)}
+    assert layout_of([str(tmp_path)]).paths == {7: [str(tmp_path)]}
     assert main(["export", "--data-dir", str(tmp_path)]) == 0
     assert (tmp_path / "server-7.properties").exists()
 
@@ -120,6 +144,11 @@ def test_exported_directory_can_be_used_again(data: Path) -> None:
             ["--data-dir", "{data}", "--kafka-version", "2.8"],
             2,
             "--kafka-version 2.8: expected a release with KRaft, 3.3 to 4.4",
+        ),
+        (
+            ["--data-dir", "{data}", "--data-dir", "b", "--to", "c"],
+            2,
+            "--to is given 1 times, --data-dir 2 times; name a copy for each",
         ),
         (["--data-dir", "{data}/none"], 1, "{data}/none is not a directory"),
         (
