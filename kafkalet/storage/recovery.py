@@ -398,7 +398,7 @@ def tidy(directory: str, open_segment: _OpenSegment, system: FileSystem) -> None
 def _swap_in(directory: str, swaps: list[str], open_segment: _OpenSegment, system: FileSystem) -> None:
     logs = [open_segment(_offset_of(name), SWAP) for name in swaps if name.endswith(".log" + SWAP)]
     if logs:
-        first, end = min(log.base_offset for log in logs), max(log.next_offset() for log in logs)
+        first, end = min(log.base_offset for log in logs), max(_end_of(log) for log in logs)
         for log in logs:
             _log.info("%s replaces the segments it was compacted from", log.path)
             log.release()
@@ -408,6 +408,15 @@ def _swap_in(directory: str, swaps: list[str], open_segment: _OpenSegment, syste
                 _unlink(directory, name, system)
     for name in swaps:
         system.rename(os.path.join(directory, name), os.path.join(directory, name.removesuffix(SWAP)))
+
+
+def _end_of(segment: Segment) -> int:
+    """Return the offset after the last complete entry, whatever follows it."""
+    end = segment.base_offset
+    with contextlib.suppress(KafkaError):
+        for _, head in segment.heads():
+            end = head.next_offset
+    return end
 
 
 def _ending(names: list[str], suffix: str) -> list[str]:

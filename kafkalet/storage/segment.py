@@ -482,6 +482,8 @@ class Segment:
         self._indexes_are_full = None
         try:
             for position, head in self.heads():
+                if not self.offset_index.can_hold(head.last_offset):
+                    raise OutOfOrder(f"offset {head.last_offset} at {position} is too far from {self.base_offset}")
                 self.note(position, head.size, head.last_offset, head.max_timestamp, head.last_offset)
         except KafkaError as error:
             _log.error("%s", error.message)

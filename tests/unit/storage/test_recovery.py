@@ -351,6 +351,24 @@ def test_finished_compaction_replaces_the_old_segments(tmp_path: Path) -> None:
     assert place.offsets() == [0, 1, 3, 4]
 
 
+def test_finished_compaction_that_is_incomplete_ends_at_its_last_entry(tmp_path: Path) -> None:
+    place = filled(tmp_path)
+    data = place.file("00000000000000000001.log").read_bytes()
+    place.file("00000000000000000001.log.swap").write_bytes(data + data[: len(data) // 2])
+    place.file("00000000000000000001.index.swap").write_bytes(b"")
+    log = place.crash()
+    assert place.file("00000000000000000001.log").read_bytes() == data
+    assert log.log_end_offset == 2
+
+
+def test_index_of_a_segment_with_an_impossible_offset_is_not_rebuilt(tmp_path: Path) -> None:
+    place = filled(tmp_path)
+    segment = place.log.segments.first
+    place.overwrite(0, struct.pack(">q", 1 << 50))
+    segment._rebuild_indexes()
+    assert len(segment.offset_index) == 0
+
+
 def test_other_files_are_ignored(place: Place) -> None:
     place.append(1)
     place.file("notes.txt").write_text("x")
