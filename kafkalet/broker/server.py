@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
@@ -21,15 +22,18 @@ from kafkalet.storage.directories import LogDirectories
 from kafkalet.storage.environment import StartInterrupted
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.file_system import DISK, FileSystem
-from kafkalet.storage.identity import IdentityRefused
+from kafkalet.storage.identity import IdentityRefused, read_identity
 
 from .broker_server import BrokerServer
 from .cluster.controller import Controller
 from .cluster.leadership import Leadership
 from .cluster.metadata import Endpoint, MetadataImage, PartitionState, TopicState
 from .cluster.metadata_store import (
+    BOOTSTRAP,
     FILE,
+    METADATA_LOG,
     Folder,
+    LoadedMetadata,
     MetadataDamaged,
     MetadataStore,
     further_prefix,
@@ -404,8 +408,11 @@ class Server:
         self._metadata_store = self._new_store()
         if image is not None:
             self._metadata_store.fill(image.files)
-        saved = self._metadata_store.load()
-        metadata, next_producer_id = saved if saved is not None else (MetadataImage(self.cluster_id or ""), 0)
+        saved = self._load_metadata(self._metadata_store)
+        metadata, next_producer_id, is_complete, has_producer_ids = saved or LoadedMetadata(
+            MetadataImage(self.cluster_id or ""), 0, has_producer_ids=False
+        )
+        self._take_id_of_directory(metadata)
         if before is not None:
             next_producer_id = before.continued_by(metadata, next_producer_id)
         self.controller = Controller(
@@ -422,16 +429,17 @@ class Server:
         for node_id in range(first, first + self._brokers):
             self._open_broker(node_id, loop)
         self._check_saved_ids()
-        self._open_topics(is_restored=image is not None)
+        if is_complete:
+            self._set_strays_aside()
+        self._open_topics(is_restored=image is not None, opens_all=not has_producer_ids)
         for broker in self.brokers.values():
             broker.coordinators.load_all()
             if image is not None:  # their clients may no longer exist, and new members would wait for them
                 broker.coordinators.remove_members()
-        for new in self._new_topics if image is None else ():
-            if new.name not in self.metadata.topics:
-                self.controller.create_topic(new)
-        if self.short_forms is not None and image is None:
-            self.short_forms.create(self.metadata)
+        if not has_producer_ids:
+            self.controller.skip_producer_ids(self._largest_producer_id())
+        if image is None:
+            self._create_contents()
         with suppress(StorageFailed) if saved is not None else nullcontext():  # start even if the disk is full
             self.controller.save()
         for broker in self.brokers.values():
@@ -446,6 +454,14 @@ class Server:
             write_again=self.controller.write_again,
             tokens=self.controller.delegation_tokens if self.controller.are_tokens_configured else None,
         )
+
+    def _create_contents(self) -> None:
+        """Create the topics, users and ACLs that the cluster is to start with, unless they exist."""
+        for new in self._new_topics:
+            if new.name not in self.metadata.topics:
+                self.controller.create_topic(new)
+        if self.short_forms is not None:
+            self.short_forms.create(self.metadata)
 
     def _start_listening(self, broker: BrokerServer, loop: asyncio.AbstractEventLoop) -> None:
         for listener in broker.listeners:
@@ -462,6 +478,56 @@ class Server:
                 self.config.for_broker({}).reconfigure(changed, {})
         except InvalidProperty as error:
             raise MetadataDamaged(f"{path}: {error}") from error
+
+    def _load_metadata(self, store: MetadataStore) -> LoadedMetadata | None:
+        """Return the metadata of the data directory, or None. Raises MetadataDamaged, OSError."""
+        ids = range(self.first_node_id, self.first_node_id + self._brokers)
+        directories = [path for node_id in ids for path in store.log_directories(node_id, self._brokers)]
+        directories.append(store.path)
+        if (configured := self.config.static.get("metadata.log.dir")) is not None:
+            directories.insert(0, os.path.abspath(configured))
+        names = [os.path.join(directory, name) for directory in directories for name in (METADATA_LOG, BOOTSTRAP)]
+        if any(self.file_system.exists(name) for name in names):
+            from .cluster.kraft.opening import open_metadata
+
+            return open_metadata(store, directories, self.config)
+        saved = store.load()
+        return None if saved is None else LoadedMetadata(*saved)
+
+    def _take_id_of_directory(self, metadata: MetadataImage) -> None:
+        """Take the id of the broker that wrote the data directory, unless a property determines the id.
+
+        The id stays the same if partitions in the metadata belong to it, and none to the id in the directory.
+        """
+        assert self._metadata_store is not None
+        if self._brokers > 1 or not self._data_dirs or self._given_node_id(self.first_node_id) is not None:
+            return
+        found = read_identity(self._metadata_store.files, self._metadata_store.path)
+        if found is None or found.node_id in (None, -1, self.first_node_id):
+            return
+        held_by = {node_id for _, state in metadata.all_partitions() for node_id in state.replicas}
+        if self.first_node_id in held_by and found.node_id not in held_by:
+            return
+        _LOG.info("the id of this broker is %d, as in the meta.properties of its directory", found.node_id)
+        self.first_node_id = found.node_id
+        self._addresses.count_from(found.node_id)
+
+    def _set_strays_aside(self) -> None:
+        """Rename the directories of partitions that do not belong to their broker to -stray, as Kafka does."""
+        for node_id, node in self.nodes.items():
+            for directory in node.directories:
+                for name, index, topic_id in directory.found():
+                    if reason := self._reason_to_set_aside(node_id, name, index, topic_id):
+                        directory.rename_to_stray(name, index, reason)
+
+    def _reason_to_set_aside(self, node_id: int, name: str, index: int, topic_id: bytes | None) -> str:
+        """Return why a log does not belong to a broker, or "" if it does."""
+        topic, state = self.metadata.topics.get(name), self.metadata.partition(name, index)
+        if topic is None or state is None or node_id not in state.replicas:
+            return "the metadata of Kafka assigns no such partition to this broker"
+        if topic_id not in (None, topic.topic_id):
+            return "it belongs to a deleted topic of the same name"
+        return ""
 
     def _check_saved_ids(self) -> None:
         """Raise IdentityRefused if no broker of this cluster has a replica of the saved partitions."""
@@ -536,8 +602,11 @@ class Server:
                 facts[name] = of_broker(text, step)
         return facts
 
-    def _open_topics(self, *, is_restored: bool) -> None:
-        """Open the logs of the topics in the metadata, and of topics that exist only as directories."""
+    def _open_topics(self, *, is_restored: bool, opens_all: bool) -> None:
+        """Open the logs of the topics in the metadata, and of topics that exist only as directories.
+
+        Unless `opens_all` is set, logs that need no recovery may be opened later.
+        """
         if not is_restored and self.release.fences_leaders_after_a_crash:
             self.leadership.take_leave()
         known = {(topic.name, state.index) for topic, state in self.metadata.all_partitions() if state.replicas}
@@ -547,13 +616,28 @@ class Server:
         )
         for number, (topic, partition) in enumerate(list(self.metadata.all_partitions())):
             self._check_interrupted()
-            if number >= LOGS_OPENED_AT_START and self._may_open_later(topic, partition):
+            if number >= LOGS_OPENED_AT_START and not opens_all and self._may_open_later(topic, partition):
                 self.controller.host_later(topic, partition)
             else:
                 self.controller.host(topic, partition, skip_broken=True)
             self.leadership.elect(topic, partition)  # elects a leader if there was none, or if it no longer exists
         for node in self.nodes.values():
             node.resume_moves()
+
+    def _largest_producer_id(self) -> int:
+        """Return the largest producer id in the logs and in the state of transactions; -1 if there is none."""
+        in_logs = (
+            entry.producer_id
+            for node in self.nodes.values()
+            for partition in node.partitions.values()
+            for entry in partition.log.active_producers()
+        )
+        in_transactions = (
+            transaction.metadata.producer_id
+            for broker in self.brokers.values()
+            for transaction in broker.coordinators.loaded_transactions()
+        )
+        return max(*in_logs, *in_transactions, -1, -1)
 
     def _may_open_later(self, topic: TopicState, state: PartitionState) -> bool:
         """Return whether the log of a partition need not be opened before the broker is ready.

@@ -281,7 +281,7 @@ class LogDirectory:
         directory = self._closed.get(key) or self._empty.get(key)
         try:
             if directory is not None and topic_id is not None and self._topic_id(directory) not in (None, topic_id):
-                self._rename_to_stray(topic, partition, directory)
+                self._rename_to_stray(topic, partition, directory, "it belongs to a deleted topic of the same name")
                 directory = None
             if directory is None:
                 log = self._create(key, topic_id, config)
@@ -341,9 +341,13 @@ class LogDirectory:
         _log.info("opened %r", log)
         return log
 
-    def _rename_to_stray(self, topic: str, partition: int, directory: str) -> None:
+    def rename_to_stray(self, topic: str, partition: int, reason: str) -> None:
+        """Rename the directory of a log that is not open to -stray. It is not found any more. Raises OSError."""
+        self._rename_to_stray(topic, partition, self._closed[topic, partition], reason)
+
+    def _rename_to_stray(self, topic: str, partition: int, directory: str, reason: str) -> None:
         aside = self._new_name(topic, partition, STRAY)
-        _log.warning("renaming %s to %s: it belongs to a deleted topic of the same name", directory, aside)
+        _log.warning("renaming %s to %s: %s", directory, aside, reason)
         self.environment.files.system.rename(directory, aside)
         self._forget((topic, partition))
 

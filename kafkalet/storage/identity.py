@@ -10,8 +10,9 @@
     cluster.id=...                      since 0.10.1
 
 A broker refuses the directory of another cluster, because it would serve records that are not its own. For the same
-reason, a broker that was given an id refuses the directory of another broker. Without an id, a broker ignores the one
-in the file and leaves the file unchanged, so it can open Apache Kafka's directories whatever their broker id is.
+reason, a broker that was given an id refuses the directory of another broker. A broker that was not given an
+id leaves the file unchanged, and a single broker takes the id in the file (broker/server.py), so it can open Apache
+Kafka's directories whatever their broker id is.
 
 Source: org.apache.kafka.metadata.properties.MetaProperties, MetaPropertiesEnsemble.verify.
 """

@@ -124,6 +124,27 @@ class ApacheKafka:
     ) -> None:
         self._stop()
 
+    def end_broker(self, number: signal.Signals) -> None:
+        """End the process of the last broker with a signal, and wait until it has ended."""
+        process = self.processes.pop()
+        process.send_signal(number)
+        process.wait(PATIENCE_S)
+
+    def start_again(self) -> None:
+        """Start the broker that `end_broker` ended, with its properties and its directory.
+
+        ZooKeeper refuses a broker that was killed until its session has expired.
+        """
+        for attempt in range(10):
+            self._launch("kafka.Kafka", self.directory / f"server-{self.brokers}.properties")
+            try:
+                self._wait(self._answers)
+                return
+            except RuntimeError:
+                if self.kraft or attempt == 9:
+                    raise
+                self.processes.pop()
+
     def _configure(self, node: int, port: int, side_port: int) -> Path:
         """Write the properties of a broker, format its directory, and return the file."""
         file = self.directory / f"server-{node}.properties"

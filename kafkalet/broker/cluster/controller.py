@@ -339,6 +339,11 @@ class Controller:
             raise StorageFailed(explain(error), explain(error)) from error
         self._is_saved = True
 
+    def skip_producer_ids(self, largest: int) -> None:
+        """Do not assign producer ids up to `largest`, which are in use. Before any id has been assigned."""
+        self.producer_ids.skip(largest)
+        self._saved_producer_id = self.producer_ids.next_id
+
     def _reserve_producer_ids(self, end: int) -> None:
         saved, self._saved_producer_id = self._saved_producer_id, end
         try:

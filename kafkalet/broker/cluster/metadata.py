@@ -29,6 +29,8 @@ MOST_DELETED_TOPICS = 10_000
 """The number of deleted topics that are remembered. Groups need these to detect that a topic was deleted."""
 MOST_ZOOKEEPER_OFFSETS = 50_000
 """The maximum number of OffsetCommit v0 offsets that are kept; the oldest are dropped."""
+NO_SEGMENT = ("", 0)
+"""The last segment, and its size, of a metadata log that does not exist or consists of a snapshot."""
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 _LEGAL_TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]+\Z")
@@ -233,6 +235,11 @@ class MetadataImage:
         self.delegation_tokens: dict[str, DelegationToken] = {}  # by token id
         self.feature_levels: dict[str, int] = {}  # only features whose level has been changed
         self.feature_changes = 0
+        self.metadata_log: tuple[str, int] | None = NO_SEGMENT
+        """The last segment of Apache Kafka's metadata log that this image contains, and the size of it.
+
+        None for an image that was saved before this was noted.
+        """
         self.version = 1
         """Incremented whenever a topic or one of its partitions changes."""
         self.version_of_new_topics = 1

@@ -7,10 +7,10 @@
 
 There are several data directories if the brokers have several log directories (`log.dirs`).
 
-Logs have Kafka's format. Apache Kafka stores its metadata in a log of the controller. Here it is a small file, which
-every change replaces atomically by a rename. A directory written by Apache Kafka has no such file. In that case, the
-topics and partitions are inferred from the names of the log folders, and the topic ids are read from their
-partition.metadata files.
+Logs have Kafka's format. Apache Kafka stores its metadata in a log of the controller, which kafkalet only reads
+(kraft/). Here it is a small file, which every change replaces atomically by a rename. Without either, the topics and
+partitions are inferred from the names of the log folders, and the topic ids are read from their partition.metadata
+files.
 
 A cluster without a data directory uses a temporary one, which is deleted when the cluster stops.
 """
@@ -43,10 +43,25 @@ MAX_INT64 = (1 << 63) - 1
 ID_BYTES = 16
 FILE = "kafkalet.json"
 FORMAT = 1
+METADATA_LOG = "__cluster_metadata-0"
+"""The directory of Apache Kafka's metadata log, in one of the log directories of a broker."""
+BOOTSTRAP = "bootstrap.checkpoint"
+"""The first records of a metadata log, with which Kafka's storage tool formats the log directories."""
 
 
 class MetadataDamaged(Exception):
     """Raised if the metadata file of a data directory cannot be read. The message contains the path and the reason."""
+
+
+class LoadedMetadata(NamedTuple):
+    """The metadata of a data directory."""
+
+    image: MetadataImage
+    next_producer_id: int
+    is_complete: bool = False
+    """Whether the metadata contains all topics: directories of other topics do not belong to the cluster (strays)."""
+    has_producer_ids: bool = True
+    """Whether the next producer id is known. Otherwise, the ids that are in use have to be found in the logs."""
 
 
 class MetadataStore:
@@ -133,6 +148,8 @@ class MetadataStore:
             "features": {"levels": image.feature_levels, "changes": image.feature_changes},
             "acls": list(image.acls),
         }
+        if image.metadata_log is not None:
+            properties["metadata_log"] = image.metadata_log
         if image.scram_credentials or image.delegation_tokens:
             from .credentials_json import credentials_to_json
 
@@ -280,6 +297,10 @@ def _administration_from_json(saved: dict[str, Any], image: MetadataImage) -> No
     for entity, values in saved.get("client_quotas", []):
         parts = frozenset((_text(kind), None if name is None else _text(name)) for kind, name in entity)
         image.client_quotas[parts] = {name: float(value) for name, value in values.items()}
+    image.metadata_log = None
+    if "metadata_log" in saved:
+        segment, size = saved["metadata_log"]
+        image.metadata_log = _text(segment), _number(size, 0, MAX_INT64)
     features = saved.get("features", {"levels": {}, "changes": 0})
     image.feature_levels = {name: _number(level) for name, level in features["levels"].items()}
     image.feature_changes = _number(features["changes"])

@@ -23,6 +23,10 @@ class ProducerIds:
         """The next id to be assigned."""
         return self._next
 
+    def skip(self, largest: int) -> None:
+        """Do not assign ids up to `largest`, which are in use. Before the first call of `take`."""
+        self._next = self._block_end = max(self._next, largest + 1)
+
     def take(self) -> int:
         """Return an unused producer id. If `reserve` raises, no id is used up."""
         if self._next == self._block_end:

@@ -277,6 +277,12 @@ READ_AS_GIVEN: Mapping[str, Declaration] = {
             before={(4, 1): {"type": Type.STRING}},
         ),
         Declaration(
+            Property("metadata.log.dir", Type.STRING, None),
+            "Directory in which a metadata log of Apache Kafka is searched first, when a data directory is opened.",
+            "given",
+            since=(3, 0),
+        ),
+        Declaration(
             Property("group.consumer.assignors", Type.LIST, "uniform,range"),
             "Assignors of consumer groups. The first one is the default.",
             "given",

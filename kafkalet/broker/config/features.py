@@ -9,6 +9,7 @@ recorded from 3.9, 4.0, 4.3 and 4.4; for other releases, they were taken from th
 and have no features.
 """
 
+from collections.abc import Mapping
 from enum import IntEnum
 from functools import cache
 from typing import NamedTuple
@@ -89,6 +90,12 @@ class UpgradeType(IntEnum):
 @cache
 def _by_name(version: tuple[int, ...]) -> dict[str, Feature]:
     return {feature.name: feature for feature in _BY_RELEASE.get(version, ())}
+
+
+def every_level(enabled: Mapping[str, int]) -> dict[str, int]:
+    """Return the level of every feature for a cluster that has only enabled these."""
+    known = {feature.name for features in _BY_RELEASE.values() for feature in features}
+    return {**dict.fromkeys(sorted(known), 0), **enabled}
 
 
 class Features:

@@ -42,7 +42,6 @@ inter.broker.protocol.version                      STRING   2.8-IV1  0-3.0
 inter.broker.protocol.version                      STRING   3.9-IV0  3.0-4.0
 leader.imbalance.check.interval.seconds            LONG     300
 leader.imbalance.per.broker.percentage             INT      10       0-4.0
-metadata.log.dir                                   STRING   null     3.0+
 metadata.log.max.record.bytes.between.snapshots    LONG     20971520 3.0+
 metadata.log.max.snapshot.interval.ms              LONG     3600000  3.0+
 metadata.log.segment.bytes                         INT      1073741824 3.0+

@@ -42,6 +42,10 @@ class Addresses:
         """The ports of each broker, whether it is running or stopped, in the order of its listeners."""
         self._reserved: dict[int, list[ReservedPort]] = {}
 
+    def count_from(self, node_id: int) -> None:
+        """Change the id of the first broker."""
+        self._first_node_id = node_id
+
     def take(self, node_id: int, listeners: Sequence[Listener], rack: str | None) -> Endpoint:
         """Bind a broker's listeners and return the advertised addresses. Raises CannotListen."""
         self._release(node_id)

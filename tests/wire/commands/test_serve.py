@@ -293,14 +293,22 @@ def test_directory_of_apache_kafka_opens_without_node_id_option(tmp_path: Path, 
     assert (tmp_path / "meta.properties").read_text() == properties
 
 
-def test_directory_created_with_an_id_requires_it_again(tmp_path: Path) -> None:
-    for arguments in (["--topic", "t"], []):
-        with serving("--data-dir", str(tmp_path), "--set", "node.id=5", *arguments) as process:
+def test_directory_keeps_the_id_that_it_was_created_with(tmp_path: Path) -> None:
+    for arguments in (["--set", "node.id=5", "--topic", "t"], []):
+        with serving("--data-dir", str(tmp_path), *arguments) as process:
             ready(process)
             process.terminate()
             process.communicate(timeout=10)
+    assert '"leader": -1' in (tmp_path / "kafkalet.json").read_text()  # all brokers have stopped
+    assert '"replicas": [5]' in (tmp_path / "kafkalet.json").read_text()
+
+
+def test_metadata_of_other_brokers_prints_one_line_and_returns_1(tmp_path: Path) -> None:
+    left_by_broker(tmp_path)
+    metadata = tmp_path / "kafkalet.json"
+    metadata.write_text(metadata.read_text().replace('"replicas": [1]', '"replicas": [5]'))
     assert start_error(tmp_path) == (
-        f"{tmp_path}/kafkalet.json: its partitions belong to broker 5, but the id of this broker is 1; set node.id=5"
+        f"{metadata}: its partitions belong to broker 5, but the id of this broker is 1; set node.id=5"
     )
 
 

@@ -80,6 +80,11 @@ def order_of_strings(keys: Collection[str]) -> list[str]:
     return ordered(keys, string_hash, grown(len(keys)))
 
 
+def order_of_set(strings: Collection[str]) -> list[str]:
+    """Return the elements of a HashSet created from a collection of strings, in iteration order."""
+    return ordered(strings, string_hash, set_of(len(strings)))
+
+
 def order_of_uuids(keys: Collection[bytes]) -> list[bytes]:
     """Return the keys of a HashMap that grew as they were inserted, in iteration order."""
     return ordered(keys, uuid_hash, grown(len(keys)))

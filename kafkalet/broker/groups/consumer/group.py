@@ -22,6 +22,7 @@ from collections.abc import Iterable, Sequence
 from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.config.release import Release
+from kafkalet.broker.groups.assignors.java_order import order_of_set, order_of_uuids
 from kafkalet.broker.groups.assignors.spec import Assignment
 from kafkalet.broker.groups.group import GroupType, PartitionCheck
 from kafkalet.broker.groups.shard import Shard
@@ -289,7 +290,8 @@ class ConsumerGroup:
             if not holders:
                 self.assigned.pop(topic_id, None)
         if isinstance(value, ConsumerGroupTargetAssignmentMemberValue):
-            assignment = {given.topic_id: given.partitions for given in value.topic_partitions}
+            given = {each.topic_id: each.partitions for each in value.topic_partitions}
+            assignment = {topic_id: given[topic_id] for topic_id in order_of_uuids(given)}  # Assignment.fromRecord
             self.target[member_id] = assignment
             for topic_id, partitions in assignment.items():
                 self.assigned.setdefault(topic_id, {}).update(dict.fromkeys(partitions, member_id))
@@ -353,7 +355,7 @@ class ConsumerGroup:
             member_epoch=member.member_epoch,
             client_id=member.client_id,
             client_host=member.client_host,
-            subscribed_topic_names=sorted(member.topic_names),
+            subscribed_topic_names=order_of_set(sorted(member.topic_names)),
             subscribed_topic_regex=member.topic_regex,
             assignment=_described_assignment(owned, metadata),
             target_assignment=_described_assignment(self.target.get(member.member_id, {}), metadata),

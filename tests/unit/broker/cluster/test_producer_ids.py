@@ -22,3 +22,12 @@ def test_no_id_is_reused_after_crash() -> None:
     given = {before.take() for _ in range(BLOCK + 3)}
     after = ProducerIds(kept[-1], kept.append)
     assert given.isdisjoint(after.take() for _ in range(BLOCK))
+
+
+def test_ids_in_use_are_skipped() -> None:
+    kept: list[int] = []
+    ids = ProducerIds(5, kept.append)
+    ids.skip(3)
+    assert ids.next_id == 5
+    ids.skip(41)
+    assert [ids.take(), *kept] == [42, 42 + BLOCK]

@@ -8,6 +8,7 @@ from kafkalet.broker.groups.assignors.java_order import (
     _remembered_hash,
     grown,
     order_of_numbers,
+    order_of_set,
     order_of_strings,
     set_of,
     string_hash,
@@ -45,6 +46,10 @@ def test_set_of_collection_has_enough_slots_from_start(count: int, slots: int) -
 
 def test_map_with_small_initial_capacity_is_small() -> None:
     assert [with_capacity(count) for count in (0, 1, 2, 3, 5)] == [1, 1, 2, 4, 8]
+
+
+def test_topic_names_are_in_order_of_hash_set() -> None:
+    assert order_of_set(["codecs", "plain"]) == ["plain", "codecs"]  # recorded from ConsumerGroupDescribe of 4.4
 
 
 def test_strings_are_in_order_of_hash_map() -> None:
