@@ -118,7 +118,7 @@ def audit_partition(begun: Begun, facts: Sequence[StretchFacts], options: AuditO
     lost = [(gap.first_offset, gap.end_offset) for gap in chain.gaps if gap.reason != COMPACTED]
     check_producers(runs, paths, chain.compacted_up_to, lost, options.producer_id_expiration_ms, findings)
     transactions = transactions_of(runs, chain.log_begins_at, paths, findings)
-    _check_transaction_indexes(facts, transactions, chain, begun.before_offset, findings)
+    _check_transaction_indexes(facts, transactions, chain, begun, findings)
     stable = last_stable_offset(transactions, chain.log_end_offset)
     told_until = min((first for first, _ in lost), default=EVERYTHING)
     _check_snapshots(begun, LogFacts(runs, transactions, chain, options.producer_id_expiration_ms), told_until)
@@ -288,7 +288,7 @@ def _check_transaction_indexes(
     facts: Sequence[StretchFacts],
     transactions: Transactions,
     chain: OffsetChain,
-    before_offset: int | None,
+    begun: Begun,
     findings: Findings,
 ) -> None:
     damaged = {part.stretch.path for part in facts if part.is_damaged}
@@ -305,7 +305,13 @@ def _check_transaction_indexes(
             bool(damaged),
         )
         check_transaction_index(
-            segment, transactions, chain.log_begins_at, chain.compacted_up_to, before_offset, findings
+            segment,
+            transactions,
+            chain.log_begins_at,
+            begun.log.log_start_offset,
+            chain.compacted_up_to,
+            begun.before_offset,
+            findings,
         )
 
 

@@ -2,7 +2,8 @@
 
 An index entry contains the producer ID, the first offset of the transaction, the offset of the marker, and the last
 stable offset after the marker was appended. Aborted transactions without data have no entry. After compaction, an entry
-still has the original first offset, and after retention, its first offset may be below the log start.
+still has the original first offset, and after retention, its first offset may be below the log start. The log cleaner
+drops the entries of transactions that ended below the log start offset (LocalLog.collectAbortedTransactions).
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ def check_transaction_index(
     segment: SegmentExtent,
     transactions: Transactions,
     log_begins_at: int,
+    log_start_offset: int,
     compacted_up_to: int,
     before_offset: int | None,
     findings: Findings,
@@ -73,15 +75,17 @@ def check_transaction_index(
     by_marker = {int(row["last_offset"]): row for row in aborted}
     seen: set[int] = set()
     previous = -1
+    reach = _Reach(log_begins_at, compacted_up_to, min(log_start_offset, compacted_up_to))
     for entry in entries:
-        message = _wrong(entry, by_marker.get(entry.last_offset), segment, log_begins_at, compacted_up_to)
+        message = _wrong(entry, by_marker.get(entry.last_offset), segment, reach)
         if entry.last_offset <= previous:
             message = f"the entry of the marker at {entry.last_offset} follows that of the marker at {previous}"
         if message:
             findings.add("txn-index", message, file=segment.path, position=entry.position, offset=entry.last_offset)
         seen.add(entry.last_offset)
         previous = max(previous, entry.last_offset)
-    lacking = [row for row in aborted[has_data(aborted)] if int(row["last_offset"]) not in seen]
+    needed = has_data(aborted) & (aborted["last_offset"] >= reach.unknown_up_to)
+    lacking = [row for row in aborted[needed] if int(row["last_offset"]) not in seen]
     if lacking and not is_there:
         count, first = len(lacking), lacking[0]
         what = "an aborted transaction ends" if count == 1 else f"{count} aborted transactions end"
@@ -102,9 +106,16 @@ def check_transaction_index(
     return len(entries)
 
 
-def _wrong(
-    entry: Entry, transaction: np.void | None, segment: SegmentExtent, log_begins_at: int, compacted_up_to: int
-) -> str | None:
+class _Reach(NamedTuple):
+    """Which offsets may be missing from the log."""
+
+    log_begins_at: int
+    compacted_up_to: int
+    unknown_up_to: int
+    """The log cleaner knows no transactions that ended below this offset, and may have removed their markers."""
+
+
+def _wrong(entry: Entry, transaction: np.void | None, segment: SegmentExtent, reach: _Reach) -> str | None:
     """Compare an entry with the transaction whose marker is at its last offset. Return what is wrong, or None."""
     if entry.version != 0:
         return f"the entry has version {entry.version}"
@@ -116,11 +127,15 @@ def _wrong(
     if min(entry.first_offset, entry.last_stable_offset) < 0:
         return f"the first offset is {entry.first_offset} and the last stable offset {entry.last_stable_offset}"
     first = int(transaction["first_offset"])
-    may_reach_back = segment.is_damaged or entry.first_offset < max(log_begins_at, compacted_up_to)
-    if entry.first_offset != first and not (entry.first_offset < first and may_reach_back):
+    lost_up_to = max(reach.log_begins_at, reach.compacted_up_to)
+    may_reach_back = segment.is_damaged or entry.first_offset < lost_up_to
+    may_begin_later = first < reach.unknown_up_to and entry.first_offset < entry.last_offset
+    if entry.first_offset != first and not (may_reach_back if entry.first_offset < first else may_begin_later):
         return f"the transaction that ends at {entry.last_offset} begins at {first}, not {entry.first_offset}"
     stable = int(transaction["last_stable_offset"])
-    reaches_back = may_reach_back or entry.last_stable_offset < log_begins_at or first < compacted_up_to
+    reaches_back = may_reach_back or first < reach.compacted_up_to
+    # The first batches of another transaction may have been removed.
+    reaches_back |= entry.last_stable_offset < min(max(stable, reach.log_begins_at), lost_up_to)
     if entry.last_stable_offset != stable and not reaches_back:
         return f"the last stable offset after {entry.last_offset} was {stable}, not {entry.last_stable_offset}"
     return None

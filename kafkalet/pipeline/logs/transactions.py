@@ -65,17 +65,23 @@ class Ended(NamedTuple):
     first_offset: int
     last_offset: int
     last_stable_offset: int
+    not_before: int
+    """The smallest first offset that the transaction can have had. The log cleaner may have removed its first batches,
+    but not its entry in the .txnindex."""
     producer_epoch: int
 
 
 class Replay:
-    """Tracks the open transactions of a log while its entries are replayed."""
+    """Tracks the open transactions of a log while its entries are replayed, beginning at the offset `start`."""
 
-    __slots__ = ("open",)
+    __slots__ = ("_behind_marker", "_start", "open")
 
-    def __init__(self, producers: Producers | None = None) -> None:
+    def __init__(self, producers: Producers | None = None, start: int = 0) -> None:
         self.open: dict[int, tuple[int, int]] = {}
         """The first offset and the producer epoch of each open transaction, by producer id."""
+        self._start = start
+        self._behind_marker: dict[int, int] = {}
+        """The offset after the last marker of each producer."""
         if producers is not None:
             for row in np.flatnonzero(producers.first_offset >= 0):
                 begun = int(producers.first_offset[row]), int(producers.producer_epoch[row])
@@ -92,10 +98,13 @@ class Replay:
         if kind not in (ControlType.ABORT, ControlType.COMMIT):
             return None
         begun = self.open.pop(head.producer_id, None)
+        not_before = self._behind_marker.get(head.producer_id, self._start)
+        self._behind_marker[head.producer_id] = head.last_offset + 1
         if begun is None or kind is ControlType.COMMIT:
             return None
         first, epoch = begun
-        return Ended(head.producer_id, first, head.last_offset, self.stable_until(head.last_offset + 1), epoch)
+        stable = self.stable_until(head.last_offset + 1)
+        return Ended(head.producer_id, first, head.last_offset, stable, min(first, not_before), epoch)
 
     def stable_until(self, end_offset: int) -> int:
         """Return the first offset of the oldest open transaction; `end_offset` if none is open."""
@@ -142,7 +151,7 @@ def _latest_state(log: PartitionLog, above: int, until: int) -> tuple[int, Repla
     for offset in reversed(snapshot_offsets(log.path)):
         if above < offset <= until:
             try:
-                return offset, Replay(read_snapshot(snapshot_path(log.path, offset)))
+                return offset, Replay(read_snapshot(snapshot_path(log.path, offset)), offset)
             except CorruptFile as error:
                 _log.warning("%s; falling back to an older snapshot", error)
             except FileNotFoundError:
@@ -194,7 +203,7 @@ def _aborted(log: PartitionLog, start: int, end: int, lenient: bool, verify: boo
         stable = index.last_stable_offset[index.aborted.last_offset >= start]
         if expected is not None:
             replayed = next(expected)
-            index = _verified(log, at, index, replayed.entries, lenient)
+            index = _verified(log, at, index, replayed, lenient)
             stable = np.append(stable, replayed.stable_offset)
         aborted = index.aborted
         found.append(aborted.take((aborted.last_offset >= start) & (aborted.first_offset < end)))
@@ -211,7 +220,7 @@ def verify_transactions(log: PartitionLog) -> None:
     missing entry.
     """
     for at, expected in enumerate(_by_markers(log, 0, lenient=False)):
-        _verified(log, at, _transaction_index(log, at, lenient=False), expected.entries, lenient=False)
+        _verified(log, at, _transaction_index(log, at, lenient=False), expected, lenient=False)
 
 
 def _transaction_index(log: PartitionLog, at: int, lenient: bool) -> TransactionIndex:
@@ -232,6 +241,8 @@ class _SegmentTransactions(NamedTuple):
     """The transactions whose abort markers are in the segment."""
 
     entries: TransactionIndex
+    not_before: NDArray[np.int64]
+    """The smallest first offset that each of them can have had."""
     stable_offset: int
     """The last stable offset at the end of the segment."""
 
@@ -242,14 +253,13 @@ def _by_markers(log: PartitionLog, first: int, lenient: bool) -> Iterator[_Segme
         return
     start, replay = _latest_state(log, -1, log.segments[first].base_offset)
     for at in range(floor_segment(log, start), len(log.segments)):
-        rows = np.array(list(_replayed(log, at, start, replay, lenient)), np.int64).reshape(-1, 5)[:, :4]
+        rows = np.array(list(_replayed(log, at, start, replay, lenient)), np.int64).reshape(-1, 6)[:, :5]
         next_base = log.next_base_offset(at)
         if next_base is None and not log.is_closed:  # see _is_being_aborted
             rows = rows[rows[:, 2] + 1 < log_end(log, lenient=lenient).offset]
         if at >= first:
-            yield _SegmentTransactions(
-                _index_of(rows), replay.stable_until(_BEHIND_ALL if next_base is None else next_base)
-            )
+            stable_offset = replay.stable_until(_BEHIND_ALL if next_base is None else next_base)
+            yield _SegmentTransactions(_index_of(rows[:, :4]), rows[:, 4], stable_offset)
 
 
 def _index_of(rows: NDArray[np.int64]) -> TransactionIndex:
@@ -258,23 +268,29 @@ def _index_of(rows: NDArray[np.int64]) -> TransactionIndex:
 
 
 def _verified(
-    log: PartitionLog, at: int, index: TransactionIndex, expected: TransactionIndex, lenient: bool
+    log: PartitionLog, at: int, index: TransactionIndex, replayed: _SegmentTransactions, lenient: bool
 ) -> TransactionIndex:
-    """Check `index` against `expected`; return it, completed if lenient. Raises CorruptFile unless lenient.
+    """Check `index` against the markers; return it, completed if lenient. Raises CorruptFile unless lenient.
 
-    The index may have additional entries: after a compaction, the data of a transaction may be gone while its marker
-    and its index entry remain. The index may also give a lower first offset: at startup a broker deletes the snapshots
-    below the log start offset, and with them the state of transactions that began before the oldest segment
+    The index may have additional entries, and entries with a lower first offset: the log cleaner removes batches of
+    aborted transactions, but keeps their entries as long as one batch remains, such as the empty last batch of a
+    producer (Cleaner.cleanInto). It looks up no transactions below the log start offset
+    (LocalLog.collectAbortedTransactions), so it may drop their entries and their markers but not their data, which then
+    seems to belong to the next transaction. Also, at startup a broker deletes the snapshots below the log start offset,
+    and with them the state of transactions that began before the oldest segment
     (ProducerStateManager.truncateAndReload).
     """
     oldest = log.segments[0].base_offset
-    known = set(zip(*(column.tolist() for column in index.aborted), strict=True))
-    began_earlier = {(producer_id, last) for producer_id, first, last in known if first < oldest}
-    missing = [
-        row
-        for row, entry in enumerate(zip(*(column.tolist() for column in expected.aborted), strict=True))
-        if entry not in known and (entry[0], entry[2]) not in began_earlier
-    ]
+    expected = replayed.entries
+    begun = {(producer_id, last): first for producer_id, first, last in zip(*index.aborted, strict=True)}
+    missing = []
+    for row, (producer_id, first, last) in enumerate(zip(*expected.aborted, strict=True)):
+        known = begun.get((producer_id, last))
+        is_listed = known is not None and (
+            replayed.not_before[row] <= known <= max(first, log.log_start_offset) or known < oldest
+        )
+        if not is_listed and last >= log.log_start_offset:
+            missing.append(row)
     if not missing:
         return index
     if not lenient:

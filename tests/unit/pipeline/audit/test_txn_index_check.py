@@ -9,10 +9,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kafkalet.formats import offsets_bytes
 from kafkalet.pipeline.audit import AuditOptions
 from tests.unit.pipeline.logs.made import Made
 
-from .audited import LARGER, audited, entries, flip, found, insert, make, overwrite, remove, segments
+from .audited import (
+    LARGER,
+    audited,
+    batch,
+    complaints,
+    entries,
+    flip,
+    found,
+    insert,
+    make,
+    marker,
+    overwrite,
+    remove,
+    segments,
+    sent,
+    write_log,
+)
 
 ENTRY = Struct(">hqqqq")
 FIELDS = {"version": 0, "producer_id": 1, "first": 2, "last": 3, "stable": 4}
@@ -118,3 +135,41 @@ def test_every_flipped_byte_is_found_with_its_entry(log: Made, data: st.DataObje
     finally:
         flip(path, position, bits)
     assert (str(path), position // ENTRY.size * ENTRY.size) in {(each.file, each.position) for each in findings}
+
+
+def cleaned(path: Path, log_start_offset: int, entries: list[tuple[int, ...]], *batches: bytes) -> Path:
+    """Write a log with these batches, cleaned up to offset 20, and an active segment. Return its directory."""
+    directory = write_log(path, (0, batches), (20, [batch(20)]))
+    (directory / f"{0:020d}.txnindex").write_bytes(b"".join(ENTRY.pack(0, *entry) for entry in entries))
+    (path / "cleaner-offset-checkpoint").write_bytes(offsets_bytes({("raw", 0): 20}))
+    (path / "log-start-offset-checkpoint").write_bytes(offsets_bytes({("raw", 0): log_start_offset}))
+    return directory
+
+
+def test_entry_that_the_cleaner_dropped_below_the_log_start_is_not_missed(tmp_path: Path) -> None:
+    batches = sent(0, 7, 0, open_=True), marker(2, 7), batch(3)
+    assert complaints(cleaned(tmp_path, 3, [], *batches)) == []
+
+
+def test_entry_at_the_log_start_is_missed_in_a_cleaned_log(tmp_path: Path) -> None:
+    batches = sent(0, 7, 0, open_=True), marker(2, 7), batch(3)
+    assert complaints(cleaned(tmp_path, 2, [], *batches)) == [("txn-index", 2)]
+
+
+def test_marker_that_the_cleaner_dropped_below_the_log_start_is_not_missed(tmp_path: Path) -> None:
+    batches = sent(0, 7, 0, open_=True), sent(3, 7, 2, open_=True), marker(5, 7), batch(6)
+    assert complaints(cleaned(tmp_path, 4, [(7, 3, 5, 6)], *batches)) == []
+    (tmp_path / "log-start-offset-checkpoint").unlink()
+    assert complaints(tmp_path / "raw-0") == [("txn-index", 5)]
+
+
+def test_last_stable_offset_before_the_first_batch_that_is_left_is_accepted(tmp_path: Path) -> None:
+    first = sent(4, 7, 2, open_=True), batch(6)
+    second = sent(20, 8, 0, open_=True), marker(22, 8), marker(23, 7)
+    directory = write_log(tmp_path, (0, first), (20, second))
+    index = [(0, 8, 20, 22, 1), (0, 7, 1, 23, 24)]
+    (directory / f"{20:020d}.txnindex").write_bytes(b"".join(ENTRY.pack(*entry) for entry in index))
+    (tmp_path / "cleaner-offset-checkpoint").write_bytes(offsets_bytes({("raw", 0): 20}))
+    assert complaints(directory) == []
+    (tmp_path / "cleaner-offset-checkpoint").write_bytes(offsets_bytes({("raw", 0): 0}))
+    assert ("txn-index", 22) in complaints(directory)

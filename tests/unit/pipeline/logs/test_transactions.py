@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from struct import Struct
 
 import pytest
 
+from kafkalet.formats import offsets_bytes
 from kafkalet.pipeline.logs.directory import PartitionLog, open_partition
 from kafkalet.pipeline.logs.files import CorruptFile
 from kafkalet.pipeline.logs.heads import Head, heads
@@ -21,8 +23,11 @@ from kafkalet.pipeline.logs.transactions import (
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
 from kafkalet.protocol.records.record import Record
+from tests.unit.pipeline.audit.audited import batch, marker, sent, write_log
 
 from .made import CONFIG, Made
+
+ABORTED = Struct(">hqqqq")
 
 
 @pytest.fixture
@@ -176,6 +181,48 @@ def test_index_entry_with_first_offset_before_oldest_segment_is_accepted(
     verify_transactions(made.seen())
     assert aborted(made.seen(), 3, made.log.log_end_offset, verify=True) == theirs(made, 3, made.log.log_end_offset)
     made.close()
+
+
+def cleaned(path: Path, entry: tuple[int, ...], *batches: bytes, log_start_offset: int = 0) -> PartitionLog:
+    """Return a log with these batches and one entry in its transaction index: what the log cleaner has left."""
+    directory = write_log(path, (0, batches))
+    (directory / f"{0:020d}.txnindex").write_bytes(ABORTED.pack(0, *entry))
+    (path / "log-start-offset-checkpoint").write_bytes(offsets_bytes({("raw", 0): log_start_offset}))
+    return open_partition(str(directory))
+
+
+def test_index_entry_may_begin_before_the_first_batch_that_the_cleaner_left(tmp_path: Path) -> None:
+    log = cleaned(tmp_path, (7, 1, 6, 7), marker(0, 7, commit=True), batch(2), sent(4, 7, 9, open_=True), marker(6, 7))
+    verify_transactions(log)
+    assert aborted(log, 4, 8, verify=True) == [(7, 1, 6)]
+
+
+def test_index_entry_that_begins_before_the_previous_marker_is_corrupt(tmp_path: Path) -> None:
+    data = (
+        sent(0, 7, 0, open_=True),
+        marker(2, 7, commit=True),
+        sent(4, 7, 9, open_=True),
+        marker(6, 7),
+        batch(7),
+    )
+    with pytest.raises(
+        CorruptFile, match="no entry for producer 7, whose transaction from offset 4 on was aborted at 6"
+    ):
+        verify_transactions(cleaned(tmp_path, (7, 2, 6, 7), *data))
+
+
+def test_transactions_below_the_log_start_need_no_marker_and_no_entry(tmp_path: Path) -> None:
+    data = (
+        sent(0, 7, 0, open_=True),  # its marker was removed
+        sent(2, 8, 0, open_=True),
+        marker(4, 8),  # its entry was removed
+        sent(5, 7, 2, open_=True),
+        marker(7, 7),
+        batch(8),
+    )
+    log = cleaned(tmp_path, (7, 5, 7, 8), *data, log_start_offset=6)
+    verify_transactions(log)
+    assert aborted(log, 6, 10, verify=True) == [(7, 5, 7)]
 
 
 def test_markers_are_read_only_as_far_as_necessary(made: Made) -> None:
