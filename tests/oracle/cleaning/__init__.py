@@ -1,0 +1,1 @@
+"""Random compacted topics, cleaned by Apache Kafka."""

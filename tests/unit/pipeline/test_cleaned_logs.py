@@ -1,0 +1,123 @@
+"""Logs that the log cleaner has cleaned: the source returns what consumers get, and the audit finds nothing wrong.
+
+The logs are some of Apache Kafka in tests/recorded/cleaning, after the last cleaning of each topic. They contain
+batches without records that keep the state of a producer, delete horizons, markers whose data is gone, entries for
+aborted transactions whose first batches are gone, and segments that begin above their base offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafkalet.formats import epochs_bytes, offsets_bytes
+from kafkalet.pipeline.audit import AuditOptions
+from kafkalet.pipeline.options import read_options
+from kafkalet.pipeline.source import LogReader, default_columns
+from kafkalet.pipeline.tasks import ReadTask
+from tests.recorded.cleaning.rounds import Case, Round, entries, load, segments, write_files
+
+from .audit.audited import audited
+
+RELEASES = ("2.8", "3.9", "4.4")
+OPTIONS = AuditOptions(chunk_bytes=4096)
+LEVELS = ("read_uncommitted", "read_committed")
+
+
+def last(case: Case) -> Round:
+    """Return the last cleaning of a topic."""
+    return next((each for each in reversed(case.rounds) if each.dirty != each.dirty_after), case.rounds[-1])
+
+
+def write(cases: list[Case], path: Path) -> Path:
+    """Write the logs to a data directory, as if the broker had been killed after the last cleaning of each."""
+    checkpoints: dict[str, dict[tuple[str, int], int]] = {
+        name: {}
+        for name in (
+            "recovery-point-offset-checkpoint",
+            "replication-offset-checkpoint",
+            "log-start-offset-checkpoint",
+            "cleaner-offset-checkpoint",
+        )
+    }
+    points, watermarks, starts, dirty = checkpoints.values()
+    for case in cases:
+        done, key = last(case), (case.name, 0)
+        directory = path / f"{case.name}-0"
+        write_files(done.after, directory)
+        (directory / "leader-epoch-checkpoint").write_bytes(epochs_bytes([(0, 0)]))
+        points[key], watermarks[key] = int(segments(done.after)[-1]), done.high_watermark
+        if done.answers["start"]:
+            starts[key] = done.answers["start"]
+        if done.dirty_after is not None:
+            dirty[key] = done.dirty_after
+    for name, offsets in checkpoints.items():
+        (path / name).write_bytes(offsets_bytes(offsets))
+    return path
+
+
+@pytest.fixture(scope="module", params=RELEASES)
+def cleaned(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Case], Path]:
+    cases = load(request.param)[::2]
+    return cases, write(cases, tmp_path_factory.mktemp("cleaned"))
+
+
+def read(path: Path, topic: str, isolation: str) -> list[tuple[int, bytes | None, bytes | None, int]]:
+    """Return offset, key, value and timestamp of all records that the source returns."""
+    options = read_options({"path": str(path), "subscribe": topic, "isolationLevel": isolation})
+    reader = LogReader(default_columns(options), options)
+    rows = []
+    for task in reader.partitions():
+        assert isinstance(task, ReadTask)
+        rows += [row for batch in reader.read(task) for row in batch.to_pylist()]
+    return [(row["offset"], row["key"], row["value"], int(row["timestamp"].timestamp() * 1000)) for row in rows]
+
+
+def consumed(done: Round, level: int) -> Iterator[tuple[int, str | None]]:
+    """Yield offset and key of the records that a consumer of Apache Kafka gets from the recorded fetches."""
+    batches = {batch.get("base_offset", batch.get("offset")): batch for batch in entries(done.after)}
+    aborted: set[int] = set()
+    for _, ranges, transactions in done.answers[f"fetched {level}"]:
+        begins = sorted(transactions, key=lambda each: int(each[1]))
+        for first, end, _ in ranges:
+            batch = batches[first]
+            while begins and begins[0][1] <= end:
+                aborted.add(begins.pop(0)[0])
+            if batch.get("control"):
+                if any(each["marker"] == "ABORT" for each in batch["records"]):
+                    aborted.discard(batch["producer_id"])
+            elif not (level and batch.get("transactional") and batch["producer_id"] in aborted):
+                yield from (each for each in rows(batch) if each[0] >= done.answers["start"])
+
+
+def rows(batch: dict[str, Any]) -> list[tuple[int, str | None]]:
+    if batch["magic"] == 2:
+        return [(each["offset"], each["key"]) for each in batch["records"]]
+    inner = batch.get("inner", [batch])
+    base = batch["offset"] - inner[-1]["offset"] if batch["magic"] else 0  # relative offsets in format 1
+    return [(base + each["offset"], each["key"]) for each in inner]
+
+
+def is_remembered(done: Round) -> bool:
+    """Whether a transaction whose data was deleted is open only in the memory of the broker, until it restarts."""
+    answers = done.answers
+    return bool(answers["start"] == answers["stable"] < answers["end"])
+
+
+@pytest.mark.parametrize("level", range(2), ids=LEVELS)
+def test_source_returns_what_consumers_of_apache_kafka_get(cleaned: tuple[list[Case], Path], level: int) -> None:
+    cases, path = cleaned
+    for case in cases:
+        if not (level and is_remembered(last(case))):
+            found = [
+                (offset, None if key is None else key.decode())
+                for offset, key, _, _ in read(path, case.name, LEVELS[level])
+            ]
+            assert found == list(consumed(last(case), level)), case
+
+
+def test_audit_finds_nothing_wrong_in_logs_that_apache_kafka_cleaned(cleaned: tuple[list[Case], Path]) -> None:
+    assert list(audited(cleaned[1], OPTIONS).findings) == []
