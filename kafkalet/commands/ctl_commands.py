@@ -694,6 +694,47 @@ def _roll(client: ControlClient, given: Given) -> Json:
     return client.ask("POST", "/v1/roll", body=body, timeout_s=60 * (1 + given.timeout_s))
 
 
+# Log cleaner and retention
+
+
+def _show_cleaned(found: Json) -> str:
+    return table(
+        ["TOPIC", "PARTITION", "BROKER", "OFFSETS", "RECORDS", "BYTES"],
+        [
+            [
+                each["topic"],
+                each["partition"],
+                each["broker"],
+                f"{each['first_dirty_offset']}-{each['end_offset']}",
+                f"{each['records_before']} -> {each['records_after']}",
+                f"{each['bytes_before']} -> {each['bytes_after']}",
+            ]
+            for each in found["cleaned"]
+        ],
+    )
+
+
+@_command(
+    "cleaner run",
+    help="compact all logs for which it is time, and show what was removed",
+    show=_show_cleaned,
+    options=[Option("--roll", "", "roll the active segments first; they are never compacted")],
+)
+def _cleaner_run(client: ControlClient, given: Given) -> Json:
+    return client.ask("POST", "/v1/cleaner/run", body={"roll": given.has("roll")}, timeout_s=3600)
+
+
+def _show_retained(found: Json) -> str:
+    names = ("topic", "partition", "broker", "deleted_segments", "log_start_offset")
+    header = ("TOPIC", "PARTITION", "BROKER", "DELETED SEGMENTS", "LOG START OFFSET")
+    return table(header, ([each[name] for name in names] for each in found["retained"]))
+
+
+@_command("retention run", help="delete all expired segments now", show=_show_retained)
+def _retention_run(client: ControlClient, given: Given) -> Json:
+    return client.ask("POST", "/v1/retention/run")
+
+
 # Security
 
 

@@ -66,6 +66,8 @@ def image_of(directory: LogDirectory) -> Image:
         (checkpoints.LOG_START_OFFSETS, log_start_offsets),
     ):
         files[name] = StoredFile(offsets_bytes(offsets))
+    if cleaned := directory.environment.cleaning.offsets:
+        files[checkpoints.CLEANER_OFFSETS] = StoredFile(offsets_bytes(cleaned))
     files[checkpoints.CLEAN_SHUTDOWN] = StoredFile(checkpoints.clean_shutdown_bytes())
     return files
 
@@ -126,5 +128,6 @@ CHECKPOINTS = (
     checkpoints.RECOVERY_POINTS,
     checkpoints.HIGH_WATERMARKS,
     checkpoints.LOG_START_OFFSETS,
+    checkpoints.CLEANER_OFFSETS,
     checkpoints.CLEAN_SHUTDOWN,
 )

@@ -11,6 +11,7 @@ def areas() -> Sequence[Routes]:
     """Return the routes of all areas, in the order of the documentation."""
     from . import (
         brokers,
+        cleaner,
         clock,
         cluster,
         contents,
@@ -36,6 +37,7 @@ def areas() -> Sequence[Routes]:
         faults,
         clock,
         logs,
+        cleaner,
         shape,
         brokers,
         security,

@@ -182,6 +182,24 @@ def test_clock_is_advanced(ctl: Ctl, api: Asking) -> None:
     assert "ahead of this machine" in ctl("clock")
 
 
+def test_cleaner_compacts_rolled_segments(ctl: Ctl, api: Asking) -> None:
+    ctl("topic", "create", "t", "--config", "cleanup.policy=compact")
+    for value in "abc":
+        api.post("/v1/topics/t/records", {"key": "k", "value": value})
+    assert ctl("cleaner", "run").splitlines() == ["TOPIC  PARTITION  BROKER  OFFSETS  RECORDS  BYTES"]
+    last = ctl("cleaner", "run", "--roll").splitlines()[-1]
+    assert last.startswith("t ")
+    assert "0-3      3 -> 1" in last
+    assert values(api) == ["c"]
+
+
+def test_retention_deletes_expired_segments(ctl: Ctl, api: Asking) -> None:
+    ctl("topic", "create", "t", "--config", "retention.bytes=0")
+    api.post("/v1/topics/t/records", {"value": "a"})
+    assert ctl("retention", "run").splitlines()[-1].split() == ["t", "0", "1", "1", "1"]
+    assert values(api) == []
+
+
 def test_brokers_are_stopped_started_and_rolled(ctl: Ctl, api: Asking) -> None:
     assert "stopped" in ctl("broker", "stop", "2")
     assert [broker["is_running"] for broker in api.get("/v1/brokers")["brokers"]] == [True, False]
