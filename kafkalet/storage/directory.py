@@ -18,6 +18,7 @@ import errno
 import logging
 import os
 import re
+import threading
 from collections.abc import Callable, Container
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -98,6 +99,11 @@ class LogDirectory:
         self.failure: str | None = None
         """Why the directory is offline; None while it is online."""
         self._on_failure = on_failure
+        self._call_soon = call_soon
+        self._thread_id = threading.get_ident()
+        """The thread that uses the logs."""
+        self._is_opening = False
+        """Whether an existing log is being opened."""
         files = Files(durable=durable, max_open=max_open_files, system=system, on_failure=self._fail)
         self.environment = LogEnvironment(files, clock, self._rewrite_checkpoints, check_interrupted, path, call_soon)
         self.logs: dict[TopicPartition, Log] = {}
@@ -137,9 +143,17 @@ class LogDirectory:
     # -- failures
 
     def _fail(self, error: OSError) -> None:
-        """Take the directory offline because a file operation has failed, unless its logs handle failures."""
-        if self._on_failure is not None:
+        """Take the directory offline because a file operation has failed, unless its logs handle failures.
+
+        An existing log that cannot be opened may be damaged, which does not concern the other logs.
+        """
+        if self._on_failure is None or self._is_opening:
+            return
+        if threading.get_ident() == self._thread_id:
             self.take_offline(explain(error))
+        else:
+            with suppress(RuntimeError):  # the event loop has been closed
+                self._call_soon(lambda: self.take_offline(explain(error)))
 
     def _check_online(self) -> None:
         if self.failure is not None:
@@ -286,16 +300,13 @@ class LogDirectory:
             if directory is None:
                 log = self._create(key, topic_id, config)
             else:
+                self._is_opening = True
                 log = self._open(key, directory, topic_id, config)
         except OSError as error:
-            if directory is None:  # one that exists may be damaged, which does not concern the other logs
-                self._fail(error)
+            self._fail(error)
             raise StorageFailed(explain(error), explain(error)) from error
-        try:
-            self._check_online()  # the log may have been opened although a file could not be written
-        except StorageFailed:
-            log.release()
-            raise
+        finally:
+            self._is_opening = False
         self.logs[key] = log
         self._closed.pop(key, None)
         self._empty.pop(key, None)

@@ -61,8 +61,8 @@ class File:
 
     def read(self, length: int, position: int) -> bytes:
         """Read `length` bytes at `position`, or fewer if the file ends before that."""
-        fd, read = self.fileno(), self._pool.system.read
         try:
+            fd, read = self.fileno(), self._pool.system.read
             data = read(fd, length, position)
             if len(data) == length or not data:
                 return data
@@ -73,6 +73,8 @@ class File:
                 pieces.append(data)
             return b"".join(pieces)
         except OSError as error:
+            if not self._removed:
+                self.report(_of(self.path, error))
             raise _of(self.path, error) from None
 
     def write(self, data: Buffer, position: int) -> None:
@@ -127,7 +129,7 @@ class File:
             self._pool.system.unlink(self.path)
 
     def report(self, error: OSError) -> None:
-        """Report a failure of this file after which its owner continues."""
+        """Report a failure of this file. Only needed if its owner continues."""
         self._pool.on_failure(error)
 
     def close(self) -> None:
@@ -193,7 +195,7 @@ class Files:
         self.max_open = max_open
         self.system = system
         self.on_failure = on_failure
-        """Called by the owners of files when one of them cannot be read or written, even if they can continue."""
+        """Called when a file cannot be read, and by the owners of files when one cannot be written."""
         self._open: dict[File, None] = {}
 
     def file(self, path: str) -> File:

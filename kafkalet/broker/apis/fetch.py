@@ -439,7 +439,10 @@ class _Fetch:
                 topics.append(AnswerTopic(topic=key[0], topic_id=key[1] or ZERO_UUID, partitions=[]))
             topics[-1].partitions.append(answer)
             if isinstance(answer.records, FileRange) and len(answer.records) <= READ_BYTES:
-                answer.records = answer.records.read()
+                try:
+                    answer.records = answer.records.read()
+                except OSError:  # already reported
+                    topics[-1].partitions[-1] = refused(key[2], Code.KAFKA_STORAGE_ERROR, knows_aborted=False)
         return FetchResponse(
             error_code=error, session_id=session_id, responses=topics, node_endpoints=self._endpoints(answers)
         )

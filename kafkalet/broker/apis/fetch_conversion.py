@@ -61,7 +61,10 @@ async def convert(answer: Answer, topic: str, fetch_offset: int, context: Contex
     to_format = _format_for(version, config)
     if to_format is None:
         return answer
-    data = await _bytes(answer)
+    try:
+        data = await _bytes(answer)
+    except OSError:  # already reported
+        return refused(answer.partition_index, Code.KAFKA_STORAGE_ERROR, knows_aborted=False)
     if release.converts_newer_formats_only and all(batch.magic <= to_format for batch in batches(data)):
         return answer
     if not config.message_downconversion_enable and not from_follower:

@@ -46,7 +46,10 @@ def catch_up(leader: Replica, follower: Replica, *, one_fetch: bool = False) -> 
     while target.log_end_offset < source.log_end_offset:
         offset = max(target.log_end_offset, source.log_start_offset)  # which may be within an entry
         read = source.read(offset, COPY_BYTES, Isolation.LOG_END, at_least_one=True)
-        records = read.records if isinstance(read.records, bytes) else read.records.read()
+        try:
+            records = read.records if isinstance(read.records, bytes) else read.records.read()
+        except OSError as error:
+            raise source.failures.answer(error) from error
         if not records:
             break  # the leader was truncated within an entry; the follower catches up with the next one
         try:

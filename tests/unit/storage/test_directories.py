@@ -1,6 +1,7 @@
 """`kafkalet.storage.directories`: several log directories, and directories that fail."""
 
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -235,6 +236,32 @@ def test_failed_flush_in_the_background_takes_the_directory_offline(opening: Ope
     [collect] = soon
     collect()
     assert list(directories.offline) == [directory.path]
+
+
+def test_failure_in_another_thread_takes_the_directory_offline_in_the_thread_of_the_logs(
+    opening: Opening, disk: BrokenDisk
+) -> None:
+    soon: list[Callable[[], None]] = []
+    directories = opening("a", "b", call_soon=soon.append)
+    _, log = create(directories, "t", "u")
+    append(log)
+    disk.is_broken = True
+    errors: list[BaseException] = []
+
+    def read() -> None:
+        try:
+            log.segments.active._file.read(1, 0)
+        except OSError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    thread.join()
+    assert [type(error) for error in errors] == [OSError]
+    assert not directories.offline
+    [take_offline] = soon
+    take_offline()
+    assert list(directories.offline) == [directories.paths[1]]
 
 
 def test_failed_directory_is_not_marked_as_clean_and_its_records_survive(

@@ -113,10 +113,27 @@ def test_request_that_waits_for_a_partition_in_a_failed_directory_is_answered(wi
     assert topic["partitions"][0]["error_code"] == STORAGE_ERROR
 
 
-def test_failed_read_takes_the_directory_offline(wire: Wire, disk: BrokenDisk) -> None:
+@pytest.mark.parametrize("api", ["ListOffsets", "Fetch", "converted Fetch"])
+def test_failed_read_takes_the_directory_offline(wire: Wire, disk: BrokenDisk, api: str) -> None:
     disk.is_broken = True
-    assert wire.list_offset(1000, index=3)["error_code"] == STORAGE_ERROR
+    if api == "ListOffsets":
+        assert wire.list_offset(1000, index=3)["error_code"] == STORAGE_ERROR
+    else:
+        assert wire.fetch(index=3, version=12 if api == "Fetch" else 3)["error_code"] == STORAGE_ERROR
     assert described(wire)["b"] == STORAGE_ERROR
+
+
+def test_follower_does_not_copy_from_a_directory_that_cannot_be_read(tmp_path: Path) -> None:
+    disk = BrokenDisk(tmp_path / "b" / "broker-1")
+    with cluster_on(disk, tmp_path, 2) as wire:
+        wire.cluster.create_topic("t", assignments=[[1, 2], [1, 2]])
+        wire.cluster.hold_replication(2)
+        assert wire.produce(batch(b"x"), index=1)["error_code"] == 0
+        disk.is_broken = True
+        wire.cluster.release_replication(2)
+        wire.until(lambda: ("t", 1) in wire.cluster.server.nodes[1].offline)
+        assert partition_of(wire, 1)["leader_id"] == 2
+        assert partition_of(wire, 0)["leader_id"] == 1
 
 
 def test_new_partitions_go_to_the_directories_that_are_left(wire: Wire, disk: BrokenDisk) -> None:

@@ -125,3 +125,35 @@ def test_records_expire_at_the_same_time_in_long_and_in_short_advances(
             clock.advance(hours=step_hours)
     # The first check is after 30 s, and the next ones are at intervals of five minutes.
     assert expired == [28_230_000, 64_230_000, 100_230_000]
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("replication-offset-checkpoint", "replica.high.watermark.checkpoint.interval.ms"),
+        ("recovery-point-offset-checkpoint", "log.flush.offset.checkpoint.interval.ms"),
+        ("log-start-offset-checkpoint", "log.flush.start.offset.checkpoint.interval.ms"),
+    ],
+)
+def test_each_checkpoint_is_written_at_its_interval(tmp_path: Path, file: str, name: str) -> None:
+    clock = kafkalet.ManualClock()
+    with kafkalet.Broker(topics=["t"], clock=clock, config={name: "1000"}, data_dir=tmp_path) as broker:
+        broker.produce("t", 0, batch(clock.now_ms()))
+        broker.produce("t", 0, batch(clock.now_ms()))
+        broker.server.call(lambda: broker.server.leadership.leader_of("t", 0).delete_records(1))
+        broker.server.call(broker.server.leadership.leader_of("t", 0).log.flush)
+        broker.server.call(lambda: clock.advance(900))
+        assert not (tmp_path / file).exists()
+        broker.server.call(lambda: clock.advance(100))
+        assert "\nt 0 " in (tmp_path / file).read_text()
+        assert [path.name for path in tmp_path.glob("*checkpoint")] == [file]
+    assert len(list(tmp_path.glob("*checkpoint"))) == 3
+
+
+def test_checkpoint_that_cannot_be_written_takes_the_directory_offline(tmp_path: Path) -> None:
+    clock = kafkalet.ManualClock()
+    with kafkalet.Broker(topics=["t"], clock=clock, data_dir=tmp_path) as broker:
+        broker.produce("t", 0, batch(clock.now_ms()))
+        (tmp_path / "replication-offset-checkpoint").mkdir()
+        broker.server.call(lambda: clock.advance(5000))
+        assert "replication-offset-checkpoint" in broker.server.nodes[1].directories.offline[str(tmp_path)]
