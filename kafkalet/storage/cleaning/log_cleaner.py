@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from kafkalet.protocol.errors import KafkaError
+from kafkalet.storage.checkpoints import TopicPartition
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.files import explain
 from kafkalet.storage.index import OutOfOrder
@@ -61,16 +62,17 @@ class LogCleaner:
             yield partial(cleaning.run, self.state.write)
         except CleaningAborted:
             return None
-        except (CannotClean, IndexFull, KafkaError, MapTooSmall, OutOfOrder, ValueError) as error:
-            if isinstance(error, StorageFailed):
-                _log.error("cleaning of %s failed: %s", log.name, error.reason)
-            elif not cleaning.is_aborted:
-                self.state.mark_uncleanable(key, error.message or "" if isinstance(error, KafkaError) else str(error))
+        except StorageFailed as error:
+            _log.error("cleaning of %s failed: %s", log.name, error.reason)
             return None
         except OSError as error:  # tried again later
             if not cleaning.is_aborted:
                 _log.error("cleaning of %s failed: %s", log.name, explain(error))
                 log.local.environment.files.on_failure(error)
+            return None
+        except Exception as error:  # noqa: BLE001 - any other error would happen again
+            if not cleaning.is_aborted:
+                self._mark_uncleanable(key, error)
             return None
         except GeneratorExit:  # the broker is being closed
             cleaning.abort()
@@ -84,6 +86,12 @@ class LogCleaner:
             *result,
         )
         return result
+
+    def _mark_uncleanable(self, key: TopicPartition, error: Exception) -> None:
+        if not isinstance(error, CannotClean | IndexFull | KafkaError | MapTooSmall | OutOfOrder):
+            _log.error("unexpected error in the log cleaner", exc_info=error)
+        reason = error.message or error.code.name if isinstance(error, KafkaError) else str(error)
+        self.state.mark_uncleanable(key, reason)
 
     def delete_old_segments(self) -> list[Log]:
         """Apply retention to the compacted logs. Return those whose segments were deleted."""

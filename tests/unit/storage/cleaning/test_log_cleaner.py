@@ -102,3 +102,41 @@ def test_descriptors_of_the_shared_pool_are_not_used_by_the_thread(
     assert used
     assert shared not in used
     steps.close()
+
+
+def test_unexpected_error_makes_the_log_uncleanable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = CleanedPlace(tmp_path / "data")
+    place.put("ab")
+
+    def fail(self: object, batch: object) -> bool:
+        raise IndexError("an error in the code")
+
+    monkeypatch.setattr("kafkalet.storage.cleaning.transactions.CleanedTransactions.read_batch", fail)
+    assert place.clean() is None
+    assert place.cleaner.state.uncleanable == {place.key: "an error in the code"}
+    assert "unexpected error in the log cleaner" in caplog.text
+
+
+def test_retention_aborts_the_round(tmp_path: Path) -> None:
+    place = CleanedPlace(tmp_path / "data", COMPACTED._replace(cleanup_policy=frozenset({"compact", "delete"})))
+    place.put("ab")
+    place.log.roll()
+    place.log.reconfigure(place.log.config._replace(retention_ms=1))
+    place.clock.advance(10)
+    found = run(place.cleaner.clean_filthiest(CleanerSettings(), place.clock.now_ms()), place.log.apply_retention)
+    assert found == (place.log, None)
+    assert bases(place.log) == [2]
+
+
+def test_change_of_the_policy_aborts_the_round(tmp_path: Path) -> None:
+    place = CleanedPlace(tmp_path / "data")
+    place.put("ab", "ab")
+    place.log.roll()
+    delete = COMPACTED._replace(cleanup_policy=frozenset({"delete"}))
+    found = run(
+        place.cleaner.clean_filthiest(CleanerSettings(), place.clock.now_ms()), lambda: place.log.reconfigure(delete)
+    )
+    assert found == (place.log, None)
+    assert place.kept_keys() == "abab"
