@@ -232,6 +232,40 @@ class Server:
             )
         self.controller.save()
 
+    def fail_log_directory(self, node_id: int, log_dir: int | str) -> None:
+        """Take a log directory of a broker, given by its number or its path, offline as if its disk had failed."""
+        node, path = self._log_directory(node_id, log_dir)
+        directory = node.directories.at(path)
+        node.directories.fail(path, "a test let the disk fail")
+        assert directory is not None
+        self.controller.log_directory_failed(node, directory)
+
+    def restore_log_directory(self, node_id: int, log_dir: int | str) -> None:
+        """Let a broker use a log directory that is offline again."""
+        node, path = self._log_directory(node_id, log_dir)
+        for name, index in node.restore_directory(path):
+            topic, state = self.metadata.topics.get(name), self.metadata.partition(name, index)
+            del node.offline[name, index]
+            if topic is not None and state is not None:
+                self.controller.host_on(node, topic, state, skip_broken=True)
+                self.leadership.replica_came(topic, state, node_id)
+        self.controller.save()
+        self.watchers.touch()
+
+    def _log_directory(self, node_id: int, log_dir: int | str) -> tuple[Node, str]:
+        self.check_node(node_id)
+        node = self.nodes.get(node_id)
+        if node is None:
+            raise ValueError(f"broker {node_id} is stopped; start_broker({node_id}) starts it")
+        paths = node.directories.paths
+        if isinstance(log_dir, str):
+            return node, os.path.abspath(log_dir)
+        if not 0 <= log_dir < len(paths):
+            raise ValueError(
+                f"broker {node_id} has no log directory number {log_dir}; they are numbered from 0 to {len(paths) - 1}"
+            )
+        return node, paths[log_dir]
+
     def check_node(self, node_id: int) -> None:
         """Raise ValueError unless the broker, running or stopped, belongs to this cluster."""
         known = sorted({*self.nodes, *self.metadata.away})

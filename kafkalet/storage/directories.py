@@ -17,6 +17,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kafkalet.clock import Clock
@@ -74,24 +75,24 @@ class LogDirectories:
         """Called when a directory has failed and is no longer in `online`, often in the middle of an operation."""
         self.preferred: dict[TopicPartition, str] = {}
         """Where clients want partitions to be created that do not exist yet."""
+        self._open = partial(
+            LogDirectory,
+            clock=clock,
+            durable=durable,
+            node_id=node_id,
+            given_node_id=given_node_id,
+            max_open_files=max(MAX_OPEN_FILES // len(self.paths), MIN_OPEN_FILES),
+            system=system,
+            check_interrupted=check_interrupted,
+            on_failure=self._failed if durable else None,
+            call_soon=call_soon,
+        )
         _refuse_duplicates(self.paths)
         errors: list[OSError] = []
         try:
             for path in self.paths:
                 try:
-                    directory = LogDirectory(
-                        path,
-                        clock,
-                        durable=durable,
-                        cluster_id=cluster_id,
-                        node_id=node_id,
-                        given_node_id=given_node_id,
-                        max_open_files=max(MAX_OPEN_FILES // len(self.paths), MIN_OPEN_FILES),
-                        system=system,
-                        check_interrupted=check_interrupted,
-                        on_failure=self._failed if durable else None,
-                        call_soon=call_soon,
-                    )
+                    directory = self._open(path, cluster_id=cluster_id)
                 except OSError as error:
                     errors.append(error)
                     self.offline[path] = f"{path} cannot be used: {explain(error)}"
@@ -106,33 +107,43 @@ class LogDirectories:
         except BaseException:
             self.close(discard=True)
             raise
+        self._cluster_id = self.online[0].cluster_id
         for reason in self.offline.values():
             _log.error("%s; this log directory is offline, and its partitions are not served", reason)
 
     def _check(self) -> None:
-        """Raise DirectoriesRefused if a directory is a copy of another, or if a partition is in two directories."""
-        places: dict[TopicPartition, str] = {}
+        """Raise DirectoriesRefused if a directory is a copy of another, or if a partition is in two directories.
+
+        Two logs with different topic ids belong to different topics of that name, one of which has been deleted.
+        """
+        places: dict[TopicPartition, LogDirectory] = {}
         for directory in self.online:
             for key, closed in directory.closed_logs().items():
-                other = places.setdefault(key, closed.path)
-                if other != closed.path and is_log(other, self._system) and is_log(closed.path, self._system):
+                other = places.setdefault(key, directory)
+                if other is directory:
+                    continue
+                ids_of_topic = {other.topic_id(*key), directory.topic_id(*key)}
+                if len(ids_of_topic) == 2 and None not in ids_of_topic:
+                    continue
+                other_path = other.closed_logs()[key].path
+                if is_log(other_path, self._system) and is_log(closed.path, self._system):
                     raise DirectoriesRefused(
-                        f"partition {key[0]}-{key[1]} is in two log directories: {other} and {closed.path}. The broker "
-                        "may have stopped while it moved the partition, or a directory was copied. Delete one of the "
-                        "two; if a disk has failed recently, the one on that disk"
+                        f"partition {key[0]}-{key[1]} is in two log directories: {other_path} and {closed.path}. The "
+                        "broker may have stopped while it moved the partition, or a directory was copied. Delete one "
+                        "of the two; if a disk has failed recently, the one on that disk"
                     )
         ids: dict[str, str] = {}
         for directory in self.online:
             id_ = directory.directory_id
-            if id_ is not None and (other := ids.setdefault(id_, directory.path)) != directory.path:
+            if id_ is not None and (first := ids.setdefault(id_, directory.path)) != directory.path:
                 raise DirectoriesRefused(
-                    f"{other} and {directory.path} have the same directory.id {id_} in meta.properties; one is a copy "
+                    f"{first} and {directory.path} have the same directory.id {id_} in meta.properties; one is a copy "
                     "of the other. Use different directories"
                 )
 
     @property
     def cluster_id(self) -> str:
-        return self.online[0].cluster_id
+        return self._cluster_id
 
     @property
     def have_all_failed(self) -> bool:
@@ -180,9 +191,13 @@ class LogDirectories:
         StorageFailed is raised in that case, and if no directory can create the log.
         """
         key = (topic, partition)
-        directory = self.holder(topic, partition)
-        if directory is not None:
-            return directory.get_or_create(topic, partition, topic_id, config)
+        holders = [directory for directory in self.online if directory.has(topic, partition)]
+        for other in holders if len(holders) > 1 and topic_id is not None else ():
+            if other.topic_id(topic, partition) not in (None, topic_id):
+                other.set_aside(topic, partition)
+        holder = self.holder(topic, partition)
+        if holder is not None:
+            return holder.get_or_create(topic, partition, topic_id, config)
         if self.offline and not is_new:
             raise StorageFailed(f"the log is not in a directory that is online; {'; '.join(self.offline.values())}")
         failure = StorageFailed("; ".join(self.offline.values()) or "no log directory is available")
@@ -257,6 +272,18 @@ class LogDirectories:
             known = "it is offline already" if path in self.offline else f"the directories are {', '.join(self.paths)}"
             raise ValueError(f"log directory {path} cannot fail: {known}")
         directory.take_offline(reason)
+        self._failed(directory)
+
+    def restore(self, path: str) -> LogDirectory:
+        """Open a directory that is offline again, and return it. Raises ValueError if it is online, and OSError."""
+        if path not in self.offline:
+            known = "it is online" if path in self.paths else f"the directories are {', '.join(self.paths)}"
+            raise ValueError(f"log directory {path} cannot be restored: {known}")
+        directory = self._open(path, cluster_id=self._cluster_id)
+        del self.offline[path]
+        self.online.append(directory)
+        self.online.sort(key=lambda each: self.paths.index(each.path))
+        return directory
 
     def close(self, *, discard: bool = False) -> None:
         """Close all logs and directories that are online; see LogDirectory.close."""

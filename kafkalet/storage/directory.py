@@ -177,6 +177,8 @@ class LogDirectory:
         self.environment.flusher.abandon()
         for log in (*self.logs.values(), *self.futures.values()):
             log.release()
+        for logs in (self.logs, self.futures, self._closed, self._closed_futures, self._empty):
+            logs.clear()
         self.environment.files.close()
         self._unlock()
 
@@ -280,6 +282,24 @@ class LogDirectory:
         """Return whether the log of a partition is in this directory, open or not."""
         key = (topic, partition)
         return key in self.logs or key in self._closed or key in self._empty
+
+    def topic_id(self, topic: str, partition: int) -> bytes | None:
+        """Return the topic id of a log, or None if it is unknown."""
+        log = self.logs.get((topic, partition))
+        if log is not None:
+            return log.topic_id
+        path = self._closed.get((topic, partition))
+        return None if path is None else self._topic_id(path)
+
+    def set_aside(self, topic: str, partition: int) -> None:
+        """Rename the directory of a log that is not open to -stray. Raises StorageFailed."""
+        path = self._closed.get((topic, partition))
+        if path is not None:
+            try:
+                self.rename_to_stray(topic, partition, "it belongs to a deleted topic of the same name")
+            except OSError as error:
+                self._fail(error)
+                raise StorageFailed(explain(error), explain(error)) from error
 
     def get_or_create(self, topic: str, partition: int, topic_id: bytes | None, config: LogConfig) -> Log:
         """Return the log of a partition, opening or creating it if needed.

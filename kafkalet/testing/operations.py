@@ -5,6 +5,7 @@ The features of the test kit use a cluster through this class. `cluster.py` deri
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -130,6 +131,33 @@ class ClusterOperations(EmbeddedCluster):
         """Start a stopped broker again, on the same port."""
         self.server.call(lambda: self.server.start_broker(_broker(node_id)))
 
+    def fail_log_dir(self, log_dir: int | str | os.PathLike[str] = 0, broker: int | None = None) -> None:
+        """Let a log directory of a broker fail, as if its disk broke: it is offline until `restore_log_dir`.
+
+        Its partitions return KAFKA_STORAGE_ERROR. Other in-sync replicas become leaders; without one, a partition has
+        no leader. `log_dir` is the number of the directory in `data_dir`, or its path. `broker` is only needed if there
+        are several. Raises ValueError if the directory does not exist or is offline already.
+        """
+        chosen = self._only_broker(broker)
+        self.server.call(lambda: self.server.fail_log_directory(chosen, _log_dir(log_dir)))
+
+    def restore_log_dir(self, log_dir: int | str | os.PathLike[str] = 0, broker: int | None = None) -> None:
+        """Undo `fail_log_dir`, as if the disk was repaired and the broker restarted.
+
+        The logs in the directory are recovered, and its replicas lead or follow again. Raises ValueError if the
+        directory is not offline, and OSError if it cannot be used.
+        """
+        chosen = self._only_broker(broker)
+        self.server.call(lambda: self.server.restore_log_directory(chosen, _log_dir(log_dir)))
+
+    def _only_broker(self, broker: int | None) -> int:
+        if broker is not None:
+            return _broker(broker)
+        known = sorted({*self.server.nodes, *self.server.metadata.away})
+        if len(known) != 1:
+            raise ValueError(f"broker is missing; name one of {', '.join(map(str, known))}")
+        return known[0]
+
     def elect_leader(self, topic: str, partition: int, node_id: int) -> None:
         """Make a broker the leader of a partition, in a new leader epoch.
 
@@ -163,6 +191,12 @@ def _partition(index: int) -> int:
 
 def _broker(node_id: int) -> int:
     return arguments.number("the id of a broker", node_id)
+
+
+def _log_dir(log_dir: int | str | os.PathLike[str]) -> int | str:
+    return (
+        arguments.number("the number of a log directory", log_dir) if isinstance(log_dir, int) else os.fspath(log_dir)
+    )
 
 
 def _held(node_id: int, topic: str | None, partition: int | None) -> tuple[int, str | None, int | None]:

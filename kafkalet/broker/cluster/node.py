@@ -277,6 +277,18 @@ class Node:
         directory.abandon()
         return lost
 
+    def restore_directory(self, path: str) -> list[tuple[str, int]]:
+        """Open a log directory that is offline again. Return the replicas that were in it; they stay offline.
+
+        Raises ValueError, OSError.
+        """
+        reason = self.directories.offline.get(path)
+        self.directories.restore(path)
+        if self._compaction is not None:
+            self._compaction.stop()
+            self._compaction = None
+        return [key for key, why in self.offline.items() if why == reason]
+
     def drop(self, topic: str, index: int) -> None:
         """Delete a replica and its log, and complete the requests that wait for it.
 

@@ -120,6 +120,38 @@ def test_partition_in_two_directories_is_refused(opening: Opening, tmp_path: Pat
     opening("a", "c")  # nothing is locked
 
 
+def test_log_of_a_deleted_topic_in_another_directory_becomes_a_stray(opening: Opening, tmp_path: Path) -> None:
+    directories = opening("a", "c")
+    append(*create(directories, "t"))
+    directories.close()
+    other = opening("c")
+    other.get_or_create("t", 0, bytes(16 * [7]), CONFIG)
+    other.close()
+    directories = opening("c", "a")
+    [log] = create(directories, "t", is_new=False)
+    assert log.log_end_offset == 1
+    assert log.directory == str(tmp_path / "a" / "t-0")
+    [stray] = names(tmp_path / "c")
+    assert stray.endswith("-stray")
+
+
+def test_failed_directory_can_be_restored(opening: Opening) -> None:
+    directories = opening("a", "b")
+    logs = create(directories, "t", "u")
+    for log in logs:
+        append(log)
+    broken = directories.online[0]
+    directories.fail(broken.path, "broken")
+    broken.abandon()
+    restored = directories.restore(broken.path)
+    assert [directory.path for directory in directories] == directories.paths
+    assert directories.holder("t", 0) is restored
+    [log] = create(directories, "t", is_new=False)
+    assert append(log) == 1
+    with pytest.raises(ValueError, match="a cannot be restored: it is online"):
+        directories.restore(broken.path)
+
+
 def test_directory_given_twice_is_refused(opening: Opening) -> None:
     with pytest.raises(DirectoriesRefused, match="a is given 2 times"):
         opening("a", "b", "b/../a")

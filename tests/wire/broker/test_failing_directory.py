@@ -304,3 +304,38 @@ def test_serve_stops_with_status_0_after_one_of_two_directories_has_failed(serve
     said = process.communicate(timeout=20)[1]
     assert process.returncode == 0
     assert "this log directory is offline" in said
+
+
+# The methods of the test kit
+
+
+def test_log_dir_fails_and_is_restored(tmp_path: Path) -> None:
+    with kafkalet.Broker(data_dir=[tmp_path / "a", tmp_path / "b"]) as broker:
+        topic = broker.topic("t", partitions=2).send("one", partition=0).send("two", partition=1)
+        broker.fail_log_dir(1)
+        assert broker.server.metadata.topics["t"].partitions[1].leader == -1
+        topic.send("three", partition=0)
+        with pytest.raises(ValueError, match="b cannot fail: it is offline already"):
+            broker.fail_log_dir(tmp_path / "b")
+        broker.restore_log_dir(tmp_path / "b")
+        topic.send("four", partition=1)
+        assert topic.values(partition=1) == [b"two", b"four"]
+        with pytest.raises(ValueError, match="cannot be restored: it is online"):
+            broker.restore_log_dir(1)
+        with pytest.raises(ValueError, match="no log directory number 2; they are numbered from 0 to 1"):
+            broker.fail_log_dir(2)
+
+
+def test_temporary_log_dir_of_one_broker_fails_and_is_restored() -> None:
+    with kafkalet.Cluster(brokers=2) as cluster:
+        topic = cluster.topic("t", partitions=1, replication_factor=2).send("one")
+        leader = cluster.server.metadata.topics["t"].partitions[0].leader
+        with pytest.raises(ValueError, match="broker is missing; name one of 1, 2"):
+            cluster.fail_log_dir()
+        cluster.fail_log_dir(broker=leader)
+        state = cluster.server.metadata.topics["t"].partitions[0]
+        assert (state.leader, state.isr) == (3 - leader, [3 - leader])
+        topic.send("two")
+        cluster.restore_log_dir(broker=leader)
+        assert sorted(state.isr) == [1, 2]
+        assert topic.values() == [b"one", b"two"]
