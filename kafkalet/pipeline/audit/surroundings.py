@@ -17,7 +17,7 @@ from kafkalet.pipeline.logs.snapshots import snapshot_offsets
 
 from .findings import Findings
 
-CLEANED_UP_TO = "cleaner-offset-checkpoint"
+CLEANED_UP_TO = formats.CLEANER_OFFSETS
 """The file in which Kafka's log cleaner stores the offset up to which it has compacted each log."""
 _KNOWN = re.compile(r"\d{20}\.(log|index|timeindex|txnindex|snapshot)(\.swap)?")
 _PASSING = re.compile(r".*\.(deleted|cleaned|tmp|swap)|\.lock")

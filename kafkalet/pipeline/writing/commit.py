@@ -112,10 +112,14 @@ def _bring_checkpoints_up_to_date(target: TargetDirectory, journal: Mapping[str,
     ends = {(topic, number): end for topic, number, end in journal["end_offsets"]}
     gone = [(topic, number) for topic, number in journal["gone"]]
     whole = set(journal["whole"])
-    for name in (formats.RECOVERY_POINTS, formats.HIGH_WATERMARKS):
-        _update(os.path.join(target.path, name), ends, gone)
     begun = [key for key in ends if f"{key[0]}-{key[1]}" in whole]
+    # After a crash, logs still need recovery from their old recovery points, unless they were written as a whole.
+    safe = ends if journal["closed"] else {key: ends[key] for key in begun}
+    _update(os.path.join(target.path, formats.RECOVERY_POINTS), safe, gone)
+    _update(os.path.join(target.path, formats.HIGH_WATERMARKS), ends, gone)
     _update(os.path.join(target.path, formats.LOG_START_OFFSETS), {}, [*begun, *gone])
+    if os.path.exists(cleaned := os.path.join(target.path, formats.CLEANER_OFFSETS)):
+        _update(cleaned, {}, [*begun, *gone])  # otherwise the new records would count as compacted
     if journal["closed"]:
         _replace(os.path.join(target.path, formats.CLEAN_SHUTDOWN), b'{"version":0,"brokerEpoch":-1}')
 

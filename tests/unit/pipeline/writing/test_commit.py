@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import kafkalet
+from kafkalet.formats import offsets_bytes, parse_offsets
 from kafkalet.pipeline.writing.commit import recover
 from kafkalet.pipeline.writing.target import DirectoryInUse, NotAppendable
 
@@ -129,6 +130,27 @@ def test_completed_load_leaves_no_staging_files(tmp_path: Path) -> None:
     names = {path.name for path in tmp_path.iterdir()}
     checkpoints = {f"{name}-checkpoint" for name in ("recovery-point-offset", "replication-offset", "log-start-offset")}
     assert names == {"t-0", "t-1", ".lock", ".kafka_cleanshutdown", *checkpoints}
+
+
+@pytest.mark.parametrize(("is_replaced", "dirty"), [(False, 150), (True, None)])
+def test_replaced_log_has_not_been_compacted(tmp_path: Path, is_replaced: bool, dirty: int | None) -> None:
+    load(tmp_path, [numbered(0, 300)])
+    checkpoint = tmp_path / "cleaner-offset-checkpoint"
+    checkpoint.write_bytes(offsets_bytes({("t", 0): 150, ("other", 0): 7}))
+    load(tmp_path, [numbered(0, 300)], overwrite=is_replaced)
+    expected = {("t", 0): dirty, ("other", 0): 7}
+    assert parse_offsets(checkpoint.read_bytes()) == {key: at for key, at in expected.items() if at is not None}
+
+
+@pytest.mark.parametrize(("is_replaced", "recovery_point"), [(False, 300), (True, 100)])
+def test_log_that_needs_recovery_keeps_its_recovery_point(
+    tmp_path: Path, is_replaced: bool, recovery_point: int
+) -> None:
+    load(tmp_path, [numbered(0, 300)])
+    (tmp_path / ".kafka_cleanshutdown").unlink()
+    load(tmp_path, [numbered(500, 100)], overwrite=is_replaced)
+    points = parse_offsets((tmp_path / "recovery-point-offset-checkpoint").read_bytes())
+    assert points == {("t", 0): recovery_point}
 
 
 def test_commit_is_rejected_if_a_broker_has_started(tmp_path: Path) -> None:
