@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kafkalet.broker.cluster.kraft.exporting import write_metadata_log
-from kafkalet.broker.cluster.metadata import MetadataImage
+from kafkalet.broker.cluster.metadata import NO_SEGMENT, MetadataImage
 from kafkalet.broker.cluster.metadata_store import FILE, MetadataDamaged, MetadataStore, log_folder
 from kafkalet.broker.config.broker_config import DEFAULT_NODE_ID
 from kafkalet.broker.config.features import Features
@@ -159,6 +159,8 @@ def _export(options: Export) -> None:
     image, next_producer_id = saved
     levels = _levels(options.release, image)
     now_ms = SystemClock().now_ms()
+    image.metadata_log = NO_SEGMENT  # the log has a segment as soon as Kafka has used it
+    store.save(image, next_producer_id)
     count = write_metadata_log(image, next_producer_id, levels, layout.paths, store.files, now_ms)
     print_line(f"prepared {first} for Apache Kafka {options.release.name}: {count} metadata records")
     for node_id in layout.node_ids:

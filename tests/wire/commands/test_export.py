@@ -19,6 +19,7 @@ from kafkalet.protocol.messages.metadata_records import (
 )
 from kafkalet.protocol.metadata_frame import UnknownRecord, decode_record
 from kafkalet.protocol.records.batch import batches
+from tests.unit.broker.cluster.kraft.logs import batch, write_log
 
 SNAPSHOT = Path("__cluster_metadata-0", "00000000000000000001-0000000000.checkpoint")
 
@@ -134,6 +135,16 @@ def test_exported_directory_can_be_used_again(data: Path) -> None:
         broker.topic("new", 1)
     assert main(["export", "--data-dir", str(data)]) == 0
     assert {record.name for record in records(data) if isinstance(record, TopicRecord)} == {"orders", "new"}
+
+
+def test_directory_that_kafka_has_used_since_the_export_has_the_metadata_of_kafka(data: Path) -> None:
+    for number in range(2):
+        assert main(["export", "--data-dir", str(data)]) == 0
+        added = TopicRecord(name=f"of-kafka-{number}", topic_id=bytes([1 + number] * 16))
+        write_log(data, batch(1, added), base_offset=1)
+        with kafkalet.Broker(data_dir=data) as broker:
+            assert broker.topic(added.name).exists
+            assert broker.topic("orders").exists
 
 
 @pytest.mark.parametrize(

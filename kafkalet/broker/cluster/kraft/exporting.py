@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from kafkalet.broker.cluster.metadata import MetadataImage
+from kafkalet.broker.cluster.metadata_store import BOOTSTRAP, METADATA_LOG
 from kafkalet.formats import parse_uuid, uuid_text
 from kafkalet.properties import read_properties
 from kafkalet.protocol.wire import ZERO_UUID
@@ -20,9 +21,6 @@ from kafkalet.storage.identity import META_PROPERTIES, write_identity
 
 from .image_records import BROKER_EPOCH, Cluster, encoded_records
 from .snapshot import NAME, snapshot_bytes
-
-FOLDER = "__cluster_metadata-0"
-BOOTSTRAP = "bootstrap.checkpoint"
 
 
 def write_metadata_log(
@@ -53,7 +51,7 @@ def write_metadata_log(
     for path in ids:
         _remove_metadata_log(files, path)
         mark_clean_shutdown(files, path, BROKER_EPOCH)
-    folder = os.path.join(paths[min(paths)][0], FOLDER)
+    folder = os.path.join(paths[min(paths)][0], METADATA_LOG)
     files.system.make_directory(folder)
     is_private = bool(image.scram_credentials or image.delegation_tokens or any(image.broker_config.values()))
     data = snapshot_bytes(values, now_ms)
@@ -82,7 +80,7 @@ def _identify(files: Files, path: str, cluster_id: str, node_id: int) -> bytes:
 
 
 def _remove_metadata_log(files: Files, path: str) -> None:
-    bootstrap, folder = os.path.join(path, BOOTSTRAP), os.path.join(path, FOLDER)
+    bootstrap, folder = os.path.join(path, BOOTSTRAP), os.path.join(path, METADATA_LOG)
     if files.system.exists(bootstrap):
         files.system.unlink(bootstrap)
     if files.system.exists(folder):

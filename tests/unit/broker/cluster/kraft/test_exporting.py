@@ -1,11 +1,16 @@
 """The files that Apache Kafka needs to open a data directory."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
 from kafkalet.broker.cluster.kraft.exporting import write_metadata_log
+from kafkalet.broker.cluster.kraft.opening import open_metadata
+from kafkalet.broker.cluster.metadata_store import MetadataStore
+from kafkalet.broker.config.broker_config import BrokerConfig
+from kafkalet.broker.config.release import Release
 from kafkalet.formats import parse_uuid
 from kafkalet.properties import read_properties
 from kafkalet.protocol.messages.metadata_records import PartitionRecord
@@ -45,6 +50,21 @@ def test_metadata_log_is_only_in_the_directory_of_the_first_broker(tmp_path: Pat
     assert sum(batch.count for batch in batches((tmp_path / "1" / SNAPSHOT).read_bytes())) == count + 2
     assert os.listdir(tmp_path / "1" / SNAPSHOT.parent) == [SNAPSHOT.name]
     assert not (tmp_path / "2" / SNAPSHOT.parent).exists()
+
+
+def test_metadata_that_was_written_is_read_back(tmp_path: Path) -> None:
+    image = full_image()
+    write_metadata_log(image, 7000, {"metadata.version": 33, "group.version": 1}, {1: [str(tmp_path)]}, Files(), 1000)
+    store = MetadataStore(str(tmp_path))
+    found = open_metadata(store, [store.path], BrokerConfig({}, Release.of("4.4")))
+    assert found is not None
+    assert (found.next_producer_id, found.is_complete) == (7000, True)
+    read = json.loads(store.encode(found.image, 0))
+    features = read.pop("features")["levels"]
+    assert (features["metadata.version"], features["group.version"], features["transaction.version"]) == (33, 1, 0)
+    written = json.loads(store.encode(image, 0))
+    del written["features"]
+    assert read | {"cluster_id": CLUSTER_ID} == written
 
 
 def test_directory_of_kraft_keeps_its_identity(tmp_path: Path) -> None:
