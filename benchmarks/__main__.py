@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import median
 
-from . import brokers, coordination, kit, load, lookup, records, security, startup, validation
+from . import brokers, compaction, coordination, kit, load, lookup, records, security, startup, validation
 from .pipeline.__main__ import main as pipeline
 
 ROWS = {**load.ROWS, **coordination.ROWS}
@@ -71,6 +71,7 @@ def main() -> None:
         lookup.main()
         records.main([])
         validation.main([])
+        compaction.main()
         security.main(["--alone"] if options.alone else [])
         pipeline(["--gib", str(options.gib), *(["--alone"] if options.alone else [])])
 

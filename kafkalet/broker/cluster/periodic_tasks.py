@@ -68,7 +68,7 @@ class PeriodicTasks:
             quiet_ms=self._retention_quiet_ms,
         )
         if config.log_cleaner_enable:
-            every(max(config.log_cleaner_backoff_ms, 1), self._clean, quiet_ms=self._cleaning_quiet_ms)
+            every(lambda: max(config.log_cleaner_backoff_ms, 1), self._clean, quiet_ms=self._cleaning_quiet_ms)
         if durable:
             period_ms: float = config.replica_high_watermark_checkpoint_interval_ms
             for interval_ms, write in (

@@ -28,19 +28,24 @@ class PeriodicRunner:
 
     def every(
         self,
-        period_ms: float,
+        period_ms: float | Callable[[], float],
         task: Callable[[], object],
         *,
         first_ms: float | None = None,
         quiet_ms: Callable[[], float] | None = None,
     ) -> None:
-        """Run a task every `period_ms`. The first run is after `first_ms`, or after one period if that is None.
+        """Run a task every `period_ms`, which may be a function if the period can change. The first run is after
+        `first_ms`, or after one period if that is None.
 
         `quiet_ms` returns, after a run, how many milliseconds later the task may have something to do again.
         """
         slot = len(self._timers)
 
+        def period() -> float:
+            return period_ms() if callable(period_ms) else period_ms
+
         def run() -> None:
+            period_ms = period()
             timer = self._timers[slot] = self._clock.call_later(period_ms, run)
             try:
                 task()
@@ -54,7 +59,7 @@ class PeriodicRunner:
                 timer.cancel()
                 self._timers[slot] = self._clock.call_later(skipped_ms, run)
 
-        self._timers.append(self._clock.call_later(period_ms if first_ms is None else first_ms, run))
+        self._timers.append(self._clock.call_later(period() if first_ms is None else first_ms, run))
 
     def stop(self) -> None:
         """Stop all tasks. `every` may start new ones."""

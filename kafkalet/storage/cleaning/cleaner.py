@@ -250,9 +250,11 @@ class _OffsetMapStep:
             if batch.is_control:
                 transactions.read_control_batch(batch)
             elif not transactions.read_batch(batch):
-                for record in batch.iterate():
-                    if record.key is not None and record.offset >= start and not offsets.put(record.key, record.offset):
-                        return False
+                records = batch.records()
+                if batch.base_offset < start or batch.magic < 2:
+                    records = [record for record in records if record.offset >= start]
+                if not offsets.put_all(records):
+                    return False
             if batch.last_offset >= start:
                 offsets.latest_offset = batch.last_offset
         return True

@@ -6,6 +6,10 @@ limit decides which records are removed. This map has the same limit but stores 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from kafkalet.protocol.records.record import Record
+
 ENTRY_BYTES = 24
 """The size of an entry in Kafka: an MD5 hash and an offset."""
 MAX_BUFFER_BYTES = (1 << 31) - 1
@@ -31,7 +35,8 @@ class OffsetMap:
         self.limit = min(int(slots * load_factor), slots)
         self.offsets: dict[bytes, int] = {}
         self.latest_offset = -1
-        """The offset up to which records have been added, inclusive; -1 if there is none."""
+        """The offset up to which records have been added, inclusive; -1 if there is none. `put_all` changes it only if
+        the map gets full."""
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -43,6 +48,14 @@ class OffsetMap:
         self.offsets[key] = offset
         self.latest_offset = offset
         return True
+
+    def put_all(self, records: Sequence[Record]) -> bool:
+        """Add the records that have a key, in the order of their offsets. Return False if the map gets full."""
+        offsets = self.offsets
+        if len(offsets) + len(records) <= self.limit:
+            offsets.update([(record.key, record.offset) for record in records if record.key is not None])
+            return True
+        return all(record.key is None or self.put(record.key, record.offset) for record in records)
 
     def get(self, key: bytes) -> int:
         """Return the newest offset of a key, or -1."""

@@ -111,3 +111,11 @@ def test_task_with_a_quiet_time_may_stop_its_runner(clock: ManualClock, bound: C
     runner.every(100, last, quiet_ms=lambda: float("inf"))
     clock.advance(100_000)
     assert runs == [100]
+
+
+def test_period_may_change(clock: ManualClock) -> None:
+    runs: list[int] = []
+    periods = iter([100, 50, 70, 1000])
+    PeriodicRunner(clock).every(lambda: next(periods), lambda: runs.append(clock.now_ms()))
+    clock.advance(400)
+    assert runs == [100, 150, 220]

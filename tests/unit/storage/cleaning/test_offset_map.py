@@ -2,6 +2,7 @@
 
 import pytest
 
+from kafkalet.protocol.records.record import Record
 from kafkalet.storage.cleaning.offset_map import MapTooSmall, OffsetMap
 
 
@@ -34,3 +35,13 @@ def test_limit_is_that_of_a_table_with_24_bytes_per_key() -> None:
 def test_map_without_room_for_a_key_is_refused() -> None:
     with pytest.raises(MapTooSmall, match=r"log\.cleaner\.dedupe\.buffer\.size"):
         OffsetMap(24, 0.9)
+
+
+def test_records_are_added_until_the_map_is_full() -> None:
+    offsets = OffsetMap(24 * 10, 0.4)
+    rows = [Record(offset, 0, key, b"") for offset, key in enumerate((b"a", None, b"b", b"a", b"c"))]
+    assert offsets.put_all(rows[:4])
+    assert offsets.offsets == {b"a": 3, b"b": 2}
+    assert offsets.put_all([Record(5, 0, b"c", b""), Record(6, 0, b"d", b"")])
+    assert not offsets.put_all([Record(7, 0, None, b""), Record(8, 0, b"a", b"")])
+    assert offsets.get(b"a") == 3
