@@ -141,7 +141,7 @@ class LocalLog:
             if base_offset != old.base_offset:
                 self.segments.remove(old)
                 old.rename(DELETED)
-        self._delete_later([old])
+        self.delete_later([old])
         return segment
 
     def _delete_strays(self, base_offset: int) -> None:
@@ -252,13 +252,14 @@ class LocalLog:
             for segment in segments:
                 self.segments.remove(segment)
                 segment.rename(DELETED)
-        self._delete_later(segments)
+        self.delete_later(segments)
 
-    def replace_segments(self, new: Segment, old: list[Segment]) -> None:
+    def replace_segments(self, new: Segment, old: list[Segment]) -> Replacement:
         """Replace adjacent segments by one with the same base offset as the first, whose files end with .cleaned.
 
-        If the process ends before the last rename, the replacement is completed when the log is opened
-        (LocalLog.replaceSegments). The caller syncs the directory afterwards.
+        Readers see the new segment at once. The caller has to rename the old files with the result, and to sync the
+        directory. If the process ends before the last rename, the replacement is completed when the log is opened
+        (LocalLog.replaceSegments).
         """
         system = self.environment.files.system
         if any(system.exists(segment.path + DELETED) for segment in old):
@@ -266,15 +267,12 @@ class LocalLog:
             self.environment.deletions.hurry(self.directory)
         with self.offline_on_error():
             new.change_suffix(CLEANED, SWAP)
-            self.segments.add(new)
-            for segment in old:
-                if segment.base_offset != new.base_offset:
-                    self.segments.remove(segment)
-                segment.rename(DELETED)
-            new.change_suffix(SWAP, "")
-        self._delete_later(old)
+        self.segments.replace(old, new)
+        return Replacement(self, new, old)
 
-    def _delete_later(self, segments: list[Segment]) -> None:
+    def delete_later(self, segments: list[Segment]) -> None:
+        """Close segments that are not part of the log anymore, and delete their files later."""
+
         def delete() -> None:
             for segment in segments:
                 segment.remove()
@@ -346,6 +344,33 @@ class LocalLog:
         """Close the descriptors without writing anything."""
         for segment in self.segments:
             segment.release()
+
+
+class Replacement:
+    """Segments that have been replaced in memory, and whose files must be renamed."""
+
+    def __init__(self, log: LocalLog, new: Segment, old: list[Segment]) -> None:
+        self._log = log
+        self._new = new
+        self._old = old
+        self._renamed = 0
+        self._is_complete = False
+
+    def complete(self, most: int | None = None) -> bool:
+        """Rename the files of the old segments, `most` of them in this call. Return whether all files are renamed."""
+        if self._is_complete:
+            return True
+        end = len(self._old) if most is None else self._renamed + most
+        with self._log.offline_on_error():
+            for segment in self._old[self._renamed : end]:
+                segment.rename(DELETED)
+                self._renamed += 1
+            if self._renamed < len(self._old):
+                return False
+            self._new.change_suffix(SWAP, "")
+        self._is_complete = True
+        self._log.delete_later(self._old)
+        return True
 
 
 def _readable_bytes(segment: Segment, limit: LogOffsetMetadata) -> int | None:

@@ -44,7 +44,7 @@ from .epochs import EpochEntry, LeaderEpochs
 from .failures import Failures, storing
 from .files import Buffer
 from .index import MAX_RELATIVE_OFFSET
-from .local_log import LocalLog
+from .local_log import LocalLog, Replacement
 from .producer_append import ProducerChange
 from .producer_entry import ProducerEntry
 from .producers import ProducerStates
@@ -609,20 +609,22 @@ class Log:
         self.local.environment.cleaning.abort((self.topic, self.partition))
 
     @storing
-    def replace_segments(self, cleaned: Segment, old: list[Segment]) -> None:
+    def replace_segments(self, cleaned: Segment, old: list[Segment]) -> tuple[Replacement, list[str]]:
         """Replace adjacent segments by `cleaned`, which begins where they begin and whose files end with .cleaned.
 
-        All of them are below the last stable offset and before the active segment.
+        All of them are below the last stable offset and before the active segment. Return the replacement, whose files
+        must be renamed, and the paths of producer snapshots that must be deleted.
         """
         bases = {segment.base_offset for segment in old}
-        self.local.replace_segments(cleaned, old)
-        self._drop_snapshots([segment for segment in old if segment.base_offset != cleaned.base_offset])
+        replacement = self.local.replace_segments(cleaned, old)
+        snapshots = self.producers.snapshots.detach(bases - {cleaned.base_offset})
         # An offset between two segments may have its position at the end of a segment that was replaced.
         if self._high_watermark.segment_base_offset in bases:
             self._high_watermark = LogOffsetMetadata(self._high_watermark.offset)
         first = self._first_unstable
         if first is not None and first.segment_base_offset in bases:
             self._first_unstable = self.offset_metadata(first.offset)
+        return replacement, snapshots
 
     def _rebuild_producers(self, end_offset: int) -> None:
         now_ms = self.local.environment.clock.now_ms()

@@ -115,6 +115,13 @@ class Snapshots:
             with suppress(FileNotFoundError):
                 self._files.system.unlink(self.path(offset))
 
+    def detach(self, offsets: Iterable[int]) -> list[str]:
+        """Forget the snapshots at these offsets. Return the paths of their files, which the caller deletes."""
+        gone = [offset for offset in offsets if offset in self._offsets]
+        for offset in gone:
+            self._offsets.remove(offset)
+        return [self.path(offset) for offset in gone]
+
     def remove_all(self, offsets: Iterable[int]) -> None:
         for offset in list(offsets):
             self.remove(offset)

@@ -7,7 +7,7 @@ segment at or after a timestamp can be found by binary search.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from .segment import Segment
 
@@ -99,6 +99,15 @@ class Segments:
         assert self._segments[at] is segment, f"{segment} is not in this log"
         del self._bases[at], self._segments[at]
         del self._peaks[max(min(at, len(self._segments) - 1), 0) :]  # the last segment is now the active one
+
+    def replace(self, old: Sequence[Segment], new: Segment) -> None:
+        """Replace adjacent segments by one that begins where they begin. None of them is the active segment."""
+        first = bisect_left(self._bases, new.base_offset)
+        end = first + len(old)
+        assert self._segments[first:end] == list(old), f"{old} are not in this log"
+        self._bases[first:end] = [new.base_offset]
+        self._segments[first:end] = [new]
+        del self._peaks[first:]
 
     def first_reaching(self, timestamp: int) -> Segment | None:
         """Return the first segment whose largest timestamp is at or after `timestamp`."""

@@ -41,6 +41,8 @@ from .transactions import CleanedTransactions
 
 MAX_OPEN_FILES = 8
 """The number of descriptors of the thread."""
+RENAMED_AT_ONCE = 40
+"""The number of segments whose files the event loop renames before it serves clients again."""
 
 Step = Callable[[], Any]
 """A function that is run in a thread."""
@@ -129,9 +131,13 @@ def clean(found: LogToClean, cleaning: Cleaning, settings: CleanerSettings, now_
         cleaning.discard = step.discard
         cleaned: _Cleaned = yield partial(cleaning.run, step.run)
         cleaning.check()
-        log.replace_segments(step.open(log), group)
+        replacement, snapshots = log.replace_segments(step.open(log), group)
+        cleaning.discard = replacement.complete
+        while not replacement.complete(RENAMED_AT_ONCE):
+            yield partial(cleaning.run, lambda: None)  # lets the event loop serve clients
+            cleaning.check()
         cleaning.discard = lambda: None
-        yield partial(cleaning.run, partial(_sync_directory, log.local.environment.files, log.directory))
+        yield partial(cleaning.run, partial(_tidy, log.local.environment.files, log.directory, snapshots))
         cleaning.check()
         bytes_after += cleaned.size_bytes
         records_before += cleaned.records_read
@@ -201,9 +207,13 @@ def _last_records(log: Log) -> Mapping[int, LastRecord]:
     }
 
 
-def _sync_directory(files: Files, directory: str) -> None:
+def _tidy(files: Files, directory: str, snapshots: Sequence[str]) -> None:
+    """Sync the new names to disk, and delete the producer snapshots of segments that no longer exist."""
     if files.durable:
         files.sync_directory(directory)
+    for path in snapshots:
+        with contextlib.suppress(FileNotFoundError):
+            files.system.unlink(path)
 
 
 def _files_for_thread(log: Log) -> Files:

@@ -34,8 +34,8 @@ class Cleaning:
         self._condition = threading.Condition()
         self._is_running = False
         self.is_aborted = False
-        self.discard: Callable[[], None] = lambda: None
-        """Removes files that have been written but are not part of the log yet."""
+        self.discard: Callable[[], object] = lambda: None
+        """Removes files that have been written but are not part of the log yet, or completes a replacement."""
 
     def check(self) -> None:
         """Raise CleaningAborted if the round was aborted."""

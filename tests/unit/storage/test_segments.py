@@ -147,3 +147,12 @@ def test_first_reaching_is_correct_after_any_change(changes: list[tuple[str, int
         ordered = [known[key] for key in sorted(known)]
         expected = next((segment for segment in ordered if segment.largest_timestamp >= timestamp), None)
         assert segments.first_reaching(timestamp) is expected
+
+
+def test_adjacent_segments_are_replaced_by_one(three: Segments, tmp_path: Path) -> None:
+    assert three.first_reaching(1005) is three.get(10)
+    (tmp_path / "new").mkdir()
+    new = make(tmp_path / "new", 0, 1020)
+    three.replace(list(three)[:2], new)
+    assert three.base_offsets == [0, 20]
+    assert three.first_reaching(1005) is three.first is new
