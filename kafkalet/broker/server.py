@@ -480,6 +480,7 @@ class Server:
             self._start_listening(broker, loop)
         self._opening = Opening(self.nodes, loop.call_later, elapsed_s)
         self._opening.start()
+        self.controller.logs_added = self._opening.start
         self._periodic_tasks = PeriodicTasks(self.nodes, self.leadership, self.loop_clock)
         self._periodic_tasks.start(
             self.config,

@@ -19,6 +19,7 @@ from collections.abc import Coroutine, Iterator, Mapping
 from typing import Any
 
 from kafkalet.broker.cluster.assignments import in_order
+from kafkalet.broker.cluster.changes import Change
 from kafkalet.broker.cluster.metadata import new_topic_id
 from kafkalet.broker.cluster.new_topics import NewTopic, check_config, check_name, place_topic
 from kafkalet.broker.config.entries import new_topic_entries
@@ -62,9 +63,9 @@ def handle(
     if allowed and request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
         raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout before the topics
     answers = _too_many(allowed)
-    if answers or len(parts := list(_in_parts(allowed, context))) <= 1:
+    if answers or _partitions_of(allowed, context) <= PARTITIONS_PER_TURN:
         return _answer(answers or _create_all(allowed, request, context), times, unauthorized, context)
-    return _create_in_turns(parts, request, context, times, unauthorized)
+    return _create_in_turns(list(_in_parts(allowed, context)), request, context, times, unauthorized)
 
 
 async def _create_in_turns(
@@ -74,22 +75,40 @@ async def _create_in_turns(
     times: Mapping[str, int],
     unauthorized: list[str],
 ) -> CreateTopicsResponse:
-    """Create the topics in several parts. Between parts, other requests run and see the topics created so far."""
-    answers = []
-    for part in parts:
-        answers += _create_all(part, request, context)
-        await pause()
+    """Create the topics in several parts. Between parts, other requests run and see the topics created so far.
+
+    The metadata is saved once, at the end, in a thread.
+    """
+    answers, changes = [], list[Change]()
+    try:
+        for part in parts:
+            answers += [await _create_later(topic, request.validate_only, context, changes) for topic in part]
+            await pause()
+        if changes:
+            await context.controller.save_in_thread()
+    except BaseException:
+        for change in reversed(changes):
+            change.take_back()
+        raise
+    for change in changes:
+        change.follow()
     return _answer(answers, times, unauthorized, context)
+
+
+def _partitions_of(topics: list[Topic], context: Context) -> int:
+    default = context.controller.config.num_partitions
+    return sum(
+        len(topic.assignments) or (default if topic.num_partitions < 0 else topic.num_partitions) for topic in topics
+    )
 
 
 def _in_parts(topics: list[Topic], context: Context) -> Iterator[list[Topic]]:
     """Split the topics into parts of about PARTITIONS_PER_TURN partitions."""
-    default = context.controller.config.num_partitions
     part: list[Topic] = []
     partitions = 0
     for topic in topics:
         part.append(topic)
-        partitions += len(topic.assignments) or (default if topic.num_partitions < 0 else topic.num_partitions)
+        partitions += _partitions_of([topic], context)
         if partitions >= PARTITIONS_PER_TURN:
             yield part
             part, partitions = [], 0
@@ -159,20 +178,43 @@ def _refused(name: str, code: Code, message: str | None) -> Answer:
 
 
 def _create(topic: Topic, validate_only: bool, context: Context) -> Answer:
-    controller = context.controller
     try:
-        check_name(topic.name, controller.metadata)
-        config = _config(topic)
-        if context.release.runs_without_zookeeper:
-            check_config(config, controller.config)  # KRaft checks the configuration before the counts
-        wanted = NewTopic(topic.name, topic.num_partitions, config, topic.replication_factor)
-        assignments = _assignments(topic)
-        replicas = place_topic(wanted, assignments, controller.metadata, controller.config)
-        count_mutations(len(replicas), STRICT_QUOTA_SINCE, context)
+        wanted, replicas = _checked(topic, context)
         if not validate_only:
-            controller.create_topic(wanted, replicas)
+            context.controller.create_topic(wanted, replicas)
     except KafkaError as error:
         return _refused(topic.name, error.code, error.message)
+    return _created(topic, wanted.properties, replicas, validate_only, context)
+
+
+async def _create_later(topic: Topic, validate_only: bool, context: Context, changes: list[Change]) -> Answer:
+    try:
+        wanted, replicas = _checked(topic, context)
+        if not validate_only:
+            await context.controller.create_later(wanted, replicas, changes, pause)
+            await pause()
+    except KafkaError as error:
+        return _refused(topic.name, error.code, error.message)
+    return _created(topic, wanted.properties, replicas, validate_only, context)
+
+
+def _checked(topic: Topic, context: Context) -> tuple[NewTopic, list[list[int]]]:
+    """Return the topic to create and its replicas. Raises KafkaError."""
+    controller = context.controller
+    check_name(topic.name, controller.metadata)
+    config = _config(topic)
+    if context.release.runs_without_zookeeper:
+        check_config(config, controller.config)  # KRaft checks the configuration before the counts
+    wanted = NewTopic(topic.name, topic.num_partitions, config, topic.replication_factor)
+    replicas = place_topic(wanted, _assignments(topic), controller.metadata, controller.config)
+    count_mutations(len(replicas), STRICT_QUOTA_SINCE, context)
+    return wanted, replicas
+
+
+def _created(
+    topic: Topic, config: Mapping[str, str], replicas: list[list[int]], validate_only: bool, context: Context
+) -> Answer:
+    controller = context.controller
     answer = Answer(name=topic.name, error_message=None, configs=[])
     if _shows_config(topic.name, context):
         answer.num_partitions, answer.replication_factor = len(replicas), len(replicas[0])

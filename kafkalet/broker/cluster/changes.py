@@ -66,13 +66,17 @@ class Changes:
         return bool(self._open)
 
     @contextmanager
-    def begin(self) -> Iterator[Change]:
-        """Begin a change, which becomes part of the change in progress if there is one."""
+    def begin(self, *, saves: bool = True) -> Iterator[Change]:
+        """Begin a change, which becomes part of the change in progress if there is one.
+
+        With `saves=False`, the metadata is not written at its end. The caller does that later, and calls `follow` or
+        `take_back` of the change.
+        """
         change = Change()
         self._open.append(change)
         try:
             yield change
-            if len(self._open) == 1:
+            if len(self._open) == 1 and saves:
                 self._write()
         except BaseException:
             self._open.pop()
@@ -81,5 +85,5 @@ class Changes:
         self._open.pop()
         if self._open:
             self._open[-1].join(change)
-        else:
+        elif saves:
             change.follow()

@@ -10,15 +10,17 @@ Source: org.apache.kafka.controller.QuorumController, ReplicationControlManager.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.config.release import Release
+from kafkalet.broker.scheduling.work import in_thread
 from kafkalet.broker.watchers import Watchers
 from kafkalet.clock import Clock
+from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.files import explain
 
@@ -26,7 +28,7 @@ from .changes import Change, Changes
 from .leadership import Leadership
 from .metadata import MetadataImage, PartitionState, TopicState, new_topic_id
 from .metadata_store import MetadataStore
-from .new_topics import NewTopic, place_topic
+from .new_topics import NewTopic, check_name, place_topic
 from .node import Node
 from .producer_ids import ProducerIds
 from .state_topics import STATE_TOPICS, StateTopic
@@ -36,6 +38,7 @@ if TYPE_CHECKING:  # not loaded when a broker without partitions, ACLs and crede
     from kafkalet.broker.security.delegation_tokens import DelegationToken, DelegationTokens
     from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism
     from kafkalet.storage.directory import LogDirectory
+    from kafkalet.storage.log import Log
 
     from .partition import Partition
 
@@ -43,6 +46,9 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 _LOG = logging.getLogger(__name__)
+
+PARTITIONS_PER_STEP = 500
+"""The number of partitions of a new topic after which other requests may run."""
 
 
 class Controller:
@@ -71,6 +77,8 @@ class Controller:
         """The running brokers, by node id."""
         self.watchers = watchers or Watchers()
         """The threads that wait for a change."""
+        self.logs_added: Callable[[], None] = lambda: None
+        """Called when replicas have been added whose logs have to be created."""
         self.leadership = Leadership(metadata, self.nodes, clock, self.watchers)
         self.changes = Changes(self._write)
         """Changes of the metadata, which is saved when a change is complete."""
@@ -102,6 +110,60 @@ class Controller:
                 self.host(topic, state)
         self.watchers.touch()
         return topic
+
+    async def create_later(
+        self, wanted: NewTopic, replicas: list[list[int]], changes: list[Change], pause: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Create a topic in several turns; its logs are created afterwards, or when they are used.
+
+        `replicas` come from `place_topic`. Other requests see nothing of the topic before all of it exists. The change
+        is added to `changes`; it is not saved (see `save_in_thread`). Raises KafkaError as `create_topic` does.
+        """
+        if any(len(nodes) != 1 or nodes[0] not in self.nodes for nodes in replicas) or wanted.name in STATE_TOPICS:
+            with self.changes.begin(saves=False) as change:
+                self.create_topic(wanted, replicas)
+            changes.append(change)
+            return
+        topic = TopicState(wanted.name, new_topic_id(), [], wanted.properties)
+        partitions: dict[Node, list[Partition]] = {}
+        opens: dict[Node, Callable[[Partition], Log]] = {}
+        for index, nodes in enumerate(replicas):
+            state = PartitionState(index, list(nodes), self.metadata.away)
+            topic.partitions.append(state)
+            node = self.nodes.get(nodes[0])
+            if node is None:
+                raise KafkaError(Code.INVALID_REPLICA_ASSIGNMENT, f"broker {nodes[0]} has been stopped")
+            if node not in opens:
+                opens[node] = self._opens(node, topic, is_new=True)
+            partition = node.unopened(topic, state, opens[node], self.leadership.changed)
+            partitions.setdefault(node, []).append(partition)
+            if index % PARTITIONS_PER_STEP == PARTITIONS_PER_STEP - 1:
+                if self._metadata_store is not None and self._metadata_store.durable:
+                    self._metadata_store.encode_early(topic)
+                await pause()
+        check_name(wanted.name, self.metadata)  # it may have been created meanwhile
+        with self.changes.begin(saves=False) as change:
+            self.metadata.add_topic(topic)
+            change.undo(lambda: self._remove_again(topic))
+            for node, added in partitions.items():
+                node.add_unopened(added)
+        changes.append(change)
+        self.watchers.touch()
+        self.logs_added()
+
+    def _remove_again(self, topic: TopicState) -> None:
+        if self.metadata.topics.get(topic.name) is topic:
+            self._drop(self.metadata.remove_topic(topic.name))
+
+    async def save_in_thread(self) -> None:
+        """Save the metadata without blocking other requests. Raises StorageFailed."""
+        store = self._metadata_store
+        if store is None or not store.durable:
+            return
+        try:
+            await in_thread(store.writing(self.metadata, self._saved_producer_id))
+        except OSError as error:
+            raise self._not_saved(error) from error
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic and its logs. Raises UNKNOWN_TOPIC_OR_PARTITION if it does not exist."""
@@ -187,15 +249,22 @@ class Controller:
     def host_later(self, topic: TopicState, state: PartitionState) -> None:
         """Start the leader of a partition with a single replica, whose log is opened by its first use."""
         node = self.nodes[state.replicas[0]]
-
-        def failed(error: StorageFailed) -> None:
-            node.partitions.pop((topic.name, state.index), None)
-            node.offline[topic.name, state.index] = error.reason
-            _LOG.error("%s-%d is offline: %s", topic.name, state.index, error.reason)
-            self.leadership.replica_left(topic, state, node.node_id)
-
-        node.host_later(topic, state, lambda: node.config.log_config(topic.config), self.leadership.changed, failed)
+        opens = self._opens(node, topic, is_new=False)
+        node.add_unopened([node.unopened(topic, state, opens, self.leadership.changed)])
         self.leadership.begin(topic, state)
+
+    def _opens(self, node: Node, topic: TopicState, *, is_new: bool) -> Callable[[Partition], Log]:
+        """Return the function that opens, or creates, the log of a partition of this topic when it is first used."""
+
+        def open_log(partition: Partition) -> Log:
+            try:
+                return node.open_log(partition, node.config.log_config(topic.config), is_new=is_new)
+            except StorageFailed as error:
+                _LOG.error("%s-%d is offline: %s", topic.name, partition.index, error.reason)
+                self.leadership.replica_left(topic, partition.state, node.node_id)
+                raise
+
+        return open_log
 
     def log_directory_failed(self, node: Node, directory: LogDirectory) -> None:
         """Take the replicas in a failed log directory offline, and elect other leaders for the partitions they led.
@@ -334,15 +403,18 @@ class Controller:
         try:
             self._metadata_store.save(self.metadata, self._saved_producer_id)
         except OSError as error:
-            self._is_saved = False
-            _LOG.error("cannot save the metadata: %s", explain(error))
-            raise StorageFailed(explain(error), explain(error)) from error
+            raise self._not_saved(error) from error
         self._is_saved = True
 
     def skip_producer_ids(self, largest: int) -> None:
         """Do not assign producer ids up to `largest`, which are in use. Before any id has been assigned."""
         self.producer_ids.skip(largest)
         self._saved_producer_id = self.producer_ids.next_id
+
+    def _not_saved(self, error: OSError) -> StorageFailed:
+        self._is_saved = False
+        _LOG.error("cannot save the metadata: %s", explain(error))
+        return StorageFailed(explain(error), explain(error))
 
     def _reserve_producer_ids(self, end: int) -> None:
         saved, self._saved_producer_id = self._saved_producer_id, end

@@ -15,9 +15,12 @@ files.
 A cluster without a data directory uses a temporary one, which is deleted when the cluster stops.
 """
 
+from __future__ import annotations
+
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkalet.broker.quoting import quoted
@@ -38,6 +41,8 @@ MOST_MISSING_PARTITIONS = 10_000
 
 Folders beyond a larger gap are ignored. Kafka's controller writes at most this many records in one batch.
 """
+PARTITIONS_PER_TEXT = 500
+"""The number of partitions that are encoded together. After a change, only these are encoded again."""
 MAX_INT32 = (1 << 31) - 1
 MAX_INT64 = (1 << 63) - 1
 ID_BYTES = 16
@@ -75,6 +80,13 @@ class MetadataStore:
         self.path = os.path.abspath(data_dir) if data_dir is not None else _temporary()
         self._further = [os.path.abspath(path) for path in further]
         self.files = Files(durable=self.durable, system=system)
+        self._texts: dict[bytes, list[_Text]] = {}
+        """The encoded partitions of the topics, by topic id."""
+        self._lock = Lock()
+        self._encoded = 0
+        """The number of times that the metadata has been encoded."""
+        self._written = 0
+        """The number of the metadata that was last written."""
         make_directories(self.path, system)
 
     @property
@@ -87,7 +99,7 @@ class MetadataStore:
         paths = [self.path, *self._further]
         return paths if brokers == 1 else [os.path.join(path, log_folder(node_id)) for path in paths]
 
-    def fill(self, files: "Image") -> None:
+    def fill(self, files: Image) -> None:
         """Write an image of the data directories, which must be empty. Raises OSError."""
         from kafkalet.storage.image import write_image
 
@@ -128,13 +140,32 @@ class MetadataStore:
         Only the owner can read the file if it contains credentials, tokens, or properties, which may be passwords.
         """
         if self.durable:
-            private = bool(image.scram_credentials or image.delegation_tokens or any(image.broker_config.values()))
-            data = self.encode(image, next_producer_id)
-            replace_file(self.file, data, durable=True, private=private, system=self.files.system)
+            self.writing(image, next_producer_id)()
+
+    def writing(self, image: MetadataImage, next_producer_id: int) -> Callable[[], None]:
+        """Return a function that writes the metadata as it is now, in any thread. It raises OSError.
+
+        It does nothing if later metadata has been written before. The store must be durable.
+        """
+        private = bool(image.scram_credentials or image.delegation_tokens or any(image.broker_config.values()))
+        data = self.encode(image, next_producer_id, self._texts)
+        self._encoded = number = self._encoded + 1
+
+        def write() -> None:
+            with self._lock:
+                if number > self._written:
+                    replace_file(self.file, data, durable=True, private=private, system=self.files.system)
+                    self._written = number
+
+        return write
+
+    def encode_early(self, topic: TopicState) -> None:
+        """Encode the partitions of a topic that will be saved soon, to save that time later."""
+        _partition_texts(topic, self._texts)
 
     @staticmethod
-    def encode(image: MetadataImage, next_producer_id: int) -> bytes:
-        """Return the contents of the metadata file."""
+    def encode(image: MetadataImage, next_producer_id: int, texts: dict[bytes, list[_Text]] | None = None) -> bytes:
+        """Return the contents of the metadata file. `texts` are the encoded partitions of each topic, if known."""
         import json
 
         properties = {
@@ -156,7 +187,10 @@ class MetadataStore:
             properties |= credentials_to_json(image)
         # One line for each property and each topic: with `indent`, json.dumps is seven times slower, because only its
         # compact form is implemented in C.
-        topics = ",\n".join([json.dumps(_topic_to_json(topic)) for topic in image.topics.values()])
+        texts = {} if texts is None else texts
+        topics = ",\n".join([_topic_text(topic, texts) for topic in image.topics.values()])
+        for topic_id in [topic_id for topic_id in texts if image.topic_by_id(topic_id) is None]:
+            del texts[topic_id]
         lines = [f'"{name}": {json.dumps(value)}' for name, value in properties.items()]
         text = "{\n" + ",\n".join([*lines, f'"topics": [\n{topics}\n]']) + "\n}\n"
         return text.encode()
@@ -270,24 +304,51 @@ def _temporary() -> str:
     return path
 
 
-def _topic_to_json(topic: TopicState) -> dict[str, Any]:
-    return {
-        "name": topic.name,
-        "id": topic.topic_id.hex(),
-        "config": topic.config,
-        "partitions": [
-            {
-                "replicas": partition.replicas,
-                "isr": partition.isr,
-                "leader": partition.leader,
-                "leader_epoch": partition.leader_epoch,
-                "partition_epoch": partition.partition_epoch,
-                "adding": partition.adding,
-                "removing": partition.removing,
-            }
-            for partition in topic.partitions
-        ],
-    }
+class _Text(NamedTuple):
+    """Some partitions of a topic, their epochs, and their text. Every change of a partition changes an epoch."""
+
+    states: list[PartitionState]
+    epochs: list[tuple[int, int]]
+    text: str
+
+
+def _topic_text(topic: TopicState, texts: dict[bytes, list[_Text]]) -> str:
+    import json
+
+    head = json.dumps({"name": topic.name, "id": topic.topic_id.hex(), "config": topic.config})
+    return f'{head[:-1]}, "partitions": [{", ".join(_partition_texts(topic, texts))}]}}'
+
+
+def _partition_texts(topic: TopicState, texts: dict[bytes, list[_Text]]) -> list[str]:
+    """Encode the partitions of a topic. Those that have not changed are taken from `texts`, which is updated."""
+    known = texts.setdefault(topic.topic_id, [])
+    for number, at in enumerate(range(0, len(topic.partitions), PARTITIONS_PER_TEXT)):
+        states = topic.partitions[at : at + PARTITIONS_PER_TEXT]
+        epochs = [(state.leader_epoch, state.partition_epoch) for state in states]
+        if number < len(known) and known[number].states == states and known[number].epochs == epochs:
+            continue
+        known[number : number + 1] = [_Text(states, epochs, _partitions_to_json(states))]
+    del known[-(-len(topic.partitions) // PARTITIONS_PER_TEXT) :]
+    return [text.text for text in known]
+
+
+def _partitions_to_json(states: list[PartitionState]) -> str:
+    """Return the text of these partitions, without the brackets of an array."""
+    import json
+
+    partitions = [
+        {
+            "replicas": partition.replicas,
+            "isr": partition.isr,
+            "leader": partition.leader,
+            "leader_epoch": partition.leader_epoch,
+            "partition_epoch": partition.partition_epoch,
+            "adding": partition.adding,
+            "removing": partition.removing,
+        }
+        for partition in states
+    ]
+    return json.dumps(partitions)[1:-1]
 
 
 def _administration_from_json(saved: dict[str, Any], image: MetadataImage) -> None:

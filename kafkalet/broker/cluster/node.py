@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from asyncio import AbstractEventLoop
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
@@ -199,35 +199,39 @@ class Node:
         self.partitions[topic.name, state.index] = partition
         return partition
 
-    def host_later(
+    def unopened(
         self,
         topic: TopicState,
         state: PartitionState,
-        config: Callable[[], LogConfig],
+        opens: Callable[[Partition], Log],
         changed: Callable[[Partition], None],
-        failed: Callable[[StorageFailed], None],
-    ) -> None:
-        """Add a replica whose log is opened, or created, by its first use or by `open_logs`.
+    ) -> Partition:
+        """Return a replica whose log is opened by its first use, with `opens` (see `open_log`).
 
-        It must be the only replica of its partition. If the log cannot be opened, `failed` is called, and the user gets
-        StorageFailed.
+        It must be the only replica of its partition, and has to be added with `add_unopened`.
         """
         from .partition import Partition
 
-        key = (topic.name, state.index)
+        return Partition(self.node_id, topic, state, opens, self.release, changed, self.metadata.endpoints)
 
-        def open_log() -> Log:
-            try:
-                log = self.directories.get_or_create(*key, topic.topic_id, config(), is_new=False)
-            except StorageFailed as error:
-                self._unopened.pop(key, None)
-                failed(error)
-                raise
+    def open_log(self, partition: Partition, config: LogConfig, *, is_new: bool) -> Log:
+        """Open, or create, the log of a replica whose log is not open yet. Raises StorageFailed."""
+        key = (partition.topic, partition.index)
+        try:
+            log = self.directories.get_or_create(*key, partition.topic_id, config, is_new=is_new)
+        except StorageFailed as error:
             self._unopened.pop(key, None)
-            return log
+            self.partitions.pop(key, None)
+            self.offline[key] = error.reason
+            raise
+        self._unopened.pop(key, None)
+        return log
 
-        partition = Partition(self.node_id, topic, state, open_log, self.release, changed, self.metadata.endpoints)
-        self.partitions[key] = self._unopened[key] = partition
+    def add_unopened(self, partitions: Iterable[Partition]) -> None:
+        """Add replicas that `unopened` has returned."""
+        added = {(partition.topic, partition.index): partition for partition in partitions}
+        self.partitions.update(added)
+        self._unopened.update(added)
 
     def open_partitions(self) -> list[Partition]:
         """Return the replicas whose logs are open."""

@@ -33,8 +33,8 @@ class Opening:
         self._timer: TimerHandle | None = None
 
     def start(self) -> None:
-        self._timer = None
-        if not all(node.are_logs_open for node in self._nodes.values()):
+        """Start, unless no log has to be opened. It may be running already."""
+        if self._timer is None and not all(node.are_logs_open for node in self._nodes.values()):
             self._timer = self._call_later(PAUSE_S, self._open_some)
 
     def stop(self) -> None:
@@ -43,6 +43,7 @@ class Opening:
             self._timer = None
 
     def _open_some(self) -> None:
+        self._timer = None
         end_s = self._now_s() + SLICE_S
         try:
             for node in list(self._nodes.values()):

@@ -78,7 +78,7 @@ class Partition:
         node_id: int,
         topic: TopicState,
         state: PartitionState,
-        log: Log | Callable[[], Log],
+        log: "Log | Callable[[Partition], Log]",
         release: Release,
         changed: Callable[["Partition"], None],
         alive: Container[int],
@@ -110,8 +110,8 @@ class Partition:
 
         A log that is opened later belongs to the only replica of its partition.
         """
-        log = self._open_log()
-        del self._open_log  # the function keeps the configuration and the directory alive
+        log = self._open_log(self)
+        del self._open_log
         latest = log.latest_epoch
         if self.is_leader and latest is not None and latest > self.leader_epoch:
             # Another broker wrote the log after the metadata was saved.

@@ -1,12 +1,15 @@
 """`kafkalet.broker.apis.create_topics`: cases that the recordings of Apache Kafka do not cover."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kafkalet.broker.cluster.controller import Controller
 from kafkalet.broker.scheduling.work import finish
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.storage.failures import StorageFailed
 
 from .asking import Asking, asking
 
@@ -113,3 +116,55 @@ def test_other_requests_create_topics_during_a_long_request() -> None:
         answer = ask.cluster.server.call(lambda: finish(long))
         codes = [topic.error_code for topic in answer.topics]
         assert codes == [Code.NONE, Code.NONE, Code.TOPIC_ALREADY_EXISTS]
+
+
+def begin_large(ask: Asking, *counts: int) -> Any:
+    fields: dict[str, Any] = {"replication_factor": 1, "assignments": [], "configs": []}
+    topics = [{"name": f"t{number}", "num_partitions": count} | fields for number, count in enumerate(counts)]
+    return ask.cluster.server.call(lambda: ask.begin(Api.CREATE_TOPICS, 7, topics=topics, timeout_ms=1000))
+
+
+def test_topic_of_many_partitions_appears_when_all_of_it_exists() -> None:
+    with asking() as ask:
+        long = begin_large(ask, 1200)
+        topics = ask.cluster.server.metadata.topics
+        for _ in range(2):
+            ask.cluster.server.call(lambda: long.send(None))
+            assert not topics
+        ask.cluster.server.call(lambda: finish(long))
+        assert len(topics["t0"].partitions) == 1200
+        assert {partition.index for partition in ask.cluster.server.nodes[1].partitions.values()} == set(range(1200))
+
+
+def test_topic_that_was_created_meanwhile_is_refused() -> None:
+    with asking() as ask:
+        long = begin_large(ask, 1200)
+        ask.cluster.server.call(lambda: long.send(None))
+        assert create(ask, {"name": "t0"})[0]["error_code"] == Code.NONE
+        answer = ask.cluster.server.call(lambda: finish(long))
+        assert [topic.error_code for topic in answer.topics] == [Code.TOPIC_ALREADY_EXISTS]
+        assert len(ask.cluster.server.metadata.topics["t0"].partitions) == 1
+
+
+def test_no_topic_of_a_long_request_stays_if_the_metadata_cannot_be_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(controller: Controller) -> None:
+        raise StorageFailed("the disk is full")
+
+    monkeypatch.setattr(Controller, "save_in_thread", fail)
+    with asking() as ask:
+        long = begin_large(ask, 60, 600, 1)
+        with pytest.raises(StorageFailed):
+            ask.cluster.server.call(lambda: finish(long))
+        assert not ask.cluster.server.metadata.topics
+        assert not ask.cluster.server.nodes[1].partitions
+        assert ask.cluster.server.nodes[1].are_logs_open
+
+
+def test_logs_of_many_partitions_are_created(tmp_path: Path) -> None:
+    with asking(data_dir=tmp_path) as ask:
+        long = begin_large(ask, 60)
+        ask.cluster.server.call(lambda: finish(long))
+        ask.cluster.server.call(ask.cluster.server.nodes[1].open_logs)
+        assert len(list(tmp_path.glob("t0-*/*.log"))) == 60
+    with asking(data_dir=tmp_path) as ask:
+        assert len(ask.cluster.server.metadata.topics["t0"].partitions) == 60

@@ -10,6 +10,7 @@ from kafkalet.broker.cluster.metadata import NO_LEADER, MetadataImage, Partition
 from kafkalet.broker.cluster.metadata_store import (
     FILE,
     MOST_MISSING_PARTITIONS,
+    PARTITIONS_PER_TEXT,
     Folder,
     MetadataDamaged,
     MetadataStore,
@@ -271,3 +272,37 @@ def test_duplicate_topic_is_reported_as_damage(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(json.dumps(saved))
     with pytest.raises(MetadataDamaged, match="topic t is listed twice"):
         store.load()
+
+
+def test_encoded_partitions_are_reused_until_they_change(tmp_path: Path) -> None:
+    metadata = MetadataImage("cluster")
+    states = [PartitionState(index, [1]) for index in range(2 * PARTITIONS_PER_TEXT + 3)]
+    metadata.add_topic(TopicState("large", bytes(16), states, {}))
+    metadata.add_topic(TopicState("small", bytes(15) + b"\1", [PartitionState(0, [1])], {"retention.ms": "1"}))
+    store = MetadataStore(str(tmp_path))
+    changes = [
+        lambda: None,
+        lambda: states[PARTITIONS_PER_TEXT].change_leader(-1),
+        lambda: states[0].change_isr([2, 3]),
+        lambda: states[1].note_leader_epoch(7),
+        lambda: states.append(PartitionState(len(states), [2])),
+        lambda: metadata.topics["small"].config.update({"retention.ms": "2"}),
+        lambda: states.__delitem__(slice(PARTITIONS_PER_TEXT, None)),
+        lambda: metadata.remove_topic("small"),
+        lambda: metadata.add_topic(TopicState("small", bytes(15) + b"\2", [PartitionState(0, [5])], {})),
+    ]
+    for change in changes:
+        change()
+        store.save(metadata, 5)
+        assert Path(store.file).read_bytes() == MetadataStore.encode(metadata, 5)
+
+
+def test_earlier_metadata_does_not_replace_later(tmp_path: Path) -> None:
+    metadata = MetadataImage("cluster")
+    store = MetadataStore(str(tmp_path))
+    write_earlier = store.writing(metadata, 1)
+    store.save(metadata, 2)
+    write_earlier()
+    loaded = store.load()
+    assert loaded is not None
+    assert loaded[1] == 2
