@@ -292,10 +292,10 @@ class LocalLog:
             for descriptor in to_flush:
                 descriptor.force()
 
-    def flush_in_background(self, offset: int) -> None:
-        """Flush in another thread; the recovery point moves to `offset` afterwards."""
+    def flush_in_background(self, offset: int, more: Iterable[str] = ()) -> None:
+        """Flush in another thread, with the files `more`; the recovery point moves to `offset` afterwards."""
         start, truncations = max(self.recovery_point, self._submitted), self._truncations
-        descriptors = self._descriptors_to_flush(start, offset)
+        descriptors = self._descriptors_to_flush(start, offset, more)
         if not descriptors:
             self.mark_flushed(offset)
             return
@@ -310,7 +310,7 @@ class LocalLog:
         self._submitted = offset
         self.environment.flusher.submit(self.directory, descriptors, done)
 
-    def _descriptors_to_flush(self, start: int, end: int) -> list[Descriptor]:
+    def _descriptors_to_flush(self, start: int, end: int, more: Iterable[str] = ()) -> list[Descriptor]:
         """Write the segments with records from `start` to `end` (exclusive) to their files.
 
         Return descriptors of their files, of the checkpoints beside them, and of the directory.
@@ -322,7 +322,7 @@ class LocalLog:
             return []
         paths = [path for segment in unflushed for path in segment.paths]
         paths += [os.path.join(self.directory, name) for name in (LEADER_EPOCHS, PARTITION_METADATA)]
-        return self.environment.files.descriptors([*paths, self.directory])
+        return self.environment.files.descriptors([*paths, *more, self.directory])
 
     def mark_flushed(self, offset: int) -> None:
         """Raise the recovery point: everything below `offset` is on disk."""

@@ -542,12 +542,14 @@ class Log:
         segment = self.local.roll(expected_next_offset)
         # The snapshot must match the segment, which may begin above the log end offset (a gap on a follower).
         self.producers.end_offset = segment.base_offset
-        self.producers.try_to_take_snapshot()
+        is_flushed = segment.base_offset <= self.recovery_point
+        taken = self.producers.try_to_take_snapshot(force=is_flushed)  # else it is flushed with the old segment
         self._limit_high_watermark()
-        if segment.base_offset > self.recovery_point:
+        if not is_flushed:
             if self.local.environment.files.durable:
                 self.epochs.write()
-            self.local.flush_in_background(segment.base_offset)
+            more = [] if taken is None else [self.producers.snapshots.path(taken)]
+            self.local.flush_in_background(segment.base_offset, more)
         return segment
 
     @storing

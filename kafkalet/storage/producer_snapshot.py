@@ -93,10 +93,10 @@ class Snapshots:
     def path(self, offset: int) -> str:
         return os.path.join(self.directory, snapshot_name(offset))
 
-    def write(self, offset: int, entries: Collection[ProducerEntry]) -> None:
-        """Take a snapshot at `offset`, replacing an existing one."""
+    def write(self, offset: int, entries: Collection[ProducerEntry], *, force: bool = True) -> None:
+        """Take a snapshot at `offset`, replacing an existing one. It is synced to disk only with `force`."""
         try:
-            self._files.replace(self.path(offset), encode(entries))
+            self._files.replace(self.path(offset), encode(entries), force=force)
         except OSError as error:
             self._files.on_failure(error)
             raise

@@ -254,20 +254,24 @@ class ProducerStates:
         }
         self._open = {at: Transaction(first_offsets[at], LogOffsetMetadata(at)) for at in sorted(first_offsets)}
 
-    def take_snapshot(self) -> int | None:
-        """Write a snapshot at `end_offset`, unless one exists. Return the offset of a new snapshot."""
+    def take_snapshot(self, *, force: bool = True) -> int | None:
+        """Write a snapshot at `end_offset`, unless one exists. Return the offset of a new snapshot.
+
+        It is synced to disk only with `force`.
+        """
         if self.end_offset <= self._last_snapshot:
             return None
-        self.snapshots.write(self.end_offset, self._by_id.values())
+        self.snapshots.write(self.end_offset, self._by_id.values(), force=force)
         self._last_snapshot = self.end_offset
         return self.end_offset
 
-    def try_to_take_snapshot(self) -> None:
+    def try_to_take_snapshot(self, *, force: bool = True) -> int | None:
         """Take a snapshot, ignoring failures: without it, more records are read when the log is opened."""
         try:
-            self.take_snapshot()
+            return self.take_snapshot(force=force)
         except OSError as error:
             _log.warning("%s; no snapshot taken", explain(error))
+            return None
 
     # Time
 

@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from kafkalet.clock import ManualClock
+from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.failures import StorageFailed
+from kafkalet.storage.file_system import FileSystem
 from kafkalet.storage.files import Descriptor, Files
 from kafkalet.storage.flushing import MOST_JOBS, Flusher
 
 from .place import CONFIG, Place
+from .producing import T0, produced
 
 SMALL = CONFIG._replace(segment_bytes=100)  # one batch per segment
 
@@ -117,6 +121,40 @@ def test_rolled_segment_is_flushed_in_the_background(tmp_path: Path) -> None:
     place.directory.environment.flusher.wait()
     assert place.log.recovery_point == 1
     place.directory.close()
+
+
+class NotedSyncs(FileSystem):
+    """Notes the names of the files that are synced, and whether the flusher does it."""
+
+    def __init__(self) -> None:
+        self.opened: dict[int, str] = {}
+        self.syncs: list[tuple[str, bool]] = []
+
+    def open(self, path: str, flags: int, mode: int = 0o644) -> int:
+        fd = super().open(path, flags, mode)
+        self.opened[fd] = os.path.basename(path)
+        return fd
+
+    def sync(self, fd: int) -> None:
+        self.syncs.append((self.opened[fd], threading.current_thread().name == "kafkalet-flush"))
+        super().sync(fd)
+
+
+def test_snapshot_of_a_rolled_segment_is_flushed_in_the_background(tmp_path: Path) -> None:
+    system = NotedSyncs()
+    directory = LogDirectory(str(tmp_path), ManualClock(T0), system=system)
+    log = directory.get_or_create("t", 0, None, SMALL)
+    log.append_as_leader(produced(1, producer_id=7, producer_epoch=0, base_sequence=0), 0)
+    log.roll()
+    directory.environment.flusher.wait()
+    synced = [by_flusher for name, by_flusher in system.syncs if ".snapshot" in name]
+    assert synced == [True]
+    log.append_as_leader(produced(1, producer_id=7, producer_epoch=0, base_sequence=1), 0)
+    log.flush()
+    log.roll()
+    synced = [by_flusher for name, by_flusher in system.syncs if ".snapshot" in name]
+    assert synced == [True, False]
+    directory.close()
 
 
 def test_flush_before_a_truncation_does_not_move_the_recovery_point(tmp_path: Path) -> None:

@@ -451,3 +451,17 @@ def test_broker_on_full_file_system_keeps_records_and_recovers(tiny: Path) -> No
     ballast.pop().unlink()
     with broker_at(data) as (connection, _):
         assert values(connection) == acknowledged
+
+
+@pytest.mark.skipif(not shutil.which("mount"), reason="there is no mount command")
+def test_full_file_system_of_one_directory_does_not_concern_the_other(tiny: Path, tmp_path: Path) -> None:
+    with on_the_wire(data_dir=[tmp_path / "large", tiny / "small"], config=CONFIG) as wire:
+        wire.cluster.create_topic("u", 2)  # t-0 and u-1 are in the first directory, u-0 in the second
+        connection = wire.connection()
+        acknowledged = fill(connection, "u")
+        assert acknowledged
+        answer = wire.ask("DescribeLogDirs", 4, {"topics": None})
+        assert [result["error_code"] for result in answer["results"]] == [0, Code.KAFKA_STORAGE_ERROR]
+        for index, topic in ((0, "t"), (1, "u")):
+            assert wire.produce(batch(b"x"), topic=topic, index=index)["error_code"] == 0
+        assert wire.fetch(topic="u")["error_code"] == Code.KAFKA_STORAGE_ERROR
