@@ -156,7 +156,8 @@ class ApacheKafka:
     def _properties(self, node: int, port: int, side_port: int) -> dict[str, str]:
         listener = "SASL_PLAINTEXT" if self.acl else "PLAINTEXT"
         address, side = f"{listener}://127.0.0.1:{port}", f"127.0.0.1:{side_port}"
-        own = {**PROPERTIES, **self.config, "log.dirs": str(self.directory / ("data" if node == 1 else f"data-{node}"))}
+        data = self.directory / ("data" if node == 1 else f"data-{node}")
+        own = {**PROPERTIES, "log.dirs": str(data), **self.config}
         if self.kraft:
             own |= {
                 "node.id": str(node),
