@@ -217,3 +217,26 @@ def test_retention_of_compacted_topics_is_left_to_the_log_cleaner(clock: kafkale
         clock.advance(BACKOFF_MS)
         wait_for_background(broker)
         assert offsets(broker) == []
+
+
+def test_transactions_survive_compaction_and_a_restart(clock: kafkalet.ManualClock, tmp_path: object) -> None:
+    def running() -> kafkalet.Broker:
+        config = {"transaction.state.log.num.partitions": 1}
+        return kafkalet.Broker(clock=clock, data_dir=str(tmp_path), config=config)
+
+    with running() as broker:
+        broker.topic("t", 1)
+        for number in range(10):
+            with broker.open_transaction("orders") as transaction:
+                transaction.send("t", str(number))
+        producer_id = broker.transaction("orders").producer_id
+        (cleaned,) = broker.run_cleaner(roll=True)
+        assert cleaned.topic == "__transaction_state"
+        assert cleaned.records_after == 1
+        before = offsets(broker)
+    with running() as broker:
+        assert broker.transaction("orders").state == "CompleteCommit"
+        assert broker.transaction("orders").producer_id == producer_id
+        with broker.open_transaction("orders") as transaction:
+            transaction.send("t", "again")
+        assert offsets(broker)[:-1] == before
