@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 
-.PHONY: run test quick coverage check bench clients docs fuzz oracle record dist clean
+.PHONY: run test quick coverage check bench clients docs fuzz torture oracle record dist clean
 
 run:
 	$(PYTHON) -m kafkalet serve $(ARGS)
@@ -37,6 +37,9 @@ bench: $(BIN)/.ready
 
 fuzz: $(BIN)/.ready
 	$(BIN)/python -m tests.fuzz $(ARGS)
+
+torture: $(BIN)/.ready
+	$(BIN)/python -m tests.torture $(ARGS)
 
 oracle: $(BIN)/.ready
 	$(BIN)/python -m pytest -m oracle $(ARGS)

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
-KINDS = ("unit", "wire", "recorded", "clients", "spark", "rules", "fuzz")
-TURNS = ("spark", "fuzz", "slow", "rules", "clients", "wire", "recorded", "oracle", "unit")
+KINDS = ("unit", "wire", "recorded", "clients", "spark", "rules", "fuzz", "torture")
+TURNS = ("spark", "fuzz", "torture", "slow", "rules", "clients", "wire", "recorded", "oracle", "unit")
 
 OF_THE_PIPELINE = ["oracle/pipeline", "spark", "unit/pipeline", "wire/pipeline"]
 collect_ignore = [] if find_spec("pyspark") else OF_THE_PIPELINE

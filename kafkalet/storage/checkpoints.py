@@ -114,6 +114,7 @@ def take_clean_shutdown(files: Files, directory: str) -> bool:
         files.system.unlink(os.path.join(directory, CLEAN_SHUTDOWN))
     except FileNotFoundError:
         return False
+    files.sync_directory(directory)  # nor one after the loss of power
     return True
 
 

@@ -155,6 +155,11 @@ class LogDirectories:
 
     # -- logs
 
+    def sync_deletions(self) -> None:
+        """Flush the names of deleted logs to disk. Raises OSError."""
+        for directory in self:
+            directory.sync_deletions()
+
     def holder(self, topic: str, partition: int) -> LogDirectory | None:
         """Return the online directory that has the log of a partition, open or not; None if there is none."""
         return next((directory for directory in self.online if directory.has(topic, partition)), None)

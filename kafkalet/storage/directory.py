@@ -121,6 +121,8 @@ class LogDirectory:
         """The offsets in each checkpoint file."""
         self.directory_id: str | None = None
         """The id in `meta.properties`; None for a temporary directory, or one of Apache Kafka before 3.7."""
+        self._has_deleted = False
+        """Whether logs were deleted since the directory was synced."""
         make_directories(path, system)
         self._lock = _lock(os.path.join(path, LOCK), system)
         self._is_locked = True
@@ -380,6 +382,7 @@ class LogDirectory:
         aside = self._new_name(topic, partition, STRAY)
         _log.warning("renaming %s to %s: %s", directory, aside, reason)
         self.environment.files.system.rename(directory, aside)
+        self.environment.files.sync_directory(self.path)
         self._forget((topic, partition))
 
     def delete(self, topic: str, partition: int) -> None:
@@ -395,6 +398,7 @@ class LogDirectory:
             return
         aside = self._new_name(topic, partition, DELETE)
         self.environment.cleaning.abort(key)
+        self._has_deleted = True
         try:
             if log is not None:
                 self.environment.deletions.hurry(log.directory)
@@ -411,6 +415,12 @@ class LogDirectory:
         del self.logs[key]
         log.moved(aside)
         self.environment.deletions.later(aside, log.config.file_delete_delay_ms, lambda: _delete(log))
+
+    def sync_deletions(self) -> None:
+        """Flush the names of deleted logs to disk, so that these logs do not come back. Raises OSError."""
+        if self._has_deleted:
+            self.environment.files.sync_directory(self.path)
+            self._has_deleted = False
 
     # -- logs that are being moved to this directory
 
@@ -523,16 +533,25 @@ class LogDirectory:
 
     def checkpoint(self) -> None:
         """Write recovery points, log start offsets and high watermarks to the checkpoint files. Raises OSError."""
-        self.write_recovery_points()
         self.write_log_start_offsets()
+        self.write_recovery_points()
         self.write_high_watermarks()
 
     def write_recovery_points(self) -> None:
-        """Write recovery-point-offset-checkpoint. Raises OSError."""
+        """Write recovery-point-offset-checkpoint. Raises OSError.
+
+        Recovery points are at or above the log start offsets although deleted records need not be on disk. A log start
+        offset that has changed must be saved first: after a crash, it hides those records.
+        """
         self.environment.flusher.collect()
-        self.environment.cleaning.write_removals()
         self._keep_all_offsets()
-        self._write_offsets(checkpoints.RECOVERY_POINTS, self._recovery_points)
+        saved_starts = self._checkpointed.get(checkpoints.LOG_START_OFFSETS, {})
+        saved_points = self._checkpointed.get(checkpoints.RECOVERY_POINTS, {})
+        points = dict(self._recovery_points)
+        for key, start in self._log_start_offsets.items():
+            if start > saved_starts.get(key, 0) and key in points:
+                points[key] = min(points[key], saved_points.get(key, 0))
+        self._write_offsets(checkpoints.RECOVERY_POINTS, points)
 
     def write_log_start_offsets(self) -> None:
         """Write log-start-offset-checkpoint. Raises OSError."""

@@ -118,6 +118,13 @@ class LeaderEpochs:
         if self.supported:
             self._put(EpochEntry(epoch, start_offset))
 
+    def restore(self, earlier: Sequence[EpochEntry]) -> None:
+        """Add epochs found in the log before the first known one, in ascending order; the last may be that epoch."""
+        if earlier and self.supported:
+            same = bool(self._entries) and self._entries[0].epoch <= earlier[-1].epoch
+            self._entries[: int(same)] = earlier
+            self._changed()
+
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEntry:
         """Return the largest known epoch up to `epoch` and its end offset; (-1, -1) if unknown.
 

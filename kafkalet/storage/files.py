@@ -261,8 +261,9 @@ class Files:
             replace_file(path, data, durable=durable, system=self.system)
 
     def sync_directory(self, path: str) -> None:
-        """Flush the names in a directory to disk."""
-        _sync_directory(path, self.system)
+        """Flush the names in a directory to disk, if this pool is durable."""
+        if self.durable:
+            _sync_directory(path, self.system)
 
     def read_all(self, path: str) -> bytes:
         """Return the contents of a small file. Raises FileNotFoundError if it does not exist."""

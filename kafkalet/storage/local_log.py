@@ -35,8 +35,10 @@ class LocalLog:
     """The segments in `directory`. There is always at least one."""
 
     __slots__ = (
+        "_is_listed",
         "_submitted",
         "_truncations",
+        "closed",
         "config",
         "directory",
         "end",
@@ -68,6 +70,11 @@ class LocalLog:
         """The offset up to which flushes have been submitted to the flusher."""
         self._truncations = 0
         """The number of truncations so far."""
+        self.closed: set[int] = set()
+        """The base offsets of segments that were closed and not flushed since. Closing adds an entry to the time index,
+        which recovery would not restore if the records are below the recovery point."""
+        self._is_listed = False
+        """Whether the name of `directory` is known to be on disk."""
         self.end = LogOffsetMetadata(end_offset, segments.active.base_offset, segments.active.size_bytes)
 
     @contextmanager
@@ -108,6 +115,7 @@ class LocalLog:
         else:
             self._delete_strays(base_offset)
             active.end_appends()
+            self.closed.add(active.base_offset)
             try:
                 segment = self._new_segment(base_offset)
             except OSError:
@@ -134,13 +142,11 @@ class LocalLog:
         """Replace the last segment by a new one; the log always has a segment."""
         old = self.segments.active
         with self.offline_on_error():
-            if base_offset == old.base_offset:
-                old.rename(DELETED)
+            old.rename(DELETED)  # first: the new segment may begin within the old one
             segment = self._new_segment(base_offset)
             self.segments.add(segment)
             if base_offset != old.base_offset:
                 self.segments.remove(old)
-                old.rename(DELETED)
         self.delete_later([old])
         return segment
 
@@ -226,9 +232,13 @@ class LocalLog:
         self._submitted = 0
         gone = [segment for segment in self.segments if segment.base_offset > offset]
         with self.offline_on_error():
-            self.delete_segments(gone, "the log was truncated")
+            # Last first: if the process ends in between, the segments that are left have no gap.
+            self.delete_segments(reversed(gone), "the log was truncated")
+            if gone:
+                self.environment.files.sync_directory(self.directory)
             self.segments.active.truncate_to(offset)
             self.segments.active.begin_appends(self.config)
+            self.segments.active.sync_truncation()
         self.update_end(offset)
         return gone
 
@@ -285,19 +295,22 @@ class LocalLog:
 
     def flush(self, offset: int) -> None:
         """Flush the segments with records between the recovery point and `offset` (exclusive)."""
-        to_flush = self._descriptors_to_flush(self.recovery_point, offset)
+        to_flush = self._descriptors_to_flush(min(self.recovery_point, *self.closed, offset), offset)
         with ExitStack() as stack, self.offline_on_error():
             for descriptor in to_flush:
                 stack.callback(descriptor.close)
             for descriptor in to_flush:
                 descriptor.force()
+        self._is_listed |= bool(to_flush)
+        self.closed.clear()
 
     def flush_in_background(self, offset: int, more: Iterable[str] = ()) -> None:
         """Flush in another thread, with the files `more`; the recovery point moves to `offset` afterwards."""
-        start, truncations = max(self.recovery_point, self._submitted), self._truncations
-        descriptors = self._descriptors_to_flush(start, offset, more)
+        start, truncations, closed = max(self.recovery_point, self._submitted), self._truncations, set(self.closed)
+        descriptors = self._descriptors_to_flush(min(start, *closed, offset), offset, more)
         if not descriptors:
             self.mark_flushed(offset)
+            self.closed.clear()
             return
 
         def done(error: OSError | None) -> None:
@@ -306,6 +319,9 @@ class LocalLog:
             # This requires that the log has not been truncated since, and that everything before `start` is flushed.
             elif self._truncations == truncations and self.recovery_point >= start:
                 self.mark_flushed(offset)
+            if error is None:
+                self._is_listed = True
+                self.closed -= closed
 
         self._submitted = offset
         self.environment.flusher.submit(self.directory, descriptors, done)
@@ -313,7 +329,8 @@ class LocalLog:
     def _descriptors_to_flush(self, start: int, end: int, more: Iterable[str] = ()) -> list[Descriptor]:
         """Write the segments with records from `start` to `end` (exclusive) to their files.
 
-        Return descriptors of their files, of the checkpoints beside them, and of the directory.
+        Return descriptors of their files, of the checkpoints beside them, and of the directory, the first time also of
+        its parent directory.
         """
         unflushed = self.segments.between(start, end)
         for segment in unflushed:
@@ -322,7 +339,10 @@ class LocalLog:
             return []
         paths = [path for segment in unflushed for path in segment.paths]
         paths += [os.path.join(self.directory, name) for name in (LEADER_EPOCHS, PARTITION_METADATA)]
-        return self.environment.files.descriptors([*paths, *more, self.directory])
+        paths += [*more, self.directory]
+        if not self._is_listed:
+            paths.append(os.path.dirname(self.directory))
+        return self.environment.files.descriptors(paths)
 
     def mark_flushed(self, offset: int) -> None:
         """Raise the recovery point: everything below `offset` is on disk."""

@@ -133,8 +133,8 @@ class Log:
 
     @property
     def recovery_point(self) -> int:
-        """The offset below which everything has been flushed to disk."""
-        return self.local.recovery_point
+        """The offset below which everything has been flushed to disk, including indexes."""
+        return min(self.local.recovery_point, *self.local.closed, self.log_end_offset)
 
     # -- offsets
 
@@ -598,8 +598,12 @@ class Log:
         self._truncated()
 
     def _truncated(self) -> None:
-        """Correct the checkpoints, which may contain offsets that no longer exist."""
+        """Flush the deletion of segments and snapshots, and correct the checkpoints, which may contain offsets that no
+        longer exist.
+        """
         environment = self.local.environment
+        with self.local.offline_on_error():
+            environment.files.sync_directory(self.directory)
         if self.config.is_compacted:
             environment.cleaning.truncated((self.topic, self.partition), self.segments.active.base_offset)
         environment.truncated()
@@ -682,12 +686,16 @@ class Log:
 
     @storing
     def flush(self, *, also_empty: bool = False) -> None:
-        """Flush everything to disk, including an empty active segment if `also_empty` is set."""
+        """Flush everything to disk. With `also_empty`, which precedes `close`, an empty active segment is included, and
+        what `close` would write to the time index.
+        """
         local, end = self.local, self.log_end_offset
         local.environment.flusher.collect()
         offset = end + 1 if also_empty and self.segments.active.is_modified else end
-        if offset > local.recovery_point:
+        if offset > self.recovery_point:
             self.epochs.write_records(end)
+            if also_empty:
+                self.segments.active.complete_time_index()
             local.flush(offset)
             local.mark_flushed(end)
 

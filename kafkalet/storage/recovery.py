@@ -3,6 +3,7 @@
 First, files of interrupted deletions and compactions are cleaned up, by suffix:
 
     .deleted    being deleted: delete it
+    .tmp        was to replace a checkpoint or a snapshot: delete it
     .cleaned    an unfinished compaction: delete it, and the .swap files at or above its offset
     .swap       a finished compaction: it replaces the segments it covers
 
@@ -24,7 +25,7 @@ import contextlib
 import errno
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.batch import Batch
@@ -32,7 +33,7 @@ from kafkalet.protocol.records.batch import Batch
 from .checkpoints import CorruptCheckpoint, read_topic_id
 from .config import LogConfig
 from .environment import LogEnvironment
-from .epochs import LeaderEpochs
+from .epochs import EpochEntry, LeaderEpochs
 from .file_system import FileSystem
 from .index import OutOfOrder
 from .local_log import LocalLog
@@ -45,6 +46,7 @@ from .txn_index import CorruptTransactionIndex
 
 _log = logging.getLogger(__name__)
 
+TEMPORARY = ".tmp"
 NAME_DIGITS = 20
 MAX_OFFSET = (1 << 63) - 1
 ENTRIES_BETWEEN_LOOKS = 500
@@ -176,6 +178,8 @@ class _LogLoader:
         self.epochs.truncate_from_end(end_offset)
         self.epochs.truncate_from_start(self.log_start_offset)
         start = max(self.log_start_offset, self.segments.first.base_offset)
+        if not self.clean:
+            self._restore_epochs(start, end_offset)
         self.producers.snapshots.remove_stray(self.segments.base_offsets)
         self._rebuild(self.producers, start, end_offset, after_clean_shutdown=self.clean)
         with contextlib.suppress(OSError):  # the epochs stay in memory and are written before the recovery point moves
@@ -253,6 +257,21 @@ class _LogLoader:
                 for _, head in segment.heads():
                     _add_epoch(self.epochs, head)
 
+    def _restore_epochs(self, start: int, end_offset: int) -> None:
+        """Add the epochs of records that were deleted if the new log start offset was not saved before the crash."""
+        earliest = self.epochs.earliest
+        end = end_offset if earliest is None else min(earliest.start_offset, end_offset)
+        found: list[EpochEntry] = []
+        for segment in self.segments.between(start, end) if start < end else ():
+            with contextlib.suppress(KafkaError):  # corruption below the recovery point
+                for _, head in segment.heads():
+                    if head.base_offset >= end:
+                        break
+                    epoch = head.leader_epoch if head.magic >= 2 and head.last_offset >= start else -1
+                    if epoch > (found[-1].epoch if found else -1):
+                        found.append(EpochEntry(epoch, max(head.base_offset, start)))
+        self.epochs.restore(found)
+
     def _unflushed(self) -> list[Segment]:
         """Return the segments with records at or above the recovery point."""
         first = self.segments.floor(self.recovery_point)
@@ -260,20 +279,35 @@ class _LogLoader:
 
     def _recover_from_recovery_point(self) -> None:
         unflushed = self._unflushed()
+        if unflushed and unflushed[0].base_offset == self.recovery_point > self.segments.first.base_offset:
+            # The last entry of its time index was written after the flush that the recovery point stands for.
+            with contextlib.suppress(KafkaError):  # the log is corrupt below the recovery point
+                self.segments.between(self.recovery_point - 1, self.recovery_point)[0].check_time_index()
         for at, segment in enumerate(unflushed):
             _log.info("recovering %s", segment.path)
-            if self._recover(segment):
-                self._delete(unflushed[at + 1 :], f"{segment.path} was truncated to {segment.size_bytes} bytes")
+            if self._recover(segment, unflushed[at + 1 :]):
+                segment.sync_truncation()
                 break
 
-    def _recover(self, segment: Segment) -> int:
-        """Rebuild the indexes of a segment. Return the number of bytes truncated after the last valid entry."""
+    def _recover(self, segment: Segment, later: Sequence[Segment] = ()) -> int:
+        """Rebuild the indexes of a segment. Return the number of bytes truncated after the last valid entry.
+
+        If the segment is truncated, the `later` ones are deleted first, from the last one on. If the recovery is
+        interrupted, the next one thus finds the same end of the log.
+        """
         producers = ProducerStates(self.directory, self.environment.files)
         self._rebuild(producers, self.log_start_offset, segment.base_offset)
         try:
-            dropped = _recover_segment(segment, producers, self.epochs, self.environment.check_interrupted)
+            dropped = _recover_segment(
+                segment,
+                producers,
+                self.epochs,
+                self.environment.check_interrupted,
+                lambda: self._delete(later[::-1], f"{segment.path} is corrupt"),
+            )
         except OutOfOrder as error:
             _log.warning("cannot recover %s, truncating it to zero: %s", segment.path, error)
+            self._delete(later[::-1], f"{segment.path} is corrupt")
             return segment.truncate_to(segment.base_offset)
         producers.try_to_take_snapshot()
         return dropped
@@ -305,14 +339,16 @@ class _LogLoader:
             self.producers.truncate_fully_and_start_at(self.log_start_offset)
         return self.log_start_offset
 
-    def _delete(self, segments: list[Segment], reason: str) -> None:
-        if segments:
-            _log.warning("%s: deleting %s because %s", self.directory, segments, reason)
+    def _delete(self, segments: Sequence[Segment], reason: str) -> None:
+        if not segments:
+            return
+        _log.warning("%s: deleting %s because %s", self.directory, segments, reason)
         for segment in segments:
             self.segments.remove(segment)
             self.producers.snapshots.remove(segment.base_offset)
             segment.release()
             segment.remove()
+        self.environment.files.sync_directory(self.directory)  # before anything is appended in their place
 
 
 def _recover_segment(
@@ -320,6 +356,7 @@ def _recover_segment(
     producers: ProducerStates,
     epochs: LeaderEpochs,
     check_interrupted: Callable[[], None] = lambda: None,
+    before_truncation: Callable[[], None] = lambda: None,
 ) -> int:
     """Read a whole segment, rebuild its indexes and truncate it after the last valid entry (LogSegment.recover).
 
@@ -350,6 +387,7 @@ def _recover_segment(
     dropped = segment.size_bytes - good_bytes
     if dropped:
         _log.warning("%s: removing the last %d bytes, from position %d on", segment.path, dropped, good_bytes)
+        before_truncation()
         segment.cut(good_bytes)
     segment.complete_indexes()
     return dropped
@@ -380,7 +418,7 @@ def _has_bad_transactions(segment: Segment) -> bool:
 def tidy(directory: str, open_segment: _OpenSegment, system: FileSystem) -> None:
     """Finish or undo interrupted deletions and compactions (the passes before loading in LogLoader.load)."""
     names = [name for name in system.names(directory) if system.is_file(os.path.join(directory, name))]
-    for name in _ending(names, DELETED):
+    for name in [*_ending(names, DELETED), *_ending(names, TEMPORARY)]:
         _unlink(directory, name, system)
     cleaned = [name for name in _ending(names, CLEANED) if _has_offset(name, directory)]
     swaps = [name for name in _ending(names, SWAP) if _has_offset(name, directory)]

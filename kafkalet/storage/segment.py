@@ -472,6 +472,12 @@ class Segment:
         self._bytes_since_index_entry = 0
         self._indexes_are_full = None
 
+    def check_time_index(self) -> None:
+        """Rebuild the indexes if the time index lacks the entry that closing adds. Raises KafkaError."""
+        if self._find_largest()[:2] != self.largest[:2]:
+            _log.warning("%s is not complete; rebuilding it from the log", self.time_index.path)
+            self._rebuild_indexes()
+
     def _rebuild_indexes(self) -> None:
         """Rebuild .index and .timeindex from the entries, up to the first invalid header."""
         self.offset_index.clear()
@@ -521,6 +527,18 @@ class Segment:
         self.time_index.flush()
         self.txn_index.write()
 
+    def sync_truncation(self) -> None:
+        """Write all changes, and flush them to disk: what was truncated could come back, even after later entries."""
+        self.write()
+        if self._files.durable:
+            descriptors = self._files.descriptors(self.paths)
+            try:
+                for descriptor in descriptors:
+                    descriptor.force()
+            finally:
+                for descriptor in descriptors:
+                    descriptor.close()
+
     @property
     def paths(self) -> tuple[str, str, str, str]:
         """The paths of the .log file and the indexes; some of the files may not exist."""
@@ -538,10 +556,14 @@ class Segment:
             if content or path != self.txn_index.path:
                 yield os.path.basename(path), content
 
-    def close(self) -> None:
-        """Complete and write the indexes, and close the descriptors. The segment can still be read."""
+    def complete_time_index(self) -> None:
+        """Add the last entry of a closed segment, unless the time index has it."""
         if self._largest is not None:
             self.time_index.maybe_append(*self._largest[:2], closing=True)
+
+    def close(self) -> None:
+        """Complete and write the indexes, and close the descriptors. The segment can still be read."""
+        self.complete_time_index()
         self.write()
         if self.size_bytes == 0:
             self._file.fileno()  # creates the file if nothing was written

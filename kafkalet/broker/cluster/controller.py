@@ -179,6 +179,7 @@ class Controller:
         for state in topic.partitions:
             self._drop_partition(topic, state.index)
         for node in self.nodes.values():
+            node.sync_deletions()
             node.observer.partitions_deleted(topic.name, range(len(topic.partitions)))
         self.leadership.forget_holds(topic.name)
 

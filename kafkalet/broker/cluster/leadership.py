@@ -203,6 +203,7 @@ class Leadership:
         for node_id in dropped:
             if (node := self.nodes.get(node_id)) is not None:
                 node.drop(topic.name, state.index)
+                node.sync_deletions()
         self.begin(topic, state)
         self._wake(topic.name, state.index)
 

@@ -25,6 +25,7 @@ from kafkalet.storage.config import LogConfig
 from kafkalet.storage.directories import LogDirectories
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.failures import StorageFailed
+from kafkalet.storage.files import explain
 
 from .metadata import MetadataImage, PartitionState, TopicState
 
@@ -292,6 +293,13 @@ class Node:
             self._compaction.stop()
             self._compaction = None
         return [key for key, why in self.offline.items() if why == reason]
+
+    def sync_deletions(self) -> None:
+        """Flush the deletion of logs to disk. If that fails, a deleted log may come back after the loss of power."""
+        try:
+            self.directories.sync_deletions()
+        except OSError as error:
+            _LOG.error("cannot flush the deletion of logs to disk: %s", explain(error))
 
     def drop(self, topic: str, index: int) -> None:
         """Delete a replica and its log, and complete the requests that wait for it.

@@ -1,0 +1,13 @@
+"""Crash the storage, and check what is left: `python -m tests.torture`.
+
+    disk.py         a file system that records every call, and what a disk may contain after a crash at any of them
+    workload.py     seeded random operations on logs, and what has to survive each of them
+    model.py        what a log must contain, computed from its batches alone
+    verifying.py    compares a log that was opened after a crash with the model
+    campaign.py     runs: record a workload, crash it at many places, open, verify, continue, crash again
+
+A crash is either the end of the process (all calls made so far survive, the current one may be done in part) or the
+loss of power (what was synced survives; everything else may be lost, torn or reordered).
+
+Every failure names its seed and its crash; `python -m tests.torture --seed S --crash K` repeats it.
+"""

@@ -1,0 +1,31 @@
+"""The command line of the torture, `python -m tests.torture`; see the package."""
+
+import argparse
+import sys
+
+from .campaign import Found, run
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.torture", description="Crash the storage of a broker.")
+    parser.add_argument("--crashes", type=int, default=20_000, help="number of crashes (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the first workload (default: %(default)s)")
+    parser.add_argument("--crash", type=int, help="repeat only this crash of the workload with this seed")
+    parser.add_argument("--keep-going", action="store_true", help="collect failures instead of stopping at the first")
+    options = parser.parse_args()
+    found: list[str] = []
+    try:
+        crashes = options.crashes if options.crash is None else 1
+        print(
+            run(options.seed, crashes, only=options.crash, found=found if options.keep_going else None),
+            f"(seed {options.seed})",
+        )
+    except Found as error:
+        found.append(str(error))
+    for problem in found:
+        print(problem, end="\n\n", file=sys.stderr)
+    print(f"{len(found)} failures", file=sys.stderr)
+    return 1 if found else 0
+
+
+sys.exit(main())

@@ -1,0 +1,32 @@
+"""A thousand crashes; `python -m tests.torture` does more."""
+
+import pytest
+
+from .campaign import Found, run
+
+SEED = 1
+CRASHES = 1000
+
+
+def test_logs_survive_crashes() -> None:
+    tried = run(SEED, CRASHES)
+    print(f"seed {SEED}: {tried}")
+    assert tried.crashes >= CRASHES
+    assert tried.states > CRASHES / 3
+
+
+def test_a_crash_is_the_same_for_the_same_seed() -> None:
+    first, second = (run(7, 1, only=12345) for _ in range(2))
+    assert first[:3] == second[:3]
+
+
+def test_a_missing_sync_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kafkalet.storage.files.Descriptor.force", lambda self: None)
+    with pytest.raises(Found, match=r"--seed \d+ --crash \d+"):
+        run(SEED, CRASHES)
+
+
+def test_a_missing_truncation_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kafkalet.storage.segment.Segment.cut", lambda self, size_bytes: 0)
+    with pytest.raises(Found, match=r"--seed \d+ --crash \d+"):
+        run(SEED, CRASHES)
