@@ -22,6 +22,8 @@ SUFFIXES = {
     "-future": "its partition was being moved to this directory",
 }
 VERSIONS = ("0", "1")
+METADATA_TOPIC = "__cluster_metadata"
+"""The log of KRaft's controllers. Brokers do not close it, so `.kafka_cleanshutdown` says nothing about it."""
 T = TypeVar("T")
 
 Ends = dict[tuple[str, int], int]
@@ -48,7 +50,8 @@ def _check_directory(path: str, report: Report, progress: Progress, ids: dict[st
             report.note(partition, "leftover", SUFFIXES[folder.suffix])
             if folder.suffix == "-delete":
                 continue
-        state = check_partition(partition, report, is_clean=directory.is_clean, progress=progress)
+        is_clean = directory.is_clean and folder.topic != METADATA_TOPIC
+        state = check_partition(partition, report, is_clean=is_clean, progress=progress)
         segments = segments_in(files_in(partition))
         if segments and not folder.suffix:
             ends[folder.topic, folder.partition] = state.next_offset

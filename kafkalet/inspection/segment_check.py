@@ -288,7 +288,9 @@ class _SegmentCheck:
         while state.epoch_at + 1 < len(state.epochs) and state.epochs[state.epoch_at + 1][1] <= batch.base_offset:
             state.epoch_at += 1
         saved = state.epochs[state.epoch_at].epoch if state.epoch_at >= 0 else None
-        if saved != epoch:
+        # Epochs that end below the log start offset are removed, although their batches may still be there.
+        is_before = saved is None and bool(state.epochs) and epoch <= state.epochs[0].epoch
+        if saved != epoch and not is_before:
             self.report.fault(
                 self.path, position, "leader-epoch",
                 f"the batch at offset {batch.base_offset} has leader epoch {epoch}, "

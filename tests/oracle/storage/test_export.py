@@ -138,6 +138,7 @@ def test_kafka_opens_directory_with_the_same_answers_and_back(
     assert kafka.complaints == []
     with opened_here(data, release, brokers) as cluster:
         assert "\n".join(differences(after, answers_of(cluster.bootstrap_servers))) == ""
+    assert main(["inspect", "--verify", str(data)]) == 0
 
 
 def answers_of(bootstrap: str) -> Answers:
@@ -159,6 +160,7 @@ def test_dump_log_segments_finds_no_fault(tmp_path: Path, release: str, brokers:
     with kafkalet.Cluster(brokers, data_dir=data, kafka_version=release, config=config_of(release)) as cluster:
         if is_cleaned:
             cluster.run_cleaner()
+    assert main(["inspect", "--verify", str(data)]) == 0
     files = [path.relative_to(data) for path in sorted(data.rglob("*")) if path.suffix in SEGMENT_FILES]
     tools = ApacheKafka("3.9")
     tools.directory = tmp_path

@@ -65,3 +65,11 @@ def test_kafkalet_json_with_missing_properties_is_named(data: Path) -> None:
 def test_directory_of_deleted_topic_is_noted(data: Path) -> None:
     shutil.copytree(data / "t-0", data / "u-0.0123456789abcdef-delete")
     assert checked(data) == [("note", "u-0.0123456789abcdef-delete", None, "leftover")]
+
+
+def test_clean_shutdown_says_nothing_about_the_metadata_log(data: Path) -> None:
+    shutil.copytree(data / "t-0", data / "__cluster_metadata-0")
+    index = max((data / "__cluster_metadata-0").glob("*.timeindex"))
+    index.write_bytes(bytes(1200))
+    assert ("note", index.name, 0, "padding") in checked(data)
+    assert "fault" not in [severity for severity, *_ in checked(data)]

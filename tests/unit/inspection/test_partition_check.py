@@ -36,6 +36,21 @@ def test_leader_epochs_must_agree_with_batches(partition: Path) -> None:
     assert (SEGMENT + ".log", 0, "leader-epoch") in faults(partition)
 
 
+def test_batches_below_the_first_saved_epoch_are_no_fault(partition: Path) -> None:
+    """DeleteRecords removes the epochs below the log start offset; segments below it stay for a while."""
+    (partition / "leader-epoch-checkpoint").write_text("0\n1\n4 3\n")
+    assert (SEGMENT + ".log", 0, "leader-epoch") not in faults(partition)
+
+
+def test_batch_below_the_first_saved_epoch_with_a_later_epoch_is_a_fault(partition: Path) -> None:
+    log = partition / (SEGMENT + ".log")
+    data = bytearray(log.read_bytes())
+    data[12:16] = (9).to_bytes(4, "big")  # not covered by the checksum
+    log.write_bytes(data)
+    (partition / "leader-epoch-checkpoint").write_text("0\n1\n4 3\n")
+    assert (SEGMENT + ".log", 0, "leader-epoch") in faults(partition)
+
+
 @pytest.mark.parametrize("name", ["leader-epoch-checkpoint", "partition.metadata"])
 def test_malformed_file_is_named(partition: Path, name: str) -> None:
     (partition / name).write_bytes(b"garbage")
