@@ -41,6 +41,8 @@ class EmbeddedCluster:
     * `data_dir`: the directory of the logs, or a list of several; a partition is in one of them. The property
       `log.dirs` in `config` does the same. The default is a temporary directory, which is removed when the cluster
       stops.
+    * `read_only`: True leaves `data_dir` unchanged. Requests that would change records, topics or the cluster are
+      refused; consumer groups work, and are discarded when the cluster stops.
     * `config`: broker properties, keyed by Kafka's names for them. A value is a str, an int, a float or a bool.
     * `topics`: topics to create on start unless they already exist: names or `NewTopic` values.
     * `kafka_version`: the release to emulate, such as "3.9" or "4.4". "newest" accepts every version of every API.
@@ -66,6 +68,7 @@ class EmbeddedCluster:
         advertise: Address | Mapping[str, Address] | None = None,
         racks: Sequence[str] | None = None,
         data_dir: arguments.DataDir | None = None,
+        read_only: bool = False,
         config: Mapping[str, PropertyValue] | None = None,
         topics: Iterable[str | NewTopic] = (),
         kafka_version: str = NEWEST,
@@ -103,6 +106,8 @@ class EmbeddedCluster:
             clock=clock or self._default_clock(),
         )
         """The implementation, for kafkalet's own tests. It may change in any release."""
+        if read_only:
+            self._make_read_only()
         if short_forms is not None:
             self.server.short_forms = short_forms
             self.server.users = dict(short_forms.users)
@@ -124,6 +129,13 @@ class EmbeddedCluster:
             raise TypeError(
                 f"clock must be a kafkalet.Clock, a kafkalet.ManualClock or another clock, not {arguments.shown(clock)}"
             )
+
+    def _make_read_only(self) -> None:
+        if not self.server.has_data_directory:
+            raise ValueError("read_only needs a data directory; pass data_dir")
+        if self.server.has_new_topics:
+            raise ValueError("topics are given, but read_only brokers create none; pass only one of them")
+        self.server.is_read_only = True
 
     def __repr__(self) -> str:
         server = self.server

@@ -56,6 +56,8 @@ from .scheduling.work import Workers
 from .watchers import Watchers
 
 if TYPE_CHECKING:  # imported when they are needed
+    from kafkalet.storage.overlay import Overlay
+
     from .cluster.cluster_image import ClusterImage, Predecessor
     from .cluster.compaction import CleanedPartition, RetainedPartition
     from .network.faults.engine import Faults
@@ -114,6 +116,9 @@ class Server:
         """The cluster id of a new data directory, or None for a random one."""
         self.file_system: FileSystem = DISK
         """Where the data directory is. Tests replace it before the start, to simulate broken disks."""
+        self.is_read_only = False
+        """Whether the data directories stay unchanged, if it is set before the start; see read_only.py."""
+        self._overlay: Overlay | None = None
         self.short_forms: ShortForms | None = None
         """Users and ACLs that are created at startup, if they are set before the start."""
         self.users: dict[str, str] = {}
@@ -143,6 +148,16 @@ class Server:
         self._faults: Faults | None = None
         self.refusing: set[int] = set()
         """The ids of the brokers that refuse new connections, whether they are running or stopped."""
+
+    @property
+    def has_data_directory(self) -> bool:
+        """Whether the data is kept in a directory that the user has named."""
+        return bool(self._data_dirs)
+
+    @property
+    def has_new_topics(self) -> bool:
+        """Whether there are topics to create at startup."""
+        return bool(self._new_topics)
 
     def call(self, function: Callable[[], T]) -> T:
         """Run `function` in the event loop of the server; see LoopHost.call."""
@@ -175,6 +190,8 @@ class Server:
     @property
     def temporary_directory(self) -> str | None:
         """The directory that the cluster removes when it stops, or None if the data is kept or nothing is open."""
+        if self._overlay is not None:
+            return self._overlay.temporary
         store = self._metadata_store
         return None if store is None or store.durable else store.path
 
@@ -318,8 +335,10 @@ class Server:
     def run_cleaner(self, *, roll: bool = False) -> list[CleanedPartition]:
         """Clean the compacted logs of all running brokers until none is due. Return what was done.
 
-        May be called from any thread, which then does the work; the event loop only replaces the files.
+        May be called from any thread, which then does the work; the event loop only replaces the files. Raises
+        RuntimeError if the brokers are read-only.
         """
+        self._check_writable()
         from .cluster.compaction import run_steps
 
         cleaned = []
@@ -328,8 +347,16 @@ class Server:
         return cleaned
 
     def run_retention(self) -> list[RetainedPartition]:
-        """Apply retention to all logs of all running brokers. Return those whose segments were deleted."""
+        """Apply retention to all logs of all running brokers. Return those whose segments were deleted.
+
+        Raises RuntimeError if the brokers are read-only.
+        """
+        self._check_writable()
         return [retained for node in self._with_open_logs() for retained in node.compaction.retain()]
+
+    def _check_writable(self) -> None:
+        if self.is_read_only:
+            raise RuntimeError("the brokers are read-only; start them without read_only=True")
 
     def _with_open_logs(self) -> list[Node]:
         """Open the logs that have not been opened yet. Return the nodes."""
@@ -366,8 +393,10 @@ class Server:
         """Replace the contents of the cluster, on the same ports. All connections are closed.
 
         Leader epochs are higher than before, so that clients accept the new leaders. Raises ValueError if the image
-        belongs to other brokers, and MetadataDamaged if this release does not know its configurations.
+        belongs to other brokers, and MetadataDamaged if this release does not know its configurations. Raises
+        RuntimeError if the brokers are read-only.
         """
+        self._check_writable()
         if (image.first_node_id, image.brokers) != (self.first_node_id, self._brokers):
             raise ValueError(
                 f"the snapshot is of {_brokers(image.first_node_id, image.brokers)}, but this cluster has "
@@ -383,7 +412,10 @@ class Server:
         self._reopen(image)
 
     def reset(self) -> None:
-        """Remove all contents of the cluster, and create its first topics again. All connections are closed."""
+        """Remove all contents of the cluster, and create its first topics again. All connections are closed.
+
+        Brokers that are read-only have the contents of their data directory again.
+        """
         self.refusing.clear()
         self._reopen(None)
         self.unimplemented_calls.clear()
@@ -399,7 +431,7 @@ class Server:
         old, self._metadata_store = self._metadata_store, None
         self._close(keeps_ports=True)
         try:
-            if self._data_dirs:
+            if self._data_dirs and not self.is_read_only:
                 self._new_store().erase(range(first, first + self._brokers))
             self._open(loop, image, before)
         except BaseException:
@@ -413,7 +445,18 @@ class Server:
     def _new_store(self) -> MetadataStore:
         """Return the store of the data directories, or of a new temporary directory. Raises OSError."""
         first = self._data_dirs[0] if self._data_dirs else None
-        return MetadataStore(first, self.file_system, self._data_dirs[1:])
+        return MetadataStore(first, self._system, self._data_dirs[1:])
+
+    def _open_store(self) -> MetadataStore:
+        if self.is_read_only:
+            from kafkalet.storage.overlay import Overlay
+
+            self._overlay = Overlay(self._data_dirs, self.file_system)
+        return self._new_store()
+
+    @property
+    def _system(self) -> FileSystem:
+        return self.file_system if self._overlay is None else self._overlay
 
     def _remove_later(self, store: MetadataStore) -> None:
         """Remove a temporary directory in a thread, because that can take longer than everything else."""
@@ -439,7 +482,7 @@ class Server:
         self.loop_clock = clock.bound_to(loop, self.host.call_in(loop)) if isinstance(clock, LoopClock) else clock
         self._turns = Turns(loop.call_soon, elapsed_s)
         self._workers = Workers(loop.call_soon_threadsafe)
-        self._metadata_store = self._new_store()
+        self._metadata_store = self._open_store()
         if image is not None:
             self._metadata_store.fill(image.files)
         saved = self._load_metadata(self._metadata_store)
@@ -485,6 +528,7 @@ class Server:
         self._periodic_tasks.start(
             self.config,
             durable=self._metadata_store.durable,
+            is_read_only=self.is_read_only,
             has_followers=self._brokers > 1,
             write_again=self.controller.write_again,
             tokens=self.controller.delegation_tokens if self.controller.are_tokens_configured else None,
@@ -586,7 +630,7 @@ class Server:
             given_node_id=self._given_node_id(node_id),
             check_interrupted=self._check_interrupted,
             call_soon=loop.call_soon_threadsafe,
-            system=self.file_system,
+            system=self._system,
         )
         if not self.metadata.cluster_id:
             self.metadata.cluster_id = directories.cluster_id
@@ -605,6 +649,7 @@ class Server:
             self._workers,
             self.watchers,
         )
+        node.is_read_only = self.is_read_only
         broker = BrokerServer(
             node,
             self.controller,
@@ -756,6 +801,9 @@ class Server:
         if self._metadata_store is not None:
             self._metadata_store.remove()
             self._metadata_store = None
+        if self._overlay is not None:
+            self._overlay.close_overlay()
+            self._overlay = None
         self.watchers.touch()
 
     def _close_sockets(self) -> None:

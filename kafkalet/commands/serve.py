@@ -81,6 +81,7 @@ SERVE_OPTIONS = (
     Option("--set", "KEY=VALUE", "set a broker property, by its Kafka name; repeatable", True),
     Option("--config", "FILE", "read broker properties from a server.properties file; repeatable", True),
     Option("--data-dir", "DIR", "directory that keeps the data (a temporary one, removed on exit); repeatable", True),
+    Option("--read-only", "", "never write to the data directory: refuse changes, and discard groups on exit"),
     Option(
         "--kafka-version", "VERSION", f"release to emulate: {RELEASES[0]} to {RELEASES[-2]}, or {NEWEST} ({NEWEST})"
     ),
@@ -135,6 +136,7 @@ class Serve(NamedTuple):
     properties: dict[str, str]
     data_dirs: list[str]
     """The data directories; none for a temporary one, or for those in the properties."""
+    read_only: bool
     kafka_version: str
     log_level: str
     loads: list[tuple[str, str]]
@@ -178,8 +180,7 @@ class Serve(NamedTuple):
                 raise UsageError(f"--{name} {last[name]}: only applies to files loaded with --load; --load is missing")
         if last.get("journal") == "-":
             raise UsageError("--journal -: the journal cannot be written to stdout; name a file")
-        if "" in given.get("data-dir", []):
-            raise UsageError("--data-dir: the directory name is empty")
+        _check_directories(given, properties)
         for name, what in (("ready-file", "file"), ("journal", "file")):
             if last.get(name) == "":
                 raise UsageError(f"--{name}: the {what} name is empty")
@@ -192,6 +193,7 @@ class Serve(NamedTuple):
             _topics(given.get("topic", [])),
             properties,
             given.get("data-dir", []),
+            "read-only" in last,
             last.get("kafka-version", NEWEST),
             level,
             [split("--load", "TOPIC=FILE", text) for text in given.get("load", [])],
@@ -203,6 +205,18 @@ class Serve(NamedTuple):
             _control(last),
             security=security,
         )
+
+
+def _check_directories(given: Mapping[str, list[str]], properties: Mapping[str, str]) -> None:
+    if "" in given.get("data-dir", []):
+        raise UsageError("--data-dir: the directory name is empty")
+    if "read-only" not in given:
+        return
+    if "data-dir" not in given and not {LOG_DIRS, LOG_DIR} & properties.keys():
+        raise UsageError("--read-only: the directory is missing; name it with --data-dir DIR")
+    for name in ("topic", "load"):
+        if name in given:
+            raise UsageError(f"--{name} {given[name][0]}: brokers with --read-only accept no topics and no records")
 
 
 def _control(last: Mapping[str, str]) -> "Control | None":
@@ -320,6 +334,7 @@ def serve(options: Serve, starter: Starter) -> int:
             port=port,
             advertise=options.advertise,
             data_dir=options.data_dirs or None,
+            read_only=options.read_only,
             config=options.properties,
             topics=options.topics,
             kafka_version=options.kafka_version,

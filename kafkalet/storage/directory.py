@@ -30,7 +30,7 @@ from .checkpoints import TopicPartition
 from .config import LogConfig
 from .environment import LogEnvironment
 from .failures import StorageFailed
-from .file_system import DISK, READ_AND_WRITE, FileSystem
+from .file_system import DISK, FileSystem
 from .files import Files, explain, make_directories
 from .identity import check_identity, read_identity, write_identity
 
@@ -686,17 +686,10 @@ def lock_directory(path: str, system: FileSystem = DISK) -> int:
 
 def _lock(path: str, system: FileSystem) -> int:
     """Lock a file and return its descriptor; closing it releases the lock. Raises DirectoryInUse."""
-    fd = system.open(path, READ_AND_WRITE)
-    if os.name != "nt":
-        import fcntl
-
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # against kafkalet: the descriptor owns the lock
-            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # against Apache Kafka: the process owns the lock
-        except OSError as error:
-            system.close(fd)
-            if error.errno in (errno.EACCES, errno.EAGAIN):
-                raise DirectoryInUse(f"{os.path.dirname(path)} is in use by another broker") from error
-            error.filename = path
-            raise
-    return fd
+    try:
+        return system.lock(path)
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EAGAIN) and os.name != "nt" and not error.filename:
+            raise DirectoryInUse(f"{os.path.dirname(path)} is in use by another broker") from error
+        error.filename = path
+        raise

@@ -65,6 +65,27 @@ class FileSystem:
         """Flush a file or a directory to disk."""
         os.fsync(fd)
 
+    def can_append(self, path: str) -> bool:
+        """Return whether an existing file may become longer. If not, a log begins a new segment."""
+        return True
+
+    def lock(self, path: str) -> int:
+        """Lock a file, which is created if it does not exist. Return its descriptor; closing it releases the lock.
+
+        Raises OSError: EACCES or EAGAIN if it is locked.
+        """
+        fd = self.open(path, READ_AND_WRITE)
+        if os.name != "nt":
+            import fcntl
+
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # against kafkalet: the descriptor owns the lock
+                fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # against Apache Kafka: the process owns the lock
+            except OSError:
+                self.close(fd)
+                raise
+        return fd
+
     # -- paths
 
     def rename(self, old: str, new: str) -> None:

@@ -79,6 +79,7 @@ class Segment:
         "_interval_bytes",
         "_is_damaged",
         "_is_modified",
+        "_is_protected",
         "_jitter_ms",
         "_largest",
         "_located",
@@ -136,6 +137,8 @@ class Segment:
         self._is_damaged = False
         """Whether an entry header in the .log is invalid; the indexes then cannot be checked against the log."""
         self._is_modified = new
+        self._is_protected = not new and not files.system.can_append(paths[0])
+        """Whether the file must not become longer."""
         if new:
             self._file.create()
             self.size_bytes = 0
@@ -199,6 +202,8 @@ class Segment:
         if size > config.segment_bytes - size_bytes:
             return True
         if size > 0:
+            if self._is_protected:
+                return True
             first = self.first_timestamp
             waited_ms = max_timestamp - first if first >= 0 else self.clock.now_ms() - self._created_ms
             if waited_ms > config.max_segment_ms - self._jitter_ms:

@@ -22,6 +22,7 @@ class ClusterOptions(TypedDict, total=False):
     advertise: tuple[str, int] | None
     racks: Sequence[str] | None
     data_dir: DataDir | None
+    read_only: bool
     config: Mapping[str, PropertyValue] | None
     topics: Iterable[str | NewTopic]
     kafka_version: str

@@ -209,7 +209,7 @@ class Controller:
 
     @property
     def auto_creates_topics(self) -> bool:
-        return self.config.auto_create_topics_enable
+        return self.config.auto_create_topics_enable and not any(node.is_read_only for node in self.nodes.values())
 
     def auto_create_topic(self, name: str) -> None:
         """Create a topic because a client asked for its metadata.

@@ -90,6 +90,8 @@ class Node:
         self.partitions: dict[tuple[str, int], Partition] = {}
         self._unopened: dict[tuple[str, int], Partition] = {}
         """The replicas whose logs have not been opened yet."""
+        self.is_read_only = False
+        """Whether nothing may change the data but groups; see read_only.py."""
         self.offline: dict[tuple[str, int], str] = {}
         """The replicas whose logs cannot be opened, or whose log directory has failed, with the reasons."""
         self.observer: Observer

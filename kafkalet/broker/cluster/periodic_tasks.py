@@ -55,11 +55,34 @@ class PeriodicTasks:
         config: BrokerConfig,
         *,
         durable: bool,
+        is_read_only: bool,
         has_followers: bool,
         write_again: Callable[[], None],
         tokens: DelegationTokens | None,
     ) -> None:
-        """Start all tasks. `write_again` saves the metadata if the last attempt failed. `tokens` may expire."""
+        """Start all tasks. `write_again` saves the metadata if the last attempt failed. `tokens` may expire.
+
+        Retention, cleaner, checkpoints and flushes do not run if the brokers are read-only.
+        """
+        every = self._runner.every
+        if not is_read_only:
+            self._start_storage_tasks(config, durable=durable, write_again=write_again)
+        if tokens is not None and tokens.are_enabled:
+            every(tokens.settings.check_interval_ms, tokens.remove_expired, quiet_ms=tokens.quiet_ms)
+        if has_followers:
+            lag_ms = config.replica_lag_time_max_ms
+            every(
+                lag_ms / 2,
+                lambda: self._leadership.drop_laggards(lag_ms),
+                quiet_ms=lambda: 0 if self._leadership.may_drop_laggards else math.inf,
+            )
+            every(
+                THROTTLED_PERIOD_MS,
+                self._leadership.replicate_throttled,
+                quiet_ms=lambda: 0 if self._leadership.may_replicate_throttled else math.inf,
+            )
+
+    def _start_storage_tasks(self, config: BrokerConfig, *, durable: bool, write_again: Callable[[], None]) -> None:
         every = self._runner.every
         every(
             config.log_retention_check_interval_ms,
@@ -81,20 +104,6 @@ class PeriodicTasks:
             flush_ms = config.given().get("log.flush.scheduler.interval.ms")
             if flush_ms is not None:
                 every(float(flush_ms), self._flush, quiet_ms=lambda: math.inf)
-        if tokens is not None and tokens.are_enabled:
-            every(tokens.settings.check_interval_ms, tokens.remove_expired, quiet_ms=tokens.quiet_ms)
-        if has_followers:
-            lag_ms = config.replica_lag_time_max_ms
-            every(
-                lag_ms / 2,
-                lambda: self._leadership.drop_laggards(lag_ms),
-                quiet_ms=lambda: 0 if self._leadership.may_drop_laggards else math.inf,
-            )
-            every(
-                THROTTLED_PERIOD_MS,
-                self._leadership.replicate_throttled,
-                quiet_ms=lambda: 0 if self._leadership.may_replicate_throttled else math.inf,
-            )
 
     def stop(self) -> None:
         self._runner.stop()

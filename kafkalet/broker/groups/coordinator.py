@@ -49,7 +49,7 @@ class GroupCoordinator:
 
     def load(self, log: StateLog) -> None:
         self._shards[log.index] = load(Shard(self._node, log, self.lookups, self.regexes))
-        if not self._expiration.is_running:
+        if not self._expiration.is_running and not self._node.is_read_only:
             self._expiration.every(
                 self._node.config.offsets_retention_check_interval_ms, self._expire, quiet_ms=self._quiet_ms
             )

@@ -386,7 +386,12 @@ class Router:
             raise CloseConnection(f"{api} v{version} is not served, only v{lowest} to v{highest}")
         module = import_module(f"kafkalet.broker.apis.{api.module}")
         refuse = getattr(module, "refuse", None)
-        route = self._routes[number] = Route(api, version, request_type(api).decode, module.handle, refuse)
+        handle = module.handle
+        if self.broker.node.is_read_only:
+            from kafkalet.broker.read_only import ALLOWED, refusing
+
+            handle = handle if api in ALLOWED else refusing(api, refuse)
+        route = self._routes[number] = Route(api, version, request_type(api).decode, handle, refuse)
         return route
 
     async def _in_turns(

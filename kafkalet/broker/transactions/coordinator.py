@@ -93,6 +93,8 @@ class TransactionCoordinator:
         shard = self._shards[log.index] = Shard(log, self._value_version, self._node.watchers.touch)
         self._epochs[log.index] = log.leader_epoch
         shard.load()
+        if self._node.is_read_only:
+            return
         for transaction in shard.transactions.values():
             if transaction.metadata.state in PREPARE_STATES:
                 self._finish(transaction)

@@ -20,6 +20,7 @@ from kafkalet.commands.command_line import UsageError, parse
 from kafkalet.commands.serve import SERVE_OPTIONS, Serve, parse_topic
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.record import Record
+from tests.unit.storage.test_overlay import listing
 
 from .processes import COMMAND, ready, run, serving
 
@@ -56,6 +57,15 @@ def parsed(*arguments: str) -> Serve:
         (["--brokers", "0"], "--brokers 0: expected a number of at least 1"),
         (["--brokers", "many"], "--brokers many: expected a number of at least 1"),
         (["--data-dir", ""], "--data-dir: the directory name is empty"),
+        (["--read-only"], "--read-only: the directory is missing; name it with --data-dir DIR"),
+        (
+            ["--read-only", "--data-dir", "d", "--topic", "t"],
+            "--topic t: brokers with --read-only accept no topics and no records",
+        ),
+        (
+            ["--read-only", "--data-dir", "d", "--load", "t=f"],
+            "--load t=f: brokers with --read-only accept no topics and no records",
+        ),
         (["--topic", "t:x"], "--topic t:x: x is not a number of partitions; expected NAME:PARTITIONS, as in t:3"),
         (["--topic", "t:1:x"], "--topic t:1:x: x is not KEY=VALUE, as in t:1:retention.ms=1000"),
         (["--topic", ":1"], "--topic :1: the name is missing; expected NAME[:PARTITIONS[:KEY=VALUE,...]]"),
@@ -466,3 +476,23 @@ def test_journal_that_cannot_be_opened_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "missing" / "journal"
     done = run("serve", "--listen", "127.0.0.1:0", "--journal", str(path))
     assert (done.returncode, done.stderr) == (1, f"kafkalet: --journal {path}: No such file or directory\n")
+
+
+def test_read_only_broker_serves_a_directory_that_it_leaves_unchanged(tmp_path: Path) -> None:
+    with serving("--data-dir", str(tmp_path), "--topic", "kept:2") as process:
+        ready(process)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    before = listing(tmp_path)
+    with serving("--data-dir", str(tmp_path), "--read-only") as process:
+        ready(process)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    assert listing(tmp_path) == before
+
+
+def test_missing_directory_is_not_created_for_a_read_only_broker(tmp_path: Path) -> None:
+    done = run("serve", "--listen", "127.0.0.1:0", "--read-only", "--data-dir", str(tmp_path / "missing"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "missing" in done.stderr
+    assert not (tmp_path / "missing").exists()

@@ -31,7 +31,11 @@ class Broker:
 
     def __init__(self) -> None:
         self.node = SimpleNamespace(
-            node_id=1, release=Release.of(), clock=ManualClock(), metadata=SimpleNamespace(cluster_id="C")
+            node_id=1,
+            release=Release.of(),
+            clock=ManualClock(),
+            metadata=SimpleNamespace(cluster_id="C"),
+            is_read_only=False,
         )
         self.controller = self.authorizer = None
         self.api_versions: dict[Api, tuple[int, int]] = {
