@@ -20,11 +20,14 @@ import contextlib
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 from .file_system import DISK, READ, READ_AND_WRITE, Buffer, FileSystem
 
 __all__ = ["Buffer", "Descriptor", "File", "FileRange", "Files", "explain", "make_directories", "replace_file"]
+
+T = TypeVar("T")
 
 DEFAULT_MAX_OPEN = 256
 
@@ -247,18 +250,31 @@ class Files:
         for file in list(self._open):
             file.close()
 
+    def _with_descriptors(self, call: Callable[[], T]) -> T:
+        """Call a function that opens files. If the process has too many open files, first close those of this pool.
+
+        Without this, a process with many connections would lose its log directory.
+        """
+        try:
+            return call()
+        except OSError as error:
+            if error.errno != errno.EMFILE or not self._open:
+                raise
+        self.close()
+        return call()
+
     def replace(self, path: str, data: Buffer, *, force: bool = True) -> None:
         """Atomically replace the contents of the file at `path` with `data`.
 
         Without `force`, the replacement is atomic if the process crashes, but not if the machine does.
         """
-        durable = self.durable and force
+        replace = partial(replace_file, path, data, durable=self.durable and force, system=self.system)
         try:
-            replace_file(path, data, durable=durable, system=self.system)
+            self._with_descriptors(replace)
         except FileNotFoundError:
             if not self._make_directory(path):
                 raise
-            replace_file(path, data, durable=durable, system=self.system)
+            self._with_descriptors(replace)
 
     def sync_directory(self, path: str) -> None:
         """Flush the names in a directory to disk, if this pool is durable."""
@@ -300,6 +316,9 @@ class Files:
 
     def descriptors(self, paths: Iterable[str]) -> list[Descriptor]:
         """Open those paths that exist, and return descriptors, which the caller must close."""
+        return self._with_descriptors(partial(self._descriptors, list(paths)))
+
+    def _descriptors(self, paths: Iterable[str]) -> list[Descriptor]:
         opened: list[Descriptor] = []
         try:
             for path in paths:

@@ -1,5 +1,6 @@
 """Tests of files with a limited number of descriptors, and of file ranges, which outlive rename and removal."""
 
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafkalet.storage import file_system as module
+from kafkalet.storage.file_system import FileSystem
 from kafkalet.storage.files import FileRange, Files, replace_file
 
 
@@ -235,3 +237,38 @@ def test_descriptors_that_were_opened_before_one_fails_are_closed(tmp_path: Path
     with pytest.raises(NotADirectoryError):
         Files().descriptors([str(tmp_path / "a"), str(tmp_path / "missing"), str(tmp_path / "file" / "b")])
     assert open_descriptors(tmp_path) == []
+
+
+class FewDescriptors(FileSystem):
+    """A process with a limit of open files."""
+
+    def __init__(self, limit: int) -> None:
+        self.left = limit
+
+    def open(self, path: str, flags: int, mode: int = 0o644) -> int:
+        if not self.left:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), path)
+        fd = super().open(path, flags, mode)
+        self.left -= 1
+        return fd
+
+    def close(self, fd: int) -> None:
+        super().close(fd)
+        self.left += 1
+
+
+def test_pool_closes_its_files_if_the_process_has_too_many(tmp_path: Path) -> None:
+    files = Files(system=FewDescriptors(2))
+    for name in "ab":
+        files.file(str(tmp_path / name)).write(name.encode(), 0)
+    kept = [files.file(str(tmp_path / name)) for name in "ab"]
+    for file in kept:
+        file.read(1, 0)
+    opened = files.descriptors([str(tmp_path / "a"), str(tmp_path)])
+    assert len(opened) == 2
+    for descriptor in opened:
+        descriptor.close()
+    for file in kept:
+        file.read(1, 0)
+    files.replace(str(tmp_path / "c"), b"c")
+    assert files.read_all(str(tmp_path / "c")) == b"c"
