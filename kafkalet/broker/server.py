@@ -27,7 +27,7 @@ from kafkalet.storage.identity import IdentityRefused, read_identity
 from .broker_server import BrokerServer
 from .cluster.controller import Controller
 from .cluster.leadership import Leadership
-from .cluster.metadata import Endpoint, MetadataImage, PartitionState, TopicState
+from .cluster.metadata import NO_LEADER, Endpoint, MetadataImage, PartitionState, TopicState
 from .cluster.metadata_store import (
     BOOTSTRAP,
     FILE,
@@ -696,6 +696,7 @@ class Server:
         )
         for number, (topic, partition) in enumerate(list(self.metadata.all_partitions())):
             self._check_interrupted()
+            self.leadership.leave_out_missing(partition)
             if number >= LOGS_OPENED_AT_START and not opens_all and self._may_open_later(topic, partition):
                 self.controller.host_later(topic, partition)
             else:
@@ -703,6 +704,22 @@ class Server:
             self.leadership.elect(topic, partition)  # elects a leader if there was none, or if it no longer exists
         for node in self.nodes.values():
             node.resume_moves()
+        self._warn_of_missing_leaders()
+
+    def _warn_of_missing_leaders(self) -> None:
+        """Log how many partitions have no leader because their in-sync replicas belong to brokers that do not run."""
+        ours = self.nodes.keys()
+        count = sum(
+            not ours.isdisjoint(state.replicas) and ours.isdisjoint(state.isr)
+            for _, state in self.metadata.all_partitions()
+            if state.leader == NO_LEADER
+        )
+        if count:
+            _LOG.warning(
+                "%d partitions have no leader, because only brokers that do not run were in sync; "
+                "unclean.leader.election.enable=true lets the replicas here lead",
+                count,
+            )
 
     def _largest_producer_id(self) -> int:
         """Return the largest producer id in the logs and in the state of transactions; -1 if there is none."""

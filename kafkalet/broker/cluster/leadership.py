@@ -133,6 +133,15 @@ class Leadership:
             leader.advance_high_watermark()
             self._wake(topic.name, state.index)
 
+    def leave_out_missing(self, state: PartitionState) -> None:
+        """Remove brokers that do not run from the ISR, if others are in sync, as Kafka does when it fences them.
+
+        Otherwise, the high watermark of a directory that is opened without the other brokers could not advance.
+        """
+        in_sync = [node for node in state.isr if node in self.nodes]
+        if in_sync and len(in_sync) < len(state.isr):
+            state.change_isr(in_sync)
+
     def take_leave(self) -> None:
         """Leave all partitions without a leader, in a new epoch, because all brokers stop together or have crashed."""
         for _, state in self.metadata.all_partitions():

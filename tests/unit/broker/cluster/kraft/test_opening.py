@@ -162,12 +162,17 @@ def test_broker_takes_the_id_of_the_directory(tmp_path: Path, caplog: pytest.Log
     assert "the id of this broker is 3, as in the meta.properties of its directory" in caplog.text
 
 
-def test_partitions_of_other_brokers_have_no_leader(tmp_path: Path) -> None:
-    write_log(tmp_path, batch(0, LEVEL, TOPIC, partition(0, [1, 2]), partition(1, [1]), partition(2, [2])))
+def test_partitions_of_other_brokers_have_no_leader(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    partitions = [partition(0, [1, 2]), partition(1, [1]), partition(2, [2, 3]), partition(3, [1, 2], isr=[1])]
+    write_log(tmp_path, batch(0, LEVEL, TOPIC, *partitions))
     meta_properties(tmp_path, 2)
     with kafkalet.Broker(data_dir=tmp_path) as broker:
         states = broker.server.metadata.topics["orders"].partitions
-        assert [(state.replicas, state.leader) for state in states] == [([1, 2], 2), ([1], -1), ([2], 2)]
+        assert [state.replicas for state in states] == [[1, 2], [1], [2, 3], [1, 2]]
+        assert [(state.leader, state.isr) for state in states] == [(2, [2]), (-1, [1]), (2, [2]), (-1, [1])]
+    assert "1 partitions have no leader, because only brokers that do not run were in sync" in caplog.text
+    with kafkalet.Broker(data_dir=tmp_path, config={"unclean.leader.election.enable": True}) as broker:
+        assert broker.server.metadata.topics["orders"].partitions[3].leader == 2
 
 
 def test_directory_that_the_metadata_does_not_contain_becomes_a_stray(tmp_path: Path) -> None:
