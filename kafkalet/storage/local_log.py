@@ -367,30 +367,44 @@ class LocalLog:
 
 
 class Replacement:
-    """Segments that have been replaced in memory, and whose files must be renamed."""
+    """Segments that have been replaced in memory, and whose files must be renamed.
+
+    The directory should be synced before `set_aside`, before `finish` and after it: otherwise, if the machine crashes,
+    a later rename may be on disk without an earlier one.
+    """
 
     def __init__(self, log: LocalLog, new: Segment, old: list[Segment]) -> None:
         self._log = log
         self._new = new
         self._old = old
-        self._renamed = 0
-        self._is_complete = False
+        self._set_aside = 0
+        self._is_finished = False
 
-    def complete(self, most: int | None = None) -> bool:
-        """Rename the files of the old segments, `most` of them in this call. Return whether all files are renamed."""
-        if self._is_complete:
-            return True
-        end = len(self._old) if most is None else self._renamed + most
+    def set_aside(self, most: int) -> bool:
+        """Rename the files of up to `most` old segments to .deleted. Return whether all of them are renamed."""
         with self._log.offline_on_error():
-            for segment in self._old[self._renamed : end]:
+            for segment in self._old[self._set_aside : self._set_aside + most]:
                 segment.rename(DELETED)
-                self._renamed += 1
-            if self._renamed < len(self._old):
-                return False
-            self._new.change_suffix(SWAP, "")
-        self._is_complete = True
-        self._log.delete_later(self._old)
-        return True
+                self._set_aside += 1
+        return self._set_aside == len(self._old)
+
+    def finish(self) -> None:
+        """Give the new segment its final names, and delete the old files later."""
+        if not self._is_finished:
+            with self._log.offline_on_error():
+                self._new.change_suffix(SWAP, "")
+            self._is_finished = True
+            self._log.delete_later(self._old)
+
+    def complete(self) -> None:
+        """Do what has not been done yet, because the log is about to change."""
+        if not self._is_finished:
+            files, directory = self._log.environment.files, self._log.directory
+            self.set_aside(len(self._old))
+            with self._log.offline_on_error():
+                if files.durable:
+                    files.sync_directory(directory)
+            self.finish()
 
 
 def _readable_bytes(segment: Segment, limit: LogOffsetMetadata) -> int | None:

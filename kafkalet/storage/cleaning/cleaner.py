@@ -133,11 +133,17 @@ def clean(found: LogToClean, cleaning: Cleaning, settings: CleanerSettings, now_
         cleaning.check()
         replacement, snapshots = log.replace_segments(step.open(log), group)
         cleaning.discard = replacement.complete
-        while not replacement.complete(RENAMED_AT_ONCE):
-            yield partial(cleaning.run, lambda: None)  # lets the event loop serve clients
+        sync = partial(cleaning.run, partial(_sync, log.local.environment.files, log.directory))
+        yield sync
+        cleaning.check()
+        while not replacement.set_aside(RENAMED_AT_ONCE):
+            yield sync  # lets the event loop serve clients
             cleaning.check()
+        yield sync
+        cleaning.check()
+        replacement.finish()
         cleaning.discard = lambda: None
-        yield partial(cleaning.run, partial(_tidy, log.local.environment.files, log.directory, snapshots))
+        yield partial(cleaning.run, partial(_sync, log.local.environment.files, log.directory, snapshots))
         cleaning.check()
         bytes_after += cleaned.size_bytes
         records_before += cleaned.records_read
@@ -207,7 +213,7 @@ def _last_records(log: Log) -> Mapping[int, LastRecord]:
     }
 
 
-def _tidy(files: Files, directory: str, snapshots: Sequence[str]) -> None:
+def _sync(files: Files, directory: str, snapshots: Sequence[str] = ()) -> None:
     """Sync the new names to disk, and delete the producer snapshots of segments that no longer exist."""
     if files.durable:
         files.sync_directory(directory)

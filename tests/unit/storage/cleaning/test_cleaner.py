@@ -1,5 +1,6 @@
 """Tests of one round: which records are left, the files, and what happens to readers and offsets."""
 
+import errno
 import os
 from collections.abc import Generator
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from kafkalet.protocol.records.batch import batches
 from kafkalet.storage.cleaning.cleaner import CleanerSettings, Round, Step, group_by_size
+from kafkalet.storage.file_system import Buffer, FileSystem
 from kafkalet.storage.files import FileRange
 from kafkalet.storage.values import Isolation
 from tests.unit.storage.place import bases, content, index_entries, time_entries
@@ -150,13 +152,11 @@ def test_read_committed_consumers_see_the_same_records(place: CleanedPlace) -> N
 # Segments
 
 
-def filled(tmp_path: Path, config: Any = COMPACTED, **more: Any) -> CleanedPlace:
-    """Return a log with one batch of two records per segment, in which only the last two batches have newest records.
-
-    All segments but the last are clean afterwards.
-    """
+def filled(tmp_path: Path, config: Any = COMPACTED, *, segments: int = 5, **more: Any) -> CleanedPlace:
+    """Return a log with one batch of the same two keys per segment, and an active segment without records."""
+    tmp_path.mkdir(exist_ok=True)
     place = CleanedPlace(tmp_path / "data", config, **more)
-    for _ in range(5):
+    for _ in range(segments):
         place.put("ab")
         place.log.roll()
     return place
@@ -290,33 +290,60 @@ def test_crash_after_the_round_loses_nothing(tmp_path: Path) -> None:
     assert place.kept() == kept
 
 
-@pytest.mark.parametrize("at", range(22))
-def test_crash_at_any_rename_loses_nothing(tmp_path: Path, at: int) -> None:
-    """The log then has the old or the new records. The last rename is that of the checkpoint."""
-    place = filled(tmp_path, durable=True)
-    before = place.kept()
-    system = place.directory.environment.files.system
-    calls = 0
+class CrashingFileSystem(FileSystem):
+    """Fails at the given change of a file, and at all later ones, as if the process had ended."""
 
-    class Crash(BaseException):
-        """Not handled by anything."""
+    def __init__(self, changes: int) -> None:
+        self.changes_left = changes
 
-    class Crashing(type(system)):  # type: ignore[misc]
-        def rename(self, old: str, new: str) -> None:
-            nonlocal calls
-            if calls == at:
-                raise Crash
-            calls += 1
-            super().rename(old, new)
+    def _change(self) -> None:
+        if not self.changes_left:
+            raise OSError(errno.EIO, "crashed")
+        self.changes_left -= 1
 
-    place.directory.environment.files.system = Crashing()
-    with pytest.raises(Crash):
-        place.clean()
-    place.directory.environment.files.system = system
-    place.crash()
-    assert place.kept() in ([Kept(8, b"a", b"0"), Kept(9, b"b", b"1")], before)
-    assert not [name for name in place.names() if name.endswith((".cleaned", ".swap", ".deleted"))]
-    assert place.log.log_end_offset == 10
+    def write(self, fd: int, data: Buffer, position: int) -> int:
+        self._change()
+        return super().write(fd, data, position)
+
+    def truncate(self, fd: int, size: int) -> None:
+        self._change()
+        super().truncate(fd, size)
+
+    def sync(self, fd: int) -> None:
+        self._change()
+        super().sync(fd)
+
+    def rename(self, old: str, new: str) -> None:
+        self._change()
+        super().rename(old, new)
+
+    def unlink(self, path: str) -> None:
+        if self.exists(path):
+            self._change()
+        super().unlink(path)
+
+
+def test_crash_at_any_change_of_a_file_loses_nothing(tmp_path: Path) -> None:
+    """The log then has the old or the new records."""
+    crashes = 0
+    while True:
+        place = filled(tmp_path / str(crashes), segments=2, durable=True)
+        before, files = place.kept(), place.directory.environment.files
+        system, crashing = files.system, CrashingFileSystem(crashes)
+        files.system = crashing
+        place.clean(roll=False)
+        files.system = system
+        if crashing.changes_left:
+            break
+        place.crash()
+        assert place.kept() in ([Kept(2, b"a", b"0"), Kept(3, b"b", b"1")], before)
+        assert not [name for name in place.names() if name.endswith((".cleaned", ".swap", ".deleted"))]
+        assert place.log.log_end_offset == 4
+        place.log.maybe_increment_high_watermark(4)
+        assert place.clean(roll=False) is not None or place.checkpoint == 4
+        assert place.kept_keys() == "ab"
+        crashes += 1
+    assert crashes > 20
 
 
 # Aborting
