@@ -7,20 +7,28 @@ aborted transactions whose first batches are gone, and segments that begin above
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kafkalet.broker.config.release import Release
+from kafkalet.clock import ManualClock
 from kafkalet.formats import epochs_bytes, offsets_bytes
 from kafkalet.pipeline.audit import AuditOptions
 from kafkalet.pipeline.options import read_options
 from kafkalet.pipeline.source import LogReader, default_columns
 from kafkalet.pipeline.tasks import ReadTask
-from tests.recorded.cleaning.rounds import Case, Round, entries, load, segments, write_files
+from kafkalet.storage.config import LogConfig
+from kafkalet.storage.directory import LogDirectory
+from kafkalet.storage.file_system import FileSystem
+from tests.recorded.cleaning.replay import TOPIC, clean, prepare
+from tests.recorded.cleaning.rounds import ABORTED, Case, Round, entries, load, segments, write_files
 
-from .audit.audited import audited
+from .audit.audited import audited, flip, remove
+from .audit.audited import entries as log_entries
 
 RELEASES = ("2.8", "3.9", "4.4")
 OPTIONS = AuditOptions(chunk_bytes=4096)
@@ -121,3 +129,93 @@ def test_source_returns_what_consumers_of_apache_kafka_get(cleaned: tuple[list[C
 
 def test_audit_finds_nothing_wrong_in_logs_that_apache_kafka_cleaned(cleaned: tuple[list[Case], Path]) -> None:
     assert list(audited(cleaned[1], OPTIONS).findings) == []
+
+
+class Snapshots(FileSystem):
+    """Copies the data directory before each rename."""
+
+    def __init__(self, directory: Path, copies: Path) -> None:
+        super().__init__()
+        self.directory, self.copies = directory, copies
+        self.made: list[Path] = []
+
+    def rename(self, old: str, new: str) -> None:
+        self.made.append(self.copies / str(len(self.made)))
+        shutil.copytree(self.directory, self.made[-1])
+        super().rename(old, new)
+
+
+def combining() -> Round:
+    """Return a recorded cleaning that combined segments with aborted transactions."""
+    for case in load("3.9"):
+        for each in case.rounds:
+            if len(segments(each.before)) > len(segments(each.after)) + 1 and each.answers["fetched 1"][0][2]:
+                return each
+    raise AssertionError
+
+
+def opened(path: Path, done: Round, system: FileSystem | None = None) -> LogDirectory:
+    """Open a data directory as a broker does, and complete what a crash has interrupted."""
+    directory = LogDirectory(str(path), ManualClock(done.cleaned_at_ms), system=system or FileSystem())
+    log = directory.get_or_create(TOPIC, 0, None, LogConfig.of(done.config, Release.of("3.9").log_rules))
+    log.maybe_increment_high_watermark(log.log_end_offset)
+    return directory
+
+
+def test_source_reads_an_interrupted_cleaning_as_completed_or_as_not_done(tmp_path: Path) -> None:
+    """A broker completes a swap when it opens the log. Until a file has been replaced, the source reads the old one."""
+    done = combining()
+    prepare(done, tmp_path / "data")
+    system = Snapshots(tmp_path / "data", tmp_path)
+    directory = opened(tmp_path / "data", done, system)
+    clean(directory, done.cleaned_at_ms)
+    directory.close()
+    views = set()
+    for path in system.made:
+        found = read(path, TOPIC, LEVELS[1])
+        undone = Path(f"{path}-undone")
+        shutil.copytree(path, undone, ignore=shutil.ignore_patterns("*.swap", "*.cleaned"))
+        opened(path, done).close()
+        completed = read(path, TOPIC, LEVELS[1])
+        if found != completed:
+            opened(undone, done).close()
+            assert found == read(undone, TOPIC, LEVELS[1]), path
+        views.add(tuple(row[0] for row in completed))
+    assert len(views) > 1
+
+
+def test_log_that_kafkalet_has_cleaned_is_read_and_audited(tmp_path: Path) -> None:
+    done = combining()
+    prepare(done, tmp_path)
+    directory = opened(tmp_path, done)
+    clean(directory, done.cleaned_at_ms)
+    directory.close()
+    (tmp_path / f"{TOPIC}-0" / "leader-epoch-checkpoint").write_bytes(epochs_bytes([(0, 0)]))
+    assert [row[:1] for row in read(tmp_path, TOPIC, LEVELS[1])] == [row[:1] for row in consumed(done, 1)]
+    assert list(audited(tmp_path, OPTIONS).findings) == []
+
+
+def damaged_record(log: Path) -> None:
+    (position, size), *_ = (each for each in log_entries(log) if each[1] > 61)
+    flip(log, position + size - 1)
+
+
+def lost_index(log: Path) -> None:
+    log.with_suffix(".txnindex").unlink()
+
+
+def lost_entry(log: Path) -> None:
+    remove(log.with_suffix(".txnindex"), 0, ABORTED.size)
+
+
+@pytest.mark.parametrize(
+    ("damage", "check"), [(damaged_record, "checksum"), (lost_index, "txn-index"), (lost_entry, "txn-index")]
+)
+def test_damage_of_a_cleaned_log_is_found(tmp_path: Path, damage: Callable[[Path], None], check: str) -> None:
+    done = combining()
+    write_files(done.after, tmp_path / f"{TOPIC}-0")
+    (tmp_path / f"{TOPIC}-0" / "leader-epoch-checkpoint").write_bytes(epochs_bytes([(0, 0)]))
+    (tmp_path / "cleaner-offset-checkpoint").write_bytes(offsets_bytes({(TOPIC, 0): done.dirty_after or 0}))
+    assert list(audited(tmp_path, OPTIONS).findings) == []
+    damage(max((tmp_path / f"{TOPIC}-0").glob("*.txnindex")).with_suffix(".log"))
+    assert check in {finding.check for finding in audited(tmp_path, OPTIONS).findings}
