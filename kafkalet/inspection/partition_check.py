@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable
+from contextlib import suppress
 
 from kafkalet import formats
 from kafkalet.formats import Malformed
@@ -46,6 +47,7 @@ def check_partition(
     segments = segments_in(files)
     epochs = _epochs(directory, report)
     state = LogState(_snapshots(files, report), epochs)
+    state.log_start_offset = _log_start_offset(directory)
     _leftovers(files, report, progress)
     _topic_id(directory, report)
     _strays(files, segments, report)
@@ -69,6 +71,16 @@ def check_partition(
         report.note(directory, "empty", "the partition has no segment")
     report.finish()
     return state
+
+
+def _log_start_offset(directory: str) -> int:
+    """Return the entry of the partition in log-start-offset-checkpoint, which is beside it, or 0."""
+    folder = folder_of(directory)
+    path = os.path.join(os.path.dirname(os.path.abspath(directory)), formats.LOG_START_OFFSETS)
+    with suppress(Malformed, FileNotFoundError):
+        if folder is not None:
+            return small_files.read_offsets(path).get((folder.topic, folder.partition), 0)
+    return 0
 
 
 def _epochs(directory: str, report: Report) -> list[EpochEntry] | None:

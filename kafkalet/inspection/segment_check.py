@@ -86,6 +86,8 @@ class LogState:
         """From this offset on, all offsets are present."""
         self.last_position = ""
         """The file and position of the last batch, for messages."""
+        self.log_start_offset = 0
+        """Consumers read no records below it, and the cleaner forgets aborted transactions that end below it."""
         self.leader_epoch = -1
         self.open_transactions: dict[int, int] = {}
         """The first offset of the ongoing transaction by producer id."""
@@ -583,7 +585,7 @@ class _TxnIndexCheck(_Check):
 
     def missing(self, position: int, batch: Batch) -> None:
         first = self.of.state.known_open(batch.producer_id)
-        if first is not None:
+        if first is not None and batch.last_offset >= self.of.state.log_start_offset:
             self.of.report.fault(
                 self.path, None, "entry",
                 f"no entry for the aborted transaction of producer {batch.producer_id} at offsets {first} to "
@@ -655,7 +657,9 @@ def check_snapshot(snapshot: Snapshot, state: LogState, report: Report) -> None:
             problem = "has an offset at or above that of the snapshot"
         elif entry.last_offset >= start:
             seen = state.producers.get(producer)
-            if seen is None:
+            if entry.last_offset < state.complete_since and (seen is None or seen[0] < entry.last_offset):
+                pass  # the producer has written more since then, so the cleaner did not keep this batch
+            elif seen is None:
                 problem = f"has its last batch at offset {entry.last_offset}; the log has none"
             elif seen != (entry.last_offset, entry.last_sequence):
                 problem = (

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from kafkalet.formats import offsets_bytes
 from kafkalet.inspection.faults import Finding, Report
 from kafkalet.inspection.kinds import kind_of
 from kafkalet.inspection.partition_check import check_file
+from tests.recorded.cleaning.rounds import load, write_files
 
 from .sample import SEGMENT, faults, findings
 
@@ -124,3 +126,15 @@ def test_metadata_snapshot_is_checked(partition: Path) -> None:
     data[70] ^= 1
     path.write_bytes(data + b"x")
     assert [each.check for each in checked(path)] == ["checksum", "unreadable"]
+
+
+@pytest.mark.parametrize("release", ["2.8", "3.9", "4.4"])
+def test_logs_that_apache_kafka_has_cleaned_have_no_faults(tmp_path: Path, release: str) -> None:
+    starts = {}
+    for case in load(release):
+        for number, done in enumerate(case.rounds):
+            write_files(done.after, tmp_path / f"{case.name}.{number}-0")
+            starts[f"{case.name}.{number}", 0] = int(done.answers["start"])
+    (tmp_path / "log-start-offset-checkpoint").write_bytes(offsets_bytes(starts))
+    found = {topic: faults(tmp_path / f"{topic}-0", is_clean=False) for topic, _ in starts}
+    assert {topic: each for topic, each in found.items() if each} == {}
