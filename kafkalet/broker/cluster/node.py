@@ -135,7 +135,7 @@ class Node:
 
     def resume_moves(self) -> None:
         """Continue to move the replicas that the last broker was moving when it stopped."""
-        if any(directory.futures_found() for directory in self.directories):
+        if not self.is_read_only and any(directory.futures_found() for directory in self.directories):
             self.moves.resume()
 
     def _log_moved(self, partition: Partition) -> None:
