@@ -57,7 +57,7 @@ class CleanerSettings(NamedTuple):
     """log.cleaner.io.buffer.load.factor"""
     io_buffer_bytes: int = 256 << 10
     """log.cleaner.io.buffer.size, divided by the number of threads and by two: one buffer is for reading, one for
-    writing. New index entries are at least this far apart."""
+    writing. Before Kafka 3.9, there is at most one index entry for what is written at once."""
     max_message_bytes: int = 1048588
     """message.max.bytes: the buffers may grow to this size."""
     max_bytes_per_second: float = math.inf
