@@ -296,7 +296,9 @@ class _LogLoader:
         interrupted, the next one thus finds the same end of the log.
         """
         producers = ProducerStates(self.directory, self.environment.files)
-        self._rebuild(producers, self.log_start_offset, segment.base_offset)
+        # Snapshots below the first segment are left over. What ended the transactions in them may have been deleted.
+        start = max(self.log_start_offset, self.segments.first.base_offset - 1)
+        self._rebuild(producers, start, segment.base_offset)
         try:
             dropped = _recover_segment(
                 segment,

@@ -1,6 +1,7 @@
 """Crash the storage, and check what is left: `python -m tests.torture`.
 
     disk.py         a file system that records every call, and what a disk may contain after a crash at any of them
+    faults.py       disks that fail, write less than they should, or are full
     workload.py     seeded random operations on logs, and what has to survive each of them
     model.py        what a log must contain, computed from its batches alone
     verifying.py    compares a log that was opened after a crash with the model

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from .campaign import Found, run
+from .campaign import Found, run, run_faults
 
 
 def main() -> int:
@@ -11,15 +11,20 @@ def main() -> int:
     parser.add_argument("--crashes", type=int, default=20_000, help="number of crashes (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first workload (default: %(default)s)")
     parser.add_argument("--crash", type=int, help="repeat only this crash of the workload with this seed")
+    parser.add_argument("--faults", type=int, default=3_000, help="number of faults of the disk (default: %(default)s)")
+    parser.add_argument("--fault", type=int, help="repeat only this fault in the workload with this seed")
     parser.add_argument("--keep-going", action="store_true", help="collect failures instead of stopping at the first")
     options = parser.parse_args()
     found: list[str] = []
+    keep = found if options.keep_going else None
+    seed = f"(seed {options.seed})"
     try:
-        crashes = options.crashes if options.crash is None else 1
-        print(
-            run(options.seed, crashes, only=options.crash, found=found if options.keep_going else None),
-            f"(seed {options.seed})",
-        )
+        if options.fault is None:
+            crashes = options.crashes if options.crash is None else 1
+            print(run(options.seed, crashes, only=options.crash, found=keep), seed, flush=True)
+        if options.crash is None:
+            count = options.faults if options.fault is None else 1
+            print(run_faults(options.seed, count, only=options.fault, found=keep), seed, flush=True)
     except Found as error:
         found.append(str(error))
     for problem in found:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from tests.unit.storage.producing import T0
 
 from .disk import Crash, RecordingDisk
+from .faults import changes_of, faults, try_fault
 from .verifying import Violated, check
 from .workload import HOUR_MS, Key, Mark, Workload
 
@@ -64,6 +65,39 @@ def run(seed: int, crashes: int, *, only: int | None = None, found: list[str] | 
             if only is not None:
                 break
     return Tried(workloads, tried, len(states), time.monotonic() - began)
+
+
+class FaultsTried(NamedTuple):
+    """The result of a run with faults."""
+
+    workloads: int
+    faults: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.faults:,} faults in {self.workloads:,} workloads tried in {self.seconds:.0f} s"
+
+
+def run_faults(seed: int, count: int, *, only: int | None = None, found: list[str] | None = None) -> FaultsTried:
+    """Try this many faults of the disk; the arguments and the result are as in `run`."""
+    began = time.monotonic()
+    tried = workloads = 0
+    with _quiet(), _scratch() as root:
+        while tried < count:
+            now = seed + workloads
+            all_faults = list(enumerate(faults(changes_of(now, root / "failing"))))
+            chosen = all_faults if only is None else all_faults[only : only + 1]
+            for number, fault in chosen[: count - tried]:
+                tried += 1
+                if problem := try_fault(now, root, fault):
+                    problem = f"python -m tests.torture --seed {now} --fault {number}\n{problem}"
+                    if found is None:
+                        raise Found(problem)
+                    found.append(problem)
+            workloads += 1
+            if only is not None:
+                break
+    return FaultsTried(workloads, tried, time.monotonic() - began)
 
 
 @contextmanager

@@ -2,10 +2,13 @@
 
 import pytest
 
-from .campaign import Found, run
+from kafkalet.storage.files import Buffer, File
+
+from .campaign import Found, run, run_faults
 
 SEED = 1
 CRASHES = 1000
+FAULTS = 300
 
 
 def test_logs_survive_crashes() -> None:
@@ -30,3 +33,18 @@ def test_a_missing_truncation_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kafkalet.storage.segment.Segment.cut", lambda self, size_bytes: 0)
     with pytest.raises(Found, match=r"--seed \d+ --crash \d+"):
         run(SEED, CRASHES)
+
+
+def test_logs_survive_failing_disks() -> None:
+    tried = run_faults(SEED, FAULTS)
+    print(f"seed {SEED}: {tried}")
+    assert tried.faults == FAULTS
+
+
+def test_an_ignored_short_write_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def write_once(file: File, data: Buffer, position: int) -> None:
+        file._pool.system.write(file.fileno(), data, position)
+
+    monkeypatch.setattr("kafkalet.storage.files.File.write", write_once)
+    with pytest.raises(Found, match=r"--seed \d+ --fault \d+"):
+        run_faults(SEED, FAULTS)

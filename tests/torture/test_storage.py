@@ -233,3 +233,21 @@ def test_snapshots_of_a_fully_truncated_log_do_not_come_back_after_the_loss_of_p
     scene.log.truncate_fully_and_start_at(1)
     scene.append()
     assert scene.reopen().producer(7) is None
+
+
+def test_snapshots_below_the_first_segment_are_not_used_by_recovery(scene: Scene) -> None:
+    data = produced(0, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    scene.log.append_as_leader(data, 0)
+    scene.log.roll()
+    scene.append()
+    scene.log.roll()
+    scene.append()
+    path = scene.crash(power=False) / "t-0"
+    for base in (0, 1):
+        for suffix in ("log", "index", "timeindex"):
+            (path / f"{base:020d}.{suffix}").unlink()
+    (path / f"{2:020d}.snapshot").write_bytes(b"")
+    scene.path = path.parent
+    scene.open()
+    assert scene.log.log_start_offset == 2
+    assert scene.log.first_unstable_offset is None

@@ -95,8 +95,10 @@ class LaterFlusher(Flusher):
         self.wait()
 
 
-def open_directory(path: Path, clock: ManualClock, system: RecordingDisk) -> LogDirectory:
-    directory = LogDirectory(str(path), clock, cluster_id="c", system=system)
+def open_directory(
+    path: Path, clock: ManualClock, system: RecordingDisk, on_failure: Callable[[LogDirectory], None] | None = None
+) -> LogDirectory:
+    directory = LogDirectory(str(path), clock, cluster_id="c", system=system, on_failure=on_failure)
     directory.environment.flusher = LaterFlusher()
     return directory
 
@@ -115,6 +117,7 @@ class Workload:
         self.gone: frozenset[bytes] = frozenset()
         self.epochs: dict[Key, int] = {}
         self.timestamp = now_ms
+        self.operation = ""
         self.directory: LogDirectory = None  # type: ignore[assignment]
 
     def begin(self) -> None:
@@ -152,6 +155,7 @@ class Workload:
     def step(self) -> None:
         names, weights = zip(*WEIGHTS.items(), strict=True)
         name = self.chance.choices(names, weights)[0]
+        self.operation = name
         getattr(self, name)()
         for key, promise in self.partitions.items():
             self._believe(key, promise)
@@ -176,8 +180,10 @@ class Workload:
 
     def create(self) -> None:
         key = self.chance.choice(PARTITIONS)
-        if key in self.partitions:
-            return
+        if key not in self.partitions:
+            self._create(key)
+
+    def _create(self, key: Key) -> None:
         topic_id = self.chance.randbytes(16)
         self.config[key] = self.draw_config()
         self.partitions[key] = Promise(topic_id, (), 0, 0, 0, 0)
@@ -236,9 +242,12 @@ class Workload:
         self._appended(key, log, bytes(data))
 
     def _appended(self, key: Key, log: Log, data: bytes) -> None:
+        self._note_append(key, data)
+        log.maybe_increment_high_watermark(log.log_end_offset)
+
+    def _note_append(self, key: Key, data: bytes) -> None:
         promise = self.partitions[key]
         self.partitions[key] = promise._replace(entries=(*promise.entries, *entries_in(data)), restarts=False)
-        log.maybe_increment_high_watermark(log.log_end_offset)
 
     def end_transaction(self) -> None:
         found = self._log()
@@ -374,8 +383,8 @@ class Workload:
         ends = {key: log.log_end_offset for key, log in self.directory.logs.items()}
         self._checkpointed()
         self.directory.close()
-        for key, end in ends.items():
-            self._flushed(key, end)
+        for key in self.partitions.keys() & ends.keys():
+            self._flushed(key, ends[key])
 
     def open_all(self) -> None:
         for key, promise in self.partitions.items():
