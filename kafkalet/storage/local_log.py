@@ -16,6 +16,7 @@ import logging
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 from kafkalet.protocol.errors import Code, KafkaError
 
@@ -29,6 +30,9 @@ from .segments import Segments
 from .values import AbortedTransaction, LogOffsetMetadata, ReadResult
 
 _log = logging.getLogger(__name__)
+
+DELETED_AT_ONCE = 20
+"""The number of segments whose files are deleted in one turn of the event loop."""
 
 
 class LocalLog:
@@ -281,15 +285,16 @@ class LocalLog:
         return Replacement(self, new, old)
 
     def delete_later(self, segments: list[Segment]) -> None:
-        """Close segments that are not part of the log anymore, and delete their files later."""
+        """Close segments that are not part of the log anymore, and delete their files later.
 
-        def delete() -> None:
-            for segment in segments:
-                segment.remove()
-
+        Many segments are deleted in several turns of the event loop, a millisecond apart.
+        """
         for segment in segments:
             segment.release()
-        self.environment.deletions.later(self.directory, self.config.file_delete_delay_ms, delete)
+        delay_ms = self.config.file_delete_delay_ms
+        for turn, at in enumerate(range(0, len(segments), DELETED_AT_ONCE)):
+            chunk = segments[at : at + DELETED_AT_ONCE]
+            self.environment.deletions.later(self.directory, delay_ms + turn, partial(_delete, chunk))
 
     # -- files
 
@@ -364,6 +369,11 @@ class LocalLog:
         """Close the descriptors without writing anything."""
         for segment in self.segments:
             segment.release()
+
+
+def _delete(segments: list[Segment]) -> None:
+    for segment in segments:
+        segment.remove()
 
 
 class Replacement:

@@ -139,7 +139,8 @@ class BrokerProperties:
     log_cleaner_io_buffer_load_factor = double("log.cleaner.io.buffer.load.factor", 0.9,
         "Fraction of log.cleaner.dedupe.buffer.size that may be used.", update=Update.CLUSTER_WIDE)
     log_cleaner_io_buffer_size = integer("log.cleaner.io.buffer.size", 512 << 10,
-        "Size of the buffers of the log cleaner in bytes: it reads half of this size at once.", least=0, update=Update.CLUSTER_WIDE)
+        "Size of the buffers of the log cleaner in bytes: it reads half of this size at once.", least=0,
+        update=Update.CLUSTER_WIDE)
     log_cleaner_io_max_bytes_per_second = double("log.cleaner.io.max.bytes.per.second", sys.float_info.max,
         "Maximum number of bytes that the log cleaner reads and writes per second.", update=Update.CLUSTER_WIDE)
 

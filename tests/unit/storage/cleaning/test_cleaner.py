@@ -554,3 +554,12 @@ def test_last_batch_of_a_round_stays_without_records(tmp_path: Path, where: str,
     place.log.producers._by_id.clear()  # it has expired
     place.clean(roll=False)
     assert [batch.count for batch in place.batches() if not batch.is_control][: len(counts)] == counts
+
+
+def test_many_old_files_are_deleted_in_several_turns(tmp_path: Path) -> None:
+    place = filled(tmp_path, segments=25)
+    place.clean()
+    place.clock.advance(COMPACTED.file_delete_delay_ms)
+    assert len([name for name in place.names() if name.endswith(".log.deleted")]) == 5
+    place.clock.advance(1)
+    assert not [name for name in place.names() if name.endswith(".deleted")]
