@@ -170,6 +170,21 @@ def test_snapshot_with_wrong_sequence_is_named(partition: Path) -> None:
     assert (path.name, 10, "producer") in faults(partition)
 
 
+def test_snapshot_of_batch_that_the_cleaner_removed_is_no_fault(partition: Path) -> None:
+    """A later batch of the producer exists, so that this one need not be kept."""
+    path = min(partition.glob("*.snapshot"))
+    batches = [
+        (batch, log)
+        for log in sorted(partition.glob("*.log"))
+        for batch in (Batch(log.read_bytes(), position) for position in entry_positions(log))
+        if batch.last_offset < int(path.stem) and batch.producer_id == 9
+    ]
+    last, log = batches[-1]
+    data = log.read_bytes()
+    log.write_bytes(data[: last.position] + data[last.end :])
+    assert "producer" not in {check for name, _, check in faults(partition) if name == path.name}
+
+
 def test_removed_batches_are_no_fault(partition: Path) -> None:
     """A compacted log has gaps; its indexes are rebuilt by the cleaner."""
     path = partition / LOG
