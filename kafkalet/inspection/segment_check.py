@@ -655,7 +655,7 @@ def check_snapshot(snapshot: Snapshot, state: LogState, report: Report) -> None:
         problem = None
         if entry.last_offset >= snapshot.offset or entry.first_offset >= snapshot.offset:
             problem = "has an offset at or above that of the snapshot"
-        elif entry.last_offset >= start:
+        elif entry.last_offset >= max(start, state.complete_since):  # before it, compaction may have removed the batch
             seen = state.producers.get(producer)
             if entry.last_offset < state.complete_since and (seen is None or seen[0] < entry.last_offset):
                 pass  # the producer has written more since then, so the cleaner did not keep this batch

@@ -9,6 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kafkalet.formats import snapshot_bytes, snapshot_entries
+from kafkalet.inspection.faults import Finding, Report
+from kafkalet.inspection.segment_check import LogState, Snapshot, SnapshotEntry, check_snapshot
 from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.records.crc32c import crc32c
 
@@ -194,3 +196,14 @@ def test_removed_batches_are_no_fault(partition: Path) -> None:
     for name in (INDEX, TIMEINDEX, TXNINDEX):
         (partition / name).unlink()
     assert {check for _, _, check in faults(partition)} == {"missing"}
+
+
+@pytest.mark.parametrize(("complete_since", "checks"), [(0, ["producer"]), (130, [])])
+def test_producer_of_a_snapshot_may_have_lost_its_batch_to_compaction(complete_since: int, checks: list[str]) -> None:
+    state = LogState()
+    state.first_offset, state.complete_since = 0, complete_since
+    found: list[Finding] = []
+    check_snapshot(
+        Snapshot("133.snapshot", 133, [SnapshotEntry(10, 5, 0, 7, 129, 0, 0, 0, -1)]), state, Report(found.append)
+    )
+    assert [each.check for each in found] == checks
