@@ -133,6 +133,11 @@ class LogDirectory:
             self.cluster_id = self._identify(cluster_id, node_id, given_node_id)
             self._find_logs()
             self._was_clean = checkpoints.take_clean_shutdown(files, path)
+            if not self._was_clean and self._closed:
+                from .progress import RecoveryProgress
+
+                points = {path: self._recovery_points.get(key, 0) for key, path in self._closed.items()}
+                self.environment.progress = RecoveryProgress(path, points, system)
         except BaseException:
             self._unlock()
             raise
@@ -371,7 +376,9 @@ class LogDirectory:
                     raise StorageFailed(str(error), str(error)) from error
                 _log.error("%s was cleanly closed, but is damaged: %s", directory, error)
         log.update_high_watermark(self._high_watermarks.get(key, 0))
-        _log.info("opened %r", log)
+        if self.environment.progress is not None and self.environment.progress.log_is_done():
+            self.environment.progress = None
+        _log.log(logging.DEBUG if was_clean else logging.INFO, "opened %r", log)
         return log
 
     def rename_to_stray(self, topic: str, partition: int, reason: str) -> None:

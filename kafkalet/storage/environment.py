@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from kafkalet.clock import Clock
 
@@ -12,6 +13,9 @@ from .files import Files
 from .flushing import Flusher
 from .index import IndexPool
 
+if TYPE_CHECKING:  # imported for a recovery
+    from .progress import RecoveryProgress
+
 
 class StartInterrupted(Exception):
     """The broker was asked to stop before it had started."""
@@ -20,7 +24,10 @@ class StartInterrupted(Exception):
 class LogEnvironment:
     """The services that all logs of a data directory use. Created before the first log is opened."""
 
-    __slots__ = ("check_interrupted", "cleaning", "clock", "deletions", "files", "flusher", "index_pool", "truncated")
+    __slots__ = (
+        *("check_interrupted", "cleaning", "clock", "deletions", "files", "flusher", "index_pool", "progress"),
+        "truncated",
+    )
 
     def __init__(
         self,
@@ -40,5 +47,13 @@ class LogEnvironment:
         self.flusher = Flusher(call_soon)
         self.check_interrupted = check_interrupted
         """Called repeatedly while a log is recovered; raises StartInterrupted if the broker was asked to stop."""
+        self.progress: RecoveryProgress | None = None
+        """The recovery after a crash, while it lasts."""
         self.truncated = truncated
         """Called after a log is truncated, because the checkpoints may contain offsets that no longer exist."""
+
+    def recovered(self, count: int) -> None:
+        """Count bytes that have been recovered. Raises StartInterrupted if the broker was asked to stop."""
+        self.check_interrupted()
+        if self.progress is not None:
+            self.progress.advance(count)

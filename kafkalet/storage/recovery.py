@@ -49,8 +49,8 @@ _log = logging.getLogger(__name__)
 TEMPORARY = ".tmp"
 NAME_DIGITS = 20
 MAX_OFFSET = (1 << 63) - 1
-ENTRIES_BETWEEN_LOOKS = 500
-"""The number of entries that are recovered between two checks of whether the broker was asked to stop."""
+BYTES_BETWEEN_LOOKS = 1 << 20
+"""The number of bytes that are recovered between two checks of whether the broker was asked to stop."""
 
 _OpenSegment = Callable[[int, str], Segment]
 
@@ -304,7 +304,7 @@ class _LogLoader:
                 segment,
                 producers,
                 self.epochs,
-                self.environment.check_interrupted,
+                self.environment.recovered,
                 lambda: self._delete(later[::-1], f"{segment.path} is corrupt"),
             )
         except OutOfOrder as error:
@@ -357,7 +357,7 @@ def _recover_segment(
     segment: Segment,
     producers: ProducerStates,
     epochs: LeaderEpochs,
-    check_interrupted: Callable[[], None] = lambda: None,
+    recovered: Callable[[int], None] = lambda count: None,
     before_truncation: Callable[[], None] = lambda: None,
 ) -> int:
     """Read a whole segment, rebuild its indexes and truncate it after the last valid entry (LogSegment.recover).
@@ -366,12 +366,12 @@ def _recover_segment(
     bytes removed. Raises OffsetOverflow; OutOfOrder if offsets do not increase.
     """
     segment.clear_indexes()
-    good_bytes = entries = 0
+    good_bytes = counted_bytes = 0
     try:
         for position, batch in segment.entries():
-            entries += 1
-            if not entries % ENTRIES_BETWEEN_LOOKS:
-                check_interrupted()
+            if position - counted_bytes >= BYTES_BETWEEN_LOOKS:
+                recovered(position - counted_bytes)
+                counted_bytes = position
             batch.check_crc()
             last_offset = batch.last_offset
             if not segment.offset_index.can_hold(last_offset):
@@ -391,6 +391,7 @@ def _recover_segment(
         _log.warning("%s: removing the last %d bytes, from position %d on", segment.path, dropped, good_bytes)
         before_truncation()
         segment.cut(good_bytes)
+    recovered(max(good_bytes - counted_bytes, 0))
     segment.complete_indexes()
     return dropped
 

@@ -6,10 +6,8 @@ The logs contain several segments and leader epochs, and idempotent and transact
 three random kinds of damage (see DAMAGES), determined by its number. Kafka's own classes open them (OpenLogs.java).
 """
 
-import json
 import shutil
 import struct
-import subprocess
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -26,13 +24,12 @@ from kafkalet.storage.log import Log
 from kafkalet.storage.producer_snapshot import CorruptSnapshot, decode
 from kafkalet.storage.recovery import LogDamaged, create_log, open_log
 from kafkalet.storage.values import Origin
-from tests.oracle.apache_kafka import _install, _jars, missing
+from tests.oracle.apache_kafka import missing
+from tests.oracle.storage.kafka_logs import RELEASE, Opening, opened_by_kafka
 from tests.unit.storage.producing import T0, marker, produced
 
 pytestmark = pytest.mark.oracle
 
-RELEASE = "3.9"
-SOURCE = Path(__file__).with_name("OpenLogs.java")
 COPIES = 300
 PROPERTIES = {"segment.bytes": "1500", "index.interval.bytes": "150", "file.delete.delay.ms": "0"}
 CONFIG = LogConfig(
@@ -40,6 +37,7 @@ CONFIG = LogConfig(
 )
 TOPIC_ID = bytes(range(16))
 LARGEST = (1 << 63) - 1
+NOW_MS = T0 + 100_000
 
 
 class Copy(NamedTuple):
@@ -56,7 +54,7 @@ class Copy(NamedTuple):
 
 
 def environment() -> LogEnvironment:
-    return LogEnvironment(Files(durable=True), ManualClock(T0 + 100_000))
+    return LogEnvironment(Files(durable=True), ManualClock(NOW_MS))
 
 
 def write_log(path: Path, random: Random) -> None:
@@ -263,30 +261,6 @@ def damaged(source: Path, target: Path, number: int) -> Copy:
 # Opening
 
 
-def opened_by_kafka(copies: list[Copy], directories: list[Path]) -> list[dict[str, Any]]:
-    """Open and close these directories, which are those of `copies` or equal to them."""
-    _install(RELEASE)
-    lines = "".join(
-        json.dumps(
-            {
-                "path": str(directory),
-                "clean": copy.clean,
-                "start": copy.start,
-                "recovery_point": copy.recovery_point,
-                "now_ms": T0 + 100_000,
-                "config": PROPERTIES,
-            }
-        )
-        + "\n"
-        for copy, directory in zip(copies, directories, strict=True)
-    )
-    command = ["java", "-Xmx384m", "-cp", f"{_jars(RELEASE)}/*", str(SOURCE)]
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, encoding="utf-8", check=False)
-    answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    assert len(answers) == len(copies), done.stderr[-3000:]
-    return answers
-
-
 def opened_here(copy: Copy) -> dict[str, Any]:
     for clean in (True, False) if copy.clean else (False,):
         try:
@@ -385,8 +359,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         for file in written[-1].iterdir():
             if file.suffix != ".log":
                 file.unlink()
-    copies = [Copy(path, [], clean=False, start=0, recovery_point=0) for path in written]
-    opened_by_kafka(copies, [copy.path for copy in copies])
+    opened_by_kafka([Opening(path, clean=False) for path in written], PROPERTIES, NOW_MS)
     return written
 
 
@@ -396,7 +369,8 @@ def compare(sources: list[Path], place: Path, numbers: range) -> dict[int, list[
         copies.append(damaged(sources[number % len(sources)], place / str(number) / "t-0", number))
         theirs.append(place / f"{number}-kafka" / "t-0")
         shutil.copytree(copies[-1].path, theirs[-1])
-    answers = opened_by_kafka(copies, theirs)
+    logs = [Opening(path, *copy[2:]) for copy, path in zip(copies, theirs, strict=True)]
+    answers = opened_by_kafka(logs, PROPERTIES, NOW_MS)
     assert sum("error" in answer for answer in answers) < len(numbers) // 4, "Kafka refused too many of these logs"
     found = {}
     for number, copy, answer, directory in zip(numbers, copies, answers, theirs, strict=True):
