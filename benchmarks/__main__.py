@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import median
 
-from . import brokers, compaction, coordination, kit, load, lookup, records, security, startup, validation
+from . import brokers, compaction, coordination, kit, load, lookup, records, scale, security, startup, validation
 from .pipeline.__main__ import main as pipeline
 
 ROWS = {**load.ROWS, **coordination.ROWS}
@@ -72,6 +72,7 @@ def main() -> None:
         records.main([])
         validation.main([])
         compaction.main()
+        scale.main([])
         security.main(["--alone"] if options.alone else [])
         pipeline(["--gib", str(options.gib), *(["--alone"] if options.alone else [])])
 

@@ -213,9 +213,11 @@ class Node:
 
         It must be the only replica of its partition, and has to be added with `add_unopened`.
         """
-        from .partition import Partition
+        from .partition import UnopenedPartition
 
-        return Partition(self.node_id, topic, state, opens, self.release, changed, self.metadata.endpoints)
+        partition = UnopenedPartition(self.node_id, topic, state, None, self.release, changed, self.metadata.endpoints)
+        partition.opens = opens
+        return partition
 
     def open_log(self, partition: Partition, config: LogConfig, *, is_new: bool) -> Log:
         """Open, or create, the log of a replica whose log is not open yet. Raises StorageFailed."""

@@ -14,8 +14,7 @@ Source: kafka.cluster.Partition.
 
 from collections.abc import Callable, Container
 from contextlib import suppress
-from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.broker.config.release import Release
 from kafkalet.protocol.errors import Code, KafkaError
@@ -73,24 +72,24 @@ class Follower:
 class Partition:
     """A replica of a partition, on the broker `node_id`."""
 
+    log: Log
+    """The log of this replica. An `UnopenedPartition` opens it when it is first used."""
+
     def __init__(
         self,
         node_id: int,
         topic: TopicState,
         state: PartitionState,
-        log: "Log | Callable[[Partition], Log]",
+        log: Log | None,
         release: Release,
         changed: Callable[["Partition"], None],
         alive: Container[int],
     ) -> None:
-        """Create the replica with its log, or with a function that opens the log when it is first used."""
         self.node_id = node_id
         self.topic = topic.name
         self.topic_id = topic.topic_id
         self.state = state
-        if callable(log):
-            self._open_log = log
-        else:
+        if log is not None:
             self.log = log
         self.release = release
         self.changed = changed
@@ -103,24 +102,6 @@ class Partition:
 
     def __repr__(self) -> str:
         return f"{self.topic}-{self.state.index} on broker {self.node_id}"
-
-    @cached_property
-    def log(self) -> Log:
-        """The log of this replica, which may be opened by its first use. Raises StorageFailed if it cannot be opened.
-
-        A log that is opened later belongs to the only replica of its partition.
-        """
-        log = self._open_log(self)
-        del self._open_log
-        latest = log.latest_epoch
-        if self.is_leader and latest is not None and latest > self.leader_epoch:
-            # Another broker wrote the log after the metadata was saved.
-            self.state.note_leader_epoch(latest)
-            self.state.change_leader(self.node_id)
-        self.log = log
-        if self.is_leader:
-            self.lead(0)
-        return log
 
     @property
     def is_open(self) -> bool:
@@ -528,3 +509,32 @@ class Partition:
         if from_consumer and any(offset > high_watermark for offset in offsets):
             return [high_watermark] + [offset for offset in offsets if offset <= high_watermark]
         return offsets
+
+
+class UnopenedPartition(Partition):
+    """The only replica of its partition, whose log is opened by its first use. After that it is a `Partition`.
+
+    The first use raises StorageFailed if the log cannot be opened.
+    """
+
+    opens: Callable[[Partition], Log]
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Log:
+            if name != "log":
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return self._opened()
+
+    def _opened(self) -> Log:
+        log = self.opens(self)
+        self.__class__ = Partition  # type: ignore[assignment] # an instance without __getattr__ is faster
+        latest = log.latest_epoch
+        if self.is_leader and latest is not None and latest > self.leader_epoch:
+            # Another broker wrote the log after the metadata was saved.
+            self.state.note_leader_epoch(latest)
+            self.state.change_leader(self.node_id)
+        self.log = log
+        if self.is_leader:
+            self.lead(0)
+        return log
