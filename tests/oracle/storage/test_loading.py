@@ -243,6 +243,8 @@ def is_treated_otherwise(copy: Copy) -> bool:
     damages = set(copy.damages)
     if copy.clean:
         return bool(damages & IN_LOG)
+    if damages & IN_EPOCHS and copy.start:
+        return True  # epochs that are missing at the start of the log are read from the entries
     return bool(damages & IN_INDEXES and damages & (IN_LOG | IN_EPOCHS))
 
 
