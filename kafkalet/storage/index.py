@@ -206,6 +206,8 @@ class SortedIndex:
             return
         file = self._files.file(self.path)
         try:
+            if self._cut and not self._flushed:
+                file.truncate(0)  # so that an overlay need not copy a preallocated file that is written anew
             file.write(self._encode(self._flushed), self._flushed * self.ENTRY_BYTES)
             if self._cut:
                 file.truncate(len(self._keys) * self.ENTRY_BYTES)

@@ -35,9 +35,9 @@ _WRITES = os.O_WRONLY | os.O_RDWR
 
 
 class Overlay(FileSystem):
-    """The file system in which `directories` look changed, but are not. `close` removes the temporary directory.
+    """The file system in which `directories` look changed, but are not.
 
-    Raises FileNotFoundError if a directory does not exist.
+    `close_overlay` removes the temporary directory. Raises FileNotFoundError if a directory does not exist.
     """
 
     def __init__(self, directories: Iterable[str], disk: FileSystem = DISK) -> None:

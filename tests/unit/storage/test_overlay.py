@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kafkalet.storage.directory import DirectoryInUse, LogDirectory
-from kafkalet.storage.file_system import DISK, READ, READ_AND_WRITE, FileSystem
+from kafkalet.storage.file_system import DISK, READ, READ_AND_WRITE, Buffer, FileSystem
 from kafkalet.storage.files import replace_file
 from kafkalet.storage.overlay import Overlay
 from kafkalet.storage.values import Isolation
@@ -285,6 +285,35 @@ def test_log_is_recovered_and_appended_to_in_the_overlay(tmp_path: Path, is_clea
     overlay.close_overlay()
 
 
+class RecordingDisk(FileSystem):
+    """Remembers what is written."""
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+
+    def write(self, fd: int, data: Buffer, position: int) -> int:
+        self.written.append(bytes(data))
+        return super().write(fd, data, position)
+
+
+def test_index_that_is_written_anew_is_not_copied(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", CONFIG._replace(index_interval_bytes=100), durable=True)
+    for number in range(20):
+        place.append(number)
+    place.directory.close()
+    index = tmp_path / "data" / "t-0" / f"{0:020d}.index"
+    index.write_bytes(b"\1" * 4096)
+    (tmp_path / "data" / ".kafka_cleanshutdown").unlink()
+    (tmp_path / "data" / "recovery-point-offset-checkpoint").unlink()
+    disk = RecordingDisk()
+    overlay = Overlay([str(tmp_path / "data")], disk)
+    opened(tmp_path / "data", overlay, lambda directory: directory.get_or_create("t", 0, TOPIC_ID, CONFIG))
+    assert index.read_bytes() == b"\1" * 4096
+    assert disk.written
+    assert not any(b"\1" * 100 in data for data in disk.written)
+    overlay.close_overlay()
+
+
 def test_directory_of_a_running_broker_is_refused(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", durable=True)
     overlay = Overlay([str(tmp_path / "data")])
@@ -292,9 +321,11 @@ def test_directory_of_a_running_broker_is_refused(tmp_path: Path) -> None:
         LogDirectory(str(tmp_path / "data"), place.clock, system=overlay)
     place.directory.close()
     first = LogDirectory(str(tmp_path / "data"), place.clock, system=overlay)
-    second = LogDirectory(str(tmp_path / "data"), place.clock, system=Overlay([str(tmp_path / "data")]))
+    other = Overlay([str(tmp_path / "data")])
+    second = LogDirectory(str(tmp_path / "data"), place.clock, system=other)
     with pytest.raises(DirectoryInUse):
         LogDirectory(str(tmp_path / "data"), place.clock)
     first.close()
     second.close()
     overlay.close_overlay()
+    other.close_overlay()
