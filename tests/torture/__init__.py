@@ -6,6 +6,7 @@
     model.py        what a log must contain, computed from its batches alone
     verifying.py    compares a log that was opened after a crash with the model
     campaign.py     runs: record a workload, crash it at many places, open, verify, continue, crash again
+    compaction.py   crashes while a log is compacted
     processes.py    real brokers that are killed while producers write
 
 A crash is either the end of the process (all calls made so far survive, the current one may be done in part) or the

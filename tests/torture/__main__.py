@@ -6,35 +6,43 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .campaign import Found, run, run_faults
+from .campaign import Found, run, run_compaction, run_faults
 from .processes import Lost, kill_and_check
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.torture", description="Crash the storage of a broker.")
-    parser.add_argument("--crashes", type=int, default=20_000, help="number of crashes (default: %(default)s)")
+    parser.add_argument("--crashes", type=int, default=17_000, help="number of crashes (default: %(default)s)")
+    parser.add_argument(
+        "--compactions", type=int, default=3_000, help="number of crashes during compaction (default: %(default)s)"
+    )
+    parser.add_argument("--faults", type=int, default=3_000, help="number of faults of the disk (default: %(default)s)")
+    parser.add_argument("--kills", type=int, default=30, help="number of killed processes (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first workload (default: %(default)s)")
     parser.add_argument("--crash", type=int, help="repeat only this crash of the workload with this seed")
-    parser.add_argument("--faults", type=int, default=3_000, help="number of faults of the disk (default: %(default)s)")
+    parser.add_argument("--compaction", type=int, help="repeat only this crash during compaction")
     parser.add_argument("--fault", type=int, help="repeat only this fault in the workload with this seed")
-    parser.add_argument("--kills", type=int, default=30, help="number of killed processes (default: %(default)s)")
     parser.add_argument("--brokers", type=int, choices=(1, 3), help="only kill processes with this number of brokers")
     parser.add_argument("--keep-going", action="store_true", help="collect failures instead of stopping at the first")
     options = parser.parse_args()
     found: list[str] = []
     keep = found if options.keep_going else None
-    seed = f"(seed {options.seed})"
+    seed, shown = options.seed, f"(seed {options.seed})"
+    everything = options.crash is options.compaction is options.fault is options.brokers is None
     try:
-        if options.fault is None and options.brokers is None:
-            crashes = options.crashes if options.crash is None else 1
-            print(run(options.seed, crashes, only=options.crash, found=keep), seed, flush=True)
-        if options.crash is None and options.brokers is None:
-            count = options.faults if options.fault is None else 1
-            print(run_faults(options.seed, count, only=options.fault, found=keep), seed, flush=True)
-        if options.crash is options.fault is None and options.kills:
-            for brokers in (1, 3) if options.brokers is None else (options.brokers,):
+        if everything or options.crash is not None:
+            print(run(seed, options.crashes if everything else 1, only=options.crash, found=keep), shown, flush=True)
+        if everything or options.compaction is not None:
+            count = options.compactions if everything else 1
+            tried = run_compaction(seed, count, only=options.compaction, found=keep)
+            print("compaction:", tried, shown, flush=True)
+        if everything or options.fault is not None:
+            count = options.faults if everything else 1
+            print(run_faults(seed, count, only=options.fault, found=keep), shown, flush=True)
+        if (everything or options.brokers is not None) and options.kills:
+            for brokers in (1, 3) if everything else (options.brokers,):
                 directory = Path(tempfile.mkdtemp(prefix="kafkalet-torture-"))  # kept after a failure
-                print(kill_and_check(directory / "data", brokers, options.kills, options.seed), seed, flush=True)
+                print(kill_and_check(directory / "data", brokers, options.kills, seed), shown, flush=True)
                 shutil.rmtree(directory)
     except (Found, Lost) as error:
         found.append(str(error))

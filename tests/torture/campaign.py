@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from tests.unit.storage.producing import T0
 
+from . import compaction
 from .disk import Crash, RecordingDisk
 from .faults import changes_of, faults, try_fault
 from .verifying import Violated, check
@@ -98,6 +99,24 @@ def run_faults(seed: int, count: int, *, only: int | None = None, found: list[st
             if only is not None:
                 break
     return FaultsTried(workloads, tried, time.monotonic() - began)
+
+
+def run_compaction(seed: int, crashes: int, *, only: int | None = None, found: list[str] | None = None) -> Tried:
+    """Try this many crashes of workloads that compact a log; the arguments are as in `run`."""
+    began = time.monotonic()
+    tried = workloads = states = 0
+    with _quiet(), _scratch() as root:
+        while tried < crashes:
+            count = min(CRASHES_OF_ONE, crashes - tried)
+            different, problems = compaction.try_crashes(seed + workloads, root, count, only)
+            if found is not None:
+                found += problems
+            elif problems:
+                raise Found(problems[0])
+            tried += count
+            states += different
+            workloads += 1
+    return Tried(workloads, tried, states, time.monotonic() - began)
 
 
 @contextmanager

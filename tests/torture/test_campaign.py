@@ -4,11 +4,12 @@ import pytest
 
 from kafkalet.storage.files import Buffer, File
 
-from .campaign import Found, run, run_faults
+from .campaign import Found, run, run_compaction, run_faults
 
 SEED = 1
 CRASHES = 1000
 FAULTS = 300
+COMPACTIONS = 160
 
 
 def test_logs_survive_crashes() -> None:
@@ -48,3 +49,15 @@ def test_an_ignored_short_write_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("kafkalet.storage.files.File.write", write_once)
     with pytest.raises(Found, match=r"--seed \d+ --fault \d+"):
         run_faults(SEED, FAULTS)
+
+
+def test_compacted_logs_survive_crashes() -> None:
+    tried = run_compaction(SEED, COMPACTIONS)
+    print(f"seed {SEED}: {tried}")
+    assert tried.crashes == COMPACTIONS
+
+
+def test_an_unfinished_swap_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kafkalet.storage.recovery._swap_in", lambda *_: None)
+    with pytest.raises(Found, match=r"--seed \d+ --compaction \d+"):
+        run_compaction(SEED, COMPACTIONS)

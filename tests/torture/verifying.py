@@ -30,7 +30,7 @@ def check(log: Log, before: Promise | None, after: Promise | None, *, power: boo
 
     `before` and `after` are the promises before and after the operation in which the crash happened.
     """
-    problems = _Problems(log)
+    problems = Problems(log)
     entries = problems.entries()
     history = problems.history(entries, [each for each in (before, after) if each is not None], power)
     problems.files()
@@ -40,8 +40,7 @@ def check(log: Log, before: Promise | None, after: Promise | None, *, power: boo
     log.maybe_increment_high_watermark(log.log_end_offset)
     if not problems.has_gaps:
         problems.producers(history, entries)
-    if problems.found:
-        raise Violated(f"{log!r}: " + "; ".join(problems.found))
+    problems.raise_found()
     [topic_id] = {each.topic_id for each in (before, after) if each is not None}
     return Promise(
         topic_id,
@@ -55,7 +54,9 @@ def check(log: Log, before: Promise | None, after: Promise | None, *, power: boo
     )
 
 
-class _Problems:
+class Problems:
+    """What is wrong with a log."""
+
     def __init__(self, log: Log) -> None:
         self.log = log
         self.found: list[str] = []
@@ -66,6 +67,11 @@ class _Problems:
         while ends and ends[0] <= log.log_start_offset:  # nobody reads what was deleted
             del segments[0], ends[0]
         self._segments = [(segment, Path(segment.path).read_bytes()) for segment in segments]
+
+    def raise_found(self) -> None:
+        """Raise Violated if there are problems."""
+        if self.found:
+            raise Violated(f"{self.log!r}: " + "; ".join(self.found))
 
     def _expect(self, holds: bool, problem: str) -> None:
         if not holds:
