@@ -5,10 +5,10 @@ and start offsets both increase from entry to entry. Followers use the entries t
 diverges from the leader's, and so do consumers after a leader change. The entries are stored in
 `leader-epoch-checkpoint`.
 
-A new epoch is written to the file before the append continues. The first epoch of a log is not synced to disk before
-the log itself: an empty log has nothing to lose, and creating a topic need not wait for the disk. Truncated entries may
-remain in the file until the next write: when the log is opened, they are truncated again. A broker with a temporary
-directory writes only when the log is flushed or closed.
+An epoch is written to the file before its first record is appended. The first epoch of a log is not synced to disk
+before the log itself: an empty log has nothing to lose, and creating a topic need not wait for the disk. Truncated
+entries may remain in the file until the next write: when the log is opened, they are truncated again. A broker with a
+temporary directory writes only when the log is flushed or closed.
 
 Message formats 0 and 1 have no epochs: a log in one of these formats has no entries and no file.
 """
@@ -52,7 +52,7 @@ def _below(offset: int, entries: Sequence[EpochEntry]) -> list[EpochEntry]:
 class LeaderEpochs:
     """The leader epochs of one log, oldest first."""
 
-    __slots__ = ("_dirty", "_entries", "_files", "_latest", "_written", "path", "supported")
+    __slots__ = ("_dirty", "_entries", "_files", "_latest", "_written", "is_unwritten", "path", "supported")
 
     def __init__(self, files: Files, directory: str, *, supported: bool = True, new: bool = False) -> None:
         """Read the file in `directory`, unless the log is `new`. `supported` is False for message formats 0 and 1."""
@@ -64,6 +64,8 @@ class LeaderEpochs:
         self._dirty = False
         self._written: tuple[EpochEntry, ...] | None = None
         """The entries in the file; None if unknown."""
+        self.is_unwritten = False
+        """Whether the latest epoch has started, but has to be written before its first record is."""
         if not new:
             self._load()
 
@@ -86,17 +88,17 @@ class LeaderEpochs:
         Conflicting entries are removed: later epochs, and epochs that started at or after `start_offset`. On OSError,
         the entries are unchanged.
         """
-        if epoch == self._latest and start_offset >= self._entries[-1].start_offset:
-            return
-        if not self.supported:
+        is_known = epoch == self._latest and start_offset >= self._entries[-1].start_offset
+        if (is_known and not self.is_unwritten) or not self.supported:
             return
         if epoch < 0 or start_offset < 0:
             raise ValueError(f"invalid leader epoch {epoch} at offset {start_offset}")
         before, was_dirty = list(self._entries), self._dirty
-        self._put(EpochEntry(epoch, start_offset))
+        if not is_known:
+            self._put(EpochEntry(epoch, start_offset))
         if self._files.durable:
             try:
-                self.write(force=bool(before))
+                self.write(force=len(before) > is_known)
             except OSError:
                 self._entries = before
                 self._changed()
@@ -104,14 +106,14 @@ class LeaderEpochs:
                 raise
 
     def start(self, epoch: int, start_offset: int) -> None:
-        """Start `epoch` at the log end offset `start_offset`, like `assign`, without writing the file.
-
-        An epoch without records is not needed after a restart, and recovery reads that of records from the log.
+        """Start `epoch` at the log end offset `start_offset`. The file is written with the first record of the epoch,
+        by `assign`: an epoch without records is not needed after a restart.
         """
         if self.supported and (epoch != self._latest or start_offset < self._entries[-1].start_offset):
             if epoch < 0 or start_offset < 0:
                 raise ValueError(f"invalid leader epoch {epoch} at offset {start_offset}")
             self._put(EpochEntry(epoch, start_offset))
+            self.is_unwritten = self._files.durable
 
     def note(self, epoch: int, start_offset: int) -> None:
         """Add an epoch found in the log at `start_offset`. It is saved with the next `write`."""
@@ -177,7 +179,7 @@ class LeaderEpochs:
         """Write all changes to the file."""
         if self._dirty and self.supported:
             write_epochs(self._files, self.path, self._entries, force=force)
-            self._dirty = False
+            self._dirty = self.is_unwritten = False
             self._written = self.entries
 
     def write_records(self, log_end_offset: int) -> None:

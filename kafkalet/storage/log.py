@@ -319,6 +319,7 @@ class Log:
             batch.has_producer_id
             or size > config.max_message_bytes
             or batch.leader_epoch != self.epochs.latest_epoch
+            or self.epochs.is_unwritten
             or not self._topic_id_is_written
             or active.should_roll(config, size, batch.max_timestamp, last_offset)
         ):

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.quotas.meters import SampledRate
+from kafkalet.broker.quoting import quoted
 from kafkalet.clock import Clock, Timer
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.storage.directories import LogDirectories
@@ -92,7 +93,7 @@ class LogMoves:
                     try:
                         self.begin(partition, directory)
                     except StorageFailed as error:
-                        _LOG.error("cannot move %s-%d to %s: %s", topic, index, directory.path, error.reason)
+                        _LOG.error("cannot move %s to %s: %s", quoted(f"{topic}-{index}"), directory.path, error.reason)
 
     def cancel(self, topic: str, index: int, *, delete: bool = True) -> None:
         """Stop moving a replica. With `delete`, its copy is deleted; else the next broker continues."""

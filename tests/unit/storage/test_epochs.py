@@ -159,3 +159,11 @@ def test_epochs_of_an_old_format_are_not_noted(tmp_path: Path) -> None:
     made.reconfigure(supported=False)
     made.note(3, 20)
     assert made.entries == ()
+
+
+def test_a_started_epoch_is_written_with_its_first_record(tmp_path: Path) -> None:
+    made = cache(tmp_path, (1, 3), durable=True)
+    made.start(2, 6)
+    assert LeaderEpochs(Files(), str(tmp_path)).entries == ((1, 3),)
+    made.assign(2, 6)
+    assert LeaderEpochs(Files(), str(tmp_path)).entries == ((1, 3), (2, 6))

@@ -90,6 +90,14 @@ def test_built_batch_is_appended_unchanged(tmp_path: Path) -> None:
     assert ready.file(name).read_bytes() == checked.file(name).read_bytes()
 
 
+def test_first_built_batch_of_an_epoch_writes_the_epoch(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", durable=True)
+    place.log.assign_epoch_start_offset(3, 0)
+    put(place, b"a", leader_epoch=3)
+    assert place.file("leader-epoch-checkpoint").read_text() == "0\n1\n3 0\n"
+    place.directory.close()
+
+
 def test_built_batch_may_begin_a_segment_and_an_epoch(small: Place) -> None:
     put(small, b"a")
     put(small, b"b")
