@@ -1,4 +1,4 @@
-"""The formats of checkpoints, snapshots and index entries: functions that parse and encode bytes, without any I/O.
+"""The names and formats of the files in a log directory: functions that parse and encode bytes, without any I/O.
 
 A checkpoint (Kafka's CheckpointFile) consists of a version, a count, and one entry per line. In the four checkpoints
 of a log directory, an entry consists of a topic, a partition and an offset (left). In leader-epoch-checkpoint, in the
@@ -43,7 +43,24 @@ RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LEADER_EPOCHS = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+META_PROPERTIES = "meta.properties"
 SNAPSHOT_SUFFIX = ".snapshot"
+
+DELETED = ".deleted"
+"""The suffix of a file that will be deleted soon."""
+CLEANED = ".cleaned"
+"""The suffix of a file of an unfinished compaction."""
+SWAP = ".swap"
+"""The suffix of a complete file that replaces others."""
+DELETE = "-delete"
+"""The suffix of the directory of a deleted partition."""
+STRAY = "-stray"
+"""The suffix of a directory whose partition does not belong to the cluster or the broker."""
+FUTURE = "-future"
+"""The suffix of a directory to which a partition is being moved."""
+
+METADATA_TOPIC = "__cluster_metadata"
+"""The metadata log of Apache Kafka's controllers, which brokers do not serve as a topic."""
 
 TXN_INDEX_VERSION = 0
 

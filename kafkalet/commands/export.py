@@ -20,6 +20,7 @@ from kafkalet.broker.config.release import Release, UnknownRelease
 from kafkalet.broker.network.addresses import CannotListen
 from kafkalet.clock import SystemClock
 from kafkalet.embedded import EmbeddedCluster
+from kafkalet.formats import META_PROPERTIES
 from kafkalet.protocol.releases import RELEASES
 from kafkalet.storage.checkpoints import CLEAN_SHUTDOWN
 from kafkalet.storage.directories import DirectoriesRefused
@@ -27,7 +28,7 @@ from kafkalet.storage.directory import LOCK, DirectoryInUse, lock_directory
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.file_system import DISK
 from kafkalet.storage.files import Files, explain
-from kafkalet.storage.identity import META_PROPERTIES, IdentityRefused, read_identity
+from kafkalet.storage.identity import IdentityRefused, read_identity
 
 from .command_line import Failure, Option, UsageError, parse, print_line
 

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
-from typing import TypeVar
 
 from kafkalet import formats
 from kafkalet.formats import Malformed
 
 from . import small_files
-from .faults import Report
-from .kinds import CLEANER_CHECKPOINT, KAFKALET_JSON, META_PROPERTIES, OFFSET_CHECKPOINTS, folder_of
+from .faults import Report, parsed
+from .kinds import KAFKALET_JSON, OFFSET_CHECKPOINTS, folder_of
 from .overview import brokers_in, files_in, read_data_directory, segments_in
 from .partition_check import Progress, check_partition, no_progress
 
 SUFFIXES = {
-    "-delete": "its topic was deleted; the next start deletes the directory",
-    "-stray": "its topic does not exist any more; brokers ignore it",
-    "-future": "its partition was being moved to this directory",
+    formats.DELETE: "its topic was deleted; the next start deletes the directory",
+    formats.STRAY: "its topic does not exist any more; brokers ignore it",
+    formats.FUTURE: "its partition was being moved to this directory",
 }
 VERSIONS = ("0", "1")
-METADATA_TOPIC = "__cluster_metadata"
-"""The log of KRaft's controllers. Brokers do not close it, so `.kafka_cleanshutdown` says nothing about it."""
-T = TypeVar("T")
 
 Ends = dict[tuple[str, int], int]
 """The log end offset by partition."""
@@ -48,9 +43,10 @@ def _check_directory(path: str, report: Report, progress: Progress, ids: dict[st
         assert folder is not None
         if folder.suffix:
             report.note(partition, "leftover", SUFFIXES[folder.suffix])
-            if folder.suffix == "-delete":
+            if folder.suffix == formats.DELETE:
                 continue
-        is_clean = directory.is_clean and folder.topic != METADATA_TOPIC
+        # Brokers do not close the log of the controllers, so `.kafka_cleanshutdown` says nothing about it.
+        is_clean = directory.is_clean and folder.topic != formats.METADATA_TOPIC
         state = check_partition(partition, report, is_clean=is_clean, progress=progress)
         segments = segments_in(files_in(partition))
         if segments and not folder.suffix:
@@ -58,23 +54,10 @@ def _check_directory(path: str, report: Report, progress: Progress, ids: dict[st
         _note_id(partition, folder.topic, ids)
     if not directory.is_clean:
         report.note(path, "unclean", f"there is no {formats.CLEAN_SHUTDOWN}; the next start recovers the logs")
-    for name in (*OFFSET_CHECKPOINTS, CLEANER_CHECKPOINT):
+    for name in (*OFFSET_CHECKPOINTS, formats.CLEANER_OFFSETS):
         _check_offsets(os.path.join(path, name), ends, report)
-    _parsed(os.path.join(path, formats.CLEAN_SHUTDOWN), small_files.read_clean_shutdown, report)
-    _check_meta_properties(os.path.join(path, META_PROPERTIES), report)
-
-
-def _parsed(path: str, read: Callable[[str], T], report: Report) -> T | None:
-    """Return the contents of a file; None if it does not exist or is malformed, which is reported."""
-    try:
-        found = read(path)
-    except FileNotFoundError:
-        return None
-    except Malformed as error:
-        report.fault(path, error.position, "format", error.reason)
-        return None
-    report.checked(os.path.getsize(path))
-    return found
+    parsed(os.path.join(path, formats.CLEAN_SHUTDOWN), small_files.read_clean_shutdown, report)
+    _check_meta_properties(os.path.join(path, formats.META_PROPERTIES), report)
 
 
 def _note_id(partition: str, topic: str, ids: dict[str, dict[str, str]]) -> None:
@@ -85,7 +68,7 @@ def _note_id(partition: str, topic: str, ids: dict[str, dict[str, str]]) -> None
 
 def _check_offsets(path: str, ends: Ends, report: Report) -> None:
     """Check that each offset of a checkpoint lies in the log of its partition."""
-    found = _parsed(path, small_files.read_offsets, report)
+    found = parsed(path, small_files.read_offsets, report)
     for (topic, partition), offset in (found or {}).items():
         if (topic, partition) not in ends:
             report.note(path, "partition", f"{topic}-{partition} has no log in this directory")
@@ -111,7 +94,7 @@ def _line_of(path: str, topic: str, partition: int) -> int:
 
 
 def _check_meta_properties(path: str, report: Report) -> None:
-    found = _parsed(path, small_files.read_meta_properties, report)
+    found = parsed(path, small_files.read_meta_properties, report)
     if found is None:
         return
     version = found.get("version", "0").strip()
@@ -128,7 +111,7 @@ def _check_meta_properties(path: str, report: Report) -> None:
 
 
 def _check_kafkalet_json(path: str, ids: dict[str, dict[str, str]], report: Report) -> None:
-    found = _parsed(path, small_files.read_kafkalet_json, report)
+    found = parsed(path, small_files.read_kafkalet_json, report)
     if found is None:
         return
     from kafkalet.broker.cluster.metadata_store import MetadataDamaged, MetadataStore

@@ -9,7 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+from kafkalet.formats import Malformed
+
+T = TypeVar("T")
 
 
 class Severity(Enum):
@@ -85,3 +89,16 @@ class Report:
                 more = count - self.MOST_ALIKE
                 self._show(Finding(Severity.FAULT, path, None, check, f"{more:,} more faults of this kind"))
         self._alike.clear()
+
+
+def parsed(path: str, read: Callable[[str], T], report: Report) -> T | None:
+    """Return the contents of a file; None if it does not exist or is malformed, which is reported."""
+    try:
+        found = read(path)
+    except FileNotFoundError:
+        return None
+    except Malformed as error:
+        report.fault(path, error.position, "format", error.reason)
+        return None
+    report.checked(os.path.getsize(path))
+    return found

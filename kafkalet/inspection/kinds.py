@@ -20,10 +20,8 @@ _SEGMENT_FILE = re.compile(
 _METADATA_SNAPSHOT = re.compile(r"(?:([0-9]{20})-[0-9]{10}|bootstrap)\.checkpoint(\.deleted|\.part)?", re.ASCII)
 _LOG_DIRECTORY = re.compile(r"(\S+)-([0-9]{1,10})(?:\.\S+(-delete|-stray|-future))?", re.ASCII)
 
-META_PROPERTIES = "meta.properties"
 KAFKALET_JSON = "kafkalet.json"
 OFFSET_CHECKPOINTS = (formats.RECOVERY_POINTS, formats.HIGH_WATERMARKS, formats.LOG_START_OFFSETS)
-CLEANER_CHECKPOINT = "cleaner-offset-checkpoint"
 
 
 class Kind(Enum):
@@ -38,7 +36,7 @@ class Kind(Enum):
     OFFSETS = "offset checkpoint"
     LEADER_EPOCHS = formats.LEADER_EPOCHS
     PARTITION_METADATA = formats.PARTITION_METADATA
-    META_PROPERTIES = META_PROPERTIES
+    META_PROPERTIES = formats.META_PROPERTIES
     CLEAN_SHUTDOWN = formats.CLEAN_SHUTDOWN
     KAFKALET_JSON = KAFKALET_JSON
     QUORUM_STATE = "quorum-state"
@@ -62,7 +60,7 @@ class LogFolder(NamedTuple):
 
 
 _BY_NAME = {
-    **dict.fromkeys((*OFFSET_CHECKPOINTS, CLEANER_CHECKPOINT), Kind.OFFSETS),
+    **dict.fromkeys((*OFFSET_CHECKPOINTS, formats.CLEANER_OFFSETS), Kind.OFFSETS),
     **{
         kind.value: kind
         for kind in (

@@ -18,7 +18,7 @@ from kafkalet.protocol.records.batch import NO_TIMESTAMP
 
 from . import small_files
 from .index_file import IndexFile
-from .kinds import KAFKALET_JSON, META_PROPERTIES, FileKind, Kind, folder_of, is_partition, kind_of
+from .kinds import KAFKALET_JSON, FileKind, Kind, folder_of, is_partition, kind_of
 from .reading import Entry, ReadOnlyFile, Unreadable, entries
 from .rows import Row, codec_name
 
@@ -63,7 +63,13 @@ class DataDirectory(NamedTuple):
 def is_data_directory(path: str) -> bool:
     """Return whether a directory has the files of a data directory, or directories of partitions."""
     names = os.listdir(path)
-    known = {META_PROPERTIES, KAFKALET_JSON, formats.CLEAN_SHUTDOWN, formats.RECOVERY_POINTS, formats.HIGH_WATERMARKS}
+    known = {
+        formats.META_PROPERTIES,
+        KAFKALET_JSON,
+        formats.CLEAN_SHUTDOWN,
+        formats.RECOVERY_POINTS,
+        formats.HIGH_WATERMARKS,
+    }
     return bool(known & set(names)) or any(
         folder_of(name) and os.path.isdir(os.path.join(path, name)) for name in names
     )
@@ -78,7 +84,7 @@ def read_data_directory(path: str) -> DataDirectory:
     ]
     properties = None
     with suppress(Malformed, FileNotFoundError):
-        properties = small_files.read_meta_properties(os.path.join(path, META_PROPERTIES))
+        properties = small_files.read_meta_properties(os.path.join(path, formats.META_PROPERTIES))
     return DataDirectory(
         path,
         partitions,

@@ -11,7 +11,7 @@ from kafkalet import formats
 from kafkalet.formats import Malformed
 
 from . import small_files
-from .faults import Report
+from .faults import Report, parsed
 from .kinds import FileKind, Kind, folder_of
 from .overview import FoundFile, files_in, segments_in
 from .reading import ReadOnlyFile, Unreadable, entries
@@ -26,9 +26,9 @@ from .segment_check import (
 )
 
 LEFTOVERS = {
-    ".deleted": "the next start deletes it",
-    ".cleaned": "it belongs to an unfinished compaction; the next start deletes it",
-    ".swap": "it belongs to a compaction; the next start finishes it",
+    formats.DELETED: "the next start deletes it",
+    formats.CLEANED: "it belongs to an unfinished compaction; the next start deletes it",
+    formats.SWAP: "it belongs to a compaction; the next start finishes it",
     ".part": "the next start deletes it",
 }
 OF_A_SEGMENT = (Kind.OFFSET_INDEX, Kind.TIME_INDEX, Kind.TXN_INDEX)
@@ -85,14 +85,9 @@ def _log_start_offset(directory: str) -> int:
 
 def _epochs(directory: str, report: Report) -> list[EpochEntry] | None:
     path = os.path.join(directory, formats.LEADER_EPOCHS)
-    try:
-        found = small_files.read_epochs(path)
-    except FileNotFoundError:
+    found = parsed(path, small_files.read_epochs, report)
+    if found is None:
         return None
-    except Malformed as error:
-        report.fault(path, error.position, "format", error.reason)
-        return None
-    report.checked(os.path.getsize(path))
     for before, entry in itertools.pairwise(found):
         if entry.epoch <= before.epoch or entry.start_offset <= before.start_offset:
             report.fault(
@@ -123,20 +118,13 @@ def _leftovers(files: list[FoundFile], report: Report, progress: Progress) -> No
     for path, kind in files:
         if kind.suffix:
             report.note(path, "leftover", LEFTOVERS[kind.suffix])
-        if kind.suffix == ".swap" and kind.kind is Kind.LOG:
+        if kind.suffix == formats.SWAP and kind.kind is Kind.LOG:
             check_segment(SegmentFiles(path, kind.base_offset), LogState(), report, progress)
 
 
 def _topic_id(directory: str, report: Report) -> None:
     path = os.path.join(directory, formats.PARTITION_METADATA)
-    try:
-        topic_id = small_files.read_topic_id(path)
-    except FileNotFoundError:
-        return
-    except Malformed as error:
-        report.fault(path, error.position, "format", error.reason)
-        return
-    report.checked(os.path.getsize(path))
+    topic_id = parsed(path, small_files.read_topic_id, report)
     if topic_id == formats.uuid_text(bytes(16)):
         report.fault(path, None, "topic-id", "the topic id is all zeros")
 

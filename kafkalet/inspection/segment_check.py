@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from kafkalet.formats import PRODUCER_ENTRY, TXN_INDEX_VERSION, Malformed, snapshot_entries
+from kafkalet.formats import PRODUCER_ENTRY, TXN_INDEX_VERSION, snapshot_entries
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.batch import LOG_APPEND_TIME, NO_TIMESTAMP, Batch
 from kafkalet.protocol.records.control import ControlType, control_type, read_end_marker
@@ -674,8 +674,3 @@ def check_snapshot(snapshot: Snapshot, state: LogState, report: Report) -> None:
                 )
         if problem is not None:
             report.fault(snapshot.path, entry.at, "producer", f"producer {producer} {problem}")
-
-
-def malformed_snapshot(path: str, error: Malformed, report: Report) -> None:
-    """Report a snapshot that cannot be parsed."""
-    report.fault(path, error.position, "format", error.reason)

@@ -24,6 +24,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.clock import Clock
+from kafkalet.formats import DELETE, FUTURE, METADATA_TOPIC, STRAY
 
 from . import checkpoints
 from .checkpoints import TopicPartition
@@ -40,11 +41,6 @@ if TYPE_CHECKING:  # a broker starts faster without these modules
 _log = logging.getLogger(__name__)
 
 LOCK = ".lock"
-DELETE = "-delete"
-STRAY = "-stray"
-FUTURE = "-future"
-METADATA_TOPIC = "__cluster_metadata"
-"""The topic of Apache Kafka's controllers, which brokers do not serve."""
 MAX_NAME = 255
 MAX_PARTITION = (1 << 31) - 1
 

@@ -23,11 +23,11 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from kafkalet.formats import META_PROPERTIES
 from kafkalet.properties import read_properties
 
 from .files import Files
 
-META_PROPERTIES = "meta.properties"
 VERSIONS = ("0", "1")
 
 

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from kafkalet.formats import epochs_bytes, offsets_bytes, topic_id_bytes
+from kafkalet.formats import FUTURE, STRAY, epochs_bytes, offsets_bytes, topic_id_bytes
 
 from . import checkpoints
 from .checkpoints import TopicPartition
-from .directory import BEING_DELETED, FUTURE, LOG_NAME, STRAY, LogDirectory
+from .directory import BEING_DELETED, LOG_NAME, LogDirectory
 from .log import Log
 from .producer_snapshot import encode, snapshot_name
 

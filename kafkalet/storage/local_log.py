@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
+from kafkalet.formats import CLEANED, DELETED, SWAP
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .checkpoints import LEADER_EPOCHS, PARTITION_METADATA
@@ -25,7 +26,7 @@ from .config import LogConfig
 from .environment import LogEnvironment
 from .failures import Failures
 from .files import Buffer, Descriptor
-from .segment import CLEANED, DELETED, SUFFIXES, SWAP, Segment, file_name
+from .segment import SUFFIXES, Segment, file_name
 from .segments import Segments
 from .values import AbortedTransaction, LogOffsetMetadata, ReadResult
 

@@ -27,6 +27,7 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 
+from kafkalet.formats import CLEANED, DELETED, SWAP
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.batch import Batch
 
@@ -40,7 +41,7 @@ from .local_log import LocalLog
 from .log import Log
 from .producers import ProducerStates
 from .replay import rebuild_producers
-from .segment import CLEANED, DELETED, SUFFIXES, SWAP, Segment
+from .segment import SUFFIXES, Segment
 from .segments import Segments
 from .txn_index import CorruptTransactionIndex
 

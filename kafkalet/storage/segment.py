@@ -34,9 +34,6 @@ from .values import LogOffsetMetadata, ReadResult, TimestampOffset
 
 _log = logging.getLogger(__name__)
 
-DELETED = ".deleted"
-CLEANED = ".cleaned"
-SWAP = ".swap"
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex")
 
 

@@ -8,9 +8,10 @@ Source: kafka.server.ReplicaManager.alterReplicaLogDirs.
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation
+from kafkalet.formats import FUTURE
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse
-from kafkalet.storage.directory import FUTURE, MAX_NAME
+from kafkalet.storage.directory import MAX_NAME
 
 Topic = AlterReplicaLogDirsResponse.Topic
 Answer = AlterReplicaLogDirsResponse.Topic.Partition

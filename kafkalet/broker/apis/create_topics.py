@@ -27,6 +27,7 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.quotas.mutations import count_mutations
 from kafkalet.broker.scheduling.work import pause
 from kafkalet.broker.security.acl import Operation, ResourceType
+from kafkalet.formats import METADATA_TOPIC
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 
@@ -34,7 +35,6 @@ Topic = CreateTopicsRequest.Topic
 Answer = CreateTopicsResponse.Topic
 Config = CreateTopicsResponse.Topic.Config
 
-CLUSTER_METADATA = "__cluster_metadata"
 UNAUTHORIZED = "Authorization failed."
 STRICT_QUOTA_SINCE = 6
 """From this version on, requests over the client's quota are refused. Earlier versions only throttle the client."""
@@ -53,12 +53,12 @@ def handle(
         topic
         for topic in request.topics
         if times[topic.name] == 1
-        and (topic.name != CLUSTER_METADATA or not context.release.runs_without_zookeeper)
+        and (topic.name != METADATA_TOPIC or not context.release.runs_without_zookeeper)
         and (may_create_all or context.allows(Operation.CREATE, ResourceType.TOPIC, topic.name))
     ]
     names = {topic.name for topic in allowed}
     if context.release.runs_without_zookeeper:
-        names.add(CLUSTER_METADATA)  # refused for another reason
+        names.add(METADATA_TOPIC)  # refused for another reason
     unauthorized = [name for name, count in times.items() if count == 1 and name not in names]
     if allowed and request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
         raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout before the topics
@@ -130,8 +130,8 @@ def _answer(
     for name, count in times.items():
         if count > 1:
             answers.append(_refused(name, Code.INVALID_REQUEST, "Duplicate topic name."))
-        elif name == CLUSTER_METADATA:
-            message = f"Creation of internal topic {CLUSTER_METADATA} is prohibited."
+        elif name == METADATA_TOPIC:
+            message = f"Creation of internal topic {METADATA_TOPIC} is prohibited."
             answers.append(_refused(name, Code.INVALID_REQUEST, message))
     answers += [_refused(name, Code.TOPIC_AUTHORIZATION_FAILED, UNAUTHORIZED) for name in unauthorized]
     return CreateTopicsResponse(topics=answers)

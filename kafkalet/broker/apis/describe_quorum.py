@@ -13,6 +13,7 @@ Source: org.apache.kafka.raft.KafkaRaftClient.handleDescribeQuorumRequest, Descr
 from kafkalet.broker.config.features import Features
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation
+from kafkalet.formats import METADATA_TOPIC
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse, Replica
 
@@ -20,7 +21,7 @@ Topic = DescribeQuorumResponse.Topic
 Answer = DescribeQuorumResponse.Topic.Partition
 Node = DescribeQuorumResponse.Node
 
-METADATA = ("__cluster_metadata", [0])
+METADATA = (METADATA_TOPIC, [0])
 EPOCH = 1
 NOT_HOSTED = "This server does not host this topic-partition."
 
@@ -49,7 +50,7 @@ def handle(request: DescribeQuorumRequest, context: Context) -> DescribeQuorumRe
         current_voters=voters,
         observers=[],
     )
-    return DescribeQuorumResponse(topics=[Topic(topic_name=METADATA[0], partitions=[quorum])], nodes=_nodes(context))
+    return DescribeQuorumResponse(topics=[Topic(topic_name=METADATA_TOPIC, partitions=[quorum])], nodes=_nodes(context))
 
 
 def refuse(request: DescribeQuorumRequest, context: Context, error: KafkaError) -> DescribeQuorumResponse:

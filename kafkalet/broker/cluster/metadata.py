@@ -255,6 +255,11 @@ class MetadataImage:
         """The running broker with the lowest id, to which clients send admin requests; -1 if none is running."""
         return min(self.endpoints, default=-1)
 
+    @property
+    def may_contain_secrets(self) -> bool:
+        """Whether only the owner may read a file with this metadata. Properties of brokers may be passwords."""
+        return bool(self.scram_credentials or self.delegation_tokens or any(self.broker_config.values()))
+
     def endpoints_at(self, listener: str, nodes: Iterable[int] | None = None) -> dict[int, Endpoint]:
         """Return the endpoints of running brokers, or of those in `nodes`, by id, with the addresses of a listener.
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkalet.broker.quoting import quoted
 from kafkalet.broker.security.acl import Acl, Operation, PatternType, Permission, ResourceType
+from kafkalet.formats import METADATA_TOPIC
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.storage.file_system import DISK, FileSystem
 from kafkalet.storage.files import Files, make_directories, replace_file
@@ -48,7 +49,7 @@ MAX_INT64 = (1 << 63) - 1
 ID_BYTES = 16
 FILE = "kafkalet.json"
 FORMAT = 1
-METADATA_LOG = "__cluster_metadata-0"
+METADATA_LOG = f"{METADATA_TOPIC}-0"
 """The directory of Apache Kafka's metadata log, in one of the log directories of a broker."""
 BOOTSTRAP = "bootstrap.checkpoint"
 """The first records of a metadata log, with which Kafka's storage tool formats the log directories."""
@@ -147,8 +148,7 @@ class MetadataStore:
 
         It does nothing if later metadata has been written before. The store must be durable.
         """
-        private = bool(image.scram_credentials or image.delegation_tokens or any(image.broker_config.values()))
-        data = self.encode(image, next_producer_id, self._texts)
+        private, data = image.may_contain_secrets, self.encode(image, next_producer_id, self._texts)
         self._encoded = number = self._encoded + 1
 
         def write() -> None:

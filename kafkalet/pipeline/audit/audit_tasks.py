@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from kafkalet.pipeline.logs.directory import METADATA_TOPIC, PartitionLog
+from kafkalet.formats import METADATA_TOPIC
+from kafkalet.pipeline.logs.directory import PartitionLog
 
 from .audit_ranges import AuditRange, stretches, whole
 from .findings import Findings

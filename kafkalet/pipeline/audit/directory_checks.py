@@ -21,21 +21,27 @@ from typing import NamedTuple
 
 from kafkalet import formats
 from kafkalet.pipeline.logs import checkpoints
-from kafkalet.pipeline.logs.directory import METADATA_TOPIC, Listing, PartitionLog, is_partition, topic_partition, twice
+from kafkalet.pipeline.logs.directory import Listing, PartitionLog, is_partition, topic_partition, twice
 from kafkalet.pipeline.logs.files import CorruptFile, UnreadableFile, read_whole
 
 from .at_work import is_at_rest
 from .findings import Findings
 from .surroundings import CLEANED_UP_TO
 
-META_PROPERTIES = "meta.properties"
 CHECKPOINTS = (
     formats.RECOVERY_POINTS,
     formats.HIGH_WATERMARKS,
     formats.LOG_START_OFFSETS,
     CLEANED_UP_TO,
 )
-_FILES = {*CHECKPOINTS, formats.CLEAN_SHUTDOWN, META_PROPERTIES, ".lock", "bootstrap.checkpoint", "kafkalet.json"}
+_FILES = {
+    *CHECKPOINTS,
+    formats.CLEAN_SHUTDOWN,
+    formats.META_PROPERTIES,
+    ".lock",
+    "bootstrap.checkpoint",
+    "kafkalet.json",
+}
 _DIRECTORIES = {"remote-log-index-cache"}
 """The index cache of tiered storage, which LogManager skips."""
 _TEMPORARY = re.compile(r".*\.tmp")
@@ -182,7 +188,9 @@ class _DirectoryCheck:
         return self.there.set_aside.get(key) != "delete" or is_at_rest(self.path)
 
     def _names_all(self, path: str, offsets: Mapping[TopicPartition, int], logs: Iterable[PartitionLog]) -> None:
-        missing = [log for log in logs if log.topic != METADATA_TOPIC and (log.topic, log.partition) not in offsets]
+        missing = [
+            log for log in logs if log.topic != formats.METADATA_TOPIC and (log.topic, log.partition) not in offsets
+        ]
         if not os.path.exists(path):
             if missing:
                 message = "the file is missing, although the broker was shut down cleanly"
@@ -203,12 +211,12 @@ def _check_topic_ids(logs: Sequence[PartitionLog], findings: Findings) -> None:
         by_topic[log.topic][log.topic_id].append(log)
         if log.topic_id is not None:
             findings.checked["topic ids"] += 1
-            if log.topic != METADATA_TOPIC:
+            if log.topic != formats.METADATA_TOPIC:
                 by_id[log.topic_id].add(log.topic)
     some_have = bool(by_id)
     blamed: set[bytes] = set()
     for topic, ids in sorted(by_topic.items()):
-        if topic != METADATA_TOPIC and some_have:
+        if topic != formats.METADATA_TOPIC and some_have:
             for log in ids.pop(None, []):
                 path = os.path.join(log.path, formats.PARTITION_METADATA)
                 if not os.path.lexists(path):  # an unreadable file is already reported
@@ -245,10 +253,10 @@ def _check_identities(
     for path in paths:
         if (properties := _properties(path, findings)) is not None:
             known[path] = properties
-    is_kafkas = [path for path in looked_through if os.path.isdir(os.path.join(path, f"{METADATA_TOPIC}-0"))]
+    is_kafkas = [path for path in looked_through if os.path.isdir(os.path.join(path, f"{formats.METADATA_TOPIC}-0"))]
     for path in looked_through if known else is_kafkas:
-        if not os.path.lexists(os.path.join(path, META_PROPERTIES)):
-            file = os.path.join(path, META_PROPERTIES)
+        if not os.path.lexists(os.path.join(path, formats.META_PROPERTIES)):
+            file = os.path.join(path, formats.META_PROPERTIES)
             findings.add("identity", "the file is missing", fault="no-meta-properties", file=file)
     for name, others in (("cluster.id", "same"), ("node.id", "same"), ("directory.id", "different")):
         _compare_identities(name, others, {path: each[name] for path, each in known.items() if name in each}, findings)
@@ -256,7 +264,7 @@ def _check_identities(
         mine = properties.get("cluster.id")
         if cluster_id is not None and mine is not None and mine != cluster_id:
             message = f"cluster.id is {mine}, but the live broker belongs to cluster {cluster_id}"
-            file = os.path.join(path, META_PROPERTIES)
+            file = os.path.join(path, formats.META_PROPERTIES)
             findings.add("identity", message, fault="other-cluster", file=file)
 
 
@@ -268,12 +276,12 @@ def _compare_identities(name: str, wanted: str, values: Mapping[str, str], findi
             continue
         word = "but is" if wanted == "same" else "and is also"
         message = f"{name} is {values[path]}, {word} {values[earlier]} in {earlier}"
-        file = os.path.join(path, META_PROPERTIES)
+        file = os.path.join(path, formats.META_PROPERTIES)
         findings.add("identity", message, fault=f"{name}-{'differs' if wanted == 'same' else 'repeated'}", file=file)
 
 
 def _properties(directory: str, findings: Findings) -> dict[str, str] | None:
-    path = os.path.join(directory, META_PROPERTIES)
+    path = os.path.join(directory, formats.META_PROPERTIES)
     try:
         text = read_whole(path).decode(errors="replace")
     except FileNotFoundError:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 
-from kafkalet.pipeline.logs.directory import METADATA_TOPIC, Listing, PartitionLog, listing
+from kafkalet.formats import METADATA_TOPIC
+from kafkalet.pipeline.logs.directory import Listing, PartitionLog, listing
 
 from .audit_options import AuditOptions
 from .audit_tasks import AuditTask, bytes_together, packed, settled, tasks_of

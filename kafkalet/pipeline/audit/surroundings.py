@@ -10,8 +10,9 @@ import re
 from typing import NamedTuple
 
 from kafkalet import formats
+from kafkalet.formats import METADATA_TOPIC
 from kafkalet.pipeline.logs import checkpoints
-from kafkalet.pipeline.logs.directory import METADATA_TOPIC, PartitionLog
+from kafkalet.pipeline.logs.directory import PartitionLog
 from kafkalet.pipeline.logs.files import CorruptFile, UnreadableFile
 from kafkalet.pipeline.logs.snapshots import snapshot_offsets
 

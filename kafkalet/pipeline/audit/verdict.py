@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from kafkalet.pipeline.logs.directory import METADATA_TOPIC, UnlistedLog
+from kafkalet.formats import METADATA_TOPIC
+from kafkalet.pipeline.logs.directory import UnlistedLog
 
 from .causes import ONE_BY_ONE, Cause, causes_in_directory, causes_in_log, causes_together
 from .comparing import Comparison

@@ -41,8 +41,7 @@ from . import checkpoints
 from .files import CorruptFile, reason_of, why_unreadable
 from .heads import heads
 
-METADATA_TOPIC = "__cluster_metadata"
-LEFT_ALONE = ("-delete", "-stray", "-future")
+LEFT_ALONE = (formats.DELETE, formats.STRAY, formats.FUTURE)
 ATTEMPTS = 5
 """The maximum number of times that a log is listed again because a segment has disappeared."""
 _SEGMENT = re.compile(r"(\d+)\.log(\.swap)?")
@@ -217,7 +216,7 @@ def listing(
 
     def choose(topic: str, partition: int) -> bool:
         nonlocal not_wanted
-        if topic == METADATA_TOPIC and not with_metadata:
+        if topic == formats.METADATA_TOPIC and not with_metadata:
             return False
         is_wanted = (wanted or _any)(topic, partition)
         not_wanted += not is_wanted

@@ -24,13 +24,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from kafkalet.clock import elapsed_s
+from kafkalet.formats import CLEANED
 from kafkalet.protocol.records.batch import INT32, LENGTH_AT, LOG_OVERHEAD, UP_TO_MAGIC, Batch, batches
 from kafkalet.storage import scan
 from kafkalet.storage.config import END_OF_ROUND, HIGH_WATERMARK, LogConfig
 from kafkalet.storage.files import File, Files
 from kafkalet.storage.index import MAX_RELATIVE_OFFSET, IndexPool
 from kafkalet.storage.log import Log
-from kafkalet.storage.segment import CLEANED, SUFFIXES, Segment, file_name
+from kafkalet.storage.segment import SUFFIXES, Segment, file_name
 from kafkalet.storage.values import AbortedTransaction
 
 from .offset_map import OffsetMap

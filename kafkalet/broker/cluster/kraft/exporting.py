@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 
 from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.cluster.metadata_store import BOOTSTRAP, METADATA_LOG
-from kafkalet.formats import parse_uuid, uuid_text
+from kafkalet.formats import META_PROPERTIES, parse_uuid, uuid_text
 from kafkalet.properties import read_properties
 from kafkalet.protocol.wire import ZERO_UUID
 from kafkalet.storage.checkpoints import mark_clean_shutdown
 from kafkalet.storage.files import Files, replace_file
-from kafkalet.storage.identity import META_PROPERTIES, write_identity
+from kafkalet.storage.identity import write_identity
 
 from .image_records import BROKER_EPOCH, Cluster, encoded_records
 from .snapshot import NAME, snapshot_bytes
@@ -53,9 +53,9 @@ def write_metadata_log(
         mark_clean_shutdown(files, path, BROKER_EPOCH)
     folder = os.path.join(paths[min(paths)][0], METADATA_LOG)
     files.system.make_directory(folder)
-    is_private = bool(image.scram_credentials or image.delegation_tokens or any(image.broker_config.values()))
     data = snapshot_bytes(values, now_ms)
-    replace_file(os.path.join(folder, NAME), data, durable=files.durable, private=is_private, system=files.system)
+    path, is_private = os.path.join(folder, NAME), image.may_contain_secrets
+    replace_file(path, data, durable=files.durable, private=is_private, system=files.system)
     return len(values)
 
 
