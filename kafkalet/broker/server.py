@@ -339,7 +339,7 @@ class Server:
         RuntimeError if the brokers are read-only.
         """
         self._check_writable()
-        from .cluster.compaction import run_steps
+        from .scheduling.steps import run_steps
 
         cleaned = []
         for node in self.call(self._with_open_logs):

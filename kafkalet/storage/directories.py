@@ -4,9 +4,9 @@ A broker with several directories (`log.dirs`) stores each partition in one of t
 directory with the fewest partitions; an existing one is found where it is. Each directory has its own lock,
 checkpoints, clean-shutdown marker and `meta.properties` (directory.py).
 
-A directory that cannot be opened, or that fails later, is offline until the broker restarts. The others go on. While a
-directory is offline, a partition that is not found may be in it, and is not created again in another directory. If the
-data is temporary, directories do not go offline; failures.py describes what happens instead.
+A directory that cannot be opened, or that fails later, is offline until the broker restarts. The others stay available.
+While a directory is offline, a partition that is not found may be in it, and is not created again in another directory.
+If the data is temporary, directories do not go offline; failures.py describes what happens instead.
 
 Source: kafka.log.LogManager, org.apache.kafka.storage.internals.log.LogDirFailureChannel.
 """

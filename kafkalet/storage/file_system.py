@@ -1,6 +1,6 @@
 """The calls of the operating system that work on files. Everything in the data directories goes through them.
 
-`DISK` makes these calls. A subclass can observe them, let them fail or redirect them, for example to simulate crashes
+`DISK` makes these calls. A subclass can observe, fail or redirect them, for example to simulate crashes
 and broken disks.
 
 Descriptors are those of the operating system, so that sendfile can use them. Every OSError has a `filename` if the call

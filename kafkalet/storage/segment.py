@@ -227,7 +227,7 @@ class Segment:
         self.note(position, len(data), last_offset, max_timestamp, offset_of_max_timestamp)
 
     def append_each(self, data: Buffer, heads: Iterable[Batch]) -> None:
-        """Append entries, given their headers, too, and consider an index entry for each of them.
+        """Append entries, given their headers. An index entry may be added for each of them.
 
         Raises IndexFull, after the data has been written, if an index entry is due but there is no room for it.
         """

@@ -12,11 +12,12 @@ import math
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from kafkalet.broker.config.broker_config import BrokerConfig
+from kafkalet.broker.scheduling.steps import in_threads
 from kafkalet.broker.scheduling.turns import Turns
-from kafkalet.broker.scheduling.work import Work, Workers, in_thread, start
+from kafkalet.broker.scheduling.work import Work, Workers, start
 from kafkalet.clock import Clock
 from kafkalet.storage.cleaning.cleaner import CleanerSettings, Round, Step
 from kafkalet.storage.cleaning.log_cleaner import LogCleaner
@@ -25,8 +26,6 @@ from kafkalet.storage.directories import LogDirectories
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.log import Log
-
-T = TypeVar("T")
 
 _LOG = logging.getLogger(__name__)
 
@@ -127,14 +126,14 @@ class Compaction:
         return min((quiet_ms(each.logs(), each.state, now_ms) for each in self._cleaners), default=math.inf)
 
     async def _clean_in_background(self) -> None:
-        await _in_threads(self._clean_until_nothing_is_due())
+        await in_threads(self._clean_until_nothing_is_due())
 
     def clean(self, *, roll: bool = False) -> Generator[Step, Any, list[CleanedPartition]]:
         """Clean until no log is due, and apply retention to compacted logs. With `roll`, first roll their active
         segments.
 
-        Yields functions to call in a thread, and expects their results; see `run_steps`. Return the replicas that were
-        cleaned, in the order in which that was done.
+        Yields functions to call in a thread, and expects their results (scheduling/steps.py). Return the cleaned replicas
+        in the order of their cleaning.
         """
         self.stop()
         self._requests += 1
@@ -204,56 +203,6 @@ class Compaction:
 
 def _logs_of(directory: LogDirectory) -> list[Log]:
     return [] if directory.failure is not None else list(directory.logs.values())
-
-
-async def _in_threads(steps: Generator[Step, Any, T]) -> T:
-    """Run the steps of a generator in worker threads, one after the other. Return its result."""
-    result: Any = None
-    error: Exception | None = None
-    try:
-        while True:
-            step = steps.send(result) if error is None else steps.throw(error)
-            result = error = None
-            try:
-                result = await in_thread(step)
-            except Exception as problem:  # noqa: BLE001 - the generator may handle it
-                error = problem
-    except StopIteration as end:
-        value: T = end.value
-        return value
-    finally:
-        steps.close()
-
-
-def run_steps(steps: Generator[Step, Any, T], call: Callable[[Callable[[], Any]], Any]) -> T:
-    """Run a generator in the event loop, with `call`, and its steps in this thread. Return its result."""
-    result: Any = None
-    error: Exception | None = None
-
-    def resume() -> Step | _Result:
-        try:
-            return steps.send(result) if error is None else steps.throw(error)
-        except StopIteration as end:
-            return _Result(end.value)
-
-    try:
-        while True:
-            step = call(resume)
-            if isinstance(step, _Result):
-                value: T = step.value
-                return value
-            result = error = None
-            try:
-                result = step()
-            except Exception as problem:  # noqa: BLE001 - the generator may handle it
-                error = problem
-    finally:
-        with suppress(RuntimeError):  # the brokers have been stopped
-            call(steps.close)
-
-
-class _Result(NamedTuple):
-    value: Any
 
 
 def _report(error: Exception) -> None:
