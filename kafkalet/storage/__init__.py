@@ -1,10 +1,11 @@
-"""The log of one partition on disk. This package knows nothing about requests, sockets or other partitions.
+"""The logs of a broker on disk. This package knows nothing about requests, sockets or leadership.
 
 data directory/                         directory.py
   meta.properties                       identity.py
   recovery-point-offset-checkpoint      checkpoints.py
   replication-offset-checkpoint
   log-start-offset-checkpoint
+  cleaner-offset-checkpoint             cleaning/state.py
   .kafka_cleanshutdown
   <topic>-<partition>/                  log.py
     00000000000000000000.log            segment.py: record batches as they were sent
@@ -25,7 +26,10 @@ log.py                log start offset, high watermark, last stable offset and t
   producers.py        sequences, epochs, transactions; replay.py rebuilds them from the log
   lookup.py           find offsets by timestamp
   retention.py        select segments to delete
-recovery.py           open a log from its directory
-files.py              the only module that opens files; flushing.py runs fsync, deletion.py deletes after a delay
+cleaning/             the log cleaner
+recovery.py           open a log from its directory; progress.py logs how far a long recovery is
+directories.py        the log directories of a broker, and which of them are offline
+files.py              opens files; flushing.py runs fsync, deletion.py deletes after a delay
+file_system.py        the calls of the operating system; overlay.py redirects those of read-only brokers
 failures.py           how a log reacts to I/O errors
 """

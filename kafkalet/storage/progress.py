@@ -1,4 +1,4 @@
-"""Logs how far the recovery of a data directory has come, if it takes more than a few seconds.
+"""Logs the progress of the recovery of a data directory, if it takes more than a few seconds.
 
     /data: recovering after an unclean shutdown: 12 of 340 logs, 1.3 of 20.0 GiB
 

@@ -132,7 +132,7 @@ class ClusterOperations(EmbeddedCluster):
         self.server.call(lambda: self.server.start_broker(_broker(node_id)))
 
     def fail_log_dir(self, log_dir: int | str | os.PathLike[str] = 0, broker: int | None = None) -> None:
-        """Let a log directory of a broker fail, as if its disk broke: it is offline until `restore_log_dir`.
+        """Make a log directory of a broker fail, as if its disk broke: it is offline until `restore_log_dir`.
 
         Its partitions return KAFKA_STORAGE_ERROR. Other in-sync replicas become leaders; without one, a partition has
         no leader. `log_dir` is the number of the directory in `data_dir`, or its path. `broker` is only needed if there

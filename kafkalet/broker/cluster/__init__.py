@@ -13,5 +13,9 @@ state_topics        the internal topics of the coordinators
 new_topics          validation and replica placement of new topics
 assignments         validation of manual replica assignments
 producer_ids        assignment of producer ids
+compaction          the log cleaner in the background and on request
+log_moves           moves replicas to other log directories
+opening             opens the remaining logs after the start
+kraft/              reads and writes the metadata log of Apache Kafka
 periodic_tasks      retention, flushes, checkpoints, ISR shrinking
 """

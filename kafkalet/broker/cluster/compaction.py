@@ -132,8 +132,8 @@ class Compaction:
         """Clean until no log is due, and apply retention to compacted logs. With `roll`, first roll their active
         segments.
 
-        Yields functions to call in a thread, and expects their results (scheduling/steps.py). Return the cleaned replicas
-        in the order of their cleaning.
+        Yields functions to call in a thread, and expects their results (scheduling/steps.py). Return the cleaned
+        replicas in the order of their cleaning.
         """
         self.stop()
         self._requests += 1

@@ -4,7 +4,7 @@ A batch is copied byte by byte if all its records stay, and encoded again if som
 batch of format 2 keeps its first and last offset even if these records are gone. A batch without records is removed,
 unless it is the last one of a producer, whose sequence and epoch it has, or the last one of the round.
 
-A tombstone stays for `delete.retention.ms` after the first round that finds it to be the newest record of its key, so
+A tombstone stays for `delete.retention.ms` after the first round that finds no newer record of its key, so
 that consumers see the deletion. The end of that time, the delete horizon, replaces the base timestamp of the batch
 (KIP-534). The same applies to the marker of a transaction without records. Formats 0 and 1 have no delete horizon;
 their tombstones stay until the segments before the dirty ones have not been modified for `delete.retention.ms`.
@@ -31,7 +31,7 @@ from .transactions import CleanedTransactions
 
 
 class CannotClean(Exception):
-    """The log cannot be cleaned. The message tells why."""
+    """The log cannot be cleaned. The message is the reason."""
 
 
 class LastRecord(NamedTuple):
