@@ -65,7 +65,8 @@ class LeaderEpochs:
         self._written: tuple[EpochEntry, ...] | None = None
         """The entries in the file; None if unknown."""
         self.is_unwritten = False
-        """Whether the latest epoch has started, but has to be written before its first record is."""
+        """Whether the file must be written before the next record: the latest epoch has started, or a later one was
+        removed."""
         if not new:
             self._load()
 
@@ -144,9 +145,13 @@ class LeaderEpochs:
         return EpochEntry(found, self._entries[higher].start_offset)
 
     def truncate_from_end(self, end_offset: int) -> None:
-        """Remove the epochs that start at or after the new log end `end_offset`."""
+        """Remove the epochs that start at or after the new log end `end_offset`.
+
+        They may stay in the file until the next record is appended.
+        """
         if end_offset >= 0 and self._remove_last(lambda entry: entry.start_offset >= end_offset):
             self._changed()
+            self.is_unwritten = self._files.durable
 
     def truncate_from_start(self, start_offset: int) -> None:
         """Remove the epochs that end before the new log start offset; the first one left then starts there."""

@@ -23,6 +23,7 @@ from .workload import HOUR_MS, Key, Mark, Workload
 OPERATIONS = 60
 CRASHES_OF_ONE = 40
 """How many crashes one recorded workload is used for."""
+EPOCHS_IN_A_LIFE = 1000
 MEMORY = Path("/dev/shm")
 
 
@@ -219,6 +220,7 @@ class Aftermath:
         self.path = path
         self.chance = chance
         self._workload: Workload | None = None
+        self._lives = 0
 
     def remove(self) -> None:
         if self._workload is not None and self._workload.directory is not None:
@@ -236,6 +238,7 @@ class Aftermath:
         workload.gone = before.gone
         workload.mark("crash")
         workload.begin()
+        self._lives += 1
         there = {(topic, partition): topic_id for topic, partition, topic_id in workload.directory.found()}
         for topic_id in there.values():
             if topic_id in before.gone:
@@ -265,7 +268,8 @@ class Aftermath:
         log = workload.directory.get_or_create(*key, topic_id, config)
         workload.partitions[key] = check(log, *promises, power=power)
         workload.config[key] = config
-        workload.epochs[key] = (log.latest_epoch or 0) + 1
+        # A controller remembers the epochs that a log has lost.
+        workload.epochs[key] = EPOCHS_IN_A_LIFE * self._lives
 
     def go_on(self) -> None:
         """Work with what is there, stop cleanly, and open it again."""

@@ -167,3 +167,10 @@ def test_a_started_epoch_is_written_with_its_first_record(tmp_path: Path) -> Non
     assert LeaderEpochs(Files(), str(tmp_path)).entries == ((1, 3),)
     made.assign(2, 6)
     assert LeaderEpochs(Files(), str(tmp_path)).entries == ((1, 3), (2, 6))
+
+
+def test_a_truncated_epoch_leaves_the_file_before_the_next_record_is_appended(tmp_path: Path) -> None:
+    made = cache(tmp_path, (1, 3), (2, 6), durable=True)
+    made.truncate_from_end(6)
+    made.assign(1, 6)  # a follower appends what the leader wrote in an earlier epoch
+    assert LeaderEpochs(Files(), str(tmp_path)).entries == ((1, 3),)
