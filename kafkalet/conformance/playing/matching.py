@@ -114,6 +114,22 @@ def aligned(expected: list[Any], got: list[Any]) -> Iterator[tuple[str, Any, Any
             yield str(n), one, other
 
 
+def in_order_of(expected: list[Any], got: list[Any]) -> list[Any]:
+    """Return the items of `got` in the order of `expected`, if the names of some expected items are placeholders.
+
+    They have been sorted by name, but a placeholder does not tell the place of the item that it stands for.
+    """
+    wanted, names = [_name(item) for item in expected], [_name(item) for item in got]
+    known = [name for name in wanted if name]
+    if len(known) == len(wanted) or len(wanted) != len(names) or not {*known} <= {*names}:
+        return got
+    named = dict(zip(names, got, strict=True))
+    others = iter([item for name, item in zip(names, got, strict=True) if name not in known])
+    if len(named) != len(got) or len({*known}) != len(known):
+        return got
+    return [named[name] if name else next(others) for name in wanted]
+
+
 def _name(item: Any) -> str:
     """Return the field that tells an item of an array from the others, such as `name=t`; "" if there is none.
 
@@ -143,16 +159,19 @@ class Matcher:
     def differences(self, expected: Any, got: Any, in_order: InOrder = True) -> list[Difference]:
         """Return the differences between a recorded answer and another one. It is empty if they match."""
         found: list[Difference] = []
-        self._compare(normalized(expected, in_order), normalized(got, in_order), "", found)
+        self._compare(normalized(expected, in_order), normalized(got, in_order), "", found, in_order)
         return found
 
-    def _compare(self, expected: Any, got: Any, path: str, found: list[Difference]) -> None:
+    def _compare(self, expected: Any, got: Any, path: str, found: list[Difference], in_order: InOrder) -> None:
         if isinstance(expected, dict) and isinstance(got, dict):
             for key in {**expected, **got}:
-                self._compare(expected.get(key, MISSING), got.get(key, MISSING), f"{path}.{key}".lstrip("."), found)
+                value = expected.get(key, MISSING)
+                self._compare(value, got.get(key, MISSING), f"{path}.{key}".lstrip("."), found, in_order)
         elif isinstance(expected, list) and isinstance(got, list):
+            if not _counts(in_order, path.rpartition(".")[2]):
+                got = in_order_of(expected, got)
             for place, one, other in aligned(expected, got):
-                self._compare(one, other, f"{path}[{place}]", found)
+                self._compare(one, other, f"{path}[{place}]", found, in_order)
         elif not self._equal(expected, got):
             found.append(Difference(path, expected, got))
 
