@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -173,11 +173,13 @@ class Image:
             cwd=self.root / "home",
             env=inherited | environment | {"PATH": path, "KAFKALET_ROOT": str(self.root), "PYTHONSAFEPATH": ""},
             executable=str(self.root / "bin" / "kafkalet"),
+            start_new_session=True,
         ) as process:
             try:
                 yield process
             finally:
-                process.kill()
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)  # also what the scripts of the modules started
 
 
 @pytest.fixture
