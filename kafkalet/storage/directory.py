@@ -592,6 +592,7 @@ class LogDirectory:
         except OSError as error:
             _log.error("%s; deleting the checkpoints", explain(error))
             for name in (checkpoints.RECOVERY_POINTS, checkpoints.LOG_START_OFFSETS):
+                self._checkpointed.pop(name, None)  # so that the next checkpoint writes the file
                 with suppress(OSError):
                     self.environment.files.system.unlink(os.path.join(self.path, name))
 

@@ -345,6 +345,20 @@ def test_checkpoints_that_cannot_be_written_after_a_truncation_are_deleted(tmp_p
     place.directory.close()
 
 
+def test_checkpoints_that_were_deleted_after_a_failure_are_written_again(tmp_path: Path, disk: FailingDisk) -> None:
+    place = place_at(tmp_path, CONFIG)
+    for _ in range(4):
+        place.append(1)
+    place.log.maybe_increment_log_start_offset(1)
+    place.log.flush()
+    place.directory.checkpoint()
+    disk.fail_on("recovery-point-offset-checkpoint")
+    place.log.truncate_to(3)
+    disk.heal()
+    assert place.reopen().log_start_offset == 1
+    place.directory.close()
+
+
 def test_failing_appends_are_logged_once_per_interval(
     tmp_path: Path, disk: FailingDisk, caplog: pytest.LogCaptureFixture
 ) -> None:
