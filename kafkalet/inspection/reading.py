@@ -60,15 +60,10 @@ class ReadOnlyFile:
 
     def read(self, length: int, position: int) -> bytes:
         """Read `length` bytes, or fewer if the file ends before that."""
-        pieces = []
         try:
-            while length > 0 and (piece := DISK.read(self._fd, length, position)):
-                pieces.append(piece)
-                length -= len(piece)
-                position += len(piece)
+            return DISK.read_fully(self._fd, length, position)
         except OSError as error:
             raise OSError(error.errno, error.strerror, self.path) from None
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def read_file(path: str, most_bytes: int = 1 << 30) -> bytes:

@@ -50,6 +50,18 @@ class FileSystem:
         data: bytes = _pread(fd, length, position)
         return data
 
+    def read_fully(self, fd: int, length: int, position: int) -> bytes:
+        """Read `length` bytes at `position`, or fewer if the file ends before that."""
+        data = self.read(fd, length, position)
+        if len(data) == length or not data:
+            return data
+        pieces = [data]
+        while data and (length := length - len(data)):  # Linux reads at most 2 GiB per call
+            position += len(data)
+            data = self.read(fd, length, position)
+            pieces.append(data)
+        return b"".join(pieces)
+
     def write(self, fd: int, data: Buffer, position: int) -> int:
         """Write at `position`. Return the number of bytes written, which may be smaller than the data."""
         written: int = _pwrite(fd, data, position)

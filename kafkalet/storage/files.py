@@ -65,16 +65,7 @@ class File:
     def read(self, length: int, position: int) -> bytes:
         """Read `length` bytes at `position`, or fewer if the file ends before that."""
         try:
-            fd, read = self.fileno(), self._pool.system.read
-            data = read(fd, length, position)
-            if len(data) == length or not data:
-                return data
-            pieces = [data]
-            while data and (length := length - len(data)):  # Linux reads at most 2 GiB per call
-                position += len(data)
-                data = read(fd, length, position)
-                pieces.append(data)
-            return b"".join(pieces)
+            return self._pool.system.read_fully(self.fileno(), length, position)
         except OSError as error:
             if not self._removed:
                 self.report(_of(self.path, error))
@@ -287,13 +278,7 @@ class Files:
         fd = system.open(path, READ)
         try:
             with _with_path(path):
-                size = system.size(fd)
-                data = system.read(fd, size, 0)
-                if size and len(data) == size:
-                    return data
-                while piece := system.read(fd, max(size - len(data), 1), len(data)):
-                    data += piece
-            return data
+                return system.read_fully(fd, system.size(fd), 0)
         finally:
             system.close(fd)
 

@@ -132,16 +132,7 @@ class LocalLog:
 
     def _new_segment(self, base_offset: int) -> Segment:
         """Create an empty segment that is not part of the log yet."""
-        environment = self.environment
-        return Segment(
-            self.directory,
-            base_offset,
-            self.config,
-            environment.files,
-            environment.index_pool,
-            environment.clock,
-            new=True,
-        )
+        return segment_of(self.environment, self.directory, base_offset, self.config, new=True)
 
     def _replace_active(self, base_offset: int) -> Segment:
         """Replace the last segment by a new one; the log always has a segment."""
@@ -370,6 +361,22 @@ class LocalLog:
         """Close the descriptors without writing anything."""
         for segment in self.segments:
             segment.release()
+
+
+def segment_of(
+    environment: LogEnvironment, directory: str, base_offset: int, config: LogConfig, *, new: bool, suffix: str = ""
+) -> Segment:
+    """Create or open a segment with the files, the clock and the index memory of its data directory."""
+    return Segment(
+        directory,
+        base_offset,
+        config,
+        environment.files,
+        environment.index_pool,
+        environment.clock,
+        new=new,
+        suffix=suffix,
+    )
 
 
 def _delete(segments: list[Segment]) -> None:

@@ -37,7 +37,7 @@ from .environment import LogEnvironment
 from .epochs import EpochEntry, LeaderEpochs
 from .file_system import FileSystem
 from .index import OutOfOrder
-from .local_log import LocalLog
+from .local_log import LocalLog, segment_of
 from .log import Log
 from .producers import ProducerStates
 from .replay import rebuild_producers
@@ -123,11 +123,7 @@ def _local_log(
 ) -> LocalLog:
     """Return a log with these segments, or a new one if there are none. Its log end offset is not set yet."""
     if not len(segments):
-        segments.add(
-            Segment(
-                directory, base_offset, config, environment.files, environment.index_pool, environment.clock, new=True
-            )
-        )
+        segments.add(segment_of(environment, directory, base_offset, config, new=True))
     return LocalLog(directory, config, segments, 0, segments.active.base_offset, environment)
 
 
@@ -201,17 +197,7 @@ class _LogLoader:
         )
 
     def _segment(self, base_offset: int, suffix: str = "") -> Segment:
-        environment = self.environment
-        return Segment(
-            self.directory,
-            base_offset,
-            self.config,
-            environment.files,
-            environment.index_pool,
-            environment.clock,
-            new=False,
-            suffix=suffix,
-        )
+        return segment_of(self.environment, self.directory, base_offset, self.config, new=False, suffix=suffix)
 
     def _written_topic_id(self) -> bytes | None:
         try:

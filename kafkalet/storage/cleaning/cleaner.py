@@ -30,6 +30,7 @@ from kafkalet.storage import scan
 from kafkalet.storage.config import END_OF_ROUND, HIGH_WATERMARK, LogConfig
 from kafkalet.storage.files import File, Files
 from kafkalet.storage.index import MAX_RELATIVE_OFFSET, IndexPool
+from kafkalet.storage.local_log import segment_of
 from kafkalet.storage.log import Log
 from kafkalet.storage.segment import SUFFIXES, Segment, file_name
 from kafkalet.storage.values import AbortedTransaction
@@ -324,16 +325,7 @@ class _CopyStep:
     def open(self, log: Log) -> Segment:
         """Open the complete segment for the log."""
         environment = log.local.environment
-        return Segment(
-            self._directory,
-            self._base_offset,
-            self._config,
-            environment.files,
-            environment.index_pool,
-            self._clock,
-            new=False,
-            suffix=CLEANED,
-        )
+        return segment_of(environment, self._directory, self._base_offset, self._config, new=False, suffix=CLEANED)
 
     def run(self) -> _Cleaned:
         self.discard()
