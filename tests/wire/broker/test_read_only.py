@@ -10,7 +10,7 @@ import pytest
 import kafkalet
 from kafkalet.broker.apis import SERVED
 from kafkalet.broker.context import Context
-from kafkalet.broker.read_only import ALLOWED, CODES, REFUSED, refusing
+from kafkalet.broker.read_only import ALLOWED, CODES, refusing
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.fields import Field
@@ -18,6 +18,35 @@ from kafkalet.protocol.messages import request_type
 from kafkalet.protocol.schema import Struct
 from kafkalet.storage.directory import DirectoryInUse
 from tests.unit.storage.test_overlay import listing
+
+REFUSED = frozenset(
+    {
+        Api.ADD_OFFSETS_TO_TXN,
+        Api.ADD_PARTITIONS_TO_TXN,
+        Api.ALTER_CLIENT_QUOTAS,
+        Api.ALTER_CONFIGS,
+        Api.ALTER_PARTITION_REASSIGNMENTS,
+        Api.ALTER_REPLICA_LOG_DIRS,
+        Api.ALTER_USER_SCRAM_CREDENTIALS,
+        Api.CREATE_ACLS,
+        Api.CREATE_DELEGATION_TOKEN,
+        Api.CREATE_PARTITIONS,
+        Api.CREATE_TOPICS,
+        Api.DELETE_ACLS,
+        Api.DELETE_RECORDS,
+        Api.DELETE_TOPICS,
+        Api.ELECT_LEADERS,
+        Api.END_TXN,
+        Api.EXPIRE_DELEGATION_TOKEN,
+        Api.INCREMENTAL_ALTER_CONFIGS,
+        Api.INIT_PRODUCER_ID,
+        Api.PRODUCE,
+        Api.RENEW_DELEGATION_TOKEN,
+        Api.TXN_OFFSET_COMMIT,
+        Api.UPDATE_FEATURES,
+        Api.WRITE_TXN_MARKERS,
+    }
+)
 
 
 @pytest.fixture(scope="module")
