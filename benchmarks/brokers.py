@@ -38,14 +38,14 @@ class Running(NamedTuple):
         return socket.create_connection((host, int(port)))
 
 
-def start_kafkalet(config: Mapping[str, str] | None = None) -> Running:
-    """Start kafkalet with these properties; without the property `listeners`, on a free port."""
+def start_kafkalet(config: Mapping[str, str] | None = None, *options: str) -> Running:
+    """Start kafkalet with these properties and options; without the property `listeners`, on a free port."""
     given = config or {}
     listen = () if "listeners" in given else ("--listen", "127.0.0.1:0")
     settings = [f"--set={name}={value}" for name, value in given.items()]
     begun = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-m", "kafkalet", "serve", *listen, "--log-level", "error", *settings],
+        [sys.executable, "-m", "kafkalet", "serve", *listen, "--log-level", "error", *settings, *options],
         stdout=subprocess.PIPE,
         text=True,
         cwd=ROOT,
@@ -53,10 +53,12 @@ def start_kafkalet(config: Mapping[str, str] | None = None) -> Running:
     assert process.stdout is not None
     ready = process.stdout.readline()
     start_ms = (time.perf_counter() - begun) * 1000
+    if not ready:
+        raise SystemExit("kafkalet did not start")
 
     def stop() -> None:
         process.send_signal(signal.SIGTERM)
-        process.wait(10)
+        process.wait(120)
         assert process.stdout is not None
         process.stdout.close()
 

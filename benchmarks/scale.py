@@ -10,9 +10,7 @@ import argparse
 import json
 import os
 import shutil
-import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
@@ -28,7 +26,7 @@ from kafkalet.protocol.messages import request_type
 from tests.oracle.apache_kafka import missing
 from tests.oracle.storage.kafka_logs import Opening, opened_by_kafka
 
-from .brokers import ROOT, Running
+from .brokers import Running, start_kafkalet
 from .fairness import probe
 from .load import ask, produce_request
 
@@ -111,28 +109,12 @@ def size_bytes(path: Path) -> int:
 @contextmanager
 def serving(path: Path, *, stops_s: list[float] | None = None) -> Iterator[Running]:
     """Run `kafkalet serve` with a directory. The time of its stop in seconds is added to `stops_s`."""
-    begun_s = time.perf_counter()
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "kafkalet", "serve", "--listen", "127.0.0.1:0", "--data-dir", str(path)),
-            *("--log-level", "error", "--set=log.retention.ms=-1"),
-        ],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-    )
-    assert process.stdout is not None
-    ready = process.stdout.readline()
-    start_ms = (time.perf_counter() - begun_s) * 1000
-    if not ready:
-        raise SystemExit(f"kafkalet did not open {path}")
+    broker = start_kafkalet({"log.retention.ms": "-1"}, "--data-dir", str(path))
     try:
-        yield Running(ready.split()[2].partition("=")[2], process.pid, start_ms, lambda: None)
+        yield broker
     finally:
         begun_s = time.perf_counter()
-        process.send_signal(signal.SIGTERM)
-        process.wait(120)
-        process.stdout.close()
+        broker.stop()
         if stops_s is not None:
             stops_s.append(time.perf_counter() - begun_s)
 
