@@ -155,6 +155,10 @@ class Server:
         return bool(self._data_dirs)
 
     @property
+    def _directories_of_a_broker(self) -> int:
+        return max(len(self._data_dirs), 1)
+
+    @property
     def has_new_topics(self) -> bool:
         """Whether there are topics to create at startup."""
         return bool(self._new_topics)
@@ -387,7 +391,7 @@ class Server:
             for place, directory in enumerate(node.directories):
                 prefix = (further_prefix(place) if place else "") + folder
                 files.update({prefix + name: stored for name, stored in image_of(directory).items()})
-        return ClusterImage(files, self.first_node_id, self._brokers, max(len(self._data_dirs), 1))
+        return ClusterImage(files, self.first_node_id, self._brokers, self._directories_of_a_broker)
 
     def restore(self, image: ClusterImage) -> None:
         """Replace the contents of the cluster, on the same ports. All connections are closed.
@@ -402,10 +406,10 @@ class Server:
                 f"the snapshot is of {_brokers(image.first_node_id, image.brokers)}, but this cluster has "
                 f"{_brokers(self.first_node_id, self._brokers)}"
             )
-        if image.directories != max(len(self._data_dirs), 1):
+        if image.directories != self._directories_of_a_broker:
             raise ValueError(
                 f"the snapshot is of brokers with {image.directories} log directories, but those of this cluster have "
-                f"{max(len(self._data_dirs), 1)}"
+                f"{self._directories_of_a_broker}"
             )
         metadata, _ = MetadataStore.decode(image.files[FILE].data, FILE)
         self._check_saved_config(metadata, FILE)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from kafkalet.broker.cluster.metadata import MetadataImage
+from kafkalet.broker.cluster.metadata import MetadataImage, new_topic_id
 from kafkalet.broker.cluster.metadata_store import BOOTSTRAP, METADATA_LOG
 from kafkalet.formats import META_PROPERTIES, parse_uuid, uuid_text
 from kafkalet.properties import read_properties
@@ -67,7 +67,7 @@ def _identify(files: Files, path: str, cluster_id: str, node_id: int) -> bytes:
     except FileNotFoundError:
         found = {}
     name = found.get("directory.id", "").strip()
-    directory_id = parse_uuid(name) if name else os.urandom(16)
+    directory_id = parse_uuid(name) if name else new_topic_id()
     wanted = {
         "node.id": str(node_id),
         "directory.id": uuid_text(directory_id),
