@@ -5,8 +5,8 @@
     host.start_thread() ... host.stop_thread()   in a thread; `call` runs functions in it
 
 The loop must support `add_reader`: every loop on Unix does, but on Windows only SelectorEventLoop does. The thread uses
-a SelectorEventLoop on all systems. The state of the server is used only in its loop; other threads use `call` to run a
-function there.
+the loop of scheduling/event_loop.py. The state of the server is used only in its loop; other threads use `call` to run
+a function there.
 
 After a fork, the server runs only in the parent process. In the child, calls raise RuntimeError, stopping has no
 effect, and the copies of the sockets are closed, because an open copy would keep connections open that the parent
@@ -19,6 +19,8 @@ import threading
 import weakref
 from collections.abc import Callable
 from typing import TypeVar
+
+from .scheduling.event_loop import new_event_loop
 
 T = TypeVar("T")
 
@@ -126,7 +128,7 @@ class LoopHost:
         ready = threading.Event()
 
         def run() -> None:
-            loop = asyncio.SelectorEventLoop()
+            loop = new_event_loop()
             try:
                 try:
                     loop.run_until_complete(self.start())

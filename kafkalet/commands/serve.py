@@ -28,6 +28,7 @@ from kafkalet.broker.cluster.metadata_store import MetadataDamaged
 from kafkalet.broker.cluster.new_topics import NewTopic, check_config
 from kafkalet.broker.config.log_directories import LOG_DIR, LOG_DIRS
 from kafkalet.broker.network.addresses import CannotListen
+from kafkalet.broker.scheduling.event_loop import new_event_loop
 from kafkalet.embedded import EmbeddedCluster
 from kafkalet.garbage import collected_when_idle
 from kafkalet.properties import InvalidProperty, read_properties
@@ -347,7 +348,7 @@ def serve(options: Serve, starter: Starter) -> int:
         _check_topic(topic, cluster)
     ready_file = _ready_file(options.ready_file)
     journal_file = _journal_file(cluster, options.journal)
-    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
         try:
             return runner.run(_serve(cluster, options, starter, ready_file))
         finally:
