@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import median
 
-from . import brokers, compaction, coordination, kit, load, lookup, records, scale, security, startup, validation
+from . import brokers, compaction, coordination, kit, load, lookup, records, scale, security, startup, validation, waits
 from .pipeline.__main__ import main as pipeline
 
 ROWS = {**load.ROWS, **coordination.ROWS}
@@ -67,6 +67,7 @@ def main() -> None:
             show("memory after another 1 GiB", "MiB", {name: broker.memory_mib() for name, broker in started.items()})
     if not options.rows:
         startup.main(options.runs)
+        waits.main(["--alone"] if options.alone else [])
         kit.main([])
         lookup.main()
         records.main([])

@@ -56,7 +56,7 @@ def _until(error_code: Callable[[], int], sock: socket.socket, group: str = "", 
             if code not in NOT_YET:
                 assert code == 0, Code(code).name
                 return
-        time.sleep(0.02)
+        time.sleep(0.002)
     raise SystemExit("the coordinator did not become available")
 
 
