@@ -1,11 +1,12 @@
 """Start, fill and stop the brokers under test, each in a separate process, and measure their memory."""
 
+import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,46 +34,82 @@ class Running(NamedTuple):
                 return int(line.split()[1]) / 1024
         raise SystemExit(f"process {self.pid} has gone")
 
+    def processor_seconds(self) -> float:
+        """Return the processor time of the process so far, including kernel time; 0 if unknown."""
+        return processor_seconds(self.pid)
+
     def connect(self) -> socket.socket:
         host, _, port = self.address.rpartition(":")
         return socket.create_connection((host, int(port)))
 
 
-def start_kafkalet(config: Mapping[str, str] | None = None, *options: str) -> Running:
-    """Start kafkalet with these properties and options; without the property `listeners`, on a free port."""
+def processor_seconds(pid: int) -> float:
+    """Return the processor time of a process so far, in seconds and including kernel time; 0 if unknown."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def start_kafkalet(
+    config: Mapping[str, str] | None = None,
+    *options: str,
+    python: Sequence[str] = (sys.executable,),
+    directory: str | Path = ROOT,
+) -> Running:
+    """Start kafkalet with these properties and options; without the property `listeners`, on a free port.
+
+    The command `python` runs the sources in `directory`, or what is installed if there are none.
+    """
     given = config or {}
     listen = () if "listeners" in given else ("--listen", "127.0.0.1:0")
     settings = [f"--set={name}={value}" for name, value in given.items()]
     begun = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-m", "kafkalet", "serve", *listen, "--log-level", "error", *settings, *options],
+        [*python, "-m", "kafkalet", "serve", *listen, "--log-level", "error", *settings, *options],
         stdout=subprocess.PIPE,
         text=True,
-        cwd=ROOT,
+        cwd=directory,
     )
     assert process.stdout is not None
     ready = process.stdout.readline()
     start_ms = (time.perf_counter() - begun) * 1000
     if not ready:
-        raise SystemExit("kafkalet did not start")
+        raise SystemExit(f"kafkalet did not start in {directory} with {' '.join(python)}")
+    return Running(ready.split()[2].partition("=")[2], process.pid, start_ms, _stop(process))
 
+
+def start_kfake(program: Path) -> Running:
+    """Start kfake, built from benchmarks/peers/kfake, on a free port."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    begun = time.perf_counter()
+    process = subprocess.Popen([str(program), "-port", str(port)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    if not process.stdout.readline():
+        raise SystemExit("kfake did not start")
+    return Running(f"127.0.0.1:{port}", process.pid, (time.perf_counter() - begun) * 1000, _stop(process))
+
+
+def _stop(process: subprocess.Popen[str]) -> Callable[[], None]:
     def stop() -> None:
         process.send_signal(signal.SIGTERM)
         process.wait(120)
         assert process.stdout is not None
         process.stdout.close()
 
-    return Running(ready.split()[2].partition("=")[2], process.pid, start_ms, stop)
+    return stop
 
 
-def start_kafka() -> Running | None:
-    """Start Apache Kafka 3.9; print the reason and return None if it is not available (see
+def start_kafka(heap: str = "512m") -> Running | None:
+    """Start Apache Kafka 3.9 with a maximum heap size; print the reason and return None if it is not available (see
     tests/oracle/apache_kafka.py).
     """
     if lacking := missing("3.9"):
         print(f"Apache Kafka is not measured: {lacking}", file=sys.stderr)
         return None
-    kafka = ApacheKafka("3.9")
+    kafka = ApacheKafka("3.9", heap=heap)
     kafka.__enter__()
     return Running(
         kafka.bootstrap_servers,

@@ -1,7 +1,7 @@
 """The load of the benchmarks: raw requests that are encoded once and sent repeatedly over sockets.
 
 A client library would measure its own speed. Here a request is encoded before the clock starts, and responses are only
-counted (pump.py). Only `consume` decodes its responses, because its next request depends on them.
+counted (pump.py). The programs in peers/ put load on the simple requests, and share no code with kafkalet.
 """
 
 import socket
@@ -15,12 +15,9 @@ from kafkalet.protocol.messages import request_type, response_type
 from kafkalet.protocol.records.batch import Record
 from kafkalet.protocol.records.build import build_batch
 
-from .pump import pump
-
 Measure = Callable[[tuple[str, int], float], float]
 """Puts a load on the broker at an address for a number of seconds, and returns the figure."""
 
-MB = 1_000_000
 TOPIC = "bench"
 SMALL_TOPIC = "bench-small"  # one record per batch: a Fetch returns its first batch whole, even if too large
 RECORD_BYTES = 1024
@@ -78,55 +75,5 @@ def produce_request(batch_bytes: int, name: str = TOPIC) -> bytes:
     return frame(types(acks=1, timeout_ms=10_000, topic_data=[topic]), Api.PRODUCE, 7)
 
 
-def consume(address: tuple[str, int], seconds: float) -> float:
-    """Measure MB/s of a consumer that reads the log from its start, 1 MiB per Fetch, one request at a time."""
-    with socket.create_connection(address) as sock:
-        offset, received = 0, 0
-        begun = now = time.perf_counter()
-        while now - begun < seconds:
-            answer = ask(sock, fetch_request(offset, 1 << 20), Api.FETCH, 11)
-            records = answer.responses[0].partitions[0].records
-            received += len(records)
-            at, before = 0, offset
-            while at + 61 <= len(records):
-                base, size = unpack_from(">qi", records, at)
-                if at + 12 + size > len(records):
-                    break
-                offset = base + unpack_from(">i", records, at + 23)[0] + 1
-                at += 12 + size
-            if offset == before:
-                offset = 0
-            now = time.perf_counter()
-    return received / (now - begun) / MB
-
-
-def rate(connections: int, in_flight: int, request: Callable[[], bytes]) -> Measure:
-    return lambda address, seconds: pump(address, request(), connections, in_flight, seconds).answers_per_second
-
-
-def received(request: Callable[[], bytes]) -> Measure:
-    return lambda address, seconds: pump(address, request(), 1, 1, seconds).megabytes_per_second
-
-
-def sent(batch_bytes: int) -> Measure:
-    def measure(address: tuple[str, int], seconds: float) -> float:
-        request = produce_request(batch_bytes)
-        return pump(address, request, 1, 5, seconds).answers_per_second * len(request) / MB
-
-    return measure
-
-
 def fetch(max_bytes: int, name: str = TOPIC) -> Callable[[], bytes]:
     return lambda: frame(fetch_request(0, max_bytes, name), Api.FETCH, 11)
-
-
-ROWS: dict[str, tuple[str, Measure]] = {
-    "produce 1 KiB records, 1 MB batches": ("MB/s", sent(1_000_000)),
-    "produce 1 KiB records, 16 KiB batches": ("MB/s", sent(16_384)),
-    "consume 1 KiB records": ("MB/s", consume),
-    "Fetch of 1 MiB, 1 connection": ("MB/s", received(fetch(1 << 20))),
-    "ListOffsets, 1 connection": ("requests/s", rate(1, 1, list_offsets)),
-    "ListOffsets, 8 connections x 4": ("requests/s", rate(8, 4, list_offsets)),
-    "Fetch of 1 KiB, 1 connection": ("requests/s", rate(1, 1, fetch(1024, SMALL_TOPIC))),
-    "Fetch of 1 KiB, 8 connections x 4": ("requests/s", rate(8, 4, fetch(1024, SMALL_TOPIC))),
-}

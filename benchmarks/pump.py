@@ -46,10 +46,6 @@ def _program() -> list[str]:
     return [program]
 
 
-def is_compiled() -> bool:
-    return len(_program()) == 1
-
-
 def pump(address: tuple[str, int], request: bytes, connections: int, in_flight: int, seconds: float) -> Load:
     """Send `request`, a frame that starts with its size, repeatedly; `address` is an IPv4 address and a port."""
     command = [*_program(), address[0], *map(str, (address[1], connections, in_flight, seconds))]

@@ -28,8 +28,8 @@ from kafkalet.sasl_client import authenticate_with_password
 from tests.oracle.apache_kafka import ApacheKafka, missing
 
 from . import brokers
+from .brokers import processor_seconds
 from .load import SMALL_TOPIC, TOPIC, ask, fetch, list_offsets, produce_request
-from .requests import processor_seconds
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 USER, PASSWORD = "bench", "bench-password"

@@ -88,10 +88,11 @@ class ApacheKafka:
         config: Mapping[str, str] | None = None,
         brokers: int = 1,
         listeners: Mapping[str, tuple[str, int]] | None = None,
+        heap: str = "512m",
     ) -> None:
         """`listeners`: the address for each security protocol, PLAINTEXT first; for one broker with KRaft."""
         self.release, self.acl, self.config, self.brokers = release, acl, config or {}, brokers
-        self.listeners = listeners or {}
+        self.listeners, self.heap = listeners or {}, heap
         self.kraft = _numbers(release) >= (3, 3)
         self.processes: list[subprocess.Popen[bytes]] = []
         self.directory = Path()
@@ -209,7 +210,7 @@ class ApacheKafka:
         new = _numbers(self.release) >= (4,)
         log.write_text(LOG4J2 if new else LOG4J)
         option = f"-Dlog4j2.configurationFile={log}" if new else f"-Dlog4j.configuration=file:{log}"
-        return ["java", "-Xmx512m", option, "-cp", f"{_jars(self.release)}/*", main, *map(str, arguments)]
+        return ["java", f"-Xmx{self.heap}", option, "-cp", f"{_jars(self.release)}/*", main, *map(str, arguments)]
 
     def _run(self, main: str, *arguments: object) -> None:
         done = subprocess.run(self._java(main, *arguments), capture_output=True, text=True, check=False)

@@ -1,0 +1,3 @@
+module kafkalet/benchmarks/peers/rawload
+
+go 1.22
