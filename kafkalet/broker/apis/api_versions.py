@@ -42,6 +42,10 @@ def handle(request: ApiVersionsRequest, context: Context) -> ApiVersionsResponse
     return response
 
 
+def may_be_kept(response: ApiVersionsResponse) -> bool:
+    return response.error_code == Code.NONE
+
+
 def _refusal(request: ApiVersionsRequest, context: Context) -> Code:
     if context.version >= 3 and not (
         _LEGAL_SOFTWARE.fullmatch(request.client_software_name)

@@ -68,6 +68,11 @@ async def handle(request: MetadataRequest, context: Context) -> MetadataResponse
     )
 
 
+def may_be_kept(response: MetadataResponse) -> bool:
+    """Return whether every requested topic exists. A request for a missing topic may create it."""
+    return all(topic.error_code == Code.NONE for topic in response.topics)
+
+
 def cluster_operations(requested: bool, context: Context) -> int:
     """Return the operations that the client may perform on the cluster; none if it may not describe the cluster."""
     if not requested:

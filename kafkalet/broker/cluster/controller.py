@@ -31,6 +31,7 @@ from .metadata_store import MetadataStore
 from .new_topics import NewTopic, check_name, place_topic
 from .node import Node
 from .producer_ids import ProducerIds
+from .revision import Noting
 from .state_topics import STATE_TOPICS, StateTopic
 
 if TYPE_CHECKING:  # not loaded when a broker without partitions, ACLs and credentials starts
@@ -73,7 +74,7 @@ class Controller:
         self.release = release
         self.clock = clock
         self.metadata = metadata
-        self.nodes: dict[int, Node] = {}
+        self.nodes: dict[int, Node] = Noting()
         """The running brokers, by node id."""
         self.watchers = watchers or Watchers()
         """The threads that wait for a change."""
@@ -192,6 +193,7 @@ class Controller:
     def add_partitions(self, topic: TopicState, replicas: list[list[int]]) -> None:
         """Add partitions with these replicas to a topic."""
         with self.changes.begin() as change:
+            change.undo(lambda: self.metadata.topic_changed(topic.name))
             for nodes in replicas:
                 state = PartitionState(len(topic.partitions), list(nodes), self.metadata.away)
                 topic.partitions.append(state)

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kafkalet.broker.security.acl import Acls
 from kafkalet.protocol.errors import Code, KafkaError
 
+from .revision import REVISION, Noting
+
 if TYPE_CHECKING:  # imported only if there are credentials or tokens
     from kafkalet.broker.security.delegation_tokens import DelegationToken
     from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism
@@ -106,7 +108,8 @@ class PartitionState:
     During a reassignment, `replicas` contains the new replicas followed by the old ones. `adding` and `removing` list
     those that are being added and removed.
 
-    The state changes only through its methods. Each change increments `partition_epoch` (PartitionChangeBuilder).
+    The state changes only through its methods. Each change increments `partition_epoch` (PartitionChangeBuilder) and
+    advances the revision (revision.py).
     """
 
     __slots__ = (
@@ -155,6 +158,7 @@ class PartitionState:
         self.leader, self.isr = leader, isr
         self.leader_epoch, self.partition_epoch = leader_epoch, partition_epoch
         self.adding, self.removing = adding, removing
+        REVISION.advance()
 
     def change_leader(self, leader: int, isr: list[int] | None = None) -> None:
         """Start a new leader epoch with this leader (or NO_LEADER) and, if given, these in-sync replicas."""
@@ -163,11 +167,13 @@ class PartitionState:
         if isr is not None:
             self.isr = isr
         self.partition_epoch += 1
+        REVISION.advance()
 
     def change_isr(self, isr: list[int]) -> None:
         """Change the in-sync replicas. The leader stays the same."""
         self.isr = isr
         self.partition_epoch += 1
+        REVISION.advance()
 
     def begin_move(self, replicas: list[int]) -> None:
         """Start a reassignment to `replicas`. Current replicas that are not in this list are removed when it ends.
@@ -181,6 +187,7 @@ class PartitionState:
         self.removing = removing or self.removing
         self.adding = adding or self.adding
         self.partition_epoch += 1
+        REVISION.advance()
 
     def end_move(self, isr: list[int], dropped: Collection[int], alive: Container[int]) -> None:
         """Complete or cancel a reassignment by removing the `dropped` replicas, which starts a new leader epoch.
@@ -194,10 +201,12 @@ class PartitionState:
                 self.leader = next((node for node in self.replicas if node in isr and node in alive), NO_LEADER)
             self.leader_epoch += 1
         self.partition_epoch += 1
+        REVISION.advance()
 
     def note_leader_epoch(self, epoch: int) -> None:
         """Adopt a leader epoch found in a log if it is later. The partition does not count as changed."""
         self.leader_epoch = max(self.leader_epoch, epoch)
+        REVISION.advance()
 
 
 class TopicState:
@@ -223,7 +232,7 @@ class MetadataImage:
 
     def __init__(self, cluster_id: str) -> None:
         self.cluster_id = cluster_id
-        self.endpoints: dict[int, Endpoint] = {}
+        self.endpoints: dict[int, Endpoint] = Noting()
         self.away: set[int] = set()  # stopped brokers that may be restarted
         self.topics: dict[str, TopicState] = {}
         self.broker_config: dict[int | None, dict[str, str]] = {}  # by node id; None: the cluster-wide default
@@ -306,6 +315,7 @@ class MetadataImage:
         topic = self.topics.pop(name)
         del self._by_id[topic.topic_id]
         self.version += 1
+        REVISION.advance()
         self._deleted_in.pop(name, None)
         self._deleted_in[name] = self.version
         if len(self._deleted_in) > MOST_DELETED_TOPICS:
@@ -317,6 +327,7 @@ class MetadataImage:
         """Record that a topic or one of its partitions has changed."""
         self.version += 1
         self.topics[name].changed_in = self.version
+        REVISION.advance()
 
     def may_have_changed(self, name: str, since: int) -> bool:
         """Whether a topic was created, changed or deleted after version `since`.

@@ -28,6 +28,7 @@ from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.files import explain
 
 from .metadata import MetadataImage, PartitionState, TopicState
+from .revision import Noting
 
 if TYPE_CHECKING:  # avoids loading the log when a broker without partitions starts
     from kafkalet.storage.log import Log
@@ -92,7 +93,7 @@ class Node:
         """The replicas whose logs have not been opened yet."""
         self.is_read_only = False
         """Whether nothing may change the data but groups; see read_only.py."""
-        self.offline: dict[tuple[str, int], str] = {}
+        self.offline: dict[tuple[str, int], str] = Noting()
         """The replicas whose logs cannot be opened, or whose log directory has failed, with the reasons."""
         self.observer: Observer
         """Set by the broker that uses this node."""

@@ -22,6 +22,8 @@ RequestContext.parseRequest):
 Four hooks are None until they are used: `intercept` and `shaping` (fault injection, see faults), `throttle` (quotas,
 see quotas/throttling.py), `journal` (journal.py). A fifth one is active while the logger `kafkalet.requests` is at
 level debug (request_log.py). Requests of clients that are not authenticated are checked before (sasl_connection.py).
+
+Without hooks, ApiVersions and Metadata are mostly answered with bytes of an earlier answer (kept_answers.py).
 """
 
 from __future__ import annotations
@@ -47,8 +49,9 @@ from kafkalet.protocol.messages import request_type
 from kafkalet.protocol.schema import Request, Response
 from kafkalet.protocol.tags import skip_tags
 from kafkalet.protocol.text import REPLACE
-from kafkalet.protocol.wire import Chunk
+from kafkalet.protocol.wire import Buffer, Chunk
 
+from .kept_answers import MOST_QUESTION_BYTES, KeptAnswers, Question
 from .sending import joined
 
 if TYPE_CHECKING:  # imported only if requests are recorded
@@ -143,7 +146,9 @@ def _is_decoded_at_once(api: Api, size: int) -> bool:
 class Route:
     """One version of one API: how to decode its requests, handle them, and encode the responses."""
 
-    __slots__ = ("api", "close_frame", "decode", "flexible", "handle", "header_size", "refuse", "version")
+    __slots__ = (
+        *("api", "close_frame", "decode", "flexible", "handle", "header_size", "may_be_kept", "refuse", "version"),
+    )
 
     def __init__(
         self,
@@ -152,12 +157,15 @@ class Route:
         decode: Callable[[Any, int, int], Any],
         handle: Handler,
         refuse: Refusal | None = None,
+        may_be_kept: Callable[[Any], bool] | None = None,
     ) -> None:
         self.api = api
         self.version = version
         self.decode = decode
         self.handle = handle
         self.refuse = refuse
+        self.may_be_kept = may_be_kept
+        """Whether a response may be sent again to the same request (kept_answers.py); None if no response may be."""
         self.flexible = version in api.flexible
         head = response_head(api, version)
         self.close_frame = head.pack
@@ -189,6 +197,7 @@ class Router:
         self.finish: Finish = self._finish_delayed
         """Append the response to the connection's delayed request to a list of chunks, and return its size."""
         self._routes: dict[int, Route] = {}
+        self._kept = KeptAnswers()
         self._working: set[Work[Any]] = set()
         """Requests with a coroutine handler that is still running."""
 
@@ -295,6 +304,9 @@ class Router:
         context.api = route.api
         context.version = route.version
         context.correlation_id = correlation_id
+        question = None if route.may_be_kept is None else self._question(number, frame, end, context)
+        if question is not None and (size := self._answer_again(question, route, correlation_id, out)):
+            return size
         if len(frame) > DECODED_AT_ONCE and not _is_decoded_at_once(route.api, len(frame)):
             answer = self._start(self._decode_and_handle(frame, end, route, context))
         else:
@@ -305,7 +317,40 @@ class Router:
                     context.request = None  # because its records would keep the frame in memory
                 return answer
             answer = answer.result()
-        return self._finish(answer, route, context, out)
+        if question is None:
+            return self._finish(answer, route, context, out)
+        return self._finish_and_keep(question, answer, route, context, out)
+
+    def _question(self, number: int, frame: bytes | bytearray, start: int, context: Context) -> Question | None:
+        """Return what a kept answer of the route `number` depends on; None if the handler has to be called."""
+        if (
+            len(frame) - start > MOST_QUESTION_BYTES
+            or self._end is not None
+            or self.intercept is not None
+            or context.authorizer is not None
+            or context.authenticator is not None
+        ):
+            return None
+        return number, context.listener, bytes(frame[start:])
+
+    def _answer_again(self, question: Question, route: Route, correlation_id: int, out: list[Chunk]) -> int:
+        """Append the kept answer to `out` and return its size; 0 if there is none."""
+        kept = self._kept.find(question)
+        if kept is None:
+            return 0
+        size = len(kept) + route.header_size
+        out += route.close_frame(size, correlation_id), kept
+        return size + 4
+
+    def _finish_and_keep(
+        self, question: Question, answer: Any, route: Route, context: Context, out: list[Chunk]
+    ) -> int:
+        body = len(out) + 1
+        size = self._finish(answer, route, context, out)
+        assert route.may_be_kept is not None
+        if isinstance(answer, Response) and route.may_be_kept(answer):
+            self._kept.keep(question, b"".join(cast(list[Buffer], out[body:])))
+        return size
 
     def _handle(self, request: Any, route: Route, context: Context) -> Any:
         context.request = request
@@ -387,11 +432,13 @@ class Router:
         module = import_module(f"kafkalet.broker.apis.{api.module}")
         refuse = getattr(module, "refuse", None)
         handle = module.handle
+        may_be_kept = getattr(module, "may_be_kept", None)
         if self.broker.node.is_read_only:
             from kafkalet.broker.read_only import ALLOWED, refusing
 
-            handle = handle if api in ALLOWED else refusing(api, refuse)
-        route = self._routes[number] = Route(api, version, request_type(api).decode, handle, refuse)
+            if api not in ALLOWED:
+                handle, may_be_kept = refusing(api, refuse), None
+        route = self._routes[number] = Route(api, version, request_type(api).decode, handle, refuse, may_be_kept)
         return route
 
     async def _in_turns(
