@@ -15,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kafkalet.clock import Clock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.schema import Request
+from kafkalet.protocol.wire import Chunk
 
 from .broker import Broker
 from .client import Client
@@ -47,6 +48,16 @@ _REFUSALS = {
 """The error code for a resource on which a client may not perform an operation."""
 
 
+class Repeated(Protocol):
+    """A fast path for the repetitions of a request."""
+
+    def answer(self, frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | None:
+        """Answer a request: append the response to `out` and return its size.
+
+        If the request is not a repetition, or cannot be answered in this way, return None and change nothing.
+        """
+
+
 class Context:
     """The context of a request."""
 
@@ -61,6 +72,7 @@ class Context:
         "clock",
         "controller",
         "correlation_id",
+        "fetched",
         "is_token_authenticated",
         "journaled",
         "listener",
@@ -73,6 +85,7 @@ class Context:
         "principal",
         "reads_committed",
         "release",
+        "repeated",
         "request",
         "request_bytes",
         "route",
@@ -107,6 +120,10 @@ class Context:
 
         A consumer without a committed offset starts there.
         """
+        self.fetched: tuple[str, bytes | None, int] | None = None
+        """The partition of the last Fetch request that had one partition and was answered by the general handler."""
+        self.repeated: Repeated | None = None
+        """Answers requests that repeat an earlier one, without decoding them (apis/fetch_repeated.py)."""
         self.reads_committed = False
         """Whether the last Fetch request had the isolation level read_committed."""
         self.principal = ANONYMOUS

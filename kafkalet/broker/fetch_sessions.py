@@ -94,7 +94,7 @@ class _Cached:
         return changed
 
 
-def _identity(key: Key) -> tuple[str | bytes, int]:
+def identity_of(key: Key) -> tuple[str | bytes, int]:
     """Return what identifies a partition in a session: its index, and its topic id or else its topic name."""
     topic, topic_id, index = key
     return (topic if topic_id is None else topic_id, index)
@@ -120,7 +120,7 @@ class FetchSession:
         for key, what in asked:
             if key[:2] == NAMELESS and not takes_nameless:
                 return False
-            identity = _identity(key)
+            identity = identity_of(key)
             known = self.partitions.get(identity)
             if known is None:
                 self.partitions[identity] = (key, _Cached(key[0], what))
@@ -129,7 +129,7 @@ class FetchSession:
         for key in forgotten:
             if key[:2] == NAMELESS and not takes_nameless:
                 return False
-            self.partitions.pop(_identity(key), None)
+            self.partitions.pop(identity_of(key), None)
         return True
 
 
@@ -194,7 +194,7 @@ class FullContext(FetchContext):
         for key, result in answers.items():
             cached = _Cached(key[0], asked[key])
             cached.high_watermark, cached.log_start_offset = result.high_watermark, result.log_start_offset
-            session.partitions[_identity(key)] = (key, cached)
+            session.partitions[identity_of(key)] = (key, cached)
         return Code.NONE, session.id, list(answers)
 
 
@@ -223,7 +223,7 @@ class IncrementalContext(FetchContext):
             return Code.INVALID_FETCH_SESSION_EPOCH, session.id, []
         returned: list[Key] = []
         for key, result in answers.items():
-            identity = _identity(key)
+            identity = identity_of(key)
             entry = session.partitions[identity]
             if not entry[1].record(result):
                 continue
@@ -285,6 +285,24 @@ class FetchSessions:
         session.last_used_ms = self.clock.now_ms()
         session.epoch = next_epoch(session.epoch)
         return IncrementalContext(session, name_of, self.returned_go_last)
+
+    def is_next(self, session: FetchSession, epoch: int, partition: tuple[str | bytes, int]) -> bool:
+        """Return whether a request with this epoch is the next one of a session that has only this partition."""
+        return (
+            session.epoch == epoch
+            and self.sessions.get(session.id) is session
+            and len(session.partitions) == 1
+            and partition in session.partitions
+        )
+
+    def repeat(
+        self, session: FetchSession, asked: RequestedPartition, high_watermark: int, log_start_offset: int
+    ) -> None:
+        """Update a session after a request for its only partition, whose response has records (`context`, `settle`)."""
+        session.last_used_ms = self.clock.now_ms()
+        session.epoch = next_epoch(session.epoch)
+        [(_, cached)] = session.partitions.values()
+        cached.asked, cached.high_watermark, cached.log_start_offset = asked, high_watermark, log_start_offset
 
     def open(self, uses_topic_ids: bool, from_follower: bool, size: int) -> FetchSession | None:
         """Open a session with a new id. Return None if there is no room and no session may be evicted."""

@@ -21,7 +21,7 @@ from weakref import WeakMethod
 
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.protocol.records.batch import NO_TIMESTAMP, Batch
+from kafkalet.protocol.records.batch import ENTRY_HEAD, HEADER_SIZE, LOG_OVERHEAD, NO_TIMESTAMP, Batch
 
 from . import scan
 from .config import LogConfig
@@ -33,6 +33,11 @@ from .txn_index import CorruptTransactionIndex, TransactionIndex
 from .values import LogOffsetMetadata, ReadResult, TimestampOffset
 
 _log = logging.getLogger(__name__)
+
+SMALL_READ_BYTES = 16 * 1024
+"""The result of a read of up to this many bytes may be bytes instead of a file range."""
+READERS = 64
+"""The number of readers of a segment that continue without a search."""
 
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex")
 
@@ -81,6 +86,7 @@ class Segment:
         "_largest",
         "_located",
         "_maxima",
+        "_next_positions",
         "base_offset",
         "clock",
         "modified_ms",
@@ -121,6 +127,8 @@ class Segment:
         """None means unknown, until the indexes are checked."""
         self._located: EntryLocation | None = None
         """The entry found by the last lookup: readers often look up the same entry again."""
+        self._next_positions: dict[int, int] = {}
+        """The positions after the entries found last, by the offset after the entry: readers often continue there."""
         self._first_timestamp: int | None = None
         """The largest timestamp of the first append, from which the age is counted; None if unknown."""
         self._largest: TimestampOffset | None = TimestampOffset(NO_TIMESTAMP, base_offset) if new else None
@@ -333,9 +341,18 @@ class Segment:
             return found
         for position, head in self._heads_near(offset):
             if head.last_offset >= offset:
-                self._located = EntryLocation(position, head.size, head.base_offset, head.last_offset)
-                return self._located
+                return self._found(position, head.size, head.base_offset, head.last_offset)
         return None
+
+    def _found(self, position: int, size: int, base_offset: int, last_offset: int) -> EntryLocation:
+        """Remember the entry that a lookup has found, and where the next one begins."""
+        self._located = EntryLocation(position, size, base_offset, last_offset)
+        following = self._next_positions
+        if last_offset + 1 not in following:
+            if len(following) >= READERS:
+                del following[next(iter(following))]
+            following[last_offset + 1] = position + size
+        return self._located
 
     def _heads_near(self, offset: int) -> Iterator[tuple[int, Batch]]:
         """Iterate over positions and headers, starting with an entry that begins at or before `offset`.
@@ -407,6 +424,10 @@ class Segment:
             raise KafkaError(
                 Code.UNKNOWN_SERVER_ERROR, f"Invalid max size {max_bytes} for log read from segment {self}"
             )
+        if max_position is not None and max_bytes <= SMALL_READ_BYTES and offset in self._next_positions:
+            following = self._read_on(offset, max_bytes, max_position, at_least_one)
+            if following is not None:
+                return following
         found = self.locate(offset)
         if found is None:
             return None
@@ -417,6 +438,32 @@ class Segment:
             return ReadResult(metadata, b"")
         length = min(max_position - position, limit)
         return ReadResult(metadata, FileRange(self._file, position, length) if length > 0 else b"", limit < size)
+
+    def _read_on(self, offset: int, max_bytes: int, max_position: int, at_least_one: bool) -> ReadResult | None:
+        """Read an entry whose position is known because a reader has read the one before it.
+
+        No search is needed, and one system call reads the header and the records. Return None if that is not possible.
+        """
+        position = self._next_positions[offset]
+        readable = max_position - position
+        if readable < ENTRY_HEAD.size:
+            return None
+        data = self._file.read(min(max(max_bytes, ENTRY_HEAD.size), readable), position)
+        if len(data) < ENTRY_HEAD.size:
+            return None
+        base_offset, length, magic, last_offset_delta = ENTRY_HEAD.unpack_from(data)
+        size, last_offset = length + LOG_OVERHEAD, base_offset + last_offset_delta
+        if magic != 2 or size < HEADER_SIZE or last_offset < offset or size > self.size_bytes - position:
+            return None
+        self._found(position, size, base_offset, last_offset)
+        wanted = min(max(max_bytes, size) if at_least_one else max_bytes, readable)
+        if wanted > len(data):
+            data = self._file.read(wanted, position)
+        return ReadResult(
+            LogOffsetMetadata(offset, self.base_offset, position),
+            data if wanted == len(data) else data[:wanted],
+            not at_least_one and 0 < max_bytes < size,
+        )
 
     def next_offset(self) -> int:
         """Return the offset after the last entry, reading from the last index entry onwards.
@@ -457,6 +504,7 @@ class Segment:
         """Truncate the .log to `size_bytes`. Return the number of bytes removed."""
         dropped = self.size_bytes - size_bytes
         self._located = None
+        self._next_positions.clear()
         if dropped > 0:
             self._file.truncate(size_bytes)
             self.size_bytes = size_bytes

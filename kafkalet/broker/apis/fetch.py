@@ -37,6 +37,7 @@ from kafkalet.storage.files import FileRange
 from kafkalet.storage.values import Isolation, LogOffsetMetadata
 
 from .fetch_conversion import convert, refused
+from .fetch_repeated import READ_BYTES, learn
 
 AnswerTopic = FetchResponse.Topic
 Answer = FetchResponse.Topic.Partition
@@ -45,8 +46,6 @@ T = TypeVar("T")
 
 FUTURE_REPLICA = -3
 UNKNOWN = -1
-READ_BYTES = 16 * 1024
-"""Records of up to this many bytes are copied into the response. Larger ranges are sent straight from the file."""
 PARTITIONS_WITHOUT_PAUSE = 100
 """The largest number of partitions to read without pausing for other requests."""
 UNCONVERTED_SINCE = 10
@@ -101,6 +100,9 @@ def handle_with_errors(
 class _Fetch:
     """A Fetch request that is being processed."""
 
+    can_repeat = True
+    """Whether fetch_repeated.py may answer later requests like this one."""
+
     def __init__(self, request: FetchRequest, context: Context) -> None:
         self.request = request
         self.context = context
@@ -140,7 +142,12 @@ class _Fetch:
             return self._serve_in_turns(limits)
         found = self._read(limits, first_time=True)
         if self._is_due(limits, found) or self._enough(limits, found):
-            return self._respond(found)
+            response = self._respond(found)
+            if self.can_repeat and len(self.readable) == 1:
+                learn(
+                    self.request, response, self.context, self.session, limits.isolation, only_leader=limits.only_leader
+                )
+            return response
         return self._wait(limits, found, lambda: self._respond(self._read(limits, first_time=False)))
 
     async def _serve_in_turns(self, limits: Limits) -> FetchResponse:
@@ -494,6 +501,7 @@ class _Fetch:
 class _FaultyFetch(_Fetch):
     """A Fetch request with faults: some partitions are not read."""
 
+    can_repeat = False
     error_of: Callable[[str, int], Code | None]
 
     def _refusal(self, key: Key) -> Code | None:

@@ -37,6 +37,8 @@ from .record import Record, decode_records, iterate_records
 
 HEADER = Struct(">qiibIhiqqqhii")
 HEADER_SIZE = 61
+ENTRY_HEAD = Struct(">qi4xb6xi")
+"""The beginning of a batch of format 2: base offset, length, magic and last offset delta."""
 LOG_OVERHEAD = 12
 """The size of the base offset and length fields, which `length` does not include."""
 UP_TO_MAGIC = 17

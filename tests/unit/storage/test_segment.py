@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import Code, KafkaError
@@ -286,6 +288,51 @@ def test_max_position_limits_a_read_even_with_at_least_one(bench: Bench) -> None
     assert len(found.records) == bench.sizes[0]
     unreadable = bench.segment.read(100, 1 << 20, None, True)
     assert unreadable == ReadResult((100, BASE, 0), b"")  # type: ignore[arg-type]
+
+
+@given(
+    gaps=st.lists(st.sampled_from([0, 0, 0, 1, 5]), min_size=1, max_size=8),
+    reads=st.lists(
+        st.tuples(
+            st.sampled_from(["on", "on", "on", "seek", "cut", "append"]),
+            st.sampled_from([0, 1, 26, 200, 400, 800, 1 << 20]),
+            st.booleans(),
+            st.integers(-30, 1000),
+        ),
+        max_size=20,
+    ),
+)
+def test_continued_reads_equal_reads_that_search(
+    tmp_path_factory: pytest.TempPathFactory, gaps: list[int], reads: list[tuple[str, int, bool, int]]
+) -> None:
+    """Readers continue without a search where an earlier read ended; a new `Segment` always searches."""
+    bench = Bench(tmp_path_factory.mktemp("segment"), LogConfig(index_interval_bytes=100))
+    end = BASE
+    for gap in gaps:
+        bench.append(end + gap)
+        end += gap + 3
+    offset = BASE
+    for action, max_bytes, at_least_one, where in reads:
+        if action == "seek":
+            offset = BASE + abs(where) % (end - BASE)
+        elif action == "cut":
+            end = BASE + abs(where) % (end - BASE)
+            bench.segment.truncate_to(end)
+        elif action == "append":
+            bench.append(end)
+            end += 3
+        bench.segment.write()
+        readable = max(0, bench.segment.size_bytes - max(where, 0) % 150)
+        pieces = []
+        for segment in (bench.segment, bench.open(new=False)):
+            read = segment.read(offset, max_bytes, readable, at_least_one)
+            data = b"" if read is None else content(read)
+            pieces.append((read and read._replace(records=b""), data))
+        assert pieces[0] == pieces[1]
+        found = bench.segment.locate(offset)
+        offset = end if found is None else found.last_offset + 1
+        end = max(end, BASE + 1)
+    bench.files.close()
 
 
 def test_next_offset_is_found_after_the_last_index_entry(bench: Bench) -> None:

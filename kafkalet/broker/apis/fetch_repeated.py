@@ -1,0 +1,228 @@
+"""The fast path of Fetch: a request that repeats an earlier one of its connection, at another offset.
+
+A consumer of one partition sends almost the same bytes again and again. Only the correlation id, the fetch offset and
+the session epoch change. When the general handler (fetch.py) has answered two such requests, `learn` takes the layouts
+of the request and of its response, and later requests are answered without decoding and encoding:
+
+    request     | key, version | id | ... | session epoch | ... | fetch offset | ...
+                        =         any   =        any         =        any         =
+    response    | size | id | ... | high watermark, last stable offset, log start offset | ... | records | ...
+
+The layouts are not written down here: they are found by encoding the messages with different values. So this works in
+every version, and a field that a version does not know cannot be misread. The records are read in the same way as by
+the general handler, and everything that depends on more than the offset is left to it: an error, too few records, an
+aborted transaction, a partition, session or limit that has changed. `answer` then returns None, and has changed
+nothing.
+"""
+
+from struct import Struct
+from typing import cast
+
+from kafkalet.broker.cluster.partition import Read
+from kafkalet.broker.context import Context
+from kafkalet.broker.fetch_sessions import (
+    FINAL_EPOCH,
+    NO_SESSION,
+    FetchContext,
+    FetchSession,
+    IncrementalContext,
+    Key,
+    RequestedPartition,
+    identity_of,
+)
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import KafkaError
+from kafkalet.protocol.frame import RequestHeader, response_head
+from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
+from kafkalet.protocol.tags import write_uvarint
+from kafkalet.protocol.wire import Buffer, Chunk
+from kafkalet.storage.files import FileRange
+from kafkalet.storage.values import Isolation
+
+CONSUMER = -1
+READ_BYTES = 16 * 1024
+"""Records of up to this many bytes are copied into the response. Larger ranges are sent straight from the file."""
+OFFSETS_BYTES = 3 * 8
+"""The size of the high watermark, the last stable offset and the log start offset."""
+
+
+class RepeatedFetch:
+    """The requests that repeat `request`, which has one partition, and their responses."""
+
+    __slots__ = (
+        *("_after", "_before", "_between", "_number", "_request"),
+        *("_head", "_is_flexible", "_middle", "_response", "_tail"),
+        *("_client_id", "_fetch_max_bytes", "_identity", "_isolation", "_leader_epoch", "_max_bytes", "_min_bytes"),
+        *("_only_leader", "_partition", "_place", "_requested", "_route", "_session", "_version"),
+    )
+
+    def __init__(
+        self,
+        request: FetchRequest,
+        response: FetchResponse,
+        context: Context,
+        session: FetchSession | None,
+        key: Key,
+        requested: RequestedPartition,
+        isolation: Isolation,
+        *,
+        only_leader: bool,
+    ) -> None:
+        """`session` is None if the request has no session. `requested` are the parameters of the partition `key`."""
+        self._version = context.version
+        self._client_id = context.client_id
+        self._route = context.route
+        self._session = session
+        self._place = (key[0], key[2])
+        self._identity = identity_of(key)
+        self._requested = requested
+        self._partition = context.node.partition(*self._place)
+        self._fetch_max_bytes = context.node.config.fetch_max_bytes
+        limit = min(request.max_bytes, self._fetch_max_bytes)
+        self._max_bytes = min(requested.max_bytes, limit)
+        self._min_bytes = max(1, min(request.min_bytes, limit))
+        self._isolation = isolation
+        self._only_leader = only_leader
+        self._leader_epoch = requested.current_leader_epoch
+        self._learn_request(request)
+        self._learn_response(response)
+
+    def _learn_request(self, request: FetchRequest) -> None:
+        """Find the places of the session epoch and of the fetch offset."""
+        header = RequestHeader(Api.FETCH, self._version, 0, self._client_id).encode()
+        [asked] = request.topics[0].partitions
+        kept = request.session_epoch, asked.fetch_offset
+        frames = []
+        for values in ((0, 0), (-1, 0), (0, -1)):
+            request.session_epoch, asked.fetch_offset = values
+            frames.append(header + request.encode(self._version))
+        request.session_epoch, asked.fetch_offset = kept
+        epoch_at, offset_at = (_first_difference(frames[0], frame) for frame in frames[1:])
+        between, after = offset_at - epoch_at - 4, len(frames[0]) - offset_at - 8
+        self._request = Struct(f">ii{epoch_at - 8}si{between}sq{after}s")
+        self._number, _, self._before, _, self._between, _, self._after = self._request.unpack(frames[0])
+
+    def _learn_response(self, response: FetchResponse) -> None:
+        """Find the places of the log's offsets, which are adjacent, and of the records, whose size precedes them."""
+        [answer] = response.responses[0].partitions
+        kept = answer.records, answer.high_watermark, answer.last_stable_offset, answer.log_start_offset
+        heads = []
+        answer.records = records = bytearray()
+        for value in (0, -1):
+            answer.high_watermark = answer.last_stable_offset = answer.log_start_offset = value
+            pieces = response.encode_into([], self._version)
+            at = next(index for index, piece in enumerate(pieces) if piece is records)
+            heads.append(b"".join(cast(list[bytes], pieces[:at])))
+        self._tail = b"".join(cast(list[bytes], pieces[at + 1 :]))
+        answer.records, answer.high_watermark, answer.last_stable_offset, answer.log_start_offset = kept
+
+        self._is_flexible = self._version in Api.FETCH.flexible
+        start = _first_difference(*heads)
+        self._head, self._middle = heads[0][:start], heads[0][start + OFFSETS_BYTES : -1 if self._is_flexible else -4]
+        header = response_head(Api.FETCH, self._version).format
+        self._response = Struct(f"{header}{len(self._head)}sqqq{len(self._middle)}s{'' if self._is_flexible else 'i'}")
+
+    def answer(self, frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | None:
+        """Answer a request if it is a repetition: append the response to `out` and return its size. Otherwise None."""
+        if len(frame) != self._request.size:
+            return None
+        number, correlation_id, before, epoch, between, offset, after = self._request.unpack(frame)
+        if before != self._before or after != self._after or between != self._between or number != self._number:
+            return None
+        session, partition, node, sessions = self._session, self._partition, context.node, context.broker.fetch_sessions
+        if (
+            (epoch != FINAL_EPOCH if session is None else not sessions.is_next(session, epoch, self._identity))
+            or node.partitions.get(self._place) is not partition
+            or node.config.fetch_max_bytes != self._fetch_max_bytes
+            or context.controller.config.replica_selector_class
+        ):
+            return None
+        try:
+            read = partition.read(
+                offset, self._max_bytes, self._isolation, True, self._leader_epoch, None, self._only_leader
+            )
+            assert read.result is not None, "requests with a last fetched epoch are not learnt"
+            records = read.result.records
+            size = len(records)
+            if size < self._min_bytes or read.result.aborted:
+                return None
+            if isinstance(records, FileRange) and size <= READ_BYTES:
+                records = records.read()
+        except (KafkaError, OSError):
+            return None
+        if session is not None:
+            asked = self._requested._replace(fetch_offset=offset)
+            sessions.repeat(session, asked, read.high_watermark, read.log_start_offset)
+        context.route = self._route
+        context.api, context.version, context.client_id = Api.FETCH, self._version, self._client_id
+        context.correlation_id = correlation_id
+        context.reads_committed = self._isolation is Isolation.LAST_STABLE
+        return self._respond(correlation_id, read, records, size, out)
+
+    def _respond(
+        self, correlation_id: int, read: Read, records: Buffer | FileRange, size: int, out: list[Chunk]
+    ) -> int:
+        layout, offsets = self._response, (read.high_watermark, read.last_stable_offset, read.log_start_offset)
+        if self._is_flexible:
+            records_size = write_uvarint(size + 1)
+            total = layout.size + len(records_size) + size + len(self._tail)
+            out.append(layout.pack(total - 4, correlation_id, self._head, *offsets, self._middle) + records_size)
+        else:
+            total = layout.size + size
+            out.append(layout.pack(total - 4, correlation_id, self._head, *offsets, self._middle, size))
+        out.append(records)
+        if self._tail:
+            out.append(self._tail)
+        return total
+
+
+def learn(
+    request: FetchRequest,
+    response: FetchResponse,
+    context: Context,
+    session: FetchContext,
+    isolation: Isolation,
+    *,
+    only_leader: bool,
+) -> None:
+    """Prepare the connection for repetitions of `request`, which has just got `response`, if it has one partition.
+
+    The first request is only noted, because learning costs more than a request.
+    """
+    if (
+        len(session.asked) != 1
+        or len(request.topics) != 1
+        or len(request.topics[0].partitions) != 1
+        or request.forgotten_topics_data
+        or response.error_code
+        or len(response.responses) != 1
+        or context.authorizer is not None
+        or context.broker.throttling is not None
+    ):
+        return
+    [(key, requested)] = session.asked
+    if context.fetched != key:
+        context.fetched = key
+        return
+    [answer] = response.responses[0].partitions
+    state = request.replica_state
+    if (
+        (request.replica_id if state is None else state.replica_id) != CONSUMER
+        or requested.last_fetched_epoch is not None
+        or answer.error_code
+        or answer.aborted_transactions
+        or answer.preferred_read_replica >= 0
+    ):
+        return
+    kept: FetchSession | None = None
+    if isinstance(session, IncrementalContext):
+        kept = session.session
+    elif not session.is_stateless or request.session_id != NO_SESSION:
+        return
+    context.repeated = RepeatedFetch(
+        request, response, context, kept, key, requested, isolation, only_leader=only_leader
+    )
+
+
+def _first_difference(one: bytes, other: bytes) -> int:
+    return next(at for at, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
