@@ -201,8 +201,11 @@ class Log:
 
         Return whether its offset or its segment changed. Raises ValueError for an offset past the log end.
         """
-        new = to if isinstance(to, LogOffsetMetadata) else LogOffsetMetadata(to)
         end, old = self.local.end, self._high_watermark
+        if to is end and end.offset > old.offset:  # the usual append: there are no followers
+            self._set_high_watermark(end)
+            return True
+        new = to if isinstance(to, LogOffsetMetadata) else LogOffsetMetadata(to)
         if new.offset > end.offset:
             raise ValueError(f"high watermark {new.offset} is past the log end offset {end.offset} of {self.name}")
         if new.offset < old.offset:
@@ -438,8 +441,8 @@ class Log:
             if change.appends:
                 for aborted in self.producers.commit(change):
                     local.segments.active.txn_index.append(aborted)
+                self._update_first_unstable()
             self.producers.end_offset = last_offset + 1
-            self._update_first_unstable()
         except OSError as error:  # the records have been written, but not the producer states or the transaction index
             local.failures.take_offline(error)
             raise

@@ -108,6 +108,8 @@ class ProducerStates:
     @property
     def first_unstable(self) -> LogOffsetMetadata | None:
         """The first offset of the oldest transaction that is open or unreplicated."""
+        if not self._open and not self._unreplicated:
+            return None
         undecided = next(iter(self._open.values()), None)
         if not self._unreplicated:
             return None if undecided is None else undecided.first

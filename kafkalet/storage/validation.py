@@ -175,17 +175,19 @@ def _place(
 
     buffer, position = _writable(batch)
     last_offset = next_offset + batch.count - 1
-    assign(buffer, position, last_offset - batch.last_offset_delta, leader_epoch)
+    batch.place(buffer, position, last_offset - batch.last_offset_delta, leader_epoch)
     if config.stamps_append_time:
         max_timestamp, log_append_time_ms = now_ms, now_ms
         set_max_timestamp(buffer, position, TimestampType.LOG_APPEND_TIME, now_ms)
+        batch = Batch(buffer, position)
     else:
         max_timestamp, log_append_time_ms = walked.max_timestamp, NO_TIMESTAMP
-        set_max_timestamp(buffer, position, TimestampType.CREATE_TIME, max_timestamp)
-    placed = Batch(buffer, position)
+        if max_timestamp != batch.max_timestamp or batch.attributes & LOG_APPEND_TIME:
+            set_max_timestamp(buffer, position, TimestampType.CREATE_TIME, max_timestamp)
+            batch = Batch(buffer, position)
     return ValidatedBatches(
-        buffer if len(buffer) == placed.size else placed.view(),
-        (placed,),
+        buffer if len(buffer) == batch.size else batch.view(),
+        (batch,),
         next_offset,
         last_offset,
         max_timestamp,

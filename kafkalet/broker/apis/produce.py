@@ -39,7 +39,14 @@ from kafkalet.protocol.wire import Buffer
 from kafkalet.storage.acceptance import ValidatedBatches
 from kafkalet.storage.refusals import AppendRefused, RecordsRefused
 
-from .produce_rules import WITHOUT_LOG_START, check_first_header, check_produced, is_idempotent, is_transactional
+from .produce_rules import (
+    WITHOUT_LOG_START,
+    check_first_header,
+    check_produced,
+    is_idempotent,
+    is_transactional,
+    is_usual_batch,
+)
 
 Answer = ProduceResponse.Topic.Partition
 Key = tuple[str, bytes, int]
@@ -66,6 +73,13 @@ Answered = ProduceResponse | Delayed[ProduceResponse | None] | None
 def handle(request: ProduceRequest, context: Context) -> Answered | Coroutine[Any, Any, Answered]:
     given = list(_records(request, context))
     metadata = context.metadata
+    if len(given) == 1 and context.authorizer is None and request.transactional_id is None:
+        key, chunk = given[0]
+        if chunk and is_usual_batch(chunk, context.version) and metadata.partition(key[0], key[2]) is not None:
+            # None of the checks below concerns this request; see `is_usual_batch`.
+            parked: dict[Key, Pending] = {}
+            answered_at_once = {key: _append(key, chunk, NOTHING_TO_VERIFY, request, context, parked)}
+            return _answer_or_wait(answered_at_once, parked, request, context)
     if not _may_be_transactional(request, context) and any(is_transactional(chunk) for _, chunk in given if chunk):
         return _answer(
             {key: _refused(key, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for key, _ in given}, request, context
@@ -336,6 +350,12 @@ def _answer(answers: dict[Key, Answer], request: ProduceRequest, context: Contex
             refusals = ", ".join(f"{name}: {Code(code).name}" for name, code in failed.items())
             context.client.close(f"a produce request with acks=0 failed ({refusals})")
         return None
+    if len(answers) == 1:
+        [((name, topic_id, _), answer)] = answers.items()
+        topic = ProduceResponse.Topic(name=name, topic_id=topic_id, partition_responses=[answer])
+        return ProduceResponse(
+            responses=[topic], node_endpoints=[] if answer.current_leader is None else _endpoints(answers, context)
+        )
     topics: dict[tuple[str, bytes], ProduceResponse.Topic] = {}
     for (name, topic_id, _), answer in answers.items():
         if (name, topic_id) not in topics:

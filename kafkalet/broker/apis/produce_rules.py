@@ -2,12 +2,15 @@
 
     is_transactional    checks whether the request needs a transactional id
     is_idempotent       checks whether the records have a producer id
+    is_usual_batch      recognizes the records that pass all of these checks
     check_produced      checks the format of the records of a partition (ProduceRequest.validateRecords)
     check_first_header  checks that the first batch has a complete header
     WITHOUT_LOG_START   the errors that are returned with log start offset -1
 
 The log validates the batches and their records (kafkalet.storage.validation).
 """
+
+from struct import Struct
 
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import (
@@ -24,15 +27,33 @@ from kafkalet.protocol.records.batch import (
     batches,
 )
 from kafkalet.protocol.records.codecs import Codec
+from kafkalet.protocol.records.effort import MANY_BYTES, MANY_RECORDS
 from kafkalet.protocol.wire import Buffer
 
 FORMAT = 2
 PRODUCER_EPOCH_AT = PRODUCER_ID_AT + 8
+_USUAL = Struct(">i9xh34xi")
+"""The length, the attributes and the record count, from the length on."""
 ONE_BATCH_SINCE = 3
 ZSTD_SINCE = 7
 """Versions of Produce that introduced these rules (KIP-98, KIP-110)."""
 WITHOUT_LOG_START = frozenset({Code.CORRUPT_MESSAGE, Code.MESSAGE_TOO_LARGE, Code.RECORD_LIST_TOO_LARGE})
 """Append errors that are returned with log start offset -1 (ReplicaManager.appendToLocalLog)."""
+
+
+def is_usual_batch(records: Buffer, version: int) -> bool:
+    """Return True for one complete, uncompressed batch of format 2 outside a transaction, quick to validate.
+
+    Such records pass `check_produced` and `check_first_header` in this version, are not `is_transactional`, and the
+    result of `takes_long` is False.
+    """
+    size = len(records)
+    if not HEADER_SIZE <= size <= MANY_BYTES or version < ZSTD_SINCE or records[MAGIC_AT] != FORMAT:
+        return False
+    length, attributes, count = _USUAL.unpack_from(records, LENGTH_AT)
+    return bool(
+        length + LOG_OVERHEAD == size and not attributes & (CODEC_MASK | TRANSACTIONAL) and count <= MANY_RECORDS
+    )
 
 
 def check_produced(records: Buffer, version: int) -> None:

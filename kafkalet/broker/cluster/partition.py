@@ -221,10 +221,9 @@ class Partition:
     @property
     def has_enough_replicas(self) -> bool:
         """Whether at least `min.insync.replicas` replicas are in sync."""
-        wanted = self.log.config.min_insync_replicas
-        if self.release.caps_min_isr_at_replicas:
-            wanted = min(wanted, len(self.state.replicas))
-        return len(self.state.isr) >= wanted
+        state, wanted = self.state, self.log.local.config.min_insync_replicas
+        in_sync = len(state.isr)
+        return in_sync >= wanted or (in_sync >= len(state.replicas) and self.release.caps_min_isr_at_replicas)
 
     def check_replicas(self) -> None:
         """Raise NOT_ENOUGH_REPLICAS unless enough replicas are in sync."""
@@ -239,11 +238,14 @@ class Partition:
         log = self.log
         if self.release.holds_high_watermark_below_min_isr and not self.has_enough_replicas:
             return False
+        limit = self.state.high_watermark_limit
+        if not self.followers and limit is None:
+            return log.maybe_increment_high_watermark(log.local.end)
         to = log.log_end_offset
         for node, follower in self.followers.items():
             if node in self.state.isr:
                 to = min(to, follower.log_end_offset)
-        if (limit := self.state.high_watermark_limit) is not None:
+        if limit is not None:
             to = min(to, limit)
         return to >= 0 and log.maybe_increment_high_watermark(min(to, log.log_end_offset))
 

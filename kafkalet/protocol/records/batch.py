@@ -215,6 +215,15 @@ class Batch:
     def to_bytes(self) -> bytes:
         return bytes(self.buffer[self.position : self.position + self.size])
 
+    def place(self, buffer: bytearray | memoryview, position: int, base_offset: int, leader_epoch: int) -> None:
+        """Set the base offset and leader epoch of a batch of format 2, as `assign` does.
+
+        `buffer` contains the batch at `position`. It is either the buffer of this view or a writable copy, which this
+        view then refers to.
+        """
+        assign(buffer, position, base_offset, leader_epoch)
+        self.buffer, self.position, self.base_offset, self.leader_epoch = buffer, position, base_offset, leader_epoch
+
     def computed_crc(self) -> int:
         """Compute the checksum of the entry."""
         if self.magic < 2:

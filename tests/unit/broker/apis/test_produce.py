@@ -1,14 +1,38 @@
-"""`kafkalet.broker.apis.produce`: batches that are validated in a thread.
+"""`kafkalet.broker.apis.produce`: batches that are validated in a thread, and the path of usual batches.
 
 Most tests of Produce are in tests/wire; CONTRIBUTING.md explains which tests cover which claims.
 """
 
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kafkalet.broker.apis import produce
+from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
-from kafkalet.protocol.errors import Code
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.batch import ATTRIBUTES_AT, CRC_AT
+from kafkalet.protocol.records.crc32c import crc32c
 from kafkalet.protocol.records.effort import MANY_BYTES
+from tests.unit.storage.producing import T0, produced
 from tests.wire.brokers import batch
 
-from .asking import asking
+from .asking import Asking, asking
+
+TOPICS: dict[str, dict[str, str]] = {
+    "plain": {},
+    "stamped": {"message.timestamp.type": "LogAppendTime"},
+    "compacted": {"cleanup.policy": "compact"},
+    "small": {"max.message.bytes": "150"},
+    "two-replicas": {"min.insync.replicas": "2"},
+    "gzip": {"compression.type": "gzip"},
+    "missing": {},
+}
 
 
 def test_large_batch_for_a_partition_that_another_broker_leads_is_refused() -> None:
@@ -21,3 +45,79 @@ def test_large_batch_for_a_partition_that_another_broker_leads_is_refused() -> N
             Code.NOT_LEADER_OR_FOLLOWER
         ]
         assert ask.cluster.log("t").log_end_offset == 0
+
+
+@pytest.fixture(scope="module")
+def two_brokers() -> Iterator[tuple[Asking, Asking]]:
+    """Return two brokers with the same topics, except that the topic "missing" does not exist."""
+    with asking(clock=ManualClock(T0)) as first, asking(clock=ManualClock(T0)) as second:
+        for ask in (first, second):
+            for name, config in TOPICS.items():
+                if name != "missing":
+                    ask.cluster.create_topic(name, config=config)
+        yield first, second
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> dict[str, Any]:
+    """Return the fields of a Produce request; most of them have one batch, and some of these are invalid."""
+    topics = []
+    for _ in range(draw(st.sampled_from([1, 1, 1, 1, 2]))):
+        records = bytearray()
+        for _ in range(draw(st.sampled_from([1, 1, 1, 1, 0, 2]))):
+            records += draw(sent_batches())
+        partition = {"index": draw(st.sampled_from([0, 0, 0, 0, 1])), "records": bytes(records)}
+        topics.append({"name": draw(st.sampled_from(list(TOPICS))), "partition_data": [partition]})
+    return {
+        "transactional_id": draw(st.sampled_from([None, None, None, "t"])),
+        "acks": draw(st.sampled_from([-1, -1, -1, 1, 2])),
+        "timeout_ms": 0,
+        "topic_data": topics,
+    }
+
+
+@st.composite
+def sent_batches(draw: st.DrawFn) -> bytes:
+    records: list[Any] = draw(st.lists(st.integers(-5, 300), min_size=1, max_size=40))
+    data = produced(
+        *records,
+        codec=draw(st.sampled_from(["none", "none", "none", "gzip"])),
+        **draw(
+            st.sampled_from(
+                [{}, {}, {"producer_id": 1, "producer_epoch": 0, "base_sequence": 0}, {"transactional": True}]
+            )
+        ),
+    )
+    if draw(st.integers(0, 3)) == 0:  # change a byte of the header, the records or the end, and often the checksum
+        at = draw(st.one_of(st.integers(8, 60), st.integers(0, len(data) - 1)))
+        data[at] = draw(st.integers(0, 255))
+        if draw(st.booleans()):
+            struct.pack_into(">I", data, CRC_AT, crc32c(bytes(data[ATTRIBUTES_AT:])))
+    return bytes(data) if draw(st.integers(0, 5)) else bytes(data[: draw(st.integers(0, len(data)))])
+
+
+def _outcome(ask: Asking, version: int, fields: dict[str, Any]) -> Any:
+    try:
+        return ask(Api.PRODUCE, version, **fields)
+    except KafkaError as error:
+        return error.code, error.message
+
+
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(version=st.sampled_from([9, 9, 9, 3, 7, 12]), fields=requests())
+def test_usual_batch_gets_the_same_answer_and_log_as_on_the_general_path(
+    two_brokers: tuple[Asking, Asking], version: int, fields: dict[str, Any]
+) -> None:
+    first, second = two_brokers
+    answer = _outcome(first, version, fields)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(produce, "is_usual_batch", lambda records, version: False)
+        assert _outcome(second, version, fields) == answer
+    for name in {topic["name"] for topic in fields["topic_data"]} - {"missing"}:
+        logs = [ask.cluster.server.nodes[1].partition(name, 0).log for ask in two_brokers]
+        assert logs[0].log_end_offset == logs[1].log_end_offset
+        assert _stored(logs[0].directory) == _stored(logs[1].directory)
+
+
+def _stored(directory: str) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in Path(directory).glob("*.log")}
