@@ -4,11 +4,17 @@ A response is a list of chunks: bytes and file ranges. Small chunks are joined, 
 costs more than the copy; small file ranges are read for that. Large file ranges are sent with sendfile, and large
 chunks of memory are sent as they are: joining them would require fresh memory, which costs more than the copy. A file
 is not read until its chunk is sent, so for a slow client, only file ranges are kept in memory, not their contents.
+
+On Linux, ranges of MAP_BYTES or more are mapped into memory and sent from there, in one call with the small chunk
+before them: sendfile passes 64 KiB at a time to TCP, and may wake the client each time. The data and its order are the
+same. A mapping exists for one call only, so it does not add to the memory of the process, or keep files open.
 """
 
 import errno
+import mmap
 import os
 import socket
+import sys
 from collections import deque
 from collections.abc import Iterable
 from typing import cast
@@ -17,9 +23,12 @@ from kafkalet.protocol.wire import Buffer, Chunk
 from kafkalet.storage.files import FileRange
 
 JOIN_BYTES = 64 * 1024
+MAP_BYTES = 768 * 1024
+"""File ranges of at least this size are sent from a mapping. For smaller ones, creating it costs more than it saves."""
 _MORE = getattr(socket, "MSG_MORE", 0)  # delay the packet, because more data follows
 _NO_SENDFILE = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 _sendfile = getattr(os, "sendfile", None)  # not available on Windows
+_can_map = sys.platform == "linux"  # measured on no other system
 
 
 class FileTooShort(Exception):
@@ -100,6 +109,13 @@ class Outbox:
         Raises FileTooShort, and OSError if the connection is lost.
         """
         while self and most > 0:
+            try:
+                mapped = self._send_mapped(sock, most)
+                if mapped:
+                    most -= mapped
+                    continue
+            except (BlockingIOError, InterruptedError):
+                return
             portion = self.take()
             try:
                 sent = _send_portion(sock, portion, most, _MORE if self else 0)
@@ -110,6 +126,24 @@ class Outbox:
             if sent < len(portion):
                 self.put_back(portion, sent)
 
+    def _send_mapped(self, sock: socket.socket, most: int) -> int:
+        """Send a large file range and the small chunk before it. Return the byte count; 0 if that is not possible."""
+        pieces = self._pieces
+        file_at = 0 if isinstance(pieces[0], FileRange) or len(pieces[0]) >= JOIN_BYTES else 1
+        if file_at >= len(pieces) or len(pieces[file_at]) < MAP_BYTES or most < MAP_BYTES:
+            return 0
+        body = pieces[file_at]
+        if not isinstance(body, FileRange) or not isinstance(sock, socket.socket) or not _can_map:
+            return 0
+        head = [cast(Buffer, pieces[0])] if file_at else []
+        sent = _send_mapping(sock, head, body, min(len(body), most), _MORE if len(pieces) > file_at + 1 else 0)
+        left = sent
+        while left:
+            piece = pieces.popleft()
+            self.put_back(cast(Buffer | FileRange, piece), min(left, len(piece)))
+            left -= min(left, len(piece))
+        return sent
+
 
 def _read(piece: Chunk) -> Buffer:
     """Return the bytes of a chunk."""
@@ -119,6 +153,25 @@ def _read(piece: Chunk) -> Buffer:
     if len(data) < len(piece):
         raise FileTooShort(f"{piece!r} has only {len(data)} bytes")
     return data
+
+
+def _send_mapping(sock: socket.socket, head: list[Buffer], body: FileRange, size: int, flags: int) -> int:
+    """Send `head` and `size` bytes of a file in one call. Return the byte count; 0 if the file cannot be mapped.
+
+    Only the kernel reads the mapping. If that fails, the call returns an error; there is no SIGBUS.
+    """
+    start = body.position % mmap.ALLOCATIONGRANULARITY
+    try:
+        mapping = mmap.mmap(body.fileno(), start + size, prot=mmap.PROT_READ, offset=body.position - start)
+    except (OSError, ValueError):  # ValueError: the file is too short
+        return 0
+    with mapping, memoryview(mapping)[start:] as contents:
+        try:
+            return sock.sendmsg([*head, contents], [], flags)
+        except OSError as error:
+            if error.errno != errno.EFAULT:
+                raise
+            return 0
 
 
 def _send_portion(sock: socket.socket, portion: Buffer | FileRange, most: int, flags: int) -> int:

@@ -1,7 +1,9 @@
 """Tests of outgoing portions: small chunks are joined, large ones are sent alone, order is kept, nothing is lost."""
 
+import errno
 import os
 import socket
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.broker.network import sending
-from kafkalet.broker.network.sending import JOIN_BYTES, FileTooShort, Outbox, joined
+from kafkalet.broker.network.sending import JOIN_BYTES, MAP_BYTES, FileTooShort, Outbox, joined
 from kafkalet.storage.files import FileRange, Files
 
 CONTENT = bytes(range(256)) * 1024  # 256 KiB
@@ -109,9 +111,12 @@ def no_sendfile(*_: object) -> int:
     raise OSError(22, "this file system cannot")
 
 
+@pytest.mark.parametrize("map_bytes", [MAP_BYTES, 10_000], ids=["unmapped", "mapped"])
 @pytest.mark.parametrize("sendfile", [getattr(os, "sendfile", None), None, no_sendfile], ids=["yes", "no", "refused"])
 @given(data=st.data())
-def test_everything_arrives_in_order(sendfile: object, data: st.DataObject, files: Files, segment: str) -> None:
+def test_everything_arrives_in_order(
+    sendfile: object, map_bytes: int, data: st.DataObject, files: Files, segment: str
+) -> None:
     file = files.file(segment)
     sizes = data.draw(st.lists(st.integers(0, 100_000), min_size=1, max_size=8))
     pieces: list[bytes | FileRange] = []
@@ -124,6 +129,7 @@ def test_everything_arrives_in_order(sendfile: object, data: st.DataObject, file
     ours, theirs = socket.socketpair()
     with ours, theirs, pytest.MonkeyPatch.context() as patch:
         patch.setattr(sending, "_sendfile", sendfile)
+        patch.setattr(sending, "MAP_BYTES", map_bytes)
         ours.setblocking(False)
         theirs.setblocking(False)
         outbox = Outbox(pieces)
@@ -132,6 +138,75 @@ def test_everything_arrives_in_order(sendfile: object, data: st.DataObject, file
             outbox.send(ours, turn)
             received += drain(theirs)
         assert received + drain(theirs) == expected
+
+
+class Calls(socket.socket):
+    """A socket that counts the calls that send from a mapping, and can refuse them."""
+
+    count = 0
+    refusal: OSError | None = None
+
+    def sendmsg(self, *arguments: object) -> int:  # type: ignore[override]
+        self.count += 1
+        if self.refusal is not None:
+            raise self.refusal
+        return super().sendmsg(*arguments)  # type: ignore[arg-type]
+
+
+mapping = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="files are mapped only on Linux")
+
+
+@pytest.fixture
+def calls(pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch) -> Calls:
+    monkeypatch.setattr(sending, "MAP_BYTES", JOIN_BYTES)
+    calls = Calls(fileno=os.dup(pair[0].fileno()))
+    pair[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+    return calls
+
+
+@mapping
+def test_large_range_is_sent_from_a_mapping_together_with_the_chunk_before_it(
+    files: Files, segment: str, pair: tuple[socket.socket, socket.socket], calls: Calls
+) -> None:
+    outbox = Outbox([b"<", FileRange(files.file(segment), 5000, JOIN_BYTES), b">"])
+    with calls:
+        outbox.send(calls, 1 << 20)
+    assert calls.count == 1
+    assert drain(pair[1]) == b"<" + CONTENT[5000 : 5000 + JOIN_BYTES] + b">"
+
+
+@mapping
+@pytest.mark.parametrize("code", [errno.EFAULT, errno.EAGAIN])
+def test_refused_mapping_loses_nothing(
+    files: Files, segment: str, pair: tuple[socket.socket, socket.socket], calls: Calls, code: int
+) -> None:
+    """EFAULT: the kernel cannot read a page of the file. EAGAIN: the socket is full."""
+    calls.refusal = OSError(code, "refused")
+    outbox = Outbox([b"<", FileRange(files.file(segment), 0, JOIN_BYTES), b">"])
+    with calls:
+        outbox.send(calls, 1 << 20)
+        assert bool(outbox) is (code == errno.EAGAIN)
+        calls.refusal = None
+        outbox.send(calls, 1 << 20)
+    assert drain(pair[1]) == b"<" + CONTENT[:JOIN_BYTES] + b">"
+
+
+@mapping
+def test_range_of_a_truncated_file_is_sent_up_to_its_end(
+    files: Files, segment: str, pair: tuple[socket.socket, socket.socket], calls: Calls
+) -> None:
+    outbox = Outbox([b"<", FileRange(files.file(segment), 5000, len(CONTENT))])
+    with calls, pytest.raises(FileTooShort):
+        outbox.send(calls, 1 << 20)
+    assert calls.count == 0
+    assert drain(pair[1]) == b"<" + CONTENT[5000:]
+
+
+@mapping
+def test_broken_connection_is_an_error_with_a_mapping(files: Files, segment: str, calls: Calls) -> None:
+    calls.refusal = ConnectionResetError(errno.ECONNRESET, "reset")
+    with calls, pytest.raises(ConnectionResetError):
+        Outbox([FileRange(files.file(segment), 0, JOIN_BYTES)]).send(calls, 1 << 20)
 
 
 def test_a_full_socket_is_no_error_and_loses_nothing(pair: tuple[socket.socket, socket.socket]) -> None:
