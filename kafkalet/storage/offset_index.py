@@ -17,6 +17,7 @@ from kafkalet.formats import OFFSET_INDEX_ENTRY
 from .index import OutOfOrder, SortedIndex, as_bytes, words
 
 _WARM_ENTRIES = 8192 // 8
+MAX_OFFSET = (1 << 63) - 1
 
 
 class OffsetIndex(SortedIndex):
@@ -48,6 +49,18 @@ class OffsetIndex(SortedIndex):
             self.load()
         slot = bisect_right(self._keys, offset - self.base_offset) - 1
         return self._values[slot] if slot >= 0 else 0
+
+    def entry_before(self, offset: int) -> tuple[int, int]:
+        """Return the position and the offset of the last entry at or below `offset`.
+
+        If there is none, return position 0, where the first batch begins, and MAX_OFFSET.
+        """
+        if not self._is_loaded:
+            self.load()
+        slot = bisect_right(self._keys, offset - self.base_offset) - 1
+        if slot < 0:
+            return 0, MAX_OFFSET
+        return self._values[slot], self.base_offset + self._keys[slot]
 
     def offset_at(self, position: int) -> int | None:
         """Return the offset of the entry with exactly this position, or None."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import (
+    ENTRY_HEAD,
     HEADER_SIZE,
     INT32,
     LENGTH_AT,
@@ -45,6 +46,31 @@ def heads(file: File, position: int, end: int) -> Iterator[tuple[int, Batch]]:
             return
         yield position, Batch(window, at)
         position += size
+
+
+def find(file: File, position: int, end: int, offset: int) -> tuple[int, int, int, int, int] | None:
+    """Find the first entry from `position`, where an entry begins, whose last offset is `offset` or larger.
+
+    Return the base offset of the entry at `position`, and the position, size, base offset and last offset of the found
+    entry; None if there is no such entry before `end`, or if an entry has an unusual header: `heads` tells which.
+    """
+    window, start, first = b"", position, None
+    while end - position > ENTRY_HEAD.size:
+        at = position - start
+        if at + ENTRY_HEAD.size > len(window):
+            window, start, at = file.read(min(_HEAD_WINDOW, end - position), position), position, 0
+            if len(window) < ENTRY_HEAD.size:
+                return None
+        base_offset, length, magic, last_offset_delta = ENTRY_HEAD.unpack_from(window, at)
+        size = length + LOG_OVERHEAD
+        if magic != 2 or size < HEADER_SIZE or size > end - position:
+            return None
+        if first is None:
+            first = base_offset
+        if base_offset + last_offset_delta >= offset:
+            return first, position, size, base_offset, base_offset + last_offset_delta
+        position += size
+    return None
 
 
 def entries(file: File, position: int, end: int) -> Iterator[tuple[int, Batch]]:

@@ -339,6 +339,10 @@ class Segment:
         found = self._located
         if found is not None and found.base_offset <= offset <= found.last_offset:
             return found
+        start, named = self.offset_index.entry_before(offset)
+        near = scan.find(self._file, start, self.size_bytes, offset)
+        if near is not None and self.base_offset <= near[0] <= named:
+            return self._found(*near[1:])
         for position, head in self._heads_near(offset):
             if head.last_offset >= offset:
                 return self._found(position, head.size, head.base_offset, head.last_offset)

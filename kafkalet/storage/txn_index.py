@@ -109,6 +109,8 @@ class TransactionIndex:
 
         This is Kafka's collectAbortedTxns.
         """
+        if not self._entries:  # as in most segments
+            return AbortedSearch([], complete=False)
         aborted = []
         # Skip entries below the fetch offset. They cannot end the search either: their last stable offset is too low.
         first = bisect_left(range(len(self)), fetch_offset, key=self._last_offset)

@@ -16,8 +16,8 @@ from typing import TypeAlias
 
 from kafkalet.broker.cluster.revision import REVISION
 
-Question: TypeAlias = tuple[int, str, bytes]
-"""API key and version as in the header, listener, and the request after the header."""
+Question: TypeAlias = tuple[object, str, bytes]
+"""The route (API and version), the listener, and the request after the header."""
 
 MOST_QUESTION_BYTES = 1024
 MOST_BYTES = 1 << 20

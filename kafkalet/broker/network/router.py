@@ -288,6 +288,26 @@ class Router:
             size = repeated.answer(frame, context, out)
             if size is not None:
                 return size
+        route, end = self._read_header(frame, context)
+        question = None if route.may_be_kept is None else self._question(route, frame, end, context)
+        if question is not None and (size := self._answer_again(question, route, context, out)):
+            return size
+        if len(frame) > DECODED_AT_ONCE and not _is_decoded_at_once(route.api, len(frame)):
+            answer = self._start(self._decode_and_handle(frame, end, route, context))
+        else:
+            answer = self._handle(route.decode(frame, route.version, end), route, context)
+        if isinstance(answer, Delayed):
+            if answer.is_waiting:
+                if route.api is Api.PRODUCE:
+                    context.request = None  # because its records would keep the frame in memory
+                return answer
+            answer = answer.result()
+        if question is None:
+            return self._finish(answer, route, context, out)
+        return self._finish_and_keep(question, answer, route, context, out)
+
+    def _read_header(self, frame: bytes | bytearray, context: Context) -> tuple[Route, int]:
+        """Decode the header of a request into `context`. Return its route, and where the message begins."""
         try:
             number, correlation_id, length = _HEADER.unpack_from(frame)
         except struct.error as problem:
@@ -309,25 +329,10 @@ class Router:
         context.api = route.api
         context.version = route.version
         context.correlation_id = correlation_id
-        question = None if route.may_be_kept is None else self._question(number, frame, end, context)
-        if question is not None and (size := self._answer_again(question, route, correlation_id, out)):
-            return size
-        if len(frame) > DECODED_AT_ONCE and not _is_decoded_at_once(route.api, len(frame)):
-            answer = self._start(self._decode_and_handle(frame, end, route, context))
-        else:
-            answer = self._handle(route.decode(frame, route.version, end), route, context)
-        if isinstance(answer, Delayed):
-            if answer.is_waiting:
-                if route.api is Api.PRODUCE:
-                    context.request = None  # because its records would keep the frame in memory
-                return answer
-            answer = answer.result()
-        if question is None:
-            return self._finish(answer, route, context, out)
-        return self._finish_and_keep(question, answer, route, context, out)
+        return route, end
 
-    def _question(self, number: int, frame: bytes | bytearray, start: int, context: Context) -> Question | None:
-        """Return what a kept answer of the route `number` depends on; None if the handler has to be called."""
+    def _question(self, route: Route, frame: bytes | bytearray, start: int, context: Context) -> Question | None:
+        """Return what a kept answer depends on; None if the handler has to be called."""
         if (
             len(frame) - start > MOST_QUESTION_BYTES
             or self._end is not None
@@ -336,15 +341,15 @@ class Router:
             or context.authenticator is not None
         ):
             return None
-        return number, context.listener, bytes(frame[start:])
+        return route, context.listener, bytes(frame[start:])
 
-    def _answer_again(self, question: Question, route: Route, correlation_id: int, out: list[Chunk]) -> int:
+    def _answer_again(self, question: Question, route: Route, context: Context, out: list[Chunk]) -> int:
         """Append the kept answer to `out` and return its size; 0 if there is none."""
         kept = self._kept.find(question)
         if kept is None:
             return 0
         size = len(kept) + route.header_size
-        out += route.close_frame(size, correlation_id), kept
+        out += route.close_frame(size, context.correlation_id), kept
         return size + 4
 
     def _finish_and_keep(
