@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.storage.failures import StorageFailed
 
 from .cluster.node import Node
 from .cluster.state_topics import CONSUMER_OFFSETS, STATE_TOPICS, TRANSACTION_STATE, StateTopic, partition_of
@@ -112,8 +113,18 @@ class Coordinators:
         return index
 
     def changed(self, topic: str, index: int) -> None:
-        """Schedule a `refresh` after a leader election of this partition."""
-        self.node.call_soon(lambda: self.refresh(topic, index))
+        """Schedule a `refresh` after a leader election of this partition.
+
+        A new partition, whose log does not exist yet, has no state. It is loaded when a request needs it, so that the
+        first group does not wait for the logs of all partitions.
+        """
+
+        def refresh() -> None:
+            partition = self.node.partitions.get((topic, index))
+            if partition is None or partition.is_open:
+                self.refresh(topic, index)
+
+        self.node.call_soon(refresh)
 
     def refresh(self, topic: str, index: int) -> None:
         """Load or unload the state of a partition if its leader or leader epoch has changed."""
@@ -130,6 +141,10 @@ class Coordinators:
         if partition is not None and epoch is None:
             from .cluster.state_log import StateLog
 
+            try:
+                _ = partition.log  # opens, or creates, the log
+            except StorageFailed:  # already logged; the partition has no leader any more
+                return
             coordinator.load(StateLog(partition, self.node.clock, self.node.purgatory))
 
     def partitions_deleted(self, topic: str, partitions: Collection[int]) -> None:

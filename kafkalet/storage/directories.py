@@ -164,6 +164,10 @@ class LogDirectories:
         """Return the online directory that has the log of a partition, open or not; None if there is none."""
         return next((directory for directory in self.online if directory.has(topic, partition)), None)
 
+    def place(self, topic: str, partition: int) -> LogDirectory | None:
+        """Return the online directory that has the log of a partition, or in which it would be created."""
+        return self.holder(topic, partition) or next(iter(self._candidates((topic, partition))), None)
+
     def at(self, path: str) -> LogDirectory | None:
         """Return the online directory at `path`, or None."""
         return next((directory for directory in self.online if directory.path == path), None)

@@ -190,10 +190,11 @@ class LeaderEpochs:
     def write_records(self, log_end_offset: int) -> None:
         """Write all changes to the file, unless they concern only epochs without records.
 
-        When a log is opened, epochs that start at its end are removed.
+        When a log is opened, epochs that start at its end are removed. So the file of a log without records is not
+        synced to disk: the power may fail, and leave it empty.
         """
         if self._written is None or _below(log_end_offset, self._written) != _below(log_end_offset, self._entries):
-            self.write()
+            self.write(force=log_end_offset > 0)
 
     def _load(self) -> None:
         if not self.supported:

@@ -692,10 +692,12 @@ class Log:
     def flush(self, *, also_empty: bool = False) -> None:
         """Flush everything to disk. With `also_empty`, which precedes `close`, an empty active segment is included, and
         what `close` would write to the time index.
+
+        A log that never had records is not flushed: if the power fails, it is empty in any case.
         """
         local, end = self.local, self.log_end_offset
         local.environment.flusher.collect()
-        offset = end + 1 if also_empty and self.segments.active.is_modified else end
+        offset = end + 1 if also_empty and end and self.segments.active.is_modified else end
         if offset > self.recovery_point:
             self.epochs.write_records(end)
             if also_empty:

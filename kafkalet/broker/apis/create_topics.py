@@ -63,7 +63,8 @@ def handle(
     if allowed and request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
         raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout before the topics
     answers = _too_many(allowed)
-    if answers or _partitions_of(allowed, context) <= PARTITIONS_PER_TURN:
+    is_short = _partitions_of(allowed, context) <= PARTITIONS_PER_TURN and not context.controller.saves_in_thread
+    if answers or is_short:
         return _answer(answers or _create_all(allowed, request, context), times, unauthorized, context)
     return _create_in_turns(list(_in_parts(allowed, context)), request, context, times, unauthorized)
 
@@ -77,7 +78,8 @@ async def _create_in_turns(
 ) -> CreateTopicsResponse:
     """Create the topics in several parts. Between parts, other requests run and see the topics created so far.
 
-    The metadata is saved once, at the end, in a thread.
+    The metadata is saved once, at the end, in a thread. If there are only a few partitions, their logs are created
+    before the response, so that a directory that has failed is noticed; otherwise they are created afterwards.
     """
     answers, changes = [], list[Change]()
     try:
@@ -92,6 +94,9 @@ async def _create_in_turns(
         raise
     for change in changes:
         change.follow()
+    if sum(_partitions_of(part, context) for part in parts) <= PARTITIONS_PER_TURN:
+        for topic in [topic for part in parts for topic in part]:
+            await context.controller.open_logs(topic.name, pause)
     return _answer(answers, times, unauthorized, context)
 
 
@@ -181,7 +186,7 @@ def _create(topic: Topic, validate_only: bool, context: Context) -> Answer:
     try:
         wanted, replicas = _checked(topic, context)
         if not validate_only:
-            context.controller.create_topic(wanted, replicas)
+            context.controller.create_placed(wanted, replicas)
     except KafkaError as error:
         return _refused(topic.name, error.code, error.message)
     return _created(topic, wanted.properties, replicas, validate_only, context)

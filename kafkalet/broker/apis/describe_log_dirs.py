@@ -61,7 +61,7 @@ def _answer(wanted: list[Partition], answers: list[Answer], node: Node) -> Descr
     directories = node.directories
     topics: dict[str, dict[str, Topic]] = {path: {} for path in directories.paths}
     for partition, answer in zip(wanted, answers, strict=True):
-        directory = directories.holder(partition.topic, partition.index)
+        directory = directories.place(partition.topic, partition.index)
         if directory is not None:
             here = topics[directory.path]
             here.setdefault(partition.topic, Topic(name=partition.topic, partitions=[])).partitions.append(answer)

@@ -11,8 +11,10 @@ kafkalet creates it before it responds.
 Source: kafka.server.KafkaApis.handleFindCoordinatorRequest.
 """
 
-from kafkalet.broker.cluster.metadata import Endpoint
-from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS, TRANSACTION_STATE, partition_of
+from functools import partial
+
+from kafkalet.broker.cluster.metadata import Endpoint, TopicState
+from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS, TRANSACTION_STATE, StateTopic, partition_of
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.work import pause
 from kafkalet.broker.security.acl import CLUSTER_NAME, Operation, ResourceType
@@ -36,10 +38,10 @@ async def handle(request: FindCoordinatorRequest, context: Context) -> FindCoord
     if context.version >= SEVERAL_KEYS_SINCE:
         coordinators = []
         for key in request.coordinator_keys:
-            coordinators.append(_answer(key, *_find(key, request.key_type, context)))
+            coordinators.append(_answer(key, *await _find(key, request.key_type, context)))
             await pause()
         return FindCoordinatorResponse(coordinators=coordinators)
-    endpoint, error = _find(request.key, request.key_type, context)
+    endpoint, error = await _find(request.key, request.key_type, context)
     return FindCoordinatorResponse(
         error_code=Code.NONE if error is None else error.code,
         error_message=_message(error),
@@ -49,7 +51,7 @@ async def handle(request: FindCoordinatorRequest, context: Context) -> FindCoord
     )
 
 
-def _find(key: str, key_type: int, context: Context) -> tuple[Endpoint, KafkaError | None]:
+async def _find(key: str, key_type: int, context: Context) -> tuple[Endpoint, KafkaError | None]:
     try:
         _authorize(key, key_type, context)
     except KafkaError as refusal:
@@ -61,7 +63,7 @@ def _find(key: str, key_type: int, context: Context) -> tuple[Endpoint, KafkaErr
             if is_share and context.release.has_unavailable_share_coordinators:
                 raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE, "")
             raise KafkaError(Code.INVALID_REQUEST, f"Unknown coordinator type received: {key_type}")
-        topic = context.controller.state_topic(wanted)
+        topic = context.metadata.topics.get(wanted.name) or await _created(wanted, key, context)
         leader = topic.partitions[partition_of(key, len(topic.partitions))].leader
         endpoint = context.endpoints((leader,)).get(leader)
         if endpoint is None:
@@ -74,6 +76,16 @@ def _find(key: str, key_type: int, context: Context) -> tuple[Endpoint, KafkaErr
         if error.code != Code.INVALID_REQUEST:
             error = KafkaError(Code.COORDINATOR_NOT_AVAILABLE, error.message)
         return NO_ENDPOINT, error
+
+
+async def _created(wanted: StateTopic, key: str, context: Context) -> TopicState:
+    """Create an internal topic, with the log of the key's partition. Other logs are created afterwards."""
+    controller = context.controller
+    topic = await controller.change_and_save(partial(controller.state_topic, wanted))
+    if controller.saves_in_thread:
+        state = topic.partitions[partition_of(key, len(topic.partitions))]
+        _ = controller.nodes[state.leader].partition(topic.name, state.index).log
+    return topic
 
 
 def _authorize(key: str, key_type: int, context: Context) -> None:

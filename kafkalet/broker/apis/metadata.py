@@ -167,7 +167,7 @@ async def _by_names(names: Iterable[str], request: MetadataRequest, context: Con
     unknown = []
     for name in illegal + missing:
         await pause()
-        unknown.append(_missing(name, creates, request, context))
+        unknown.append(await _missing(name, creates, request, context))
     return existing + unknown + uncreated + undescribed
 
 
@@ -179,11 +179,11 @@ def _is_legal(name: str) -> bool:
     return True
 
 
-def _missing(name: str, creates: bool, request: MetadataRequest, context: Context) -> AnswerTopic:
+async def _missing(name: str, creates: bool, request: MetadataRequest, context: Context) -> AnswerTopic:
     if not _is_legal(name):
         code = Code.INVALID_TOPIC_EXCEPTION
     elif creates:
-        code = _create(name, context)
+        code = await _create(name, context)
     else:
         code = Code.UNKNOWN_TOPIC_OR_PARTITION
     return AnswerTopic(
@@ -195,11 +195,11 @@ def _missing(name: str, creates: bool, request: MetadataRequest, context: Contex
     )
 
 
-def _create(name: str, context: Context) -> Code:
+async def _create(name: str, context: Context) -> Code:
     """Create a topic and return the error code for the request that caused it."""
     code = Code.LEADER_NOT_AVAILABLE
     try:
-        context.controller.auto_create_topic(name)
+        await context.controller.change_and_save(partial(context.controller.auto_create_topic, name))
     except KafkaError as error:
         code = error.code
         log.debug("cannot create topic %s automatically: %s", quoted(name), code.name)

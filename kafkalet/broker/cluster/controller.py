@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.config.release import Release
-from kafkalet.broker.scheduling.work import in_thread
+from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.scheduling.work import answered, in_thread
 from kafkalet.broker.watchers import Watchers
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
@@ -44,6 +45,7 @@ if TYPE_CHECKING:  # not loaded when a broker without partitions, ACLs and crede
     from .partition import Partition
 
 K = TypeVar("K")
+T = TypeVar("T")
 V = TypeVar("V")
 
 _LOG = logging.getLogger(__name__)
@@ -89,6 +91,10 @@ class Controller:
         self._metadata_store = store
         self._saved_producer_id = next_producer_id
         self._is_saved = True
+        self._changes_to_save = self._saved_changes = 0
+        """The number of changes for which `save_in_thread` was called, and how many of them have been saved."""
+        self._waiting_for_save: list[_Turn] | None = None
+        """The requests that wait until a save in another thread has ended; None if there is none."""
         self._delegation_tokens = self._new_tokens() if self.are_tokens_configured else None
 
     # Topics
@@ -99,18 +105,37 @@ class Controller:
         `assignments` lists the replicas of each partition, if they are assigned manually. Raises KafkaError with the
         codes of CreateTopics.
         """
-        name = wanted.name
-        replicas = place_topic(wanted, assignments, self.metadata, self.config)
-        away = self.metadata.away
+        return self.create_placed(wanted, place_topic(wanted, assignments, self.metadata, self.config))
+
+    def create_placed(self, wanted: NewTopic, replicas: list[list[int]], *, opens_later: bool = False) -> TopicState:
+        """Create a topic with the replicas that `place_topic` has returned. Raises KafkaError.
+
+        With `opens_later`, the log of a partition with a single replica is created afterwards, or when it is used. In a
+        temporary directory, which is not read by others, it is created when it is used.
+        """
+        name, away = wanted.name, self.metadata.away
         states = [PartitionState(index, list(nodes), away) for index, nodes in enumerate(replicas)]
         topic = TopicState(name, new_topic_id(), states, wanted.properties)
         with self.changes.begin() as change:
             self.metadata.add_topic(topic)
             change.undo(lambda: self._drop(self.metadata.remove_topic(name)))
-            for state in states:
-                self.host(topic, state)
+            self._host_new(topic, opens_later=opens_later or not self.saves_in_thread)
         self.watchers.touch()
+        self._create_logs()
         return topic
+
+    def _host_new(self, topic: TopicState, *, opens_later: bool) -> None:
+        """Add the replicas of a new topic, and start their leaders."""
+        opens: dict[Node, Callable[[Partition], Log]] = {}
+        for state in topic.partitions:
+            node = self.nodes.get(state.replicas[0]) if opens_later and len(state.replicas) == 1 else None
+            if node is None:
+                self.host(topic, state)
+                continue
+            if node not in opens:
+                opens[node] = self._opens(node, topic, is_new=True)
+            node.add_unopened([node.unopened(topic, state, opens[node], self.leadership.changed)])
+            self.leadership.begin(topic, state)
 
     async def create_later(
         self, wanted: NewTopic, replicas: list[list[int]], changes: list[Change], pause: Callable[[], Awaitable[None]]
@@ -122,7 +147,7 @@ class Controller:
         """
         if any(len(nodes) != 1 or nodes[0] not in self.nodes for nodes in replicas) or wanted.name in STATE_TOPICS:
             with self.changes.begin(saves=False) as change:
-                self.create_topic(wanted, replicas)
+                self.create_placed(wanted, replicas, opens_later=True)
             changes.append(change)
             return
         topic = TopicState(wanted.name, new_topic_id(), [], wanted.properties)
@@ -150,21 +175,75 @@ class Controller:
                 node.add_unopened(added)
         changes.append(change)
         self.watchers.touch()
-        self.logs_added()
+        self._create_logs()
+
+    def _create_logs(self) -> None:
+        if self.saves_in_thread:  # otherwise, the directory is temporary and not read by others
+            self.logs_added()
+
+    async def open_logs(self, name: str, pause: Callable[[], Awaitable[None]]) -> None:
+        """Create the logs of a new topic now, in several turns. A replica whose log cannot be created goes offline."""
+        topic = self.metadata.topics.get(name)
+        for state in list(topic.partitions) if topic is not None else ():
+            for node in [self.nodes[node_id] for node_id in state.replicas if node_id in self.nodes]:
+                with suppress(StorageFailed):  # already logged
+                    if (partition := node.partitions.get((name, state.index))) is not None:
+                        _ = partition.log
+                await pause()
 
     def _remove_again(self, topic: TopicState) -> None:
         if self.metadata.topics.get(topic.name) is topic:
             self._drop(self.metadata.remove_topic(topic.name))
 
+    @property
+    def saves_in_thread(self) -> bool:
+        """Whether saving the metadata takes so long that it should not block other requests."""
+        return self._metadata_store is not None and self._metadata_store.durable
+
     async def save_in_thread(self) -> None:
-        """Save the metadata without blocking other requests. Raises StorageFailed."""
-        store = self._metadata_store
-        if store is None or not store.durable:
-            return
+        """Save the metadata without blocking other requests. Raises StorageFailed.
+
+        The metadata is written by one request at a time, for all requests that wait at the moment when it starts.
+        """
+        self._changes_to_save += 1
+        wanted = self._changes_to_save
+        while self._saved_changes < wanted and self.saves_in_thread:
+            if self._waiting_for_save is None:
+                await self._save_for_all()
+            else:
+                self._waiting_for_save.append(turn := _Turn())
+                await answered(turn)
+
+    async def _save_for_all(self) -> None:
+        store, includes, waiting = self._metadata_store, self._changes_to_save, list[_Turn]()
+        assert store is not None
+        self._waiting_for_save = waiting
         try:
             await in_thread(store.writing(self.metadata, self._saved_producer_id))
+            self._saved_changes = includes
         except OSError as error:
             raise self._not_saved(error) from error
+        finally:
+            self._waiting_for_save = None
+            for turn in waiting:
+                turn.complete(None)
+
+    async def change_and_save(self, change_metadata: Callable[[], T]) -> T:
+        """Call a function that changes the metadata, save it without blocking other requests, and return the result.
+
+        If saving fails, the change is reverted, and StorageFailed is raised.
+        """
+        if not self.saves_in_thread:
+            return change_metadata()
+        with self.changes.begin(saves=False) as change:
+            result = change_metadata()
+        try:
+            await self.save_in_thread()
+        except BaseException:
+            change.take_back()
+            raise
+        change.follow()
+        return result
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic and its logs. Raises UNKNOWN_TOPIC_OR_PARTITION if it does not exist."""
@@ -203,10 +282,11 @@ class Controller:
         self.watchers.touch()
 
     def state_topic(self, wanted: StateTopic) -> TopicState:
-        """Return an internal topic, creating it if necessary."""
+        """Return an internal topic, creating it if necessary. Its logs are created when they are used, or later."""
         topic = self.metadata.topics.get(wanted.name)
         if topic is None:
-            topic = self.create_topic(wanted.wanted(self.config, len(self.metadata.endpoints)))
+            new = wanted.wanted(self.config, len(self.metadata.endpoints))
+            topic = self.create_placed(new, place_topic(new, None, self.metadata, self.config), opens_later=True)
         return topic
 
     @property
@@ -433,6 +513,14 @@ class Controller:
         self.metadata.endpoints.clear()
         self.metadata.away.clear()
         self._metadata_store = None
+
+
+class _Turn(Delayed[None]):
+    """Completed when a request may save the metadata, or look whether another request has saved it."""
+
+    @property
+    def is_working(self) -> bool:
+        return True  # the request continues if its client disconnects
 
 
 def _replace(known: dict[K, V], changed: Mapping[K, V | None], change: Change) -> None:

@@ -258,6 +258,8 @@ class MetadataImage:
         self._forgotten_version = 0
         self._zookeeper_offsets: dict[tuple[str, str, int], int] = {}
         self._by_id: dict[bytes, TopicState] = {}
+        self._by_metric: dict[str, list[str]] = {}
+        """The topics whose names contain '.' or '_', in order of their creation, by their names in metrics."""
 
     @property
     def controller_id(self) -> int:
@@ -307,6 +309,8 @@ class MetadataImage:
     def add_topic(self, topic: TopicState) -> None:
         self.topics[topic.name] = topic
         self._by_id[topic.topic_id] = topic
+        if "_" in (metric := _metric_name(topic.name)):
+            self._by_metric.setdefault(metric, []).append(topic.name)
         self._deleted_in.pop(topic.name, None)
         self.topic_changed(topic.name)
         self.version_of_new_topics = self.version
@@ -314,6 +318,10 @@ class MetadataImage:
     def remove_topic(self, name: str) -> TopicState:
         topic = self.topics.pop(name)
         del self._by_id[topic.topic_id]
+        if "_" in (metric := _metric_name(name)):
+            self._by_metric[metric].remove(name)
+            if not self._by_metric[metric]:
+                del self._by_metric[metric]
         self.version += 1
         REVISION.advance()
         self._deleted_in.pop(name, None)
@@ -352,13 +360,16 @@ class MetadataImage:
 
     def collides_with(self, name: str) -> str | None:
         """Return an existing topic whose metrics would have the same name, because '.' and '_' are equivalent there."""
-        flat = name.replace(".", "_")
-        return next((other for other in self.topics if other.replace(".", "_") == flat and other != name), None)
+        return next((other for other in self._by_metric.get(_metric_name(name), ()) if other != name), None)
 
     def all_partitions(self) -> Iterator[tuple[TopicState, PartitionState]]:
         for topic in self.topics.values():
             for partition in topic.partitions:
                 yield topic, partition
+
+
+def _metric_name(topic: str) -> str:
+    return topic.replace(".", "_")
 
 
 def spread(

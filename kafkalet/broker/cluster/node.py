@@ -266,6 +266,7 @@ class Node:
 
     def take_offline(self, topic: str, index: int, reason: str) -> None:
         """Close a replica, as if its disk had failed. Requests for it get KAFKA_STORAGE_ERROR. Raises StorageFailed."""
+        _ = self.partitions[topic, index].log  # opens the log
         self.directories.close_log(topic, index)
         del self.partitions[topic, index]
         self.offline[topic, index] = reason

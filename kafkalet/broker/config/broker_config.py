@@ -138,6 +138,7 @@ class BrokerConfig(BrokerProperties):
                 values[name] = property_.parse(value)
         check_together(values)
         self._topic_defaults = _topic_defaults(values, self.release.version)
+        self._default_log_config: LogConfig | None = None
         own = {BROKER_PROPERTIES[name].affects: value for name, value in values.items() if name in BROKER_PROPERTIES}
         for attribute, default in DEFAULT_VALUES.items():
             setattr(self, attribute, own.get(attribute, default))
@@ -148,7 +149,11 @@ class BrokerConfig(BrokerProperties):
 
     def log_config(self, topic: Mapping[str, str]) -> LogConfig:
         """Return the log configuration of a topic with these properties. Raises InvalidProperty."""
-        return LogConfig.of({**self._topic_defaults, **topic}, self.release.log_rules)
+        if topic:
+            return LogConfig.of({**self._topic_defaults, **topic}, self.release.log_rules)
+        if self._default_log_config is None:
+            self._default_log_config = LogConfig.of(self._topic_defaults, self.release.log_rules)
+        return self._default_log_config
 
 
 def _topic_defaults(values: Mapping[str, Value], version: tuple[int, ...]) -> dict[str, str]:

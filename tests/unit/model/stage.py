@@ -8,7 +8,8 @@ import importlib
 import inspect
 import shutil
 import tempfile
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
@@ -18,6 +19,8 @@ from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.testing.cluster import Cluster
 from tests.unit.broker.apis.asking import as_received, as_told
+
+T = TypeVar("T")
 
 START_MS = 1_700_000_000_000
 ROUNDS = 8
@@ -46,6 +49,8 @@ class Stage:
         self.clock = ManualClock(START_MS)
         self.directory = tempfile.mkdtemp(prefix="kafkalet-model-")
         self.loop = asyncio.new_event_loop()
+        self.calls: list[Callable[[], None]] | None = None
+        """What worker threads are to do; None if it is done at once."""
         self.cluster = self._start()
 
     def _start(self) -> Cluster:
@@ -57,7 +62,34 @@ class Stage:
             config=self.config,
         )
         self.loop.run_until_complete(cluster.start())
+        for node in cluster.server.nodes.values():
+            node.workers.submit = self._submit  # type: ignore[method-assign]
         return cluster
+
+    def _submit(self, function: Callable[[], T]) -> Delayed[T]:
+        """Run in this thread what a broker would run in another one: at once, or with `run_calls`."""
+        done: Delayed[T] = Delayed()
+
+        def run() -> None:
+            try:
+                done.complete(function())
+            except Exception as error:  # noqa: BLE001 - the handler may expect it
+                done.fail(error)
+
+        if self.calls is None:
+            run()
+        else:
+            self.calls.append(run)
+        return done
+
+    def run_calls(self) -> int:
+        """Run the calls that have been collected in `calls`, and return how many there were."""
+        assert self.calls is not None
+        calls, self.calls = self.calls, []
+        for call in calls:
+            call()
+        self.settle()
+        return len(calls)
 
     def settle(self) -> None:
         """Let happen what was put off until soon."""
@@ -156,6 +188,11 @@ class Pending:
     @property
     def is_waiting(self) -> bool:
         return isinstance(self._answer, Delayed) and self._answer.is_waiting
+
+    def cancel(self) -> None:
+        """Let the client disconnect."""
+        assert isinstance(self._answer, Delayed)
+        self._answer.cancel()
 
     def answer(self) -> Any:
         assert not self.is_waiting, f"{self._api} is not answered"

@@ -345,3 +345,12 @@ def test_new_log_goes_to_the_preferred_directory(opening: Opening) -> None:
     [log] = create(directories, "t")
     assert log.directory.startswith(directories.paths[1])
     assert not directories.preferred
+
+
+def test_place_is_where_a_log_is_or_would_be_created(opening: Opening) -> None:
+    directories = opening("a", "b")
+    create(directories, "t")
+    for name, place in (("t", "a"), ("u", "b")):
+        found = directories.place(name, 0)
+        assert found is not None
+        assert Path(found.path).name == place

@@ -620,6 +620,27 @@ def test_log_is_flushed_after_flush_ms(tmp_path: Path) -> None:
     assert place.log.recovery_point == 1
 
 
+def test_log_without_records_is_closed_without_a_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr("kafkalet.storage.file_system.os.fsync", synced.append)
+    place = Place(tmp_path / "data", SMALL, durable=True)
+    place.log.assign_epoch_start_offset(0, 0)
+    synced.clear()
+    place.log.flush(also_empty=True)
+    place.log.close()
+    assert synced == []
+    assert "leader-epoch-checkpoint" in place.names()
+
+
+def test_log_with_records_is_synced_before_it_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Place(tmp_path / "data", SMALL, durable=True)
+    place.append(1)
+    synced: list[int] = []
+    monkeypatch.setattr("kafkalet.storage.file_system.os.fsync", synced.append)
+    place.log.flush(also_empty=True)
+    assert synced
+
+
 # Files of deleted segments
 
 

@@ -86,6 +86,8 @@ def test_dots_and_underscores_collide() -> None:
     image = image_with("a.b")
     assert image.collides_with("a_b") == "a.b"
     assert image.collides_with("a.c") is None
+    image.remove_topic("a.b")
+    assert image.collides_with("a_b") is None
 
 
 @pytest.mark.parametrize(("topic", "index"), [("b", 0), ("a", 1), ("a", -1)])

@@ -77,6 +77,7 @@ def test_marker_in_unknown_partition_is_ignored() -> None:
 def test_expiration_stops_with_last_shard() -> None:
     with committing() as client:
         groups = coordinator_of(client)
+        groups.shard_of("g")
         assert is_expiring(groups)
         groups.unload(0)
         assert not is_expiring(groups)
