@@ -76,7 +76,7 @@ class Controller:
         self.release = release
         self.clock = clock
         self.metadata = metadata
-        self.nodes: dict[int, Node] = Noting()
+        self.nodes: dict[int, Node] = Noting(metadata.revision)
         """The running brokers, by node id."""
         self.watchers = watchers or Watchers()
         """The threads that wait for a change."""
@@ -154,7 +154,7 @@ class Controller:
         partitions: dict[Node, list[Partition]] = {}
         opens: dict[Node, Callable[[Partition], Log]] = {}
         for index, nodes in enumerate(replicas):
-            state = PartitionState(index, list(nodes), self.metadata.away)
+            state = PartitionState(index, list(nodes), self.metadata.away, self.metadata.revision)
             topic.partitions.append(state)
             node = self.nodes.get(nodes[0])
             if node is None:
@@ -274,7 +274,7 @@ class Controller:
         with self.changes.begin() as change:
             change.undo(lambda: self.metadata.topic_changed(topic.name))
             for nodes in replicas:
-                state = PartitionState(len(topic.partitions), list(nodes), self.metadata.away)
+                state = PartitionState(len(topic.partitions), list(nodes), self.metadata.away, self.metadata.revision)
                 topic.partitions.append(state)
                 change.undo(lambda: self._drop_partition(topic, topic.partitions.pop().index))
                 self.host(topic, state)

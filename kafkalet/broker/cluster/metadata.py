@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kafkalet.broker.security.acl import Acls
 from kafkalet.protocol.errors import Code, KafkaError
 
-from .revision import REVISION, Noting
+from .revision import DETACHED, Noting, Revision
 
 if TYPE_CHECKING:  # imported only if there are credentials or tokens
     from kafkalet.broker.security.delegation_tokens import DelegationToken
@@ -122,15 +122,19 @@ class PartitionState:
         "partition_epoch",
         "removing",
         "replicas",
+        "revision",
     )
 
-    def __init__(self, index: int, replicas: list[int], away: Container[int] = ()) -> None:
-        """Create a new partition.
+    def __init__(
+        self, index: int, replicas: list[int], away: Container[int] = (), revision: Revision = DETACHED
+    ) -> None:
+        """Create a new partition. `revision` is that of the cluster; add_topic sets it too.
 
         Replicas on brokers that are `away` are not in sync and cannot lead, unless there are no others.
         """
         self.index = index
         self.replicas = replicas
+        self.revision = revision
         self.isr = [node for node in replicas if node not in away] or list(replicas)
         self.leader = self.isr[0] if self.isr else NO_LEADER
         self.leader_epoch = 0
@@ -158,7 +162,7 @@ class PartitionState:
         self.leader, self.isr = leader, isr
         self.leader_epoch, self.partition_epoch = leader_epoch, partition_epoch
         self.adding, self.removing = adding, removing
-        REVISION.advance()
+        self.revision.advance()
 
     def change_leader(self, leader: int, isr: list[int] | None = None) -> None:
         """Start a new leader epoch with this leader (or NO_LEADER) and, if given, these in-sync replicas."""
@@ -167,13 +171,13 @@ class PartitionState:
         if isr is not None:
             self.isr = isr
         self.partition_epoch += 1
-        REVISION.advance()
+        self.revision.advance()
 
     def change_isr(self, isr: list[int]) -> None:
         """Change the in-sync replicas. The leader stays the same."""
         self.isr = isr
         self.partition_epoch += 1
-        REVISION.advance()
+        self.revision.advance()
 
     def begin_move(self, replicas: list[int]) -> None:
         """Start a reassignment to `replicas`. Current replicas that are not in this list are removed when it ends.
@@ -187,7 +191,7 @@ class PartitionState:
         self.removing = removing or self.removing
         self.adding = adding or self.adding
         self.partition_epoch += 1
-        REVISION.advance()
+        self.revision.advance()
 
     def end_move(self, isr: list[int], dropped: Collection[int], alive: Container[int]) -> None:
         """Complete or cancel a reassignment by removing the `dropped` replicas, which starts a new leader epoch.
@@ -201,12 +205,12 @@ class PartitionState:
                 self.leader = next((node for node in self.replicas if node in isr and node in alive), NO_LEADER)
             self.leader_epoch += 1
         self.partition_epoch += 1
-        REVISION.advance()
+        self.revision.advance()
 
     def note_leader_epoch(self, epoch: int) -> None:
         """Adopt a leader epoch found in a log if it is later. The partition does not count as changed."""
         self.leader_epoch = max(self.leader_epoch, epoch)
-        REVISION.advance()
+        self.revision.advance()
 
 
 class TopicState:
@@ -232,7 +236,8 @@ class MetadataImage:
 
     def __init__(self, cluster_id: str) -> None:
         self.cluster_id = cluster_id
-        self.endpoints: dict[int, Endpoint] = Noting()
+        self.revision = Revision()
+        self.endpoints: dict[int, Endpoint] = Noting(self.revision)
         self.away: set[int] = set()  # stopped brokers that may be restarted
         self.topics: dict[str, TopicState] = {}
         self.broker_config: dict[int | None, dict[str, str]] = {}  # by node id; None: the cluster-wide default
@@ -307,6 +312,8 @@ class MetadataImage:
         return partitions[index]
 
     def add_topic(self, topic: TopicState) -> None:
+        for state in topic.partitions:
+            state.revision = self.revision
         self.topics[topic.name] = topic
         self._by_id[topic.topic_id] = topic
         if "_" in (metric := _metric_name(topic.name)):
@@ -323,7 +330,7 @@ class MetadataImage:
             if not self._by_metric[metric]:
                 del self._by_metric[metric]
         self.version += 1
-        REVISION.advance()
+        self.revision.advance()
         self._deleted_in.pop(name, None)
         self._deleted_in[name] = self.version
         if len(self._deleted_in) > MOST_DELETED_TOPICS:
@@ -335,7 +342,7 @@ class MetadataImage:
         """Record that a topic or one of its partitions has changed."""
         self.version += 1
         self.topics[name].changed_in = self.version
-        REVISION.advance()
+        self.revision.advance()
 
     def may_have_changed(self, name: str, since: int) -> bool:
         """Whether a topic was created, changed or deleted after version `since`.

@@ -93,7 +93,7 @@ class Node:
         """The replicas whose logs have not been opened yet."""
         self.is_read_only = False
         """Whether nothing may change the data but groups; see read_only.py."""
-        self.offline: dict[tuple[str, int], str] = Noting()
+        self.offline: dict[tuple[str, int], str] = Noting(metadata.revision)
         """The replicas whose logs cannot be opened, or whose log directory has failed, with the reasons."""
         self.observer: Observer
         """Set by the broker that uses this node."""

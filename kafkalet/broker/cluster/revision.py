@@ -1,15 +1,13 @@
 """Whether the brokers, topics and partitions of a cluster are still those that an answer describes.
 
-Whatever changes them calls `REVISION.advance()`:
+Whatever changes them calls `advance` of the revision of the cluster, `MetadataImage.revision`:
 
     brokers       MetadataImage.endpoints, Controller.nodes, Node.offline       (`Noting` dictionaries)
     topics        MetadataImage.add_topic, remove_topic, topic_changed
-    partitions    the methods of PartitionState
+    partitions    the methods of PartitionState, after its topic has been added to the image
     features      Features.change
 
-An answer is valid while `REVISION.current` is the object that it was when the answer was built. All clusters of a
-process share the revision, so that a partition need not know its cluster. Clusters run in several threads: a new object
-for each change, unlike a number to increment, needs no lock, because no thread can set back what another has set.
+An answer is valid while the number is the one at which the answer was built.
 """
 
 from collections.abc import Iterable
@@ -20,56 +18,61 @@ V = TypeVar("V")
 
 
 class Revision:
-    """`current` is replaced by each change."""
+    """The number of changes of a cluster."""
 
-    __slots__ = ("current",)
+    __slots__ = ("number",)
 
     def __init__(self) -> None:
-        self.current = object()
+        self.number = 0
 
     def advance(self) -> None:
         """Note a change."""
-        self.current = object()
+        self.number += 1
 
 
-REVISION = Revision()
+DETACHED = Revision()
+"""The revision of partitions that do not belong to a cluster yet."""
 
 
 class Noting(dict[K, V]):
-    """A dictionary whose changes advance the revision."""
+    """A dictionary whose changes advance a revision."""
 
-    __slots__ = ()
+    __slots__ = ("_revision",)
+
+    def __init__(self, revision: Revision) -> None:
+        super().__init__()
+        self._revision = revision
 
     def __setitem__(self, key: K, value: V) -> None:
         super().__setitem__(key, value)
-        REVISION.advance()
+        self._revision.advance()
 
     def __delitem__(self, key: K) -> None:
         super().__delitem__(key)
-        REVISION.advance()
+        self._revision.advance()
 
     def pop(self, *arguments: Any) -> Any:
         found = super().pop(*arguments)
-        REVISION.advance()
+        self._revision.advance()
         return found
 
     def popitem(self) -> tuple[K, V]:
         found = super().popitem()
-        REVISION.advance()
+        self._revision.advance()
         return found
 
     def clear(self) -> None:
         super().clear()
-        REVISION.advance()
+        self._revision.advance()
 
     def setdefault(self, *arguments: Any) -> Any:
         found = super().setdefault(*arguments)
-        REVISION.advance()
+        self._revision.advance()
         return found
 
     def update(self, *others: Iterable[Any], **more: V) -> None:  # type: ignore[override]
         super().update(*others, **more)
-        REVISION.advance()
+        self._revision.advance()
 
     def __ior__(self, other: Any) -> "Noting[K, V]":  # type: ignore[override, misc]
         self.update(other)

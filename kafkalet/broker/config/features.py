@@ -15,7 +15,6 @@ from functools import cache
 from typing import NamedTuple
 
 from kafkalet.broker.cluster.metadata import MetadataImage
-from kafkalet.broker.cluster.revision import REVISION
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .release import Release
@@ -180,4 +179,4 @@ class Features:
         if name in self.supported:
             self.metadata.feature_levels[name] = level
         self.metadata.feature_changes += 1
-        REVISION.advance()
+        self.metadata.revision.advance()

@@ -2,8 +2,8 @@
 
 Clients ask the same questions again and again: ApiVersions on each connection, Metadata for the same topics every few
 minutes or, in a test, every few milliseconds. The answer depends only on the bytes of the request after its header, the
-listener of the client, and what `REVISION` covers (cluster/revision.py). A module of `broker/apis` lets its answers be
-kept with a function
+listener of the client, and what the revision of the cluster covers (cluster/revision.py). A module of `broker/apis`
+lets its answers be kept with a function
 
     def may_be_kept(response: MetadataResponse) -> bool
 
@@ -14,7 +14,7 @@ request or response, nor to clients of listeners with SASL and of brokers with a
 
 from typing import TypeAlias
 
-from kafkalet.broker.cluster.revision import REVISION
+from kafkalet.broker.cluster.revision import Revision
 
 Question: TypeAlias = tuple[object, str, bytes]
 """The route (API and version), the listener, and the request after the header."""
@@ -29,23 +29,25 @@ OVERHEAD_BYTES = 300
 class KeptAnswers:
     """The kept answers of one broker."""
 
-    __slots__ = ("_answers", "_bytes", "_revision")
+    __slots__ = ("_answers", "_built_at", "_bytes", "_revision")
 
-    def __init__(self) -> None:
+    def __init__(self, revision: Revision) -> None:
+        """`revision` is that of the broker's cluster."""
+        self._revision = revision
+        self._built_at = revision.number
         self._answers: dict[Question, bytes] = {}
         self._bytes = 0
-        self._revision = REVISION.current
 
     def find(self, question: Question) -> bytes | None:
         """Return the answer without its header, or None if it is not known."""
-        if self._revision is not REVISION.current:
+        if self._built_at != self._revision.number:
             self._forget()
         return self._answers.get(question)
 
     def keep(self, question: Question, answer: bytes) -> None:
         """Keep the answer to a question that `find` does not know, unless the cluster has changed since that call."""
         size = len(question[2]) + len(answer) + OVERHEAD_BYTES
-        if self._revision is not REVISION.current or size > MOST_BYTES:
+        if self._built_at != self._revision.number or size > MOST_BYTES:
             return
         if self._bytes + size > MOST_BYTES:
             self._forget()
@@ -55,4 +57,4 @@ class KeptAnswers:
     def _forget(self) -> None:
         self._answers.clear()
         self._bytes = 0
-        self._revision = REVISION.current
+        self._built_at = self._revision.number

@@ -197,7 +197,7 @@ class Router:
         self.finish: Finish = self._finish_delayed
         """Append the response to the connection's delayed request to a list of chunks, and return its size."""
         self._routes: dict[int, Route] = {}
-        self._kept = KeptAnswers()
+        self._kept = KeptAnswers(broker.node.metadata.revision)
         self._working: set[Work[Any]] = set()
         """Requests with a coroutine handler that is still running."""
 

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from kafkalet.broker.cluster.metadata import MetadataImage, PartitionState, TopicState
-from kafkalet.broker.cluster.revision import REVISION, Noting
+from kafkalet.broker.cluster.revision import Noting, Revision
 
 
-def advances(change: Callable[[], object]) -> bool:
-    before = REVISION.current
+def advances(revision: Revision, change: Callable[[], object]) -> bool:
+    before = revision.number
     change()
-    return REVISION.current is not before
+    return revision.number != before
 
 
 @pytest.mark.parametrize(
@@ -32,14 +32,16 @@ def advances(change: Callable[[], object]) -> bool:
 def test_a_change_of_a_noting_dictionary_advances_the_revision(
     change: Callable[[Any], object], after: dict[str, int]
 ) -> None:
-    known = Noting({"a": 1})
-    assert advances(lambda: change(known))
+    known: Noting[str, int] = Noting(revision := Revision())
+    known["a"] = 1
+    assert advances(revision, lambda: change(known))
     assert known == after
 
 
 def test_reading_a_noting_dictionary_does_not_advance_the_revision() -> None:
-    known = Noting({"a": 1})
-    assert not advances(lambda: (known["a"], known.get("b"), list(known), known.copy()))
+    known: Noting[str, int] = Noting(revision := Revision())
+    known["a"] = 1
+    assert not advances(revision, lambda: (known["a"], known.get("b"), list(known), known.copy()))
 
 
 @pytest.mark.parametrize(
@@ -54,13 +56,15 @@ def test_reading_a_noting_dictionary_does_not_advance_the_revision() -> None:
     ],
 )
 def test_a_change_of_a_partition_advances_the_revision(change: Callable[[PartitionState], None]) -> None:
+    image = MetadataImage("cluster")
     state = PartitionState(0, [1, 2])
-    assert advances(lambda: change(state))
+    image.add_topic(TopicState("t", bytes(16), [state], {}))
+    assert advances(image.revision, lambda: change(state))
 
 
 def test_a_change_of_a_topic_advances_the_revision() -> None:
     image = MetadataImage("cluster")
     topic = TopicState("t", bytes(16), [], {})
-    assert advances(lambda: image.add_topic(topic))
-    assert advances(lambda: image.topic_changed("t"))
-    assert advances(lambda: image.remove_topic("t"))
+    assert advances(image.revision, lambda: image.add_topic(topic))
+    assert advances(image.revision, lambda: image.topic_changed("t"))
+    assert advances(image.revision, lambda: image.remove_topic("t"))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import kafkalet
 from kafkalet.broker.apis import api_versions, metadata
-from kafkalet.broker.cluster.revision import REVISION
+from kafkalet.broker.cluster.revision import Revision
 from kafkalet.broker.network import kept_answers
 from kafkalet.broker.network.kept_answers import KeptAnswers
 from kafkalet.broker.network.router import Router
@@ -344,25 +344,27 @@ def test_an_authorizer_sees_every_request(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_change_forgets_the_answers() -> None:
-    kept = KeptAnswers()
+    revision = Revision()
+    kept = KeptAnswers(revision)
     assert kept.find((1, "L", b"?")) is None
     kept.keep((1, "L", b"?"), b"!")
     assert kept.find((1, "L", b"?")) == b"!"
-    REVISION.advance()
+    revision.advance()
     assert kept.find((1, "L", b"?")) is None
 
 
 def test_an_answer_built_during_a_change_is_not_kept() -> None:
-    kept = KeptAnswers()
+    revision = Revision()
+    kept = KeptAnswers(revision)
     assert kept.find((1, "L", b"?")) is None
-    REVISION.advance()
+    revision.advance()
     kept.keep((1, "L", b"?"), b"!")
     assert kept.find((1, "L", b"?")) is None
 
 
 def test_all_are_forgotten_when_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_answers, "MOST_BYTES", 2500)
-    kept = KeptAnswers()
+    kept = KeptAnswers(Revision())
     for number in range(3):
         assert kept.find((number, "L", b"?")) is None
         kept.keep((number, "L", b"?"), bytes(600))
@@ -371,7 +373,7 @@ def test_all_are_forgotten_when_they_are_too_many(monkeypatch: pytest.MonkeyPatc
 
 def test_an_answer_that_is_too_long_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_answers, "MOST_BYTES", 1000)
-    kept = KeptAnswers()
+    kept = KeptAnswers(Revision())
     assert kept.find((1, "L", b"?")) is None
     kept.keep((1, "L", b"?"), bytes(1000))
     assert kept.find((1, "L", b"?")) is None

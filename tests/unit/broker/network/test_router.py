@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.broker.client import CloseConnection
+from kafkalet.broker.cluster.revision import Revision
 from kafkalet.broker.config.release import Release
 from kafkalet.broker.context import Context
 from kafkalet.broker.network import router as router_module
@@ -34,7 +35,7 @@ class Broker:
             node_id=1,
             release=Release.of(),
             clock=ManualClock(),
-            metadata=SimpleNamespace(cluster_id="C"),
+            metadata=SimpleNamespace(cluster_id="C", revision=Revision()),
             is_read_only=False,
         )
         self.controller = self.authorizer = None
