@@ -374,6 +374,7 @@ class _Fetch:
             limits.max_wait_ms,
             lambda: then() if self._enough(limits, found) else None,
             then,
+            may_hurry=True,
         )
         return waiting
 

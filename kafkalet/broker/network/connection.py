@@ -39,6 +39,7 @@ from kafkalet.protocol.errors import DecodeError, UnsupportedVersion
 from kafkalet.protocol.schema import Response
 from kafkalet.protocol.wire import Chunk
 
+from .closing_fetch import ends_session
 from .listener_context import ListenerContext
 from .receiving import PARTIAL_BYTES, Partial, check_size
 from .sending import JOIN_BYTES, FileTooShort, Outbox, join
@@ -256,9 +257,7 @@ class Connection:
             return
         self.last_active_ms = shared.clock.now_ms()
         if self._blocked:
-            self._rest += buffer.view[:count]
-            if shared.router.journal is not None and self._context is not None:
-                shared.router.journal.arrived(self._context, count)
+            self._receive_while_blocked(buffer.view[:count])
         elif self._partial is not None:
             self._receive_partial(self._partial, count)
         else:
@@ -266,6 +265,18 @@ class Connection:
                 buffer.data[:kept] = self._rest
                 self._rest = b""
             self._serve(kept + count)
+
+    def _receive_while_blocked(self, data: memoryview) -> None:
+        journal = self._shared.router.journal
+        self._rest += data
+        if journal is not None and self._context is not None:
+            journal.arrived(self._context, len(data))
+        self._hurry()
+
+    def _hurry(self) -> None:
+        """End the wait for a delayed response if the next request shows that the client no longer needs it."""
+        if self._delayed is not None and ends_session(self._rest):
+            self._delayed.hurry()
 
     def _receive_partial(self, partial: Partial, count: int) -> None:
         frame = partial.received(count)
@@ -323,6 +334,7 @@ class Connection:
                 self._send(out, out_bytes)
         if at < end and not self.is_closed:
             self._keep(at, end, size)
+            self._hurry()
         if self._blocked:
             self._resume_unless_blocked()
 

@@ -108,6 +108,9 @@ class Delayed(Generic[T]):
             self._state = _CANCELLED
             self._callback = self._failure = None
 
+    def hurry(self) -> None:
+        """End the wait now, because the client no longer needs to wait. No effect unless the request allows it."""
+
     def map(self, transform: "Callable[[T], U]") -> "Delayed[U]":
         """Return a `Delayed` with the transformed result. Cancelling it cancels this one."""
         return _Mapped(self, transform)
@@ -136,11 +139,14 @@ class _Mapped(Delayed[U]):
         super().cancel()
         self._source.cancel()
 
+    def hurry(self) -> None:
+        self._source.hurry()
+
 
 class _Parked(Delayed[T]):
     """A request that waits in a purgatory, with its callbacks for a touch and for the timeout."""
 
-    __slots__ = ("expired", "keys", "purgatory", "ready", "timer")
+    __slots__ = ("expired", "keys", "may_hurry", "purgatory", "ready", "timer")
 
     def __init__(
         self,
@@ -148,12 +154,15 @@ class _Parked(Delayed[T]):
         keys: tuple[Hashable, ...],
         ready: Callable[[], T | None],
         expired: Callable[[], T],
+        *,
+        may_hurry: bool,
     ) -> None:
         super().__init__()
         self.purgatory = purgatory
         self.keys = keys
         self.ready = ready
         self.expired = expired
+        self.may_hurry = may_hurry
         self.timer: Timer | None = None
 
     def check(self) -> None:
@@ -163,6 +172,10 @@ class _Parked(Delayed[T]):
     def time_out(self) -> None:
         self.timer = None
         if self.is_waiting:
+            self._settle(self.expired)
+
+    def hurry(self) -> None:
+        if self.may_hurry and self.is_waiting:
             self._settle(self.expired)
 
     def _settle(self, look: "Callable[[], T | None]") -> None:
@@ -219,13 +232,16 @@ class Purgatory:
         delay_ms: float | None,
         ready: Callable[[], T | None],
         expired: Callable[[], T],
+        *,
+        may_hurry: bool = False,
     ) -> Delayed[T]:
         """Wait until `ready` returns an answer (not None), then complete with it.
 
         After `delay_ms` (None: no timeout), complete with the value that `expired` returns; immediately if `delay_ms`
-        is 0 or less. `ready` is not called until one of `keys` is touched, because the caller has already checked.
+        is 0 or less. `ready` is not called until one of `keys` is touched, because the caller has already checked. With
+        `may_hurry`, `Delayed.hurry` completes the request like the timeout.
         """
-        waiter: _Parked[T] = _Parked(self, tuple(keys), ready, expired)
+        waiter: _Parked[T] = _Parked(self, tuple(keys), ready, expired, may_hurry=may_hurry)
         if delay_ms is not None and delay_ms <= 0:
             waiter.time_out()
             return waiter

@@ -273,6 +273,10 @@ class Work(Delayed[T]):
             self._awaited.cancel()
             self.stop()
 
+    def hurry(self) -> None:
+        if self._awaited is not None:
+            self._awaited.hurry()
+
     def stop(self) -> None:
         """Stop the coroutine at its current step. The request gets no response."""
         super().cancel()

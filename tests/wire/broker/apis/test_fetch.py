@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from kafkalet.clock import ManualClock
+from kafkalet.conformance.playing.connection import Connection
 from kafkalet.protocol.errors import Code
 from tests.wire.brokers import Closed, NoAnswer, Plain, Wire, batch, fetched, on_the_wire
 
@@ -363,6 +364,38 @@ def test_consumer_is_redirected_to_the_replica_in_its_rack() -> None:
         assert wire.fetch(version=12, rack_id="a")["preferred_read_replica"] == -1
         assert wire.fetch(version=12, rack_id="nowhere")["preferred_read_replica"] == -1
         assert values(wire.fetch(version=12, rack_id="b", node=2)) == ["a"]
+
+
+# The end of a session behind a waiting Fetch
+
+
+def waiting_in_session(wire: Wire) -> tuple[Connection, int, int]:
+    """Let a Fetch of a new session wait. Return its connection, its correlation id and the session id."""
+    connection = wire.connection(1, "session")
+    begun = connection.ask("Fetch", 12, {**wire.fetch_body(), "session_epoch": 0})
+    waits = {"session_id": begun["session_id"], "session_epoch": 1, "topics": []}
+    sent = connection.send("Fetch", 12, {**wire.fetch_body(wait_ms=60_000), **waits})
+    wire.until(lambda: len(wire.cluster.server.nodes[1].purgatory) == 1)
+    return connection, sent, begun["session_id"]
+
+
+def test_end_of_a_session_answers_the_fetch_that_waits_before_it(still: Wire) -> None:
+    connection, sent, session_id = waiting_in_session(still)
+    ends = {"session_id": session_id, "session_epoch": -1, "topics": []}
+    end = connection.send("Fetch", 12, {**still.fetch_body(), **ends})
+    waited, ended = connection.receive(sent, 5), connection.receive(end, 5)
+    assert (waited["error_code"], waited["session_id"], waited["responses"]) == (Code.NONE, session_id, [])
+    assert (ended["error_code"], ended["session_id"], ended["responses"]) == (Code.NONE, 0, [])
+
+
+def test_other_request_does_not_answer_the_fetch_that_waits_before_it(still: Wire) -> None:
+    connection, sent, _ = waiting_in_session(still)
+    versions = connection.send("ApiVersions", 0, {})
+    still.ask("ApiVersions", 0, {})  # the broker has handled what it received before
+    assert len(still.cluster.server.nodes[1].purgatory) == 1
+    still.produce(batch(b"a"))
+    assert connection.receive(sent, 5)["responses"]
+    assert connection.receive(versions, 5)["error_code"] == Code.NONE
 
 
 # Shutdown of a broker
