@@ -274,15 +274,25 @@ class Log:
         A writable `records` is patched in place. `transaction_version` applies to transaction markers.
         """
         self.write_topic_id()
-        accepted = self.validation(records, leader_epoch, origin)()
+        local = self.local
+        accepted = validate(
+            records,
+            local.config,
+            next_offset=local.end.offset,
+            leader_epoch=leader_epoch,
+            origin=origin,
+            now_ms=local.environment.clock.now_ms(),
+            partition=self.name,
+        )
         return self._append(accepted, origin, transaction_version)
 
     def validation(
-        self, records: Buffer, leader_epoch: int, origin: Origin = Origin.CLIENT
+        self, records: Buffer, leader_epoch: int, origin: Origin = Origin.CLIENT, *, at_once: bool = False
     ) -> Callable[[], ValidatedBatches]:
         """Return a callable that does the validation of `append_as_leader`; pass its result to `append_validated`.
 
-        The callable does not use the log, so another thread may run it. It raises AppendRefused.
+        The callable does not use the log, so another thread may run it. It raises AppendRefused; with `at_once`, it
+        raises TakesLong (see `validate`).
         """
         local = self.local
         return partial(
@@ -294,6 +304,7 @@ class Log:
             origin=origin,
             now_ms=local.environment.clock.now_ms(),
             partition=self.name,
+            at_once=at_once,
         )
 
     def append_validated(
@@ -409,16 +420,18 @@ class Log:
             accepted.last_offset,
             accepted.max_timestamp,
             accepted.log_append_time_ms,
-            self.log_start_offset,
+            self._log_start_offset,
             leader_epoch,
-            size_bytes=len(accepted.records),
+            False,
+            len(accepted.records),
         )
 
     def _assign_epochs(self, batches: Sequence[Batch]) -> None:
+        epochs = self.epochs
         for batch in batches:
             if batch.magic >= 2:
                 if batch.leader_epoch >= 0:
-                    self.epochs.assign(batch.leader_epoch, batch.base_offset)
+                    epochs.assign(batch.leader_epoch, batch.base_offset)
             elif self.epochs.latest_epoch is not None:
                 # Without epochs, truncation depends on the high watermark alone.
                 _log.warning("%s: entries of format %d appended, leader epochs cleared", self.name, batch.magic)

@@ -279,13 +279,14 @@ class Segment:
 
     def note(self, position: int, size: int, last_offset: int, max_timestamp: int, offset_of_max: int) -> None:
         """Update the largest timestamp, and index the `size` bytes at `position` if an index entry is due."""
-        if max_timestamp > self.largest.timestamp:
-            self._largest = TimestampOffset(max_timestamp, offset_of_max)
+        largest = self._largest or self.largest
+        if max_timestamp > largest.timestamp:
+            self._largest = largest = TimestampOffset(max_timestamp, offset_of_max)
         if self._bytes_since_index_entry > self._interval_bytes and not self.indexes_are_full:
             self.offset_index.append(last_offset, position)
-            self.time_index.maybe_append(*self.largest[:2])
+            self.time_index.maybe_append(*largest[:2])
             if self._maxima is not None:
-                self._maxima.append(self.largest.timestamp)
+                self._maxima.append(largest.timestamp)
             self._bytes_since_index_entry = 0
             self._indexes_are_full = None
         self._bytes_since_index_entry += size

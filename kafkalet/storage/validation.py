@@ -35,9 +35,11 @@ from kafkalet.protocol.records.batch import (
     TimestampType,
     assign,
     batches,
+    is_one_batch,
     set_max_timestamp,
 )
 from kafkalet.protocol.records.codecs import Codec
+from kafkalet.protocol.records.effort import TakesLong
 from kafkalet.protocol.records.walk import WalkResult, walk_records
 
 from .acceptance import (
@@ -70,11 +72,13 @@ def validate(
     origin: Origin,
     now_ms: int,
     partition: str = "",
+    at_once: bool = False,
 ) -> ValidatedBatches:
     """Check `records` and assign offsets starting at `next_offset`. An incomplete last batch is dropped.
 
     `partition` is the name of the partition in error messages. A bytearray, or a writable view of one, is patched in
-    place. If AppendRefused is raised, the records are unchanged.
+    place. With `at_once`, TakesLong is raised if the records have to be decoded or read by the exact reader. If it or
+    AppendRefused is raised, the records are unchanged.
     """
     try:
         sent, source = _analyze(records, config, origin)
@@ -89,7 +93,9 @@ def validate(
             check_single_batch(sent, compressed=True)
             if origin is Origin.CLIENT:
                 check_header(first)
-            return _place(first, source, config, rules, next_offset, leader_epoch, now_ms)
+            return _place(first, source, config, rules, next_offset, leader_epoch, now_ms, at_once)
+        if at_once:
+            raise TakesLong
         return rebuild(
             sent,
             config,
@@ -144,7 +150,7 @@ def _analyze(records: Buffer, config: LogConfig, origin: Origin) -> tuple[list[B
     """
     sent: list[Batch] = []
     source = Codec.NONE
-    for batch in batches(records):
+    for batch in (Batch(records),) if is_one_batch(records) else batches(records):
         if batch.magic >= FORMAT and batch.base_offset != 0 and origin is Origin.CLIENT:
             raise AppendRefused(Code.INVALID_RECORD, f"the base offset should be 0, but it is {batch.base_offset}")
         check_size(batch.size, config)
@@ -162,10 +168,13 @@ def _place(
     next_offset: int,
     leader_epoch: int,
     now_ms: int,
+    at_once: bool,
 ) -> ValidatedBatches:
     """Validate a batch without decoding it, and patch it in place. Almost every batch is handled here."""
-    walked = _walk(batch, codec, rules, config)
+    walked = _walk(batch, codec, rules, config, at_once)
     if batch.attributes & LOG_APPEND_TIME and rules.refuses_append_time(batch.max_timestamp):
+        if at_once:
+            raise TakesLong
         rules.check_records(batch.records(), claim_append_time=True, skimmed=codec is not Codec.NONE)
     rules.check_walked(walked)
     if codec and not walked.offsets_in_order:
@@ -196,12 +205,14 @@ def _place(
     )
 
 
-def _walk(batch: Batch, codec: Codec, rules: RecordRules, config: LogConfig) -> WalkResult:
+def _walk(batch: Batch, codec: Codec, rules: RecordRules, config: LogConfig, at_once: bool) -> WalkResult:
     """Check every record without decoding it; decompress the batch if needed."""
     if batch.count < 0:
         raise AppendRefused(Code.INVALID_RECORD, f"a batch has {batch.count} records")
     buffer, start, end = batch.buffer, batch.position + HEADER_SIZE, batch.end
     if codec:
+        if at_once:
+            raise TakesLong
         buffer = batch.payload()
         start, end = 0, len(buffer)
         check_record_sizes(buffer, batch.count, config)
@@ -216,6 +227,7 @@ def _walk(batch: Batch, codec: Codec, rules: RecordRules, config: LogConfig) -> 
         earliest=rules.earliest,
         latest=rules.latest,
         lengths_count=not codec,
+        at_once=at_once,
     )
 
 

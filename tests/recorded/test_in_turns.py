@@ -50,6 +50,7 @@ def targets() -> Iterator[dict[str, Target]]:
         patch.setattr(router, "DECODED_AT_ONCE", 0)
         patch.setattr(router, "PRODUCE_DECODED_AT_ONCE", 0)
         patch.setattr(produce, "PARTITIONS_WITHOUT_PAUSE", -1)
+        patch.setattr(produce, "is_usual_batch", lambda records, version: False)
         patch.setattr(produce, "takes_long", lambda records: len(records) >= SMALLEST_BATCH_BYTES)
         patch.setattr(fetch, "PARTITIONS_WITHOUT_PAUSE", -1)
         patch.setattr(fetch_conversion, "CONVERTED_IN_LOOP_BYTES", -1)

@@ -3,6 +3,7 @@
     is_transactional    checks whether the request needs a transactional id
     is_idempotent       checks whether the records have a producer id
     is_usual_batch      recognizes the records that pass all of these checks
+    has_few_records     tells whether a usual batch is validated at once
     check_produced      checks the format of the records of a partition (ProduceRequest.validateRecords)
     check_first_header  checks that the first batch has a complete header
     WITHOUT_LOG_START   the errors that are returned with log start offset -1
@@ -10,12 +11,11 @@
 The log validates the batches and their records (kafkalet.storage.validation).
 """
 
-from struct import Struct
-
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import (
     ATTRIBUTES_AT,
     CODEC_MASK,
+    COUNT_AT,
     HEADER_SIZE,
     INT32,
     LENGTH_AT,
@@ -25,15 +25,14 @@ from kafkalet.protocol.records.batch import (
     PRODUCER_ID_AT,
     TRANSACTIONAL,
     batches,
+    is_one_batch,
 )
 from kafkalet.protocol.records.codecs import Codec
-from kafkalet.protocol.records.effort import MANY_BYTES, MANY_RECORDS
+from kafkalet.protocol.records.effort import MANY_BYTES, RECORDS_AT_ONCE
 from kafkalet.protocol.wire import Buffer
 
 FORMAT = 2
 PRODUCER_EPOCH_AT = PRODUCER_ID_AT + 8
-_USUAL = Struct(">i9xh34xi")
-"""The length, the attributes and the record count, from the length on."""
 ONE_BATCH_SINCE = 3
 ZSTD_SINCE = 7
 """Versions of Produce that introduced these rules (KIP-98, KIP-110)."""
@@ -42,18 +41,21 @@ WITHOUT_LOG_START = frozenset({Code.CORRUPT_MESSAGE, Code.MESSAGE_TOO_LARGE, Cod
 
 
 def is_usual_batch(records: Buffer, version: int) -> bool:
-    """Return True for one complete, uncompressed batch of format 2 outside a transaction, quick to validate.
+    """Return True for one complete, uncompressed batch of format 2 outside a transaction.
 
-    Such records pass `check_produced` and `check_first_header` in this version, are not `is_transactional`, and the
-    result of `takes_long` is False.
+    Such records pass `check_produced` and `check_first_header` in this version, and are not `is_transactional`.
     """
-    size = len(records)
-    if not HEADER_SIZE <= size <= MANY_BYTES or version < ZSTD_SINCE or records[MAGIC_AT] != FORMAT:
-        return False
-    length, attributes, count = _USUAL.unpack_from(records, LENGTH_AT)
-    return bool(
-        length + LOG_OVERHEAD == size and not attributes & (CODEC_MASK | TRANSACTIONAL) and count <= MANY_RECORDS
+    return (
+        version >= ZSTD_SINCE
+        and is_one_batch(records)
+        and not records[ATTRIBUTES_AT + 1] & (CODEC_MASK | TRANSACTIONAL)
     )
+
+
+def has_few_records(batch: Buffer) -> bool:
+    """Return True if the validation of a usual batch takes little time, unless its records have to be decoded."""
+    (count,) = INT32.unpack_from(batch, COUNT_AT)
+    return count <= RECORDS_AT_ONCE and len(batch) <= MANY_BYTES
 
 
 def check_produced(records: Buffer, version: int) -> None:
@@ -63,7 +65,7 @@ def check_produced(records: Buffer, version: int) -> None:
     allowed from v7. Earlier versions may contain anything. The error has no message, and the log start offset in the
     response is -1 (ProduceRequest.validateRecords).
     """
-    if version < ONE_BATCH_SINCE or (version >= ZSTD_SINCE and _is_one_batch(records)):
+    if version < ONE_BATCH_SINCE or (version >= ZSTD_SINCE and is_one_batch(records)):
         return
     if _is_old(records):
         raise KafkaError(Code.INVALID_RECORD)
@@ -97,7 +99,7 @@ def is_transactional(records: Buffer) -> bool:
     partitions before it processes any of them, so the error is returned for every partition of the request, with an
     error message and log start offset -1.
     """
-    if _is_one_batch(records) or _short_first_batch(records):
+    if is_one_batch(records) or _short_first_batch(records):
         return records[ATTRIBUTES_AT + 1] & TRANSACTIONAL != 0
     if _is_old(records):
         return False
@@ -119,15 +121,6 @@ def _is_old(records: Buffer) -> bool:
         return False
     length: int = INT32.unpack_from(records, LENGTH_AT)[0]
     return MIN_LENGTH <= length <= len(records) - LOG_OVERHEAD
-
-
-def _is_one_batch(records: Buffer) -> bool:
-    """Return True if `records` is exactly one batch of format 2, as it usually is."""
-    size = len(records)
-    if size < HEADER_SIZE or records[MAGIC_AT] != FORMAT:
-        return False
-    length: int = INT32.unpack_from(records, LENGTH_AT)[0]
-    return length + LOG_OVERHEAD == size
 
 
 def _short_first_batch(records: Buffer) -> int:

@@ -164,13 +164,14 @@ class Partition:
         The epoch is checked first, because its errors are more specific than NOT_LEADER_OR_FOLLOWER
         (Partition.getLocalLog). Raises KAFKA_STORAGE_ERROR if the log is offline (HostedPartition.Offline).
         """
-        failures = self.log.failures
-        if failures.offline is not None:
-            failures.check()
-        self.fence(current_leader_epoch)
-        if only_leader and not self.is_leader:
+        log = self.log
+        if log.failures.offline is not None:
+            log.failures.check()
+        if current_leader_epoch is not None:
+            self.fence(current_leader_epoch)
+        if only_leader and self.state.leader != self.node_id:
             raise KafkaError(Code.NOT_LEADER_OR_FOLLOWER, f"{self!r} is led by broker {self.state.leader}")
-        return self.log
+        return log
 
     # Writing
 
@@ -185,7 +186,8 @@ class Partition:
         `transaction_version` is only used for markers; it determines how strictly the producer epoch is checked.
         """
         log = self.log_for(None)
-        appended = log.append_as_leader(records, self.leader_epoch, origin, transaction_version=transaction_version)
+        epoch = self.state.leader_epoch
+        appended = log.append_as_leader(records, epoch, origin, transaction_version=transaction_version)
         self._note(appended)
         return appended
 
@@ -363,15 +365,16 @@ class Partition:
         return self.append(records, Origin.CLIENT)
 
     def validation(
-        self, records: bytearray | memoryview | bytes, guard: Guard | None = None
+        self, records: bytearray | memoryview | bytes, guard: Guard | None = None, *, at_once: bool = False
     ) -> Callable[[], ValidatedBatches]:
         """Return a function that does the slow part of `produce` and can run in another thread.
 
-        The function's result is passed to `produce_validated`.
+        The function's result is passed to `produce_validated`. With `at_once`, it raises TakesLong if the validation
+        takes longer than usual.
         """
         if guard is not None:
             self.check_verified(next(batches(records)).producer_id, guard)
-        return self.log_for(None).validation(records, self.leader_epoch)
+        return self.log_for(None).validation(records, self.leader_epoch, at_once=at_once)
 
     def produce_validated(self, accepted: ValidatedBatches, guard: Guard | None = None) -> AppendResult | None:
         """Append records that `validation` has accepted. Returns None if they have to be validated again."""

@@ -307,6 +307,15 @@ def batches(buffer: Buffer, start: int = 0, end: int | None = None) -> Iterator[
         position += size
 
 
+def is_one_batch(buffer: Buffer) -> bool:
+    """Return True if `buffer` is exactly one batch of format 2, as it usually is."""
+    size = len(buffer)
+    if size < HEADER_SIZE or buffer[MAGIC_AT] != 2:
+        return False
+    length: int = INT32.unpack_from(buffer, LENGTH_AT)[0]
+    return length + LOG_OVERHEAD == size
+
+
 def assign(buffer: bytearray | memoryview, position: int, base_offset: int, leader_epoch: int) -> None:
     """Set the base offset and leader epoch of the batch at `position` (format 2). The checksum covers neither."""
     INT64.pack_into(buffer, position, base_offset)

@@ -35,7 +35,10 @@ class Codec(IntEnum):
         """Return the codec with this id. Raises KafkaError(UNKNOWN_SERVER_ERROR) for 5 to 7 (CompressionType.forId)."""
         if number > 4:
             raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"Unknown compression type id: {number}")
-        return cls(number)
+        return _CODECS[number]
+
+
+_CODECS = list(Codec)
 
 
 def compress(codec: Codec, data: Buffer, level: int | None = None, magic: int = 2) -> bytes:

@@ -14,6 +14,7 @@ by x^e is therefore a right shift by e, and leading zero bytes do not change the
 bytearray or a contiguous memoryview of bytes.
 """
 
+from bisect import bisect_left
 from functools import cache
 from itertools import pairwise
 from struct import unpack
@@ -136,9 +137,7 @@ def _reduce_chained(data: Buffer, size: int, register: int) -> int:
 
     The first step folds the message to the next smaller width.
     """
-    k = 0
-    while _WIDTHS[k + 1] < size:
-        k += 1
+    k = bisect_left(_WIDTHS, size) - 1
     width = _WIDTHS[k]
     head_bytes = size - width
     head_bits = head_bytes << 3

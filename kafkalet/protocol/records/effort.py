@@ -17,6 +17,8 @@ from .streams import cramjam_or_none
 
 MANY_RECORDS = 2000
 """Validating this many records takes a few milliseconds; decoding and re-encoding them takes about ten."""
+RECORDS_AT_ONCE = 10_000
+"""Validating this many records of an uncompressed batch takes five milliseconds if they are not decoded."""
 MANY_BYTES = 4 * 1024 * 1024
 """Computing the checksum of this many bytes, or decompressing them, takes a few milliseconds."""
 MANY_BYTES_SLOWLY = 16 * 1024
@@ -24,6 +26,10 @@ MANY_BYTES_SLOWLY = 16 * 1024
 _SMALLEST_MESSAGE = 26
 
 _RATIOS = {Codec.GZIP: 1032, Codec.SNAPPY: 22, Codec.LZ4: 255}
+
+
+class TakesLong(Exception):
+    """The work has not been done, because it may take a long time."""
 
 
 def takes_long(entry: Buffer) -> bool:

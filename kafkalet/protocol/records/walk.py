@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from kafkalet.protocol.wire import Buffer
 
+from .effort import TakesLong
 from .record import check_nothing_left, invalid, read_record, wrapped
 from .runs import TIMESTAMP_BYTES, Run, Unusual, read_long, sweep
 from .varint import VarintTooLong, read_varint, read_varlong
@@ -43,11 +44,13 @@ def walk_records(
     earliest: int | None = None,
     latest: int | None = None,
     lengths_count: bool = True,
+    at_once: bool = False,
 ) -> WalkResult:
     """Check that `buffer[start:end]` consists of `count` well-formed records, and return what was found.
 
     `append_time`, if given, is the timestamp of all records (LogAppendTime). A memoryview is copied first; bytes and
-    bytearray are not. Raises KafkaError as `read_record` does.
+    bytearray are not. Raises KafkaError as `read_record` does; with `at_once`, raises TakesLong if the exact reader is
+    needed.
     """
     if isinstance(buffer, memoryview):
         buffer, start, end = bytes(buffer[start:end]), 0, end - start
@@ -58,6 +61,8 @@ def walk_records(
         sweep(buffer, start, end, count, walking)
         return walking.result(base_timestamp, append_time, report_null_keys, earliest, latest)
     except (Unusual, IndexError):
+        if at_once:
+            raise TakesLong from None
         return _walk_exactly(
             bytes(buffer[start:end]),
             count,

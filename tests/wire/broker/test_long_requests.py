@@ -47,6 +47,7 @@ def gated(**options: Any) -> Iterator[tuple[Wire, Gate]]:
 
     with pytest.MonkeyPatch.context() as patch, on_the_wire(**options) as wire:
         patch.setattr(produce_api, "takes_long", gate.takes_long)
+        patch.setattr(produce_api, "has_few_records", lambda batch: False)
         patch.setattr(log_module, "validate", held)
         try:
             yield wire, gate

@@ -18,7 +18,7 @@ from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import ATTRIBUTES_AT, CRC_AT
 from kafkalet.protocol.records.crc32c import crc32c
-from kafkalet.protocol.records.effort import MANY_BYTES
+from kafkalet.protocol.records.effort import MANY_BYTES, MANY_RECORDS, RECORDS_AT_ONCE
 from tests.unit.storage.producing import T0, produced
 from tests.wire.brokers import batch
 
@@ -45,6 +45,17 @@ def test_large_batch_for_a_partition_that_another_broker_leads_is_refused() -> N
             Code.NOT_LEADER_OR_FOLLOWER
         ]
         assert ask.cluster.log("t").log_end_offset == 0
+
+
+def test_many_short_records_are_validated_without_a_thread() -> None:
+    with asking() as ask, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(produce, "in_thread", None)
+        ask.cluster.create_topic("t")
+        for count in (MANY_RECORDS + 1, RECORDS_AT_ONCE):
+            partition = {"index": 0, "records": bytes(produced(*range(count)))}
+            topic = {"name": "t", "partition_data": [partition]}
+            answer = ask(Api.PRODUCE, 9, acks=1, timeout_ms=1000, topic_data=[topic])
+            assert answer["responses"][0]["partition_responses"][0]["error_code"] == Code.NONE
 
 
 @pytest.fixture(scope="module")
@@ -104,13 +115,15 @@ def _outcome(ask: Asking, version: int, fields: dict[str, Any]) -> Any:
 
 
 @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(version=st.sampled_from([9, 9, 9, 3, 7, 12]), fields=requests())
+@given(version=st.sampled_from([9, 9, 9, 3, 7, 12]), fields=requests(), takes_long=st.booleans())
 def test_usual_batch_gets_the_same_answer_and_log_as_on_the_general_path(
-    two_brokers: tuple[Asking, Asking], version: int, fields: dict[str, Any]
+    two_brokers: tuple[Asking, Asking], version: int, fields: dict[str, Any], takes_long: bool
 ) -> None:
     first, second = two_brokers
-    answer = _outcome(first, version, fields)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(produce, "takes_long", lambda records: takes_long)
+        answer = _outcome(first, version, fields)
+        patch.undo()
         patch.setattr(produce, "is_usual_batch", lambda records, version: False)
         assert _outcome(second, version, fields) == answer
     for name in {topic["name"] for topic in fields["topic_data"]} - {"missing"}:
