@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--gib", type=float, default=0.25, help="size of each log that Spark reads and loads")
     options = parser.parse_args()
     if not options.rows or any(part in row.name for part in options.rows for row in peers.ROWS):
-        without = ["--without", *peers.PEERS] if options.alone else []
+        without = [f"--without={peer}" for peer in peers.PEERS] if options.alone else []
         peers.main([*options.rows, f"--runs={options.runs}", f"--seconds={options.seconds}", *without])
     if wanted := [row for row in ROWS if not options.rows or any(part in row for part in options.rows)]:
         measure(wanted, options)

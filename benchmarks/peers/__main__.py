@@ -1,14 +1,17 @@
 """Compare kafkalet with kfake and Apache Kafka 3.9: `make bench ARGS=peers`, or
 
-    python -m benchmarks.peers [ROW ...] [--runs 3] [--seconds 2] [--mib 256] [--without kfake] [--json FILE]
+    python -m benchmarks.peers [ROW ...] [--runs 3] [--seconds 2] [--mib 256] [--without kfake ...] [--json FILE]
                                [--project DIR ...] [--python PYTHON] [--installed PYTHON ...]
 
 The brokers run at the same time, and one at a time is under load: each row alternates between them. A figure is the
-median of the runs, with the least and the most in brackets, then the processor time of the broker. The processor time
-depends less on other work on the machine. The table is Markdown.
+median of the runs, with the least and the most in brackets, then the processor time of the broker: microseconds per
+request, or seconds per GB. It depends less on other work on the machine. The table is Markdown.
 
 kafkalet runs in a Python with nothing installed. To compare versions of it in the same run, give the directories of
-several clones, or several Pythons in which a version is installed (such as a compiled wheel).
+several clones, or several Pythons in which a version is installed (such as a compiled wheel):
+
+    git worktree add ../before COMMIT
+    make bench ARGS='peers --project . --project ../before'
 """
 
 import argparse
@@ -48,7 +51,8 @@ def running(options: argparse.Namespace) -> Iterator[dict[str, Running]]:
         python = [options.python] if options.python else BARE
         projects = options.project or ([] if options.installed else [str(brokers.ROOT)])
         for project in projects:
-            name = "kafkalet" if len(projects) == 1 else f"kafkalet {Path(project).resolve().name}"
+            path = Path(project).resolve()
+            name = "kafkalet" if path == brokers.ROOT or len(projects) == 1 else f"kafkalet {path.name}"
             add(name, brokers.start_kafkalet(python=python, directory=project))
         outside = stack.enter_context(tempfile.TemporaryDirectory())  # here, no sources hide what is installed
         for installed in options.installed:
@@ -92,7 +96,7 @@ def cell(figures: list[Figure], unit: str) -> str:
 
 
 def show(name: str, cells: list[str]) -> None:
-    print(f"| {name:<53} | " + " | ".join(f"{each:>44}" for each in cells) + " |", flush=True)
+    print(f"| {name:<53} | " + " | ".join(f"{each:>36}" for each in cells) + " |", flush=True)
 
 
 class Table:
@@ -120,10 +124,13 @@ class Table:
         self.add(name, "MiB", "", memory)
 
     def measure(self, row: Row, load: Load, runs: int) -> None:
+        """Measure a row. The first run does not count: it lets the JVM compile what the row needs."""
         figures: dict[str, list[Figure]] = {name: [] for name in self.started}
-        for run in range(runs):
+        for run in range(runs + 1):
             for name, broker in self.started.items():
-                figures[name].append(row.measure(broker, load, run))
+                figure = row.measure(broker, load, run)
+                if run:
+                    figures[name].append(figure)
         self.add(row.name, row.unit, row.processor_unit, figures)
 
 
@@ -133,12 +140,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2.0, help="for each row of requests (default: %(default)s)")
     parser.add_argument("--mib", type=int, default=256, help="to produce and consume (default: %(default)s)")
-    parser.add_argument("--without", nargs="+", choices=PEERS, default=[], help="leave out another broker")
+    parser.add_argument("--without", action="append", choices=PEERS, default=[], help="leave out another broker")
     parser.add_argument("--python", help="the Python that runs kafkalet (default: one with nothing installed)")
     parser.add_argument(
-        "--project", nargs="+", default=[], metavar="DIR", help="clones of kafkalet (default: this one)"
+        "--project", action="append", default=[], metavar="DIR", help="clones of kafkalet (default: this one)"
     )
-    parser.add_argument("--installed", nargs="+", default=[], metavar="PYTHON", help="with a kafkalet installed")
+    parser.add_argument("--installed", action="append", default=[], metavar="PYTHON", help="with a kafkalet installed")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures to this file")
     options = parser.parse_args(arguments)
     load = Load(program("rawload"), program("transfer"), options.seconds, options.mib)
@@ -148,14 +155,15 @@ def main(arguments: list[str] | None = None) -> None:
     print(f"{machine['processor']}, {machine['cores']} cores, load average {load_average}; {options.runs} runs\n")
     with running(options) as started:
         table = Table(started)
-        if not options.rows:
+        with_memory = not options.rows or "memory" in options.rows
+        if with_memory:
             table.add_memory("memory, idle")
         for broker in started.values():
             load.prepare(broker)
         for row in wanted:
             if load.can_measure(row):
                 table.measure(row, load, options.runs)
-        if not options.rows:
+        if with_memory:
             table.add_memory("memory at the end")
     if options.json:
         options.json.write_text(json.dumps({"machine": machine, "rows": table.rows}, indent=2) + "\n")

@@ -52,13 +52,14 @@ class Requests(NamedTuple):
     arguments: tuple[object, ...]
     connections: int = 1
     in_flight: int = 1
-    processor_unit: str = "µs/request"
+    processor_unit: str = "µs"
 
     def measure(self, broker: Running, load: Load, run: int) -> Figure:
         assert load.rawload is not None
         command, *arguments = self.arguments
-        shape = ("-conns", self.connections, "-depth", self.in_flight, "-duration", f"{load.seconds}s")
-        report = _rawload(load.rawload, command, broker, "-pid", broker.pid, *shape, *arguments)
+        shape = ("-conns", self.connections, "-depth", self.in_flight)
+        times = ("-duration", f"{load.seconds}s", "-warmup", f"{load.seconds / 2}s")
+        report = _rawload(load.rawload, command, broker, "-pid", broker.pid, *shape, *times, *arguments)
         rate = report.get("requests_s" if self.unit == "requests/s" else "mb_s", nan)
         return Figure(rate, report.get("broker_cpu_us_per_request", nan))
 

@@ -180,7 +180,13 @@ func prepare(o *options, _ []string) (any, error) {
 		d.skip()
 		d.arr()
 		d.i32()
-		if code := d.i16(); code != 0 || d.err != nil {
+		code := d.i16()
+		if code == notLeader && i == 0 && time.Since(began) < o.timeout { // it is, but does not know it yet
+			time.Sleep(20 * time.Millisecond)
+			i--
+			continue
+		}
+		if code != 0 || d.err != nil {
 			return nil, fmt.Errorf("produce: batch %d: error code %d, %v", i, code, d.err)
 		}
 	}
