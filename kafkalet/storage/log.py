@@ -45,7 +45,7 @@ from .failures import Failures, storing
 from .files import Buffer
 from .index import MAX_RELATIVE_OFFSET
 from .local_log import LocalLog, Replacement
-from .producer_append import ProducerChange
+from .producer_append import NO_CHANGE, ProducerChange
 from .producer_entry import ProducerEntry
 from .producers import ProducerStates
 from .refusals import AppendRefused
@@ -327,15 +327,12 @@ class Log:
         Only the size is checked; header and checksum are trusted. Return the offset of the last record. Raises
         AppendRefused.
         """
-        local, batch = self.local, Batch(records)
-        config, active, size, last_offset = local.config, local.segments.active, len(records), batch.last_offset
+        batch = Batch(records)
+        config, size, last_offset = self.local.config, len(records), batch.last_offset
         if (
-            batch.has_producer_id
-            or size > config.max_message_bytes
-            or batch.leader_epoch != self.epochs.latest_epoch
-            or self.epochs.is_unwritten
+            size > config.max_message_bytes
             or not self._topic_id_is_written
-            or active.should_roll(config, size, batch.max_timestamp, last_offset)
+            or not self._only_writes(batch, size, batch.max_timestamp, last_offset)
         ):
             self.write_topic_id()
             check_size(size, config)
@@ -344,12 +341,18 @@ class Log:
                 records, (batch,), batch.base_offset, last_offset, batch.max_timestamp, last_offset, NO_TIMESTAMP
             )
             return self._append(accepted, Origin.COORDINATOR, transaction_version).last_offset
-        # The other steps of _append matter only for producers, new epochs and new segments.
-        local.append(records, last_offset, batch.max_timestamp, last_offset)
-        self.producers.end_offset = last_offset + 1
-        if last_offset + 1 - local.recovery_point >= config.flush_messages:
-            self.flush()
+        self._write(records, last_offset, batch.max_timestamp, last_offset)
         return last_offset
+
+    def _only_writes(self, batch: Batch, size: int, max_timestamp: int, last_offset: int) -> bool:
+        """Return whether the append of a batch changes neither producer states nor leader epochs nor segments."""
+        epochs, local = self.epochs, self.local
+        return (
+            batch.producer_id < 0
+            and batch.leader_epoch == epochs.latest_epoch
+            and not epochs.is_unwritten
+            and not local.segments.active.should_roll(local.config, size, max_timestamp, last_offset)
+        )
 
     @storing
     def append_as_follower(self, records: Buffer) -> AppendResult:
@@ -394,6 +397,12 @@ class Log:
         batches = accepted.batches
         if not batches:
             return AppendResult(-1, -1, -1, -1, self.log_start_offset)
+        batch, size = batches[-1], len(accepted.records)
+        if len(batches) == 1 and self._only_writes(batch, size, accepted.max_timestamp, accepted.last_offset):
+            self._write(
+                accepted.records, accepted.last_offset, accepted.max_timestamp, accepted.offset_of_max_timestamp
+            )
+            return self._result(accepted, batch.leader_epoch)
         self._assign_epochs(batches)
         segment = self._maybe_roll(accepted)
         change = self.producers.prepare(
@@ -403,7 +412,6 @@ class Log:
             position=segment.size_bytes,
             transaction_version=transaction_version,
         )
-        leader_epoch = batches[-1].leader_epoch
         if (old := change.duplicate) is not None:
             return AppendResult(
                 old.first_offset,
@@ -411,10 +419,15 @@ class Log:
                 old.timestamp,
                 old.timestamp,
                 self.log_start_offset,
-                leader_epoch,
+                batch.leader_epoch,
                 duplicate=True,
             )
-        self._write(accepted, change)
+        self._write(
+            accepted.records, accepted.last_offset, accepted.max_timestamp, accepted.offset_of_max_timestamp, change
+        )
+        return self._result(accepted, batch.leader_epoch)
+
+    def _result(self, accepted: ValidatedBatches, leader_epoch: int) -> AppendResult:
         return AppendResult(
             accepted.first_offset,
             accepted.last_offset,
@@ -446,19 +459,26 @@ class Log:
         unknown = accepted.first_offset == UNKNOWN_OFFSET
         return self.roll(last_offset - MAX_RELATIVE_OFFSET if unknown else accepted.first_offset)
 
-    def _write(self, accepted: ValidatedBatches, change: ProducerChange) -> None:
+    def _write(
+        self,
+        records: Buffer,
+        last_offset: int,
+        max_timestamp: int,
+        offset_of_max_timestamp: int,
+        change: ProducerChange = NO_CHANGE,
+    ) -> None:
         """Write validated entries and raise the log end offset. From here on only I/O errors are possible."""
-        local, last_offset = self.local, accepted.last_offset
-        local.append(accepted.records, last_offset, accepted.max_timestamp, accepted.offset_of_max_timestamp)
-        try:
-            if change.appends:
+        local = self.local
+        local.append(records, last_offset, max_timestamp, offset_of_max_timestamp)
+        if change.appends:
+            try:
                 for aborted in self.producers.commit(change):
                     local.segments.active.txn_index.append(aborted)
                 self._update_first_unstable()
-            self.producers.end_offset = last_offset + 1
-        except OSError as error:  # the records have been written, but not the producer states or the transaction index
-            local.failures.take_offline(error)
-            raise
+            except OSError as error:  # the records have been written, but not the transaction index
+                local.failures.take_offline(error)
+                raise
+        self.producers.end_offset = last_offset + 1
         if last_offset + 1 - local.recovery_point >= local.config.flush_messages:
             self.flush()
 
