@@ -96,25 +96,39 @@ def handle(request: ProduceRequest, context: Context) -> Answered | Coroutine[An
         return Delayed()  # null records crash Kafka's handler: the request and the rest of the connection hang
     sound, refused = _split_by_validity(given, context)
     refused |= unauthorized
-    is_verified = request.transactional_id is not None and context.release.verifies_transactions
-    if is_verified or len(sound) > PARTITIONS_WITHOUT_PAUSE or any(map(takes_long, sound.values())):
-        return _append_in_turns(sound, refused, request, context)
+    asked = _verify(sound, request, context)
+    if asked.is_waiting or len(sound) > PARTITIONS_WITHOUT_PAUSE or any(map(takes_long, sound.values())):
+        return _append_in_turns(sound, refused, asked, request, context)
+    verified = asked.result()
     pending: dict[Key, Pending] = {}
-    answers = {key: _append(key, chunk, NOTHING_TO_VERIFY, request, context, pending) for key, chunk in sound.items()}
+    answers = {key: _append(key, chunk, verified, request, context, pending) for key, chunk in sound.items()}
     return _answer_or_wait(answers | refused, pending, request, context)
 
 
-async def _append_in_turns(
-    sound: dict[Key, Buffer], refused: dict[Key, Answer], request: ProduceRequest, context: Context
-) -> Answered:
-    """Append records that take a long time to validate, or that the transaction coordinator must verify first."""
-    verified = NOTHING_TO_VERIFY
-    if request.transactional_id is not None and context.release.verifies_transactions:
+def _verify(sound: dict[Key, Buffer], request: ProduceRequest, context: Context) -> Delayed[Verified]:
+    """Let the transaction coordinator verify transactional records.
+
+    The result is known at once if there are none, or if the transaction is already open in all partitions.
+    """
+    asked: Delayed[Verified] = Delayed()
+    if request.transactional_id is None or not context.release.verifies_transactions:
+        asked.complete(NOTHING_TO_VERIFY)
+    else:
         chunks = {(name, index): chunk for (name, _, index), chunk in sound.items()}
-        asked: Delayed[Verified] = Delayed()
         operation = Operation.of_produce(context.version)
         verify_produce(chunks, request.transactional_id, operation, context.broker, asked.complete)
-        verified = await answered(asked)
+    return asked
+
+
+async def _append_in_turns(
+    sound: dict[Key, Buffer],
+    refused: dict[Key, Answer],
+    asked: Delayed[Verified],
+    request: ProduceRequest,
+    context: Context,
+) -> Answered:
+    """Append records that take a long time to validate, or that the transaction coordinator must verify first."""
+    verified = await answered(asked)
     pending: dict[Key, Pending] = {}
     answers: dict[Key, Answer] = {}
     for key, chunk in sound.items():

@@ -16,6 +16,7 @@ from kafkalet.broker.apis import produce
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.produce import ProduceResponse
 from kafkalet.protocol.records.batch import ATTRIBUTES_AT, CRC_AT
 from kafkalet.protocol.records.crc32c import crc32c
 from kafkalet.protocol.records.effort import MANY_BYTES, MANY_RECORDS, RECORDS_AT_ONCE
@@ -56,6 +57,22 @@ def test_many_short_records_are_validated_without_a_thread() -> None:
             topic = {"name": "t", "partition_data": [partition]}
             answer = ask(Api.PRODUCE, 9, acks=1, timeout_ms=1000, topic_data=[topic])
             assert answer["responses"][0]["partition_responses"][0]["error_code"] == Code.NONE
+
+
+def test_batch_of_an_open_transaction_is_appended_without_a_coroutine() -> None:
+    with asking() as ask:
+        ask.cluster.create_topic("t")
+        server = ask.cluster.server
+        first, second = (
+            produced(0, producer_id=5, producer_epoch=0, base_sequence=sequence, transactional=True)
+            for sequence in (0, 1)
+        )
+        server.call(lambda: server.nodes[1].partition("t", 0).append(first))
+        topic = {"name": "t", "partition_data": [{"index": 0, "records": bytes(second)}]}
+        fields = {"transactional_id": "x", "acks": -1, "timeout_ms": 0, "topic_data": [topic]}
+        answer = server.call(lambda: ask.begin(Api.PRODUCE, 9, **fields))
+        assert isinstance(answer, ProduceResponse)
+        assert answer.responses[0].partition_responses[0].base_offset == 1
 
 
 @pytest.fixture(scope="module")
