@@ -223,6 +223,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args(arguments)
     parts = options.parts or list(PARTS)
+    sys.setswitchinterval(0.0002)  # so that the probe does not wait for the client in the other thread
     columns: dict[str, dict[str, list[float]]] = {}
     with starts(options.alone) as brokers_to_start:
         for _ in range(options.runs):
