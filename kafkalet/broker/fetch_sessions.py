@@ -68,13 +68,12 @@ class PartitionResult(NamedTuple):
     must_return: bool  # there is a diverging epoch or a preferred read replica
 
 
-class _Cached:
+class Known:
     """A partition in a session, with its last request and the last offsets that were returned."""
 
-    __slots__ = ("asked", "high_watermark", "log_start_offset", "topic")
+    __slots__ = ("asked", "high_watermark", "log_start_offset")
 
-    def __init__(self, topic: str, asked: RequestedPartition) -> None:
-        self.topic = topic
+    def __init__(self, asked: RequestedPartition) -> None:
         self.asked = asked
         self.high_watermark = -1
         self.log_start_offset = -1
@@ -111,7 +110,7 @@ class FetchSession:
         self.from_follower = from_follower
         self.created_ms = self.last_used_ms = now_ms
         self.epoch = 1
-        self.partitions: dict[tuple[str | bytes, int], tuple[Key, _Cached]] = {}
+        self.partitions: dict[tuple[str | bytes, int], tuple[Key, Known]] = {}
 
     def update(
         self, asked: Iterable[tuple[Key, RequestedPartition]], forgotten: Iterable[Key], *, takes_nameless: bool = True
@@ -123,7 +122,7 @@ class FetchSession:
             identity = identity_of(key)
             known = self.partitions.get(identity)
             if known is None:
-                self.partitions[identity] = (key, _Cached(key[0], what))
+                self.partitions[identity] = (key, Known(what))
             else:
                 known[1].asked = what
         for key in forgotten:
@@ -192,7 +191,7 @@ class FullContext(FetchContext):
             return Code.UNKNOWN_SERVER_ERROR, self.ended, []
         asked = dict(self.asked)
         for key, result in answers.items():
-            cached = _Cached(key[0], asked[key])
+            cached = Known(asked[key])
             cached.high_watermark, cached.log_start_offset = result.high_watermark, result.log_start_offset
             session.partitions[identity_of(key)] = (key, cached)
         return Code.NONE, session.id, list(answers)
@@ -204,14 +203,13 @@ class IncrementalContext(FetchContext):
     is_stateless = False
 
     def __init__(self, session: FetchSession, name_of: Callable[[bytes], str], returned_go_last: bool) -> None:
-        asked: list[tuple[Key, RequestedPartition]] = []
         for identity, (key, cached) in list(session.partitions.items()):
             topic, topic_id, index = key
             if not topic and topic_id is not None and (topic := name_of(topic_id)):
-                key = (topic, topic_id, index)  # the topic's name was unknown until now
-                session.partitions[identity] = (key, cached)
-            asked.append((key, cached.asked))
-        super().__init__(asked)
+                # the topic's name was unknown until now
+                session.partitions[identity] = ((topic, topic_id, index), cached)
+        self.known = list(session.partitions.values())
+        super().__init__([(key, cached.asked) for key, cached in self.known])
         self.session = session
         self.kept_id = session.id
         self.expected_epoch = session.epoch

@@ -178,6 +178,14 @@ class Log:
             return self.high_watermark_metadata()
         return first
 
+    def limit(self, isolation: Isolation) -> LogOffsetMetadata:
+        """Return the first offset that is not visible, with its position: the same object until it changes."""
+        if isolation is Isolation.HIGH_WATERMARK:
+            return self.high_watermark_metadata()
+        if isolation is Isolation.LAST_STABLE:
+            return self.last_stable_metadata()
+        return self.local.end
+
     def offset_metadata(self, offset: int) -> LogOffsetMetadata:
         """Return an offset with its position, or without a position if it is outside the segments."""
         try:
@@ -545,12 +553,7 @@ class Log:
                 f"but we only have log segments starting from offset: {self.log_start_offset}.",
             )
         try:
-            if isolation is Isolation.HIGH_WATERMARK:
-                limit = self.high_watermark_metadata()
-            elif isolation is Isolation.LAST_STABLE:
-                limit = self.last_stable_metadata()
-            else:
-                limit = self.local.end
+            limit = self.limit(isolation)
             return self.local.read(offset, max_bytes, at_least_one, limit, isolation is Isolation.LAST_STABLE)
         except OSError as error:
             raise self.failures.answer(error) from error

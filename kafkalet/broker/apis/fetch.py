@@ -20,12 +20,20 @@ enough records have arrived or max_wait_ms has passed, and then reads all partit
 Source: kafka.server.KafkaApis.handleFetchRequest, ReplicaManager.fetchMessages and readFromLog, DelayedFetch.
 """
 
-from collections.abc import Callable, Collection, Coroutine, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from kafkalet.broker.cluster.partition import Partition, Read
 from kafkalet.broker.context import Context
-from kafkalet.broker.fetch_sessions import NAMELESS, NO_SESSION, FetchContext, Key, PartitionResult, RequestedPartition
+from kafkalet.broker.fetch_sessions import (
+    NAMELESS,
+    NO_SESSION,
+    FetchContext,
+    IncrementalContext,
+    Key,
+    PartitionResult,
+    RequestedPartition,
+)
 from kafkalet.broker.quotas.fetching import fetch_max_bytes, refuses
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.scheduling.work import answered, pause
@@ -36,8 +44,9 @@ from kafkalet.protocol.wire import ZERO_UUID
 from kafkalet.storage.files import FileRange
 from kafkalet.storage.values import Isolation, LogOffsetMetadata
 
+from . import fetch_quiet
 from .fetch_conversion import convert, refused
-from .fetch_repeated import READ_BYTES, learn
+from .fetch_repeated import CONSUMER, READ_BYTES, learn
 
 AnswerTopic = FetchResponse.Topic
 Answer = FetchResponse.Topic.Partition
@@ -100,8 +109,8 @@ def handle_with_errors(
 class _Fetch:
     """A Fetch request that is being processed."""
 
-    can_repeat = True
-    """Whether fetch_repeated.py may answer later requests like this one."""
+    is_plain = True
+    """Whether the fast paths may be used (fetch_repeated.py, fetch_quiet.py)."""
 
     def __init__(self, request: FetchRequest, context: Context) -> None:
         self.request = request
@@ -120,10 +129,12 @@ class _Fetch:
         )
         self.readable: list[tuple[Key, RequestedPartition]] = []
         self.refused: dict[Key, Code] = {}
+        self.quiet: fetch_quiet.QuietPartitions | None = None
+        """The partitions that need not be read; None if all are read."""
 
     def serve(self) -> FetchResponse | Delayed[FetchResponse] | Coroutine[Any, Any, FetchResponse]:
         refusal_of = self._refusal if self.context.authorizer is None else self._refusal_with_rights()
-        for key, asked in self.session.asked:
+        for key, asked in self._asked():
             refusal = refusal_of(key)
             if refusal is None:
                 self.readable.append((key, asked))
@@ -131,7 +142,7 @@ class _Fetch:
                 self.refused[key] = refusal
         if self.replica_id < 0:  # for consumers, Kafka puts unknown ids first; the sort is stable
             self.refused = dict(sorted(self.refused.items(), key=lambda one: one[1] != Code.UNKNOWN_TOPIC_ID))
-        if not self.readable:
+        if not self.readable and not self.quiet:
             return self._respond({})
         level = ISOLATION_LEVELS.get(self.request.isolation_level)
         if level is None:
@@ -143,7 +154,7 @@ class _Fetch:
         found = self._read(limits, first_time=True)
         if self._is_due(limits, found) or self._enough(limits, found):
             response = self._respond(found)
-            if self.can_repeat and len(self.readable) == 1:
+            if self.is_plain and len(self.readable) == 1:
                 learn(
                     self.request, response, self.context, self.session, limits.isolation, only_leader=limits.only_leader
                 )
@@ -164,6 +175,32 @@ class _Fetch:
         if self.context.version < UNCONVERTED_SINCE:
             await self._convert(answers)
         return self._build_response(answers, *settled)
+
+    def _asked(self) -> list[tuple[Key, RequestedPartition]]:
+        """Return the requested partitions but the quiet ones (fetch_quiet.py)."""
+        session, context = self.session, self.context
+        level = ISOLATION_LEVELS.get(self.request.isolation_level)
+        if (
+            not isinstance(session, IncrementalContext)
+            or len(session.known) > fetch_quiet.MOST_PARTITIONS
+            or not self.is_plain
+            or self.replica_id != CONSUMER
+            or level is None
+            or context.version < UNCONVERTED_SINCE
+            or context.authorizer is not None
+            or context.broker.throttling is not None
+            or context.controller.config.replica_selector_class
+        ):
+            return session.asked
+        self.quiet = fetch_quiet.QuietPartitions(context.node, level, only_leader=context.version < 11)
+        return self.quiet.set_aside(session.known)
+
+    def _look_again(self) -> None:
+        """Find out which partitions are readable after a wait: quiet ones may have changed."""
+        if self.quiet is not None:
+            session = self.session
+            assert isinstance(session, IncrementalContext)
+            self.readable = self.quiet.set_aside([one for one in session.known if one[0] not in self.refused])
 
     # Reading the request
 
@@ -249,6 +286,8 @@ class _Fetch:
 
     def _reading(self, limits: Limits, first_time: bool) -> Iterator[tuple[Key, Found]]:
         """Read the partitions in order, within the limit for the whole response."""
+        if not first_time:
+            self._look_again()
         at_least_one = limits.first_batch_whole
         left = limits.max_bytes
         for key, asked in self.readable:
@@ -370,7 +409,7 @@ class _Fetch:
     def _wait(self, limits: Limits, found: dict[Key, Found], then: Callable[[], T]) -> Delayed[T]:
         """Wait until enough can be read or max_wait_ms has passed, and then respond with the result of `then`."""
         waiting: Delayed[T] = self.context.node.purgatory.park(
-            [(name, index) for (name, _, index), _ in self.readable],
+            [(name, index) for name, _, index in self._waiting_for()],
             limits.max_wait_ms,
             lambda: then() if self._enough(limits, found) else None,
             then,
@@ -378,11 +417,14 @@ class _Fetch:
         )
         return waiting
 
+    def _waiting_for(self) -> Iterable[Key]:
+        return (key for key, _ in (self.session.asked if self.quiet else self.readable) if key not in self.refused)
+
     def _enough(self, limits: Limits, found: dict[Key, Found]) -> bool:
         """Return True if the request can complete (DelayedFetch.tryComplete). Does not read the logs."""
         readable_bytes = 0
-        for key, asked in self.readable:
-            place = found[key].position
+        places = [(key, asked, found[key].position) for key, asked in self.readable]
+        for key, asked, place in [*places, *self.quiet.changed()] if self.quiet else places:
             assert place is not None, "a request with a failed partition must not wait"
             name, _, index = key
             try:
@@ -502,7 +544,7 @@ class _Fetch:
 class _FaultyFetch(_Fetch):
     """A Fetch request with faults: some partitions are not read."""
 
-    can_repeat = False
+    is_plain = False
     error_of: Callable[[str, int], Code | None]
 
     def _refusal(self, key: Key) -> Code | None:

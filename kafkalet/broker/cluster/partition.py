@@ -449,12 +449,7 @@ class Partition:
 
         The result also contains the position of this offset in the log.
         """
-        log = self.log_for(current_leader_epoch, only_leader)
-        if isolation is Isolation.HIGH_WATERMARK:
-            return log.high_watermark_metadata()
-        if isolation is Isolation.LAST_STABLE:
-            return log.last_stable_metadata()
-        return log.log_end_metadata()
+        return self.log_for(current_leader_epoch, only_leader).limit(isolation)
 
     def offset_for(
         self,
