@@ -66,18 +66,20 @@ def handle(
     if isolation is None and asked and not context.release.ignores_isolation_of_replicas:
         return _refuse_all(request, Code.UNKNOWN_SERVER_ERROR)
     duplicates = _duplicate_partitions(request)
+    replica_id = request.replica_id
+    known: Known = {}  # stays empty
     left = PARTITIONS_WITHOUT_PAUSE
     topics = []
     try:
         for topic in asked:
-            left -= len(topic.partitions)
+            name, partitions = topic.name, topic.partitions
+            left -= len(partitions)
             if left < 0:
                 return _list_in_turns(asked, refused, duplicates, isolation, request, context)
             answers = [
-                _list_partition(topic.name, one, duplicates, isolation, request.replica_id, context, {})
-                for one in topic.partitions
+                _list_partition(name, one, duplicates, isolation, replica_id, context, known) for one in partitions
             ]
-            topics.append(AnswerTopic(name=topic.name, partitions=answers))
+            topics.append(AnswerTopic(name=name, partitions=answers))
     except LongSearch:
         return _list_in_turns(asked, refused, duplicates, isolation, request, context)
     return _answer(topics, refused, duplicates, context)
@@ -149,8 +151,11 @@ def _list_partition(
     timestamp = asked.timestamp
     if duplicates and (topic, index) in duplicates:
         return Answer(partition_index=index, error_code=Code.INVALID_REQUEST)
-    release = context.release
-    if timestamp < 0 and not release.searches_unknown_timestamps and SINCE.get(timestamp, NEVER) > context.version:
+    if (
+        timestamp < 0
+        and SINCE.get(timestamp, NEVER) > context.version
+        and not context.release.searches_unknown_timestamps
+    ):
         return Answer(partition_index=index, error_code=Code.UNSUPPORTED_VERSION)
     consumer = replica_id == CONSUMER
     if consumer and isolation is None:

@@ -147,7 +147,10 @@ def commit(
     limit = config.offset_metadata_max_bytes
 
     commits = _commits_of(asked, shard, limit, retention_ms, keep_ids=by_id or release.keeps_topic_ids_of_offsets)
-    fits_all = len(commits) == sum(len(partitions) for _, partitions in asked)
+    count = 0
+    for _, partitions in asked:
+        count += len(partitions)
+    fits_all = len(commits) == count
 
     def settle(code: Code) -> R:
         response_code = commit_code(code, release)

@@ -30,6 +30,9 @@ from .record import Headers, Record, encode_records
 _HEAD = Struct(">qiibI")  # the fields from base offset to crc
 _TAIL = Struct(">hiqqqhii")  # the fields from attributes to count; the checksum covers them and the records
 
+JOINED_BYTES = 16 * 1024
+"""Up to this size, copying the records takes less time than a second checksum in pure Python (4 µs)."""
+
 
 def numbered(rows: Iterable[tuple[int, bytes | None, bytes | None, Headers]], first_offset: int = 0) -> list[Record]:
     """Convert (timestamp, key, value, headers) rows to records with consecutive offsets, starting at `first_offset`."""
@@ -124,8 +127,11 @@ def frame_batch(
         count,
     )
     length = HEADER_SIZE - LOG_OVERHEAD + len(payload)
-    head = _HEAD.pack(base_offset, length, leader_epoch, 2, crc32c(payload, crc32c(tail)))
-    return b"".join((head, tail, payload))
+    if len(payload) > JOINED_BYTES:
+        head = _HEAD.pack(base_offset, length, leader_epoch, 2, crc32c(payload, crc32c(tail)))
+        return b"".join((head, tail, payload))
+    rest = tail + payload
+    return _HEAD.pack(base_offset, length, leader_epoch, 2, crc32c(rest)) + rest
 
 
 def build_message_set(
