@@ -1,11 +1,15 @@
 """The periodic tasks of a cluster, with a manual clock."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import kafkalet
+from kafkalet.broker.cluster import periodic_tasks
 from kafkalet.broker.cluster.leadership import Leadership
+from kafkalet.broker.cluster.periodic_tasks import PeriodicTasks
+from kafkalet.clock import SystemClock, Timer
 from kafkalet.protocol.records.batch import Record
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.storage.log import Log
@@ -38,6 +42,89 @@ def test_retention_check_is_repeated_after_interval() -> None:
         broker.produce("t", 0, batch(clock.now_ms()))
         broker.server.call(lambda: clock.advance(5_000))
         assert broker.log("t").log_start_offset == 1
+
+
+class HeldClock(SystemClock):
+    """The wall clock, with timers that run when the test calls them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.timers: list[HeldTimer] = []
+
+    def call_later(self, delay_ms: float, callback: Callable[[], object]) -> Timer:
+        timer = HeldTimer(callback)
+        self.timers.append(timer)
+        return timer
+
+
+class HeldTimer:
+    def __init__(self, callback: Callable[[], object]) -> None:
+        self.callback = callback
+        self.is_cancelled = False
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+
+
+@pytest.fixture
+def short_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(periodic_tasks, "SLICE_S", 0)
+
+
+def retaining(broker: kafkalet.Broker, clock: HeldClock) -> PeriodicTasks:
+    """Write an old record to three partitions, and begin a run of retention."""
+    for index in range(3):
+        broker.produce("t", index, batch(BEGIN_MS))
+    tasks = PeriodicTasks(broker.server.nodes, broker.server.leadership, clock)
+    broker.server.call(tasks._retain)
+    return tasks
+
+
+def starts(broker: kafkalet.Broker) -> list[int]:
+    return [broker.log("t", index).log_start_offset for index in range(3)]
+
+
+THREE = {"topics": [kafkalet.NewTopic("t", 3)], "config": {"log.retention.ms": "1000"}}
+
+
+@pytest.mark.usefixtures("short_slices")
+def test_retention_of_many_logs_continues_in_next_slice() -> None:
+    clock = HeldClock()
+    with kafkalet.Broker(**THREE) as broker:
+        retaining(broker, clock)
+        assert starts(broker) == [1, 0, 0]
+        broker.server.call(clock.timers[0].callback)
+        assert starts(broker) == [1, 1, 0]
+        broker.server.call(clock.timers[1].callback)
+        assert starts(broker) == [1, 1, 1]
+
+
+@pytest.mark.usefixtures("short_slices")
+def test_retention_skips_logs_that_are_deleted_between_slices() -> None:
+    clock = HeldClock()
+    with kafkalet.Broker(**THREE) as broker:
+        retaining(broker, clock)
+        broker.delete_topic("t")
+        broker.server.call(clock.timers[0].callback)
+        assert len(clock.timers) == 1
+
+
+@pytest.mark.usefixtures("short_slices")
+def test_stop_cancels_next_slice_of_retention() -> None:
+    clock = HeldClock()
+    with kafkalet.Broker(**THREE) as broker:
+        retaining(broker, clock).stop()
+        assert clock.timers[0].is_cancelled
+
+
+@pytest.mark.usefixtures("short_slices")
+def test_retention_is_complete_when_clock_has_been_advanced() -> None:
+    clock = kafkalet.ManualClock()
+    with kafkalet.Broker(**THREE, clock=clock) as broker:
+        for index in range(3):
+            broker.produce("t", index, batch(clock.now_ms()))
+        broker.server.call(lambda: clock.advance(30_000))
+        assert starts(broker) == [1, 1, 1]
 
 
 def test_inactive_producer_expires() -> None:
