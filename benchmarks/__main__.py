@@ -2,8 +2,10 @@
 
     python -m benchmarks [ROW ...] [--runs 5] [--seconds 1] [--alone] [--gib 0.25]
     python -m benchmarks peers [...]
+    python -m benchmarks growth [...]
 
-The second command measures only the first table, which also contains kfake; peers/__main__.py has its options.
+The second command measures only the first table, which also contains kfake; peers/__main__.py has its options. The
+third one measures only how costs grow; growth.py has its options, one of which draws the plots.
 
 Apache Kafka is started as in the oracle tests (`make oracle`; needs Java and Maven). If it is not available, or with
 --alone, only kafkalet is measured and the table says so. Brokers and load generators share this machine, so compare the
@@ -16,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import median
 
-from . import brokers, compaction, coordination, kit, lookup, records, scale, security, startup, validation, waits
+from . import brokers, compaction, coordination, growth, kit, records, scale, security, startup, validation, waits
 from .peers import __main__ as peers
 from .pipeline.__main__ import main as pipeline
 
@@ -64,6 +66,9 @@ def main() -> None:
     if sys.argv[1:2] == ["peers"]:
         peers.main(sys.argv[2:])
         return
+    if sys.argv[1:2] == ["growth"]:
+        growth.main(sys.argv[2:])
+        return
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
     parser.add_argument("rows", nargs="*", help="only rows whose name contains this text")
     parser.add_argument("--runs", type=int, default=5)
@@ -80,11 +85,11 @@ def main() -> None:
         startup.main(options.runs)
         waits.main(["--alone"] if options.alone else [])
         kit.main([])
-        lookup.main()
         records.main([])
         validation.main([])
         compaction.main()
         scale.main([])
+        growth.main([])
         security.main(["--alone"] if options.alone else [])
         pipeline(["--gib", str(options.gib), *(["--alone"] if options.alone else [])])
 

@@ -49,6 +49,9 @@ PROGRAMS = {
         lambda to: [["cc", "-O2", "-o", str(to), "transfer.c", "-lrdkafka"]],
         "install librdkafka with its headers (Debian: librdkafka-dev; macOS: brew install librdkafka)",
     ),
+    "rotation": Program(
+        "rotation.c", CC, lambda to: [["cc", "-O2", "-o", str(to), "rotation.c"]], "it needs the epoll of Linux"
+    ),
 }
 
 
