@@ -39,11 +39,14 @@ def draw(rows: dict[str, Any]) -> None:
             _lines(left, of["connections"], 0, 1, "open connections")
             _lines(right, of["partitions"], 0, 1, "partitions in the cluster")
             left.set_ylabel("requests/s")
+            left.set_ylim(bottom=0)
             _save(figure, "growth-requests.svg")
         if "partitions in the session" in of:
             figure, axes = pyplot.subplots(figsize=(6, 3.4))
             _lines(axes, of["partitions in the session"], 1, 1000, "partitions in the fetch session")
             axes.set_yscale("log")
+            axes.set_ylim(0.05, 10)
+            axes.minorticks_off()
             axes.yaxis.set_major_formatter("{x:g}")
             axes.set_ylabel("processor time, ms")
             _save(figure, "growth-sessions.svg")
@@ -60,10 +63,10 @@ def _lines(axes: Any, rows: dict[str, Any], which: int, divisor: float, label: s
         values = [row["figures"][str(size)][which] / divisor for size in sizes]
         axes.plot(sizes, values, marker="o", color=colour, label=name)
     axes.set_xscale("log")
-    axes.set_ylim(bottom=0)
     axes.set_xlabel(label)
     axes.yaxis.set_major_formatter("{x:,.0f}" if divisor == 1 else "{x:g}")
     axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.minorticks_off()
     axes.grid(visible=True)
     axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.18))
 
