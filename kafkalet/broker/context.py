@@ -12,16 +12,15 @@ context.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kafkalet.clock import Clock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.schema import Request
-from kafkalet.protocol.wire import Chunk
 
 from .broker import Broker
 from .client import Client
@@ -29,6 +28,7 @@ from .cluster.controller import Controller
 from .cluster.metadata import Endpoint, MetadataImage
 from .cluster.node import Node
 from .config.release import Release
+from .repetitions import Repetitions
 from .security.acl import CLUSTER_NAME, Operation, ResourceType
 from .security.principal import ANONYMOUS
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # imported only if requests are logged or recorded
     from .security.sasl.authenticator import Authenticator
 
 _NUMBERS = count(1)
+NEVER_LOOKED_UP = 1 << 63
 _REFUSALS = {
     ResourceType.TOPIC: Code.TOPIC_AUTHORIZATION_FAILED,
     ResourceType.GROUP: Code.GROUP_AUTHORIZATION_FAILED,
@@ -46,16 +47,6 @@ _REFUSALS = {
     ResourceType.DELEGATION_TOKEN: Code.DELEGATION_TOKEN_AUTHORIZATION_FAILED,
 }
 """The error code for a resource on which a client may not perform an operation."""
-
-
-class Repeated(Protocol):
-    """A fast path for the repetitions of a request."""
-
-    def answer(self, frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | None:
-        """Answer a request: append the response to `out` and return its size.
-
-        If the request is not a repetition, or cannot be answered in this way, return None and change nothing.
-        """
 
 
 class Context:
@@ -72,7 +63,6 @@ class Context:
         "clock",
         "controller",
         "correlation_id",
-        "fetched",
         "is_token_authenticated",
         "journaled",
         "listener",
@@ -85,7 +75,7 @@ class Context:
         "principal",
         "reads_committed",
         "release",
-        "repeated",
+        "repetitions",
         "request",
         "request_bytes",
         "route",
@@ -120,10 +110,8 @@ class Context:
 
         A consumer without a committed offset starts there.
         """
-        self.fetched: tuple[str, bytes | None, int] | None = None
-        """The partition of the last Fetch request that had one partition and was answered by the general handler."""
-        self.repeated: Repeated | None = None
-        """Answers requests that repeat an earlier one, without decoding them (apis/fetch_repeated.py)."""
+        self.repetitions: Repetitions[Context] | None = None
+        """The requests that are answered without decoding them; created with the first that may be repeated."""
         self.reads_committed = False
         """Whether the last Fetch request had the isolation level read_committed."""
         self.principal = ANONYMOUS
@@ -135,6 +123,23 @@ class Context:
         self.spent_s = 0.0
         self.began_s: float | None = None
         self.throttle_ms = 0
+
+    def is_repeated(self, request: Hashable) -> bool:
+        """Return whether a plan for the repetitions of a request should be added (repetitions.py).
+
+        The first request is only noted, because a plan costs more than a request.
+        """
+        if self.repetitions is None:
+            self.repetitions = Repetitions()
+        return not self.repetitions.is_first(request)
+
+    def remember_offset(self, place: tuple[str, int], offset: int) -> None:
+        """Note an offset that the client has looked up in a partition (`looked_up_offsets`)."""
+        known = self.looked_up_offsets
+        if known is None:
+            known = self.looked_up_offsets = {}
+        if offset < known.get(place, NEVER_LOOKED_UP):
+            known[place] = offset
 
     def allows(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
         """Return whether the client may perform an operation on a resource."""

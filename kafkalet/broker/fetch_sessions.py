@@ -284,14 +284,10 @@ class FetchSessions:
         session.epoch = next_epoch(session.epoch)
         return IncrementalContext(session, name_of, self.returned_go_last)
 
-    def is_next(self, session: FetchSession, epoch: int, partition: tuple[str | bytes, int]) -> bool:
-        """Return whether a request with this epoch is the next one of a session that has only this partition."""
-        return (
-            session.epoch == epoch
-            and self.sessions.get(session.id) is session
-            and len(session.partitions) == 1
-            and partition in session.partitions
-        )
+    def has_only(self, session: FetchSession, partition: tuple[str | bytes, int]) -> bool:
+        """Return whether a session is open and has only this partition."""
+        partitions = session.partitions
+        return self.sessions.get(session.id) is session and len(partitions) == 1 and partition in partitions
 
     def repeat(
         self, session: FetchSession, asked: RequestedPartition, high_watermark: int, log_start_offset: int

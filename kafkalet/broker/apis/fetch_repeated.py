@@ -2,11 +2,9 @@
 
 A consumer of one partition sends almost the same bytes again and again. Only the correlation id, the fetch offset and
 the session epoch change. When the general handler (fetch.py) has answered two such requests, `learn` takes the layouts
-of the request and of its response, and later requests are answered without decoding and encoding:
+of the request (repetitions.py) and of its response, and later requests are answered without decoding and encoding:
 
-    request     | key, version | id | ... | session epoch | ... | fetch offset | ...
-                        =         any   =        any         =        any         =
-    response    | size | id | ... | high watermark, last stable offset, log start offset | ... | records | ...
+    | size | correlation id | ... | high watermark, last stable offset, log start offset | ... | records | ...
 
 The layouts are not written down here: they are found by encoding the messages with different values. So this works in
 every version, and a field that a version does not know cannot be misread. The records are read in the same way as by
@@ -30,6 +28,7 @@ from kafkalet.broker.fetch_sessions import (
     RequestedPartition,
     identity_of,
 )
+from kafkalet.broker.repetitions import Outdated
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.frame import RequestHeader, response_head
@@ -50,7 +49,6 @@ class RepeatedFetch:
     """The requests that repeat `request`, which has one partition, and their responses."""
 
     __slots__ = (
-        *("_after", "_before", "_between", "_number", "_request"),
         *("_head", "_is_flexible", "_middle", "_response", "_tail"),
         *("_client_id", "_fetch_max_bytes", "_identity", "_isolation", "_leader_epoch", "_max_bytes", "_min_bytes"),
         *("_only_leader", "_partition", "_place", "_requested", "_route", "_session", "_version"),
@@ -84,23 +82,7 @@ class RepeatedFetch:
         self._isolation = isolation
         self._only_leader = only_leader
         self._leader_epoch = requested.current_leader_epoch
-        self._learn_request(request)
         self._learn_response(response)
-
-    def _learn_request(self, request: FetchRequest) -> None:
-        """Find the places of the session epoch and of the fetch offset."""
-        header = RequestHeader(Api.FETCH, self._version, 0, self._client_id).encode()
-        [asked] = request.topics[0].partitions
-        kept = request.session_epoch, asked.fetch_offset
-        frames = []
-        for values in ((0, 0), (-1, 0), (0, -1)):
-            request.session_epoch, asked.fetch_offset = values
-            frames.append(header + request.encode(self._version))
-        request.session_epoch, asked.fetch_offset = kept
-        epoch_at, offset_at = (_first_difference(frames[0], frame) for frame in frames[1:])
-        between, after = offset_at - epoch_at - 4, len(frames[0]) - offset_at - 8
-        self._request = Struct(f">ii{epoch_at - 8}si{between}sq{after}s")
-        self._number, _, self._before, _, self._between, _, self._after = self._request.unpack(frames[0])
 
     def _learn_response(self, response: FetchResponse) -> None:
         """Find the places of the log's offsets, which are adjacent, and of the records, whose size precedes them."""
@@ -122,18 +104,18 @@ class RepeatedFetch:
         header = response_head(Api.FETCH, self._version).format
         self._response = Struct(f"{header}{len(self._head)}sqqq{len(self._middle)}s{'' if self._is_flexible else 'i'}")
 
-    def answer(self, frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | None:
-        """Answer a request if it is a repetition: append the response to `out` and return its size. Otherwise None."""
-        if len(frame) != self._request.size:
-            return None
-        number, correlation_id, before, epoch, between, offset, after = self._request.unpack(frame)
-        if before != self._before or after != self._after or between != self._between or number != self._number:
-            return None
+    def answer(self, numbers: tuple[int, ...], context: Context, out: list[Chunk]) -> int | None:
+        """See Plan. The numbers are the correlation id, the session epoch and the fetch offset."""
+        correlation_id, epoch, offset = numbers
         session, partition, node, sessions = self._session, self._partition, context.node, context.broker.fetch_sessions
         if (
-            (epoch != FINAL_EPOCH if session is None else not sessions.is_next(session, epoch, self._identity))
-            or node.partitions.get(self._place) is not partition
+            node.partitions.get(self._place) is not partition
             or node.config.fetch_max_bytes != self._fetch_max_bytes
+            or (session is not None and not sessions.has_only(session, self._identity))
+        ):
+            raise Outdated
+        if (
+            epoch != (FINAL_EPOCH if session is None else session.epoch)
             or context.controller.config.replica_selector_class
         ):
             return None
@@ -185,10 +167,7 @@ def learn(
     *,
     only_leader: bool,
 ) -> None:
-    """Prepare the connection for repetitions of `request`, which has just got `response`, if it has one partition.
-
-    The first request is only noted, because learning costs more than a request.
-    """
+    """Prepare the connection for repetitions of `request`, which has just got `response`, if it has one partition."""
     if (
         len(session.asked) != 1
         or len(request.topics) != 1
@@ -201,9 +180,6 @@ def learn(
     ):
         return
     [(key, requested)] = session.asked
-    if context.fetched != key:
-        context.fetched = key
-        return
     [answer] = response.responses[0].partitions
     state = request.replica_state
     if (
@@ -212,6 +188,7 @@ def learn(
         or answer.error_code
         or answer.aborted_transactions
         or answer.preferred_read_replica >= 0
+        or not context.is_repeated((Api.FETCH, key, isolation))
     ):
         return
     kept: FetchSession | None = None
@@ -219,9 +196,25 @@ def learn(
         kept = session.session
     elif not session.is_stateless or request.session_id != NO_SESSION:
         return
-    context.repeated = RepeatedFetch(
-        request, response, context, kept, key, requested, isolation, only_leader=only_leader
-    )
+    plan = RepeatedFetch(request, response, context, kept, key, requested, isolation, only_leader=only_leader)
+    assert context.repetitions is not None
+    context.repetitions.add(*_layout_of(request, context), plan)
+
+
+def _layout_of(request: FetchRequest, context: Context) -> tuple[Struct, bytes]:
+    """Return the layout of a request (repetitions.py), and the request. Encoding other numbers finds their places."""
+    header = RequestHeader(Api.FETCH, context.version, 0, context.client_id).encode()
+    [asked] = request.topics[0].partitions
+    kept = request.session_epoch, asked.fetch_offset
+    frames = []
+    for values in ((0, 0), (-1, 0), (0, -1)):
+        request.session_epoch, asked.fetch_offset = values
+        frames.append(header + request.encode(context.version))
+    request.session_epoch, asked.fetch_offset = kept
+    frame = frames[0]
+    epoch_at, offset_at = (_first_difference(frame, other) for other in frames[1:])
+    between, after = offset_at - epoch_at - 4, len(frame) - offset_at - 8
+    return Struct(f">4si{epoch_at - 8}si{between}sq{after}s"), frame
 
 
 def _first_difference(one: bytes, other: bytes) -> int:

@@ -35,6 +35,8 @@ from kafkalet.storage.lookup import (
 )
 from kafkalet.storage.values import Isolation
 
+from .list_offsets_repeated import learn
+
 AskedTopic = ListOffsetsRequest.Topic
 Asked = ListOffsetsRequest.Topic.Partition
 Answer = ListOffsetsResponse.Topic.Partition
@@ -49,7 +51,6 @@ ISOLATION_LEVELS = {0: Isolation.HIGH_WATERMARK, 1: Isolation.LAST_STABLE}
 # The first version that supports each special timestamp. No version supports any other negative timestamp.
 SINCE = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 NEVER = 0x7FFF
-NEVER_LOOKED_UP = 1 << 63
 PARTITIONS_WITHOUT_PAUSE = 100
 """The largest number of partitions to look up without pausing for other requests."""
 
@@ -82,7 +83,9 @@ def handle(
             topics.append(AnswerTopic(name=name, partitions=answers))
     except LongSearch:
         return _list_in_turns(asked, refused, duplicates, isolation, request, context)
-    return _answer(topics, refused, duplicates, context)
+    response = _answer(topics, refused, duplicates, context)
+    learn(request, response, context, isolation)
+    return response
 
 
 def _split_by_rights(request: ListOffsetsRequest, context: Context) -> tuple[list[AskedTopic], list[AnswerTopic]]:
@@ -178,18 +181,10 @@ def _list_partition(
     if found is None:
         return Answer(partition_index=index)
     if consumer:
-        _remember(context, (topic, index), found.offset)
+        context.remember_offset((topic, index), found.offset)
     return Answer(
         partition_index=index, timestamp=found.timestamp, offset=found.offset, leader_epoch=found.leader_epoch
     )
-
-
-def _remember(context: Context, place: tuple[str, int], offset: int) -> None:
-    known = context.looked_up_offsets
-    if known is None:
-        known = context.looked_up_offsets = {}
-    if offset < known.get(place, NEVER_LOOKED_UP):
-        known[place] = offset
 
 
 def _duplicate_partitions(request: ListOffsetsRequest) -> set[tuple[str, int]]:

@@ -279,9 +279,9 @@ class Router:
         If the response is delayed, return its `Delayed`, whose result must be passed to `finish`. Raises
         CloseConnection and DecodeError if the client is at fault; any other exception is a bug.
         """
-        repeated = context.repeated
-        if repeated is not None and self._end is None and self.intercept is None:
-            size = repeated.answer(frame, context, out)
+        repetitions = context.repetitions
+        if repetitions is not None and self._end is None and self.intercept is None:
+            size = repetitions.answer(frame, context, out)
             if size is not None:
                 return size
         route, end = self._read_header(frame, context)

@@ -80,7 +80,7 @@ class Consumer:
         }
         request = as_received(Api.FETCH, self.version, body)
         frame = b"".join(request_frame(request, self.version, 1, "consumer"))[4:]  # type: ignore[arg-type]
-        self.context.repeated = None
+        self.context.repetitions = None
         out: list[Chunk] = []
         self.response = b""
         with pytest.MonkeyPatch.context() as patch:

@@ -1,7 +1,6 @@
 """The fast path of Fetch must give the responses of the general handler, byte for byte."""
 
 from collections.abc import Callable, Iterator
-from itertools import count
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ from hypothesis import strategies as st
 
 from kafkalet import Cluster
 from kafkalet.broker.apis import fetch
-from kafkalet.broker.cluster.partition import Partition
 from kafkalet.broker.context import Context
 from kafkalet.broker.network.router import Router
 from kafkalet.clock import ManualClock
@@ -19,15 +17,13 @@ from kafkalet.protocol.errors import Code
 from kafkalet.protocol.frame import decode_response_header, request_frame
 from kafkalet.protocol.messages.fetch import FetchResponse
 from kafkalet.protocol.records.batch import batches
-from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
+from kafkalet.protocol.records.control import ControlType
 from kafkalet.protocol.wire import Chunk
 from kafkalet.storage.files import FileRange
-from kafkalet.storage.values import Origin
-from tests.wire.brokers import batch
 
 from .asking import NoClient, as_received
+from .changing_log import Log
 
-TOPICS = count()
 NEWEST = 18
 
 
@@ -60,7 +56,7 @@ class Reader:
     def fetch(self, offset: int, version: int = 12) -> bytes:
         """Return the response to a Fetch request, with session id 0."""
         if not self.repeats:
-            self.context.repeated = None
+            self.context.repetitions = None
         self.requests += 1
         partition = {"partition": 0, "fetch_offset": offset, **self.partition}
         topic = {"topic": self.topic, "topic_id": self.topic_id, "partitions": [partition]}
@@ -88,54 +84,6 @@ def after(data: bytes, version: int, offset: int) -> int:
     records = answer.responses[0].partitions[0].records if answer.responses else None
     found = [entry.next_offset for entry in batches(bytes(records or b""))]  # type: ignore[arg-type]
     return found[-1] if found else offset
-
-
-class Log:
-    """A new topic with one partition, which is changed and read in the thread of the cluster."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self.cluster = cluster
-        self.topic = f"t{next(TOPICS)}"
-        cluster.create_topic(self.topic, 1, assignments=[[1]])
-        self.sequence = 0
-
-    @property
-    def leader(self) -> Partition:
-        return self.cluster.server.leadership.leader_of(self.topic, 0)
-
-    def append(self, *sizes: int) -> None:
-        self.leader.append(batch(*(b"x" * size for size in sizes)))
-
-    def append_transaction(self, size: int) -> None:
-        producer = {"producer_id": 7, "producer_epoch": 0, "base_sequence": self.sequence, "is_transactional": True}
-        self.sequence += 1
-        self.leader.append(batch(b"t" * size, **producer))
-
-    def end_transaction(self, control_type: ControlType) -> None:
-        marker = build_end_marker(EndMarker(control_type, 0), timestamp=1000, producer_id=7, producer_epoch=0)
-        self.leader.append(bytearray(marker), Origin.COORDINATOR)
-
-    def change(self, step: str, value: Any) -> None:
-        """Perform a step of the property test, if it is possible now."""
-        leader = self.leader
-        log = leader.log
-        span = log.high_watermark - log.log_start_offset
-        match step:
-            case "append":
-                self.append(*value)
-            case "transaction":
-                self.append_transaction(value)
-            case "end" if log.has_open_transaction(7):
-                self.end_transaction(value)
-            case "delete":
-                leader.delete_records(log.log_start_offset + int(value * span))
-            case "truncate" if not log.has_open_transaction(7):
-                leader.truncate(log.log_start_offset + int(value * span))
-                self.append(100)
-                producer = log.producer(7)
-                self.sequence = 0 if producer is None else producer.last_sequence + 1
-            case "elect":
-                leader.state.change_leader(1)
 
 
 @pytest.fixture

@@ -3,9 +3,11 @@
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 
+from kafkalet.broker.cluster.revision import Revision
 from kafkalet.broker.config.listeners import ListenerSettings, SecurityProtocol
 from kafkalet.broker.network.addresses import Addresses
 from kafkalet.broker.network.listener import Listener
@@ -19,6 +21,7 @@ class StubBroker:
 
     def __init__(self) -> None:
         self.api_versions: dict[object, tuple[int, int]] = {}
+        self.node = SimpleNamespace(metadata=SimpleNamespace(revision=Revision()))
 
 
 def plaintext(host: str, port: int, advertised: tuple[str, int] | None = None) -> list[ListenerSettings]:

@@ -1,0 +1,109 @@
+"""The fast path of ListOffsets: a request that a connection repeats, for one partition.
+
+Clients that watch lag ask for the same offset again and again. Their requests differ only in the correlation id, and
+the responses only in the offset, its timestamp and its leader epoch. As in fetch_repeated.py, the layouts are learnt
+from the general encoder, and the offset is looked up as by the general handler (list_offsets.py). Errors, offsets that
+are not found, and searches that take long are left to that handler.
+"""
+
+from struct import Struct
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.repetitions import Outdated
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import KafkaError
+from kafkalet.protocol.frame import RequestHeader, response_head
+from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from kafkalet.protocol.wire import Chunk
+from kafkalet.storage.lookup import Known, LongSearch
+from kafkalet.storage.values import Isolation
+
+CONSUMER = -1
+_NOTHING_KNOWN: Known = {}
+_API = Api.LIST_OFFSETS  # in Python 3.11, looking up a member of an enum is slow
+
+
+class RepeatedListOffsets:
+    """The repetitions of `request`, which has one partition, and their responses."""
+
+    __slots__ = (
+        *("_client_id", "_isolation", "_leader_epoch", "_partition", "_place", "_route", "_timestamp", "_version"),
+        *("_has_epoch", "_head", "_layout", "_tail"),
+    )
+
+    def __init__(
+        self, request: ListOffsetsRequest, response: ListOffsetsResponse, context: Context, isolation: Isolation
+    ) -> None:
+        [topic] = request.topics
+        [asked] = topic.partitions
+        self._version = context.version
+        self._client_id = context.client_id
+        self._route = context.route
+        self._place = (topic.name, asked.partition_index)
+        self._partition = context.node.partition(*self._place)
+        self._timestamp = asked.timestamp
+        self._isolation = isolation
+        self._leader_epoch = asked.current_leader_epoch if asked.current_leader_epoch >= 0 else None
+        self._learn_response(response)
+
+    def _learn_response(self, response: ListOffsetsResponse) -> None:
+        """Find the place of the timestamp, the offset and, since version 4, the leader epoch, which are adjacent."""
+        [answer] = response.topics[0].partitions
+        kept = answer.timestamp, answer.offset, answer.leader_epoch
+        bodies = []
+        for value in (0, -1):
+            answer.timestamp = answer.offset = answer.leader_epoch = value
+            bodies.append(response.encode(self._version))
+        answer.timestamp, answer.offset, answer.leader_epoch = kept
+        places = [at for at, (one, other) in enumerate(zip(*bodies, strict=True)) if one != other]
+        start, end = places[0], places[-1] + 1
+        self._head, self._tail, self._has_epoch = bodies[0][:start], bodies[0][end:], end - start > 16
+        values = "qqi" if self._has_epoch else "qq"
+        header = response_head(_API, self._version).format
+        self._layout = Struct(f"{header}{len(self._head)}s{values}{len(self._tail)}s")
+
+    def answer(self, numbers: tuple[int, ...], context: Context, out: list[Chunk]) -> int | None:
+        """See Plan. The number is the correlation id."""
+        partition = self._partition
+        if context.node.partitions.get(self._place) is not partition:
+            raise Outdated
+        try:
+            found = partition.offset_for(
+                self._timestamp, self._isolation, self._leader_epoch, True, known=_NOTHING_KNOWN
+            )
+        except (KafkaError, LongSearch):
+            return None
+        if found is None:
+            return None
+        context.remember_offset(self._place, found.offset)
+        [correlation_id] = numbers
+        context.route, context.api, context.version = self._route, _API, self._version
+        context.client_id, context.correlation_id = self._client_id, correlation_id
+        layout = self._layout
+        values = found if self._has_epoch else found[:2]
+        out.append(layout.pack(layout.size - 4, correlation_id, self._head, *values, self._tail))
+        return layout.size
+
+
+def learn(
+    request: ListOffsetsRequest, response: ListOffsetsResponse, context: Context, isolation: Isolation | None
+) -> None:
+    """Prepare the connection for repetitions of `request`, which has just got `response`, if it has one partition."""
+    if (
+        len(request.topics) != 1
+        or len(request.topics[0].partitions) != 1
+        or request.replica_id != CONSUMER
+        or isolation is None
+        or context.authorizer is not None
+    ):
+        return
+    [topic] = request.topics
+    [asked] = topic.partitions
+    [answer] = response.topics[0].partitions
+    if answer.error_code or answer.offset < 0:
+        return
+    if context.is_repeated((_API, topic.name, asked.partition_index, asked.timestamp, isolation)):
+        frame = RequestHeader(_API, context.version, 0, context.client_id).encode() + request.encode(context.version)
+        plan = RepeatedListOffsets(request, response, context, isolation)
+        assert context.repetitions is not None
+        context.repetitions.add(Struct(f">4si{len(frame) - 8}s"), frame, plan)
