@@ -352,12 +352,16 @@ class Segment:
     def _found(self, position: int, size: int, base_offset: int, last_offset: int) -> EntryLocation:
         """Remember the entry that a lookup has found, and where the next one begins."""
         self._located = EntryLocation(position, size, base_offset, last_offset)
+        self._expect(last_offset + 1, position + size)
+        return self._located
+
+    def _expect(self, offset: int, position: int) -> None:
+        """Remember the position of `offset`, at which a reader is expected to continue."""
         following = self._next_positions
-        if last_offset + 1 not in following:
+        if offset not in following:
             if len(following) >= READERS:
                 del following[next(iter(following))]
-            following[last_offset + 1] = position + size
-        return self._located
+            following[offset] = position
 
     def _heads_near(self, offset: int) -> Iterator[tuple[int, Batch]]:
         """Iterate over positions and headers, starting with an entry that begins at or before `offset`.
@@ -460,7 +464,7 @@ class Segment:
         size, last_offset = length + LOG_OVERHEAD, base_offset + last_offset_delta
         if magic != 2 or size < HEADER_SIZE or last_offset < offset or size > self.size_bytes - position:
             return None
-        self._found(position, size, base_offset, last_offset)
+        self._expect(last_offset + 1, position + size)
         wanted = min(max(max_bytes, size) if at_least_one else max_bytes, readable)
         if wanted > len(data):
             data = self._file.read(wanted, position)

@@ -51,7 +51,7 @@ class RepeatedFetch:
     __slots__ = (
         *("_head", "_is_flexible", "_middle", "_response", "_tail"),
         *("_client_id", "_fetch_max_bytes", "_identity", "_isolation", "_leader_epoch", "_max_bytes", "_min_bytes"),
-        *("_only_leader", "_partition", "_place", "_requested", "_route", "_session", "_version"),
+        *("_only_leader", "_parameters", "_partition", "_place", "_route", "_session", "_version"),
     )
 
     def __init__(
@@ -73,7 +73,7 @@ class RepeatedFetch:
         self._session = session
         self._place = (key[0], key[2])
         self._identity = identity_of(key)
-        self._requested = requested
+        self._parameters = requested[1:]  # all but the fetch offset
         self._partition = context.node.partition(*self._place)
         self._fetch_max_bytes = context.node.config.fetch_max_bytes
         limit = min(request.max_bytes, self._fetch_max_bytes)
@@ -133,7 +133,7 @@ class RepeatedFetch:
         except (KafkaError, OSError):
             return None
         if session is not None:
-            asked = self._requested._replace(fetch_offset=offset)
+            asked = RequestedPartition(offset, *self._parameters)
             sessions.repeat(session, asked, read.high_watermark, read.log_start_offset)
         context.route = self._route
         context.api, context.version, context.client_id = Api.FETCH, self._version, self._client_id
