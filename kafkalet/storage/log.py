@@ -282,16 +282,7 @@ class Log:
         A writable `records` is patched in place. `transaction_version` applies to transaction markers.
         """
         self.write_topic_id()
-        local = self.local
-        accepted = validate(
-            records,
-            local.config,
-            next_offset=local.end.offset,
-            leader_epoch=leader_epoch,
-            origin=origin,
-            now_ms=local.environment.clock.now_ms(),
-            partition=self.name,
-        )
+        accepted = self.validation(records, leader_epoch, origin)()
         return self._append(accepted, origin, transaction_version)
 
     def validation(
