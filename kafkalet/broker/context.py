@@ -124,14 +124,14 @@ class Context:
         self.began_s: float | None = None
         self.throttle_ms = 0
 
-    def is_repeated(self, request: Hashable) -> bool:
-        """Return whether a plan for the repetitions of a request should be added (repetitions.py).
+    def repetitions_of(self, request: Hashable) -> Repetitions[Context] | None:
+        """Return where to add a plan for the repetitions of a request (repetitions.py), or None if none is wanted.
 
         The first request is only noted, because a plan costs more than a request.
         """
         if self.repetitions is None:
             self.repetitions = Repetitions()
-        return not self.repetitions.is_first(request)
+        return None if self.repetitions.is_first(request) else self.repetitions
 
     def remember_offset(self, place: tuple[str, int], offset: int) -> None:
         """Note an offset that the client has looked up in a partition (`looked_up_offsets`)."""

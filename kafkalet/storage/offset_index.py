@@ -45,10 +45,7 @@ class OffsetIndex(SortedIndex):
 
     def lookup(self, offset: int) -> int:
         """Return the position of the last entry at or below `offset`; 0 if there is none."""
-        if not self._is_loaded:
-            self.load()
-        slot = bisect_right(self._keys, offset - self.base_offset) - 1
-        return self._values[slot] if slot >= 0 else 0
+        return self.entry_before(offset)[0]
 
     def entry_before(self, offset: int) -> tuple[int, int]:
         """Return the position and the offset of the last entry at or below `offset`.

@@ -116,6 +116,7 @@ class _Fetch:
         self.request = request
         self.context = context
         self.by_id = context.version >= 13
+        self.level = ISOLATION_LEVELS.get(request.isolation_level)
         state = request.replica_state
         self.replica_id = request.replica_id if state is None else state.replica_id
         self.session: FetchContext = context.broker.fetch_sessions.context(
@@ -144,7 +145,7 @@ class _Fetch:
             self.refused = dict(sorted(self.refused.items(), key=lambda one: one[1] != Code.UNKNOWN_TOPIC_ID))
         if not self.readable and not self.quiet:
             return self._respond({})
-        level = ISOLATION_LEVELS.get(self.request.isolation_level)
+        level = self.level
         if level is None:
             return self._refuse_all(Code.UNKNOWN_SERVER_ERROR)
         self.context.reads_committed = level is Isolation.LAST_STABLE
@@ -178,8 +179,7 @@ class _Fetch:
 
     def _asked(self) -> list[tuple[Key, RequestedPartition]]:
         """Return the requested partitions but the quiet ones (fetch_quiet.py)."""
-        session, context = self.session, self.context
-        level = ISOLATION_LEVELS.get(self.request.isolation_level)
+        session, context, level = self.session, self.context, self.level
         if (
             not isinstance(session, IncrementalContext)
             or len(session.known) > fetch_quiet.MOST_PARTITIONS

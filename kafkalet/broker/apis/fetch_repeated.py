@@ -36,10 +36,11 @@ from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafkalet.protocol.tags import write_uvarint
 from kafkalet.protocol.wire import Buffer, Chunk
 from kafkalet.storage.files import FileRange
+from kafkalet.storage.segment import SMALL_READ_BYTES
 from kafkalet.storage.values import Isolation
 
 CONSUMER = -1
-READ_BYTES = 16 * 1024
+READ_BYTES = SMALL_READ_BYTES
 """Records of up to this many bytes are copied into the response. Larger ranges are sent straight from the file."""
 OFFSETS_BYTES = 3 * 8
 """The size of the high watermark, the last stable offset and the log start offset."""
@@ -188,7 +189,7 @@ def learn(
         or answer.error_code
         or answer.aborted_transactions
         or answer.preferred_read_replica >= 0
-        or not context.is_repeated((Api.FETCH, key, isolation))
+        or (repetitions := context.repetitions_of((Api.FETCH, key, isolation))) is None
     ):
         return
     kept: FetchSession | None = None
@@ -197,8 +198,7 @@ def learn(
     elif not session.is_stateless or request.session_id != NO_SESSION:
         return
     plan = RepeatedFetch(request, response, context, kept, key, requested, isolation, only_leader=only_leader)
-    assert context.repetitions is not None
-    context.repetitions.add(*_layout_of(request, context), plan)
+    repetitions.add(*_layout_of(request, context), plan)
 
 
 def _layout_of(request: FetchRequest, context: Context) -> tuple[Struct, bytes]:

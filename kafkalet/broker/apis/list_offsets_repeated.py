@@ -102,8 +102,8 @@ def learn(
     [answer] = response.topics[0].partitions
     if answer.error_code or answer.offset < 0:
         return
-    if context.is_repeated((_API, topic.name, asked.partition_index, asked.timestamp, isolation)):
+    repetitions = context.repetitions_of((_API, topic.name, asked.partition_index, asked.timestamp, isolation))
+    if repetitions is not None:
         frame = RequestHeader(_API, context.version, 0, context.client_id).encode() + request.encode(context.version)
         plan = RepeatedListOffsets(request, response, context, isolation)
-        assert context.repetitions is not None
-        context.repetitions.add(Struct(f">4si{len(frame) - 8}s"), frame, plan)
+        repetitions.add(Struct(f">4si{len(frame) - 8}s"), frame, plan)

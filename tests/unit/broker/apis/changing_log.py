@@ -3,6 +3,8 @@
 from itertools import count
 from typing import Any
 
+from hypothesis import strategies as st
+
 from kafkalet import Cluster
 from kafkalet.broker.cluster.partition import Partition
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
@@ -10,6 +12,15 @@ from kafkalet.storage.values import Origin
 from tests.wire.brokers import batch
 
 TOPICS = count()
+CHANGES = st.one_of(
+    st.tuples(st.just("append"), st.lists(st.sampled_from([0, 100, 900, 5000]), min_size=1, max_size=3)),
+    st.tuples(st.just("transaction"), st.sampled_from([100, 900])),
+    st.tuples(st.just("end"), st.sampled_from([ControlType.ABORT, ControlType.COMMIT])),
+    st.tuples(st.just("delete"), st.floats(0, 1)),
+    st.tuples(st.just("truncate"), st.floats(0, 1)),
+    st.tuples(st.just("elect"), st.none()),
+)
+"""The steps of `Log.change`, with their values."""
 
 
 class Log:

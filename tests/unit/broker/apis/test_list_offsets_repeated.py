@@ -17,11 +17,10 @@ from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.frame import decode_response_header, request_frame
 from kafkalet.protocol.messages.list_offsets import ListOffsetsResponse
-from kafkalet.protocol.records.control import ControlType
 from kafkalet.protocol.wire import Chunk
 
 from .asking import NoClient, as_received
-from .changing_log import Log
+from .changing_log import CHANGES, Log
 
 NEWEST = 11
 
@@ -148,12 +147,7 @@ def test_repetition_for_a_deleted_topic_gets_an_error(log: Log) -> None:
 
 
 STEPS = st.one_of(
-    st.tuples(st.just("append"), st.lists(st.sampled_from([0, 100, 900, 5000]), min_size=1, max_size=3)),
-    st.tuples(st.just("transaction"), st.sampled_from([100, 900])),
-    st.tuples(st.just("end"), st.sampled_from([ControlType.ABORT, ControlType.COMMIT])),
-    st.tuples(st.just("delete"), st.floats(0, 1)),
-    st.tuples(st.just("truncate"), st.floats(0, 1)),
-    st.tuples(st.just("elect"), st.none()),
+    CHANGES,
     st.tuples(st.just("ask"), st.integers(1, 3)),
 )
 
