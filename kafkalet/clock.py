@@ -10,17 +10,20 @@
 A cluster binds its clock to its event loop when it starts (`LoopClock.bound_to`), so its timers always run in that
 loop. Several clusters with separate loops may share a clock.
 
-A broker has two kinds of time. Ages are measured in log time, waiting times in client time:
+A broker has three kinds of time. Ages are measured in log time, waiting times in client time, and what really happens
+between the brokers and their clients in real time, which no test can stop:
 
     log time       the age of records, offsets, transactions and ids: timestamps, retention, flush.ms, segment.ms,
                    delayed deletion, transaction timeouts, expiration of offsets, producers and transactional ids, and
                    how long a follower has lagged
     client time    timeouts and intervals of clients and disks: sessions, rebalances and joins of groups, long polls
-                   and all other waiting requests, retries, idle connections, quotas, fetch sessions, telemetry
-                   intervals, checkpoints
+                   and all other waiting requests, idle connections, quotas, fetch sessions, telemetry intervals,
+                   checkpoints
+    real time      retries inside the cluster, and waits for requests that are on their way
 
-Code gets log time from the clock itself and client time from `client_time(clock)`. They differ only for clocks that
-can advance one without the other, so that a test can let records expire while its clients stay connected.
+Code gets log time from the clock itself, client time from `client_time(clock)`, and real time from `LoopTime`. The
+first two differ only for clocks that can advance one without the other, so that a test can let records expire while its
+clients stay connected.
 """
 
 import asyncio
@@ -130,6 +133,21 @@ class SystemClock:
 
     def bound_to(self, loop: asyncio.AbstractEventLoop, call: CallInLoop) -> Clock:
         return SystemClock(loop)
+
+
+class LoopTime:
+    """The time of an event loop, as a `Clock`. It starts anywhere, and goes on while other clocks stand still."""
+
+    has_timers = True
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def now_ms(self) -> int:
+        return int(self._loop.time() * 1000)
+
+    def call_later(self, delay_ms: float, callback: Callback) -> Timer:
+        return self._loop.call_later(delay_ms / 1000, callback)
 
 
 class MovableClock(ABC):

@@ -87,9 +87,7 @@ class Broker:
             from .transactions.verification import Transactions
 
             node = self.node
-            self._transactions = Transactions(
-                node.metadata, node.client_clock, node.release, self.coordinators.of_broker
-            )
+            self._transactions = Transactions(node.metadata, node.real_clock, node.release, self.coordinators.of_broker)
         return self._transactions
 
     def _authorizer(self) -> Authorizer | None:

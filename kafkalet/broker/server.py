@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from kafkalet.clock import Clock, LoopClock, client_time, elapsed_s
+from kafkalet.clock import Clock, LoopClock, LoopTime, elapsed_s
 from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.directories import LogDirectories
@@ -185,7 +185,7 @@ class Server:
         """The transactions of the whole cluster, regardless of which broker coordinates them."""
         from .transactions.verification import Transactions
 
-        return Transactions(self.metadata, client_time(self.loop_clock), self.release, self._coordinators_of)
+        return Transactions(self.metadata, LoopTime(self.host.loop), self.release, self._coordinators_of)
 
     def _coordinators_of(self, node_id: int) -> Coordinators | None:
         broker = self.brokers.get(node_id)

@@ -19,7 +19,7 @@ from kafkalet.broker.scheduling.purgatory import Purgatory
 from kafkalet.broker.scheduling.turns import Turns
 from kafkalet.broker.scheduling.work import Workers
 from kafkalet.broker.watchers import Watchers
-from kafkalet.clock import Clock, client_time
+from kafkalet.clock import Clock, LoopTime, client_time
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.directories import LogDirectories
@@ -81,6 +81,7 @@ class Node:
         self.clock = clock
         """The clock of log time; kafkalet/clock.py explains the two kinds of time."""
         self.client_clock = client_time(clock)
+        self.real_clock: Clock = LoopTime(loop)
         self.loop = loop
         self.call_soon = loop.call_soon
         self.turns = turns
@@ -150,12 +151,14 @@ class Node:
             partition.changed(partition)
 
     def close(self) -> None:
-        """Flush and close the logs and the log directories."""
+        """Flush and close the logs and the log directories. What waits for a replica is soon checked once more."""
         if self._compaction is not None:
             self._compaction.stop()
         if self._moves is not None:
             self._moves.stop()
         self.directories.close(discard=not self.directories.durable)
+        for key in self.partitions:
+            self.purgatory.touch(key)
         self.partitions.clear()
         self._unopened.clear()
         self.offline.clear()

@@ -41,7 +41,7 @@ class GroupCoordinator:
         self._shards: dict[int, Shard] = {}
         self._found: dict[str, Shard] = {}  # cache, by group id
         self._expiration = PeriodicRunner(node.clock)
-        self.lookups = RecentLookups(node.client_clock)
+        self.lookups = RecentLookups(node.real_clock)
         self.regexes = CheckedRegexes()
 
     def loaded(self) -> dict[int, int]:

@@ -15,20 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.partition import Partition
 from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS
-from kafkalet.broker.scheduling.purgatory import Purgatory
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
 from kafkalet.storage.values import Origin
 
 if TYPE_CHECKING:  # avoids loading the group coordinator for transactions without offsets
     from kafkalet.broker.groups.coordinator import GroupCoordinator
-
-POLL_MS = 500
-"""The interval at which replication is checked.
-
-Polling is needed because a change on the leader's broker does not always wake up operations that wait in this broker's
-purgatory.
-"""
 
 
 class Marker(NamedTuple):
@@ -56,13 +48,11 @@ def write_marker(
     index: int,
     marker: Marker,
     then: Callable[[Code], None],
-    purgatory: Purgatory | None = None,
 ) -> None:
     """Append a marker to a partition that this broker leads, and call `then` once all in-sync replicas have it.
 
-    `purgatory` is that of the coordinating broker, if this is a different broker. On failure, `then` is called with
-    UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, INVALID_PRODUCER_EPOCH,
-    TRANSACTION_COORDINATOR_FENCED, UNSUPPORTED_FOR_MESSAGE_FORMAT or REQUEST_TIMED_OUT.
+    On failure, `then` is called with UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS,
+    INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED, UNSUPPORTED_FOR_MESSAGE_FORMAT or REQUEST_TIMED_OUT.
     """
     node = leader.node
     partition = node.partitions.get((topic, index))
@@ -79,7 +69,7 @@ def write_marker(
         return
     written = _Written(leader, partition, last_offset, marker, then)
     if written.look() is None:
-        written.wait(purgatory or node.purgatory, node.config.request_timeout_ms)
+        node.purgatory.park([(topic, index)], node.config.request_timeout_ms, written.look, written.time_out)
 
 
 def _append(partition: Partition, marker: Marker, now_ms: int) -> int:
@@ -122,21 +112,8 @@ class _Written:
             return self._tell(Code.NOT_LEADER_OR_FOLLOWER)
         return self._tell(Code.NONE) if partition.log.high_watermark > self._offset else None
 
-    def wait(self, purgatory: Purgatory, left_ms: int) -> Code:
-        """Wait for replication until `left_ms` have passed.
-
-        The marker is checked periodically and whenever the partition changes.
-        """
-        if left_ms <= 0:
-            return self._tell(Code.REQUEST_TIMED_OUT)
-
-        def once_more() -> Code:
-            code = self.look()
-            return self.wait(purgatory, left_ms - POLL_MS) if code is None else code
-
-        key = (self._partition.topic, self._partition.index)
-        purgatory.park([key], min(left_ms, POLL_MS), self.look, once_more)
-        return Code.NONE
+    def time_out(self) -> Code:
+        return self._tell(Code.REQUEST_TIMED_OUT)
 
     def _tell(self, code: Code) -> Code:
         if code is Code.NONE and self._partition.topic == CONSUMER_OFFSETS.name:

@@ -96,8 +96,7 @@ class Ending:
         if leader is None:
             self._try_later(partition)
         else:
-            written = partial(self._written, partition)
-            write_marker(leader, *partition, self._marker, written, self._node.purgatory)
+            write_marker(leader, *partition, self._marker, partial(self._written, partition))
 
     def _written(self, partition: TopicPartition, code: Code) -> None:
         if self._is_over:
@@ -154,4 +153,4 @@ class Ending:
             del self._timers[key]
             task()
 
-        self._timers[key] = self._node.client_clock.call_later(RETRY_MS, run)
+        self._timers[key] = self._node.real_clock.call_later(RETRY_MS, run)

@@ -62,7 +62,7 @@ class Operation(IntEnum):
 class Transactions:
     """The transactions of a cluster, regardless of which broker coordinates them.
 
-    `clock` is the client time, in which verifications are repeated. `coordinators_of` returns the coordinators of a
+    `clock` is the real time, in which verifications are repeated. `coordinators_of` returns the coordinators of a
     running broker by its id.
     """
 

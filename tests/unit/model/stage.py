@@ -39,6 +39,15 @@ class Gone:
         raise AssertionError(f"the connection was muted for {ms} ms")
 
 
+class _Loop(asyncio.SelectorEventLoop):
+    """An event loop whose time is moved by hand as well."""
+
+    now_s = 0.0
+
+    def time(self) -> float:
+        return self.now_s
+
+
 class Stage:
     """A durable cluster that is started, stopped, and asked."""
 
@@ -48,7 +57,7 @@ class Stage:
         self.config = config
         self.clock = ManualClock(START_MS)
         self.directory = tempfile.mkdtemp(prefix="kafkalet-model-")
-        self.loop = asyncio.new_event_loop()
+        self.loop = _Loop()
         self.calls: list[Callable[[], None]] | None = None
         """What worker threads are to do; None if it is done at once."""
         self.cluster = self._start()
@@ -105,8 +114,13 @@ class Stage:
         while ms > 0:
             step = min(ms, 1000)
             self.clock.advance(step)
-            self.settle()
+            self.pass_real_time(step)
             ms -= step
+
+    def pass_real_time(self, ms: int) -> None:
+        """Move the time of the event loop on, while the clock stands still."""
+        self.loop.now_s += ms / 1000
+        self.settle()
 
     def restart(self) -> None:
         """Stop the whole cluster and start it anew from what is on disk."""

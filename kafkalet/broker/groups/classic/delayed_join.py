@@ -10,12 +10,14 @@ be on their way, because clients look up the coordinator before they join. A sin
 Not every client that looks up the coordinator joins the group, so the delay is short: it ends `QUIET_MS` after the last
 lookup or join, and lasts no longer than `LONGEST_MS`. Some clients look up the coordinator twice, the first time on a
 connection that they close afterwards. The group therefore waits if the number of open connections that sent a lookup
-exceeds the number of members, or if there were more than twice as many lookups as members.
+exceeds the number of members, or if there were more than twice as many lookups as members. All of this is real time,
+because clients send requests even if the clock of a test stands still.
 """
 
 from collections.abc import Callable
 
 from kafkalet.broker.groups.shard import Shard
+from kafkalet.clock import Clock
 
 from .members import ClassicMembers
 
@@ -28,7 +30,7 @@ LONGEST_MS = 300
 class InitialDelayedJoin:
     """The initial delay of one group.
 
-    `later` calls a function after a number of milliseconds; `complete` ends the delay.
+    `later` calls a function after a number of milliseconds on a clock; `complete` ends the delay.
     """
 
     def __init__(
@@ -36,7 +38,7 @@ class InitialDelayedJoin:
         shard: Shard,
         group_id: str,
         members: ClassicMembers,
-        later: Callable[[int, Callable[[], None]], None],
+        later: Callable[[int, Callable[[], None], Clock], None],
         complete: Callable[[], None],
     ) -> None:
         self._shard = shard
@@ -53,14 +55,14 @@ class InitialDelayedJoin:
         Whether this extends the delay (`prolongs`) depends on the Kafka release.
         """
         self._new_member_added = prolongs
-        self._new_member_ms = self._shard.client_clock.now_ms()
+        self._new_member_ms = self._shard.node.real_clock.now_ms()
 
     def wait(self) -> None:
         """Start the delay, or complete the join immediately if no delay is needed."""
         self._new_member_added = False
         config = self._shard.node.config
         if PROPERTY not in config.given():
-            self._new_member_ms = self._shard.client_clock.now_ms()
+            self._new_member_ms = self._shard.node.real_clock.now_ms()
             self._wait_for_expected(self._new_member_ms + LONGEST_MS)
             return
         delay_ms = config.group_initial_rebalance_delay_ms
@@ -79,14 +81,15 @@ class InitialDelayedJoin:
             longest_ms = self._shard.node.config.group_initial_rebalance_delay_ms
             self._wait_for_more(min(longest_ms, remaining_ms), max(remaining_ms - delay_ms, 0))
 
-        self._later(delay_ms, due)
+        self._later(delay_ms, due, self._shard.client_clock)
 
     def _wait_for_expected(self, until_ms: int) -> None:
-        now_ms, lookups = self._shard.client_clock.now_ms(), self._shard.lookups
+        clock, lookups = self._shard.node.real_clock, self._shard.lookups
+        now_ms = clock.now_ms()
         quiet_ms = now_ms - max(lookups.last_ms(self._group_id), self._new_member_ms)
         expects_more = lookups.expects_more(self._group_id, len(self._members))
         if expects_more and quiet_ms < QUIET_MS and now_ms < until_ms:
-            self._later(QUIET_MS - quiet_ms, lambda: self._wait_for_expected(until_ms))
+            self._later(QUIET_MS - quiet_ms, lambda: self._wait_for_expected(until_ms), clock)
             return
         lookups.forget(self._group_id)
         self._complete()

@@ -31,7 +31,7 @@ from kafkalet.broker.groups.group import Group, GroupType
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.quoting import quoted
 from kafkalet.broker.scheduling.purgatory import Delayed
-from kafkalet.clock import Timer
+from kafkalet.clock import Clock, Timer
 from kafkalet.protocol.errors import Code, DecodeError, KafkaError
 from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafkalet.protocol.messages.join_group import JoinGroupResponse
@@ -179,12 +179,12 @@ class ClassicGroup:
                 response.send()
                 return
 
-    def _later(self, delay_ms: int, then: Callable[[], None]) -> Timer:
+    def _later(self, delay_ms: int, then: Callable[[], None], clock: Clock | None = None) -> Timer:
         def due() -> None:
             then()
             self.flush()
 
-        return self.shard.client_clock.call_later(max(delay_ms, 0), due)
+        return (clock or self.shard.client_clock).call_later(max(delay_ms, 0), due)
 
     # sessions
 
@@ -281,8 +281,8 @@ class ClassicGroup:
             prolongs = self.generation == 0 or self.shard.node.release.delays_every_initial_rebalance
             self._initial_join.new_member_added(prolongs=prolongs)
 
-    def _complete_join_later(self, delay_ms: int, then: Callable[[], None]) -> None:
-        self._join_timer = self._later(delay_ms, then)
+    def _complete_join_later(self, delay_ms: int, then: Callable[[], None], clock: Clock) -> None:
+        self._join_timer = self._later(delay_ms, then, clock)
 
     def _complete_join_if_all_joined(self) -> None:
         if not self._is_initial and self.members.all_joined():

@@ -7,9 +7,9 @@ import pytest
 
 import kafkalet
 from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE
-from kafkalet.conformance.playing.connection import Connection
+from kafkalet.broker.transactions.verification import Transactions
 from kafkalet.protocol.errors import Code
-from tests.wire.brokers import NoAnswer, Plain, batch
+from tests.wire.brokers import batch
 
 from .producing import Tx, producing
 
@@ -149,12 +149,18 @@ def test_records_wait_until_added_partition_is_replicated() -> None:
     ("version", "told"),
     [(9, Code.NOT_ENOUGH_REPLICAS), (11, Code.NOT_ENOUGH_REPLICAS), (12, Code.CONCURRENT_TRANSACTIONS)],
 )
-def test_pending_completion_is_retried_before_refusal(version: int, told: Code) -> None:
+def test_pending_completion_is_retried_before_refusal_even_if_clock_stands_still(
+    version: int, told: Code, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The previous transaction is decided, but cannot be completed."""
+    asked, ask = [], Transactions._ask
+
+    def counted(*args: Any) -> None:
+        asked.append(args)
+        ask(*args)
+
     with producing(2, clock=kafkalet.ManualClock()) as tx:
         cluster = tx.wire.cluster
-        clock = cluster.server.clock
-        assert isinstance(clock, kafkalet.ManualClock)
         cluster.create_topic("slow", 1, 2)
         leader = cluster.server.metadata.topics["slow"].partitions[0].leader
         assert tx.add(("slow", 0)) == Code.NONE
@@ -164,19 +170,8 @@ def test_pending_completion_is_retried_before_refusal(version: int, told: Code) 
         records = batch(
             b"a", producer_id=tx.producer_id, producer_epoch=tx.epoch, base_sequence=0, is_transactional=True
         )
-        body = tx.wire.produce_body(bytes(records), version=version, transactional_id="x")
-        connection = tx.wire.connection(cluster.server.metadata.topics["t"].partitions[0].leader, "waiting")
-        sent = connection.send("Produce", version, body)
-        waited_ms = 0
-        while not (answer := received(connection, sent)):
-            cluster.server.call(lambda: clock.advance(20))
-            waited_ms += 20
-        assert answer["responses"][0]["partitions"][0]["error_code"] == told
-        assert waited_ms >= 100
-
-
-def received(connection: Connection, sent: int) -> Plain | None:
-    try:
-        return connection.receive(sent, 0.02)
-    except NoAnswer:
-        return None
+        monkeypatch.setattr(Transactions, "_ask", counted)
+        leader = cluster.server.metadata.topics["t"].partitions[0].leader
+        answer = tx.wire.produce(bytes(records), version=version, node=leader, transactional_id="x")
+        assert answer["error_code"] == told
+        assert len(asked) > 1

@@ -79,6 +79,14 @@ def test_group_waits_only_shortly_for_consumer_that_never_joins(stage: Stage) ->
     assert len(members(first)) == 1
 
 
+def test_group_does_not_wait_for_clock_that_stands_still(stage: Stage) -> None:
+    look_for_coordinator(stage)
+    look_for_coordinator(stage)
+    first, second = join(stage), join(stage)
+    stage.pass_real_time(41)
+    assert sorted(len(members(pending)) for pending in (first, second)) == [0, 2]
+
+
 def test_constant_lookups_do_not_extend_maximum_wait(stage: Stage) -> None:
     for _ in range(20):
         look_for_coordinator(stage)
