@@ -36,6 +36,10 @@ class LogOffsetMetadata(NamedTuple):
     def on_same_segment(self, than: LogOffsetMetadata) -> bool:
         return not self.offset_only and not than.offset_only and self.segment_base_offset == than.segment_base_offset
 
+    def is_in_entry_at(self, start: LogOffsetMetadata) -> bool:
+        """Return whether `start` is known to be the start of the entry that contains this offset."""
+        return self.on_same_segment(start) and self.position == start.position
+
     def bytes_since(self, earlier: LogOffsetMetadata) -> int:
         """Return the number of bytes between two offsets. Both positions must be known and in the same segment."""
         assert self.on_same_segment(earlier), f"{self} and {earlier} are not in the same segment"

@@ -430,7 +430,10 @@ class _Fetch:
             try:
                 partition = self.context.node.partition(name, index)
                 end = partition.end_metadata(limits.isolation, asked.current_leader_epoch, limits.only_leader)
-                if place.offset > end.offset or (place.offset < end.offset and place.on_older_segment(end)):
+                if place.offset > end.offset:
+                    if not self._waits_past(end, place):
+                        return True
+                elif place.offset < end.offset and place.on_older_segment(end):
                     return True
                 if place.offset < end.offset and place.on_same_segment(end):
                     readable_bytes += min(end.bytes_since(place), asked.max_bytes)
@@ -441,6 +444,13 @@ class _Fetch:
             except KafkaError:
                 return True
         return readable_bytes >= limits.min_bytes
+
+    def _waits_past(self, end: LogOffsetMetadata, place: LogOffsetMetadata) -> bool:
+        """Return True if a request waits although its reader is past the end of what it may read."""
+        release = self.context.release
+        if release.waits_past_end_in_same_segment:
+            return not end.on_older_segment(place)
+        return release.waits_past_end_in_same_batch and place.is_in_entry_at(end)
 
     # Building the response
 

@@ -97,6 +97,19 @@ class Release(_Named, GroupRules):
     # Fetch
 
     @property
+    def waits_past_end_in_same_segment(self) -> bool:
+        """Before 3.8, a Fetch past the last stable offset or high watermark waits, unless a segment ends in between."""
+        return self.version < (3, 8)
+
+    @property
+    def waits_past_end_in_same_batch(self) -> bool:
+        """Since 4.0, a Fetch inside the first batch after the last stable offset or high watermark waits.
+
+        The position of a reader is the start of the batch (LogSegment.read).
+        """
+        return self.version >= (4, 0)
+
+    @property
     def refuses_zstd_topics_to_old_fetches(self) -> bool:
         """Before 4.0, Fetch below v10 returns UNSUPPORTED_COMPRESSION_TYPE for topics with compression.type=zstd."""
         return self.version < (4, 0)

@@ -278,6 +278,33 @@ def test_unknown_isolation_level_fails_the_whole_request(release: str, records: 
         assert (answer["error_code"], answer["responses"]) == (Code.UNKNOWN_SERVER_ERROR, [])
 
 
+@pytest.mark.parametrize(
+    ("release", "offset", "is_empty"),
+    [("4.0", 2, False), ("4.0", 3, True), ("3.9", 2, True), ("3.8", 2, True), ("3.7", 2, False), ("3.7", 3, False)],
+)
+def test_fetch_past_the_last_stable_offset_may_wait_for_the_transaction(
+    release: str, offset: int, is_empty: bool
+) -> None:
+    unverified = {"transaction.partition.verification.enable": False}
+    with on_the_wire(kafka_version=release, config=unverified) as wire:
+        for number in range(2):  # offsets 0 to 2, and 3 to 5
+            wire.produce(transactional(number * 3), transactional_id="x")
+        body = wire.fetch_body(offset=offset, wait_ms=60_000, isolation_level=1)
+        if is_empty:
+            assert values(fetched(wire.ask("Fetch", 12, body))) == []
+            return
+        with wire.waiting("Fetch", 12, body) as receive:
+            marker = {"producer_id": 7, "producer_epoch": 0, "transaction_result": True, "coordinator_epoch": 0}
+            written = {"topics": [{"name": "t", "partition_indexes": [0]}]}
+            wire.ask("WriteTxnMarkers", 1, {"markers": [marker | written]})
+            assert len(values(fetched(receive()))) == (6 if offset < 3 else 3)
+
+
+def transactional(sequence: int) -> bytearray:
+    of_producer = {"producer_id": 7, "producer_epoch": 0, "base_sequence": sequence}
+    return batch(b"a", b"b", b"c", is_transactional=True, **of_producer)
+
+
 # Replicas
 
 
