@@ -263,7 +263,8 @@ class Cluster(ClusterOperations):
 
         In a `with` statement, the fault is removed at the end of the block, and AssertionError is raised if the fault
         has not fired, or less often than `times`. Without `with`, the fault stays until `remove` is called, and
-        `unfired_faults` reports it. With `strict=False`, a fault need not fire.
+        `unfired_faults` reports it; the pytest plugin does both at the end of the test. With `strict=False`, a fault
+        need not fire.
 
         Raises ValueError if an option is invalid, for example because the response has no field for the error.
         """
@@ -288,10 +289,22 @@ class Cluster(ClusterOperations):
 
     def remove_faults(self) -> None:
         """Remove all faults, and forget whether they have fired."""
-        for fault in self._faults:
+        self._remove(self._faults)
+
+    def _remove(self, faults: Collection[Fault]) -> None:
+        for fault in faults:
             fault.remove()
-        self._faults = ()
+        self._faults = tuple(fault for fault in self._faults if fault not in faults)
         self.server.watchers.touch()
+
+    def _end_faults(self) -> list[str]:
+        """Remove the faults that a test has left behind, and return what `unfired_faults` says about them.
+
+        A fault whose `with` block has not ended belongs to a fixture for several tests. It stays.
+        """
+        left = [fault for fault in self._faults if not fault.is_in_block]
+        self._remove(left)
+        return [text for fault in left if (text := fault.unfired()) is not None]
 
     def _forget_fault(self, fault: Fault) -> None:
         self._faults = tuple(other for other in self._faults if other is not fault)

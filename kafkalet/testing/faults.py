@@ -90,6 +90,8 @@ class Fault:
         """The arguments of `Cluster.fault`."""
         self._rule = rule
         self._forget = forget
+        self.is_in_block = False
+        """Whether the fault's `with` block has begun and not ended."""
 
     def __repr__(self) -> str:
         return f"<{self.options}, fired {self.fired} times>"
@@ -141,12 +143,14 @@ class Fault:
         return self._text(f"fired {rule.fired} of {rule.expected} times")
 
     def __enter__(self) -> Self:
+        self.is_in_block = True
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         __tracebackhide__ = True
+        self.is_in_block = False
         self.remove()
         self._forget(self)
         text = self.unfired() if kind is None else None

@@ -172,8 +172,13 @@ def kafka_cluster(kafkalet_cluster: Cluster) -> Cluster:
 
 @pytest.fixture(scope="session")
 def kafkalet_session(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """Provide one broker for the test session, or for each pytest-xdist worker. Tests share its topics."""
+    """Provide one broker for the test session, or for each pytest-xdist worker. Tests share its topics.
+
+    When a test ends, its faults are removed. Everything else stays as the test left it: topics, groups, stopped
+    brokers, and the clock.
+    """
     with _started(request, {}) as cluster:
+        request.session.stash[_SHARED] = cluster
         yield cluster
 
 
@@ -215,6 +220,8 @@ NEEDS = "needs kafkalet's "
 """The beginning of the reason for a test that --kafka-external skips. The features follow."""
 _MADE = pytest.StashKey[list[Any]]()
 """The brokers that the fixtures have started for a test."""
+_SHARED = pytest.StashKey[Any]()
+"""The broker of the test session, once a test has requested it."""
 
 
 def _provided(request: pytest.FixtureRequest, fixtures: tuple[str, ...], brokers: int) -> Iterator[Cluster]:
@@ -373,31 +380,28 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
-    """Fail a test that has passed if a fault of its brokers has never fired."""
-    failures = []
-    if item.stash.get(_PASSED, False):
-        for cluster in _clusters_of(item):
-            if unfired := cluster.unfired_faults():
-                failures += unfired
-                cluster.remove_faults()  # other tests use the broker of the session as well
+    """Remove the faults that the test has left behind. If it has passed, fail it if one of them has never fired."""
+    clusters = _clusters_of(item, item.session.stash.get(_SHARED, None))
+    failures = [text for cluster in clusters for text in cluster._end_faults()]
     try:
         yield
     finally:
+        failures += [text for cluster in clusters for text in cluster._end_faults()]  # set by a fixture's teardown
         item.stash[_MADE] = []  # pytest keeps the item until the session ends
-    if failures:
+    if failures and item.stash.get(_PASSED, False):
         pytest.fail("\n".join(failures), pytrace=False)
 
 
-def _clusters_of(item: pytest.Item) -> list[Cluster]:
-    """Return the brokers of a test: from fixtures of this plugin or of the user, and from `kafka_factory`.
+def _clusters_of(item: pytest.Item, *others: object) -> list[Cluster]:
+    """Return the brokers of a test: from fixtures of this plugin or of the user, from `kafka_factory`, and `others`.
 
-    A fixture of the session is in the test's arguments if the test requests it.
+    A fixture of the session is in the test's arguments, unless the test requests it with `getfixturevalue`.
     """
     if "kafkalet.testing.cluster" not in sys.modules:
         return []
     from .cluster import Cluster
 
-    values = [*getattr(item, "funcargs", {}).values(), *item.stash.get(_MADE, [])]
+    values = [*getattr(item, "funcargs", {}).values(), *item.stash.get(_MADE, []), *others]
     clusters = {id(value): value for value in values if isinstance(value, Cluster)}
     return list(clusters.values())
 

@@ -636,6 +636,73 @@ def test_fault_that_never_fired_fails_the_test_that_set_it(pytester: pytest.Pyte
         result.stdout.fnmatch_lines([f"*topic='of_the_{name}'*never fired"])
 
 
+def test_fault_on_a_shared_broker_ends_with_its_test(pytester: pytest.Pytester) -> None:
+    """However the test ends, whether the fault has fired, and however the test got the broker."""
+    pytester.makepyfile(
+        """
+        import kafkalet
+        import pytest
+
+        @pytest.fixture(scope="module")
+        def mine():
+            with kafkalet.Broker() as broker:
+                yield broker
+
+        @pytest.fixture
+        def changed_in_teardown(kafka_session):
+            yield
+            kafka_session.fault("Fetch", delay=1, strict=False)
+
+        def test_fails(kafka_session, mine):
+            kafka_session.fault("Produce", delay=1)
+            mine.fault("Produce", delay=1)
+            assert False
+
+        def test_skips(kafka_session):
+            kafka_session.fault("Produce", delay=1)
+            pytest.skip("why")
+
+        def test_by_name(request):
+            request.getfixturevalue("kafka_session").fault("Produce", delay=1, strict=False)
+
+        def test_teardown(changed_in_teardown): pass
+
+        def test_fires(kafka_session):
+            assert kafka_session.faults == ()
+            from confluent_kafka.admin import AdminClient
+            fault = kafka_session.fault("Metadata", delay=0.001)
+            AdminClient({"bootstrap.servers": kafka_session.bootstrap_servers}).list_topics(timeout=10)
+            assert fault.fired
+
+        def test_next(kafka_session, mine):
+            assert (kafka_session.faults, mine.faults) == ((), ())
+        """
+    )
+    run(pytester).assert_outcomes(failed=1, skipped=1, passed=4)
+
+
+def test_fault_in_a_block_of_a_fixture_lasts_for_its_scope(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture(scope="module")
+        def slow(kafka_session):
+            with kafka_session.fault("Metadata", delay=0.001) as fault:
+                yield fault
+
+        def test_one(slow, kafka_session):
+            assert kafka_session.faults == (slow,)
+
+        def test_two(slow, kafka_session):
+            from confluent_kafka.admin import AdminClient
+            AdminClient({"bootstrap.servers": kafka_session.bootstrap_servers}).list_topics(timeout=10)
+            assert slow.fired
+        """
+    )
+    run(pytester).assert_outcomes(passed=2)
+
+
 def test_unfired_fault_fails_only_a_test_that_passed(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
