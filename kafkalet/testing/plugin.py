@@ -388,7 +388,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
     finally:
         failures += [text for cluster in clusters for text in cluster._end_faults()]  # set by a fixture's teardown
         item.stash[_MADE] = []  # pytest keeps the item until the session ends
-    if failures and item.stash.get(_PASSED, False):
+    if item.stash.get(_PASSED, False) and failures:
         pytest.fail("\n".join(failures), pytrace=False)
 
 
