@@ -33,6 +33,7 @@ export function write(element, text) {
 /**
  * Show items as children, one element for each key. Elements of known keys stay in the document, so that they keep the
  * focus, the selection and the scroll position. `create(item)` returns an element; `update(element, item)` fills it.
+ * The key must differ if `create` would return another element: what it shows is never updated.
  */
 export function keyed(parent, items, keyOf, create, update) {
   const known = parent.keyed ?? (parent.keyed = new Map());

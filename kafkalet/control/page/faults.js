@@ -54,7 +54,7 @@ export function create(section, { setCount }) {
   function draw() {
     const faults = live.items("faults");
     setCount(faults.length, true);
-    keyed(list, faults, (fault) => fault.id, (fault) => createFault(fault, error), updateFault);
+    keyed(list, faults, (fault) => `${fault.id} ${fault.text}`, (fault) => createFault(fault, error), updateFault);
     empty.hidden = faults.length > 0;
     removeAll.hidden = faults.length < 2;
   }

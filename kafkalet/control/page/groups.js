@@ -105,7 +105,7 @@ function updateGroup(element, group) {
   keyed(
     parts.members,
     group.members,
-    (member) => member.member_id,
+    (member) => JSON.stringify([member.member_id, member.instance_id, member.client_id, member.host]),
     (member) => createMember(member, parts),
     (row, member) => {
       const byTopic = new Map();

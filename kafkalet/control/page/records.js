@@ -83,6 +83,7 @@ export function create(section) {
   let hasMore = false;
   let chosen = null; // "partition-offset"
   let read = null; // the query of the records that are shown
+  let log = null; // the topic's id and leader epochs when they were read
   let isReading = false;
   let seen = "";
 
@@ -132,20 +133,25 @@ export function create(section) {
     isReading = true;
     const asked = read;
     seen = state();
+    log = identity();
     const answer = await attempt(error, () => api.get(api.path("v1", "topics", asked.topic, "records"), question()));
     isReading = false;
     if (asked !== read) return readFirst();
     found = answer?.records ?? [];
     nextOffsets = answer?.next_offsets ?? {};
     hasMore = answer?.has_more ?? false;
-    if (chosen !== null && !found.some((record) => keyOf(record) === chosen)) select_(null);
+    if (chosen !== null) select_(found.find((record) => keyOf(record) === chosen) ?? null);
     draw();
     return undefined;
   }
 
-  /** Read the records after those that are shown. */
+  /** Read the records after those that are shown, or all again if these no longer exist. */
   async function readMore() {
     if (isReading || read === null) return;
+    if (identity() !== log) {
+      await readFirst();
+      if (!following.checked || !hasMore) return;
+    }
     isReading = true;
     const asked = read;
     seen = state();
@@ -170,16 +176,23 @@ export function create(section) {
   }
 
   function state() {
-    return JSON.stringify(live.item("topics", read?.topic)?.partitions.map((each) => [each.high_watermark, each.last_stable_offset]));
+    return JSON.stringify([identity(), live.item("topics", read?.topic)?.partitions.map((each) => [each.high_watermark, each.last_stable_offset])]);
+  }
+
+  /** Return what is different once offsets may have other records: the topic was created again, truncated or restored. */
+  function identity() {
+    const topic = live.item("topics", read?.topic);
+    return JSON.stringify(topic && [topic.topic_id, topic.partitions.map((each) => each.leader_epoch)]);
   }
 
   function draw() {
     const text = search.value.toLowerCase();
     const matching = text ? found.filter((record) => contents(record).includes(text)) : found;
-    keyed(rows, matching, keyOf, (record) => createRow(record, () => select_(record)));
+    keyed(rows, matching, (record) => record, (record) => createRow(record, () => select_(record)));
     for (const row of rows.children) row.classList.toggle("current", row.dataset.key === chosen);
     more.hidden = !hasMore;
     if (read === null) write(summary, "Choose a topic.");
+    else if (found.length === 0 && isReading) write(summary, "Reading …");
     else if (found.length === 0) write(summary, error.hidden ? "No records at or after this position." : "");
     else write(summary, text ? `${number(matching.length)} of ${plural(found.length, "record")}` : plural(found.length, "record") + (hasMore ? ", more follow" : ""));
   }
@@ -213,6 +226,7 @@ export function create(section) {
         if (topic.value) submit();
         return;
       }
+      if (read?.topic !== name) select_(null);
       read = { topic: name, isolation: "read_uncommitted", limit: "100", start: "oldest", partition: "", ...query };
       showChoices();
       topic.value = name;
@@ -226,7 +240,9 @@ export function create(section) {
       if (read.last !== undefined) count.value = read.last;
       if (read.time !== undefined) at.value = localTime(Number(read.time));
       showInputs();
+      found = [];
       readFirst();
+      draw();
     },
     close() {
       if (chosen === null) return;

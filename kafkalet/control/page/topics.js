@@ -334,7 +334,7 @@ function partitionDetail() {
     keyed(
       batches,
       ofSegment,
-      (each) => `${each.segment} ${each.position} ${each.crc}`,
+      (each) => JSON.stringify([topic, partition, each]),
       (each) => createBatch(each, () => openBatch(each)),
       (row, each) => {
         const isDeleted = each.last_offset < (current()?.log_start_offset ?? 0);
@@ -408,6 +408,7 @@ function partitionDetail() {
         write(title, `${name}-${index}`);
         readLink.href = address(["records", name], { partition: index });
         element.setAttribute("aria-label", `Partition ${index} of ${name}`);
+        draw();
       }
       drawState();
     },
@@ -415,7 +416,7 @@ function partitionDetail() {
       if (topic === null) return;
       drawState();
       const state = current();
-      const now = JSON.stringify(state && [state.log_start_offset, state.log_end_offset, state.size_bytes, state.leader]);
+      const now = JSON.stringify(state && [live.item("topics", topic).topic_id, state.log_start_offset, state.log_end_offset, state.size_bytes, state.leader, state.leader_epoch]);
       if (state !== undefined && now !== seen) {
         seen = now;
         load();

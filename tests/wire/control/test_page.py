@@ -2,12 +2,15 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
+
+from kafkalet.protocol.records.build import build_batch
+from kafkalet.protocol.records.record import Record
 
 from .asking import TOKEN, Asking, asking
 from .browser import launched, opened
@@ -153,6 +156,33 @@ def test_segments_open_batches_and_batches_open_records(page: "Page", three: Ask
     assert offsets(page) == list(range(second, last + 1))
 
 
+def test_batches_are_those_of_the_open_partition(page: "Page", three: Asking) -> None:
+    """Even if batches of two topics have the same checksum."""
+    for topic, first in (("twin-a", 0), ("twin-b", 5)):
+        three.cluster.topic(topic, 1).append_batches(
+            build_batch([Record(first, START_MS, None, b"same", ())], base_offset=first)
+        )
+    visit(page, "#/topics/twin-a/0")
+    page.get_by_role("button", name="Open the records of batch 0").wait_for()
+    visit(page, "#/topics/twin-b/0")
+    page.get_by_role("button", name="Open the records of batch 5").wait_for()
+    assert page.get_by_role("button", name="Open the records of batch 0").count() == 0
+
+
+def test_batches_are_those_of_the_topic_that_was_created_again(page: "Page", three: Asking) -> None:
+    topic = three.cluster.topic("batches-again")
+    topic.create(1).send("old", timestamp=START_MS)
+    visit(page, "#/topics/batches-again/0")
+    before = page.get_by_role("button", name="Open the records of batch 0")
+    before.wait_for()
+    shown = page.locator(".batches tbody td").last.get_attribute("title")
+    topic.delete()
+    topic.create(1).send("new", timestamp=START_MS + 60_000)
+    page.wait_for_function(
+        "shown => document.querySelector('.batches tbody td:last-child')?.title !== shown", arg=shown
+    )
+
+
 def test_batches_show_transactions_and_markers(page: "Page", three: Asking) -> None:
     three.cluster.create_topic("marked", 1, 1)
     producer = Producer({"bootstrap.servers": three.cluster.bootstrap_servers, "transactional.id": "marked"})
@@ -241,6 +271,87 @@ def test_records_are_followed(page: "Page", three: Asking) -> None:
     produce(three, "followed", 3)
     page.get_by_text("5 records").wait_for()
     assert offsets(page) == list(range(5))
+
+
+def values(page: "Page") -> list[str]:
+    """Return the values of the records that are shown."""
+    return [row[4] for row in cells(page.locator(".records tbody tr"))]
+
+
+def value_of_record(page: "Page", value: str) -> "Locator":
+    return page.locator(".records tbody tr").filter(has_text=value)
+
+
+def test_records_are_those_of_the_chosen_topic(page: "Page", three: Asking) -> None:
+    for topic in ("chosen-a", "chosen-b"):
+        three.cluster.topic(topic, 1).send_batch([f"{topic} {index}" for index in range(3)])
+    visit(page, "#/records/chosen-a")
+    value_of_record(page, "chosen-a 2").wait_for()
+    page.get_by_role("button", name="Open record 0 of partition 0").click()
+    page.get_by_role("form", name="Read records").get_by_label("Topic").select_option("chosen-b")
+    value_of_record(page, "chosen-b 2").wait_for()
+    assert values(page) == ["chosen-b 0", "chosen-b 1", "chosen-b 2"]
+    assert page.get_by_role("complementary", name="Record").count() == 0  # the record that was open is of another topic
+    page.get_by_role("button", name="Open record 1 of partition 0").click()
+    detail = page.get_by_role("complementary", name="Record")
+    assert detail.get_by_text("chosen-b-0 @ 1").count() == 1
+    assert detail.get_by_text("chosen-b 1").count() == 1
+
+
+def replace_by_truncation(api: Asking) -> None:
+    api.cluster.topic("replaced").truncate(0)
+    api.cluster.topic("replaced").send("new")
+
+
+def replace_by_creation(api: Asking) -> None:
+    api.cluster.topic("replaced").delete()
+    api.cluster.topic("replaced", 1).send("new")
+
+
+def replace_by_reset(api: Asking) -> None:
+    api.post("/v1/reset", {})
+    api.cluster.topic("replaced", 1).send("new")
+
+
+def replace_by_restore(api: Asking) -> None:
+    old = api.cluster.snapshot()
+    replace_by_truncation(api)
+    new = api.cluster.snapshot()
+    api.cluster.restore(old)
+    api.cluster.restore(new)
+
+
+REPLACE = pytest.mark.parametrize(
+    "replace", [replace_by_truncation, replace_by_creation, replace_by_reset, replace_by_restore]
+)
+
+
+@REPLACE
+def test_records_that_were_replaced_are_read_again(browser: "Browser", replace: Callable[[Asking], None]) -> None:
+    with asking() as api, opened(browser, api.control.url) as page:
+        api.cluster.topic("replaced", 1).send("old")
+        visit(page, "#/records/replaced")
+        value_of_record(page, "old").wait_for()
+        page.get_by_role("button", name="Open record 0 of partition 0").click()
+        replace(api)
+        page.get_by_role("button", name="Read").click()
+        value_of_record(page, "new").wait_for()
+        assert values(page) == ["new"]
+        assert "new" in page.get_by_role("complementary", name="Record").inner_text()
+
+
+@REPLACE
+def test_followed_records_that_were_replaced_are_read_again(
+    browser: "Browser", replace: Callable[[Asking], None]
+) -> None:
+    with asking() as api, opened(browser, api.control.url) as page:
+        api.cluster.topic("replaced", 1).send("old")
+        visit(page, "#/records/replaced")
+        value_of_record(page, "old").wait_for()
+        page.get_by_role("checkbox", name="follow").check()
+        replace(api)
+        value_of_record(page, "new").wait_for()
+        assert values(page) == ["new"]
 
 
 @pytest.mark.parametrize(
