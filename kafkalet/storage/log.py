@@ -519,13 +519,13 @@ class Log:
         self.producers.expiration_ms = expiration_ms
         self.producers.remove_expired(self.local.environment.clock.now_ms())
 
-    def quiet_ms(self) -> float:
-        """Return in how many milliseconds a record or a producer may expire, unless the configuration changes."""
-        now_ms = self.local.environment.clock.now_ms()
-        return min(
-            retention.quiet_ms(self.segments, self.config, now_ms),
-            self.producers.quiet_ms(now_ms),
-        )
+    def retention_quiet_ms(self) -> float:
+        """Return in how many milliseconds a record may expire, unless the configuration changes."""
+        return retention.quiet_ms(self.segments, self.config, self.local.environment.clock.now_ms())
+
+    def producers_quiet_ms(self) -> float:
+        """Return in how many milliseconds a producer may expire, unless the configuration changes."""
+        return self.producers.quiet_ms(self.local.environment.clock.now_ms())
 
     # -- read
 

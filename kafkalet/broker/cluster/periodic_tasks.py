@@ -1,6 +1,7 @@
 """The periodic tasks of a cluster.
 
-    retention, producer expiration  every log.retention.check.interval.ms, first after log.initial.task.delay.ms
+    retention                       every log.retention.check.interval.ms, first after log.initial.task.delay.ms
+    producer expiration             every producer.id.expiration.check.interval.ms (10 minutes)
     compaction                      every log.cleaner.backoff.ms, if log.cleaner.enable is set; with the retention of
                                     compacted logs
     flush                           every log.flush.scheduler.interval.ms, if set: logs whose flush.ms has passed
@@ -14,7 +15,7 @@
 Retention takes 8 microseconds for each log. With many logs it therefore runs in short slices between requests, except
 on a clock that tests advance, where all of it happens at its due time.
 
-Source: kafka.log.LogManager.startup, kafka.server.ReplicaManager.startup.
+Source: kafka.log.LogManager.startup, UnifiedLog.producerExpireCheck, kafka.server.ReplicaManager.startup.
 """
 
 from __future__ import annotations
@@ -39,13 +40,44 @@ from .partition import Partition
 
 if TYPE_CHECKING:  # imported only if tokens are enabled
     from kafkalet.broker.security.delegation_tokens import DelegationTokens
+    from kafkalet.storage.log import Log
 
 _LOG = logging.getLogger(__name__)
 
 THROTTLED_PERIOD_MS = 1000
 SLICE_S = 0.004
-"""The time spent on retention before other work may run."""
+"""The time spent on logs before other work may run."""
 PAUSE_MS = 8
+
+
+class Round:
+    """Visits the replicas of all brokers, in slices. A round ends when the next one begins."""
+
+    def __init__(self, nodes: dict[int, Node], clock: Clock, visit: Callable[[Node, Partition], object]) -> None:
+        self._nodes = nodes
+        self._clock = clock
+        self._visit = visit
+        self._next_slice: Timer | None = None
+
+    def begin(self) -> None:
+        self.stop()
+        self._continue((node, partition) for node in list(self._nodes.values()) for partition in node.open_partitions())
+
+    def stop(self) -> None:
+        if self._next_slice is not None:
+            self._next_slice.cancel()
+            self._next_slice = None
+
+    def _continue(self, left: Iterator[tuple[Node, Partition]]) -> None:
+        self._next_slice = None
+        end_s = elapsed_s() + SLICE_S
+        for node, partition in left:
+            if node.partitions.get((partition.topic, partition.index)) is not partition:
+                continue  # it was deleted between two slices
+            self._visit(node, partition)
+            if elapsed_s() >= end_s and isinstance(self._clock, SystemClock):
+                self._next_slice = self._clock.call_later(PAUSE_MS, partial(self._continue, left))
+                return
 
 
 class PeriodicTasks:
@@ -56,9 +88,8 @@ class PeriodicTasks:
         self._leadership = leadership
         self._runner = PeriodicRunner(clock)
         self._saving = PeriodicRunner(client_time(clock))
-        self._clock = clock
-        self._retaining: Timer | None = None
-        """Continues a run of retention."""
+        self._retention = Round(nodes, clock, self._retain)
+        self._producer_expiration = Round(nodes, clock, _expire_producers)
 
     def start(
         self,
@@ -96,9 +127,14 @@ class PeriodicTasks:
         every = self._runner.every
         every(
             config.log_retention_check_interval_ms,
-            self._retain,
+            self._retention.begin,
             first_ms=config.log_initial_task_delay_ms,
-            quiet_ms=self._retention_quiet_ms,
+            quiet_ms=lambda: self._quiet_ms(lambda log: log.retention_quiet_ms()),
+        )
+        every(
+            config.producer_id_expiration_check_interval_ms,
+            self._producer_expiration.begin,
+            quiet_ms=lambda: self._quiet_ms(lambda log: log.producers_quiet_ms()),
         )
         if config.log_cleaner_enable:
             every(lambda: max(config.log_cleaner_backoff_ms, 1), self._clean, quiet_ms=self._cleaning_quiet_ms)
@@ -118,34 +154,14 @@ class PeriodicTasks:
     def stop(self) -> None:
         self._runner.stop()
         self._saving.stop()
-        self._stop_retaining()
+        self._retention.stop()
+        self._producer_expiration.stop()
 
-    def _retain(self) -> None:
-        """Apply retention and expire producers."""
-        self._stop_retaining()  # the next run begins before the last one has ended
-        self._retain_some(
-            (node, partition) for node in list(self._nodes.values()) for partition in node.open_partitions()
-        )
-
-    def _stop_retaining(self) -> None:
-        if self._retaining is not None:
-            self._retaining.cancel()
-            self._retaining = None
-
-    def _retain_some(self, left: Iterator[tuple[Node, Partition]]) -> None:
-        self._retaining = None
-        end_s = elapsed_s() + SLICE_S
-        for node, partition in left:
-            if node.partitions.get((partition.topic, partition.index)) is not partition:
-                continue  # it was deleted between two slices
-            partition.log.remove_expired_producers(node.config.producer_id_expiration_ms)
-            if not partition.log.config.is_compacted:  # otherwise the log cleaner does it
-                with suppress(StorageFailed):  # already logged
-                    if partition.log.apply_retention():
-                        self._leadership.changed(partition)
-            if elapsed_s() >= end_s and isinstance(self._clock, SystemClock):
-                self._retaining = self._clock.call_later(PAUSE_MS, partial(self._retain_some, left))
-                return
+    def _retain(self, _: Node, partition: Partition) -> None:
+        if not partition.log.config.is_compacted:  # otherwise the log cleaner does it
+            with suppress(StorageFailed):  # already logged
+                if partition.log.apply_retention():
+                    self._leadership.changed(partition)
 
     def _clean(self) -> None:
         """Compact the logs for which it is time, in the background."""
@@ -156,10 +172,12 @@ class PeriodicTasks:
     def _cleaning_quiet_ms(self) -> float:
         return min((node.compaction.quiet_ms() for node in self._nodes.values() if node.partitions), default=math.inf)
 
-    def _retention_quiet_ms(self) -> float:
-        """Return for how long no record and no producer that is known now expires."""
-        logs = [partition.log for node in self._nodes.values() for partition in node.open_partitions()]
-        return min((log.quiet_ms() for log in logs), default=math.inf)
+    def _quiet_ms(self, quiet_ms: Callable[[Log], float]) -> float:
+        """Return for how long none of the logs has something to do."""
+        return min(
+            (quiet_ms(partition.log) for node in self._nodes.values() for partition in node.open_partitions()),
+            default=math.inf,
+        )
 
     def _flush(self) -> None:
         """Flush the logs whose last flush was at least flush.ms ago."""
@@ -176,3 +194,7 @@ class PeriodicTasks:
                     write(directory)
                 except OSError as error:
                     _LOG.error("%s", explain(error))
+
+
+def _expire_producers(node: Node, partition: Partition) -> None:
+    partition.log.remove_expired_producers(node.config.producer_id_expiration_ms)

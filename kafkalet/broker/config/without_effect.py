@@ -144,7 +144,6 @@ share.coordinator.write.timeout.ms                 INT      5000     4.0+
 share.fetch.purgatory.purge.interval.requests      INT      1000     4.0+
 telemetry.max.bytes                                INT      1048576  3.0+
 transaction.state.log.load.buffer.size             INT      5242880
-producer.id.expiration.check.interval.ms            INT      null     hidden
 transaction.two.phase.commit.enable                BOOLEAN  false    4.1+
 
 # logs, replicas, tiered storage

@@ -76,7 +76,7 @@ def retaining(broker: kafkalet.Broker, clock: HeldClock) -> PeriodicTasks:
     for index in range(3):
         broker.produce("t", index, batch(BEGIN_MS))
     tasks = PeriodicTasks(broker.server.nodes, broker.server.leadership, clock)
-    broker.server.call(tasks._retain)
+    broker.server.call(tasks._retention.begin)
     return tasks
 
 
@@ -127,15 +127,28 @@ def test_retention_is_complete_when_clock_has_been_advanced() -> None:
         assert starts(broker) == [1, 1, 1]
 
 
-def test_inactive_producer_expires() -> None:
+@pytest.mark.parametrize(
+    ("config", "expiry_s"), [({}, 600), ({"producer.id.expiration.check.interval.ms": "90000"}, 90)]
+)
+def test_retry_is_a_duplicate_until_the_first_check_after_the_producer_expired(
+    config: dict[str, str], expiry_s: int
+) -> None:
+    """The age of a producer is that of its last batch (ProducerStateManager.isProducerExpired)."""
     clock = kafkalet.ManualClock()
-    with kafkalet.Broker(topics=["t"], clock=clock, config={"producer.id.expiration.ms": "60000"}) as broker:
-        records = [Record(0, clock.now_ms(), None, b"v", ())]
-        broker.produce("t", 0, build_batch(records, producer_id=7, producer_epoch=0, base_sequence=0))
-        producers = broker.server.leadership.leader_of("t", 0).log.producers
-        assert producers.entry(7) is not None
-        broker.server.call(lambda: clock.advance(400_000))
-        assert producers.entry(7) is None
+    config |= {"producer.id.expiration.ms": "60000", "log.retention.check.interval.ms": "1000"}
+    with kafkalet.Broker(topics=["t"], clock=clock, config=config) as broker:
+        of_producer = {"producer_id": 7, "producer_epoch": 0}
+        written_ms = clock.now_ms() - 120_000
+        first, second = (
+            build_batch([Record(0, written_ms, None, b"v", ())], base_sequence=sequence, **of_producer)
+            for sequence in (0, 1)
+        )
+        for records in (first, second):
+            broker.produce("t", 0, records)
+        broker.server.call(lambda: clock.advance(expiry_s * 1000 - 1))
+        assert broker.produce("t", 0, second) == 1
+        broker.server.call(lambda: clock.advance(1))
+        assert broker.produce("t", 0, second) == 2
 
 
 def test_lagging_follower_leaves_isr() -> None:
