@@ -16,7 +16,7 @@ from kafkalet.conformance.playing.player import Player, SetupFailed, compared_pa
 from kafkalet.conformance.playing.serving import Plan, asked, plan
 from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.playing.tolerances import IN_ORDER
-from kafkalet.conformance.results import CaseResult, Outcome
+from kafkalet.conformance.results import CaseResult, Difference, Outcome
 from kafkalet.conformance.transcripts import Step, Transcript
 from kafkalet.protocol.errors import ProtocolError
 from kafkalet.sasl_client import NotAuthenticated
@@ -39,6 +39,7 @@ def replay(
     player = player or Player(target, os.urandom(4).hex(), deadline)
     steps = with_versions(transcript.steps[release])
     made = prepared(transcript, steps, release, target, player)
+    player.may_be_throttled = target.has_quotas or any(step.get("api") == "AlterClientQuotas" for step in steps)
     cases: list[CaseResult] = []
     failures = 0
     try:
@@ -158,12 +159,14 @@ def ordered(transcript: Transcript, api: str) -> InOrder:
 def compared(step: Step, answer: Any, player: Player, in_order: InOrder) -> CaseResult:
     """Compare an answer with the recorded one."""
     target = player.target
-    expected = advertised(resolve(step["expect"], player.names), target)
+    expected = with_coordinator_epochs(advertised(resolve(step["expect"], player.names), target), player)
     if player.is_placed:
         expected = player.here(of_all_brokers(expected, len(target.nodes)))
     actual = compared_part(step, answer, player.names)
     placeholders = {"$NODE": target.nodes.__contains__, "$CLUSTER": target.cluster_id.__eq__}
     differences = Matcher(placeholders, target.now_ms).differences(expected, actual, in_order)
+    if (throttle_ms := answer.get("response", answer).get("throttle_time_ms", 0)) and not player.may_be_throttled:
+        differences.append(Difference("throttle_time_ms", 0, throttle_ms))
     if not differences:
         return CaseResult(step["case"], step.get("api", ""), step.get("version", -1), Outcome.AS_KAFKA)
     if reason := without_answer(expected, actual):
@@ -203,4 +206,26 @@ def advertised(expected: Any, target: Target) -> Any:
             return {name: advertised(item, target) for name, item in expected.items()}
         case list():
             return [advertised(item, target) for item in expected]
+    return expected
+
+
+def with_coordinator_epochs(expected: Any, player: Player, producer_id: int = -1) -> Any:
+    """Replace the coordinator epochs in markers, and in DescribeProducers, by those of the coordinators of this broker.
+
+    They are the leader epochs of partitions of `__transaction_state`, which are 0 on a new broker, as the recorded ones
+    were, and grow when it is restarted. An epoch of -1 means that the producer has no marker yet.
+    """
+    match expected:
+        case {"coordinator_epoch": int(recorded)} if recorded >= 0:
+            epoch = player.coordinator_epoch(expected.get("producer_id", producer_id))
+            return expected | {"coordinator_epoch": recorded if epoch is None else epoch}
+        case {"producer_id": producer_id, "marker": _, "records": [{"key": key, "value": value}]}:  # state_records
+            epoch = player.coordinator_epoch(producer_id)
+            value = value if epoch is None else f"{value[:-8]}{epoch:08x}"
+            return expected | {"records": [{"key": key, "value": value}]}
+        case dict():
+            producer_id = expected.get("producer_id", producer_id)
+            return {key: with_coordinator_epochs(item, player, producer_id) for key, item in expected.items()}
+        case list():
+            return [with_coordinator_epochs(item, player, producer_id) for item in expected]
     return expected

@@ -23,7 +23,7 @@ from kafkalet.protocol.api import Api
 from .connection import Closed, Connection, Garbage, NoAnswer, OutOfTime, decode_answer
 from .matching import NAME, resolve
 from .placement import auto_created, coordinated, renamed, renumbered, with_assignments
-from .state_records import state_records
+from .state_records import LEADER_EPOCH_VERSION, TRANSACTION_STATE, leader_epoch, state_records
 from .target import Target
 from .tolerances import WAITED
 
@@ -86,6 +86,11 @@ class Player:
         self.renamed: dict[str, str] = {}
         self.enlarged: dict[str, int] = {}
         """The number of partitions of topics to which CreatePartitions added some."""
+        self.may_be_throttled = False
+        """Whether quotas apply to the connections, or the steps change quotas."""
+        self.transactional_ids: dict[int, str] = {}
+        """The transactional ids of producer ids, except for those whose markers the steps write themselves."""
+        self.coordinator_epochs: dict[str, int | None] = {}
 
     def close(self) -> None:
         """Close all connections."""
@@ -294,7 +299,24 @@ class Player:
         self.answer_bytes = b""
         sent = connection.send(step["api"], step["version"], body)
         self.request_bytes = connection.last_request
-        return self.receive(connection, sent, answer_limit_s(body))
+        answer = self.receive(connection, sent, answer_limit_s(body))
+        if (of := body.get("transactional_id")) is not None and "producer_id" in answer:
+            self.transactional_ids[answer["producer_id"]] = of
+        for marker in body.get("markers") or ():
+            self.transactional_ids.pop(marker["producer_id"], None)
+        return answer
+
+    def coordinator_epoch(self, producer_id: int) -> int | None:
+        """Return the coordinator epoch in the markers of a producer: the leader epoch of its coordinator's partition.
+
+        None if the producer has no coordinator, or if the broker does not tell its leader epoch.
+        """
+        of = self.transactional_ids.get(producer_id)
+        if of is None or self.target.versions.get(Api.METADATA, (0, 0))[1] < LEADER_EPOCH_VERSION:
+            return None
+        if of not in self.coordinator_epochs:
+            self.coordinator_epochs[of] = leader_epoch(self.connection("state"), TRANSACTION_STATE, of)
+        return self.coordinator_epochs[of]
 
     def receive(self, connection: Connection, sent: int, limit_s: float) -> dict[str, Any]:
         """Return the answer to a request that was sent. Raises NoAnswer after `limit_s`."""

@@ -1,4 +1,4 @@
-"""Read the records that a coordinator wrote about a group or transactional id to its internal topic.
+"""Read the records that a coordinator wrote about a group or transactional id to its internal topic, and its epoch.
 
 The partition is computed from the id as by Kafka's coordinators. Only batches that contain a key with the id, and
 markers of the scenario's producers, are returned; keys and values are hexadecimal.
@@ -16,7 +16,10 @@ from kafkalet.protocol.records.batch import Batch, batches
 from .connection import Connection
 from .matching import HEX
 
+TRANSACTION_STATE = "__transaction_state"
 FETCH_VERSION = 11
+LEADER_EPOCH_VERSION = 7
+"""The first version of Metadata with leader epochs."""
 TIMEOUT_S = 10.0
 WHOLE = 1 << 26
 
@@ -24,7 +27,10 @@ WHOLE = 1 << 26
 def state_records(connection: Connection, topic: str, of: str, producers: set[int]) -> list[dict[str, Any]]:
     """Return the batches of `topic` with a key that contains `of`, and the markers of these producers."""
     told = []
-    for batch in _batches(connection, topic, partition_of(of, _partition_count(connection, topic))):
+    partitions = _partitions(connection, topic)
+    if not partitions:
+        raise LookupError(f"the broker has no topic {topic}")
+    for batch in _batches(connection, topic, partition_of(of, len(partitions))):
         is_marker = batch.is_control and batch.producer_id in producers
         records = batch.records()
         if is_marker or any(of.encode() in (record.key or b"") for record in records):
@@ -41,12 +47,20 @@ def partition_of(of: str, count: int) -> int:
     return 0 if signed == -(1 << 31) else abs(signed) % count
 
 
-def _partition_count(connection: Connection, topic: str) -> int:
-    answer = connection.ask("Metadata", 4, {"topics": [{"name": topic}], "allow_auto_topic_creation": False})
-    count = len(answer["topics"][0]["partitions"])
-    if not count:
-        raise LookupError(f"the broker has no topic {topic}: error {answer['topics'][0]['error_code']}")
-    return count
+def leader_epoch(connection: Connection, topic: str, of: str) -> int | None:
+    """Return the leader epoch of the partition of `topic` whose leader coordinates the id `of`.
+
+    None if the broker has no such topic.
+    """
+    partitions = _partitions(connection, topic, LEADER_EPOCH_VERSION)
+    epochs: dict[int, int] = {each["partition_index"]: each["leader_epoch"] for each in partitions}
+    return epochs[partition_of(of, len(epochs))] if epochs else None
+
+
+def _partitions(connection: Connection, topic: str, version: int = 4) -> list[dict[str, Any]]:
+    answer = connection.ask("Metadata", version, {"topics": [{"name": topic}], "allow_auto_topic_creation": False})
+    partitions: list[dict[str, Any]] = answer["topics"][0]["partitions"]
+    return partitions
 
 
 def _batches(connection: Connection, topic: str, partition: int) -> Iterator[Batch]:

@@ -30,6 +30,8 @@ class Target:
         tokens: bool = False,
     ) -> None:
         self.tokens = tokens
+        self.has_quotas = False
+        """Whether quotas apply to the connections, so that the broker may throttle them."""
         self.acl, self.legacy, self.clock, self.security = acl, legacy, clock, security
         connection, rows = self.connect_to_one(bootstrap_addresses(bootstrap), deadline)
         try:

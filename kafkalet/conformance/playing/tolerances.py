@@ -11,7 +11,7 @@ WAITED = 0.97
 """An answer that takes this share of the maximum wait counts as "waited"."""
 
 IGNORED: Mapping[str, str] = {
-    "throttle_time_ms": "depends on quotas and on the load of the broker",
+    "throttle_time_ms": "depends on quotas; without quotas it is 0, which is compared separately",
     "host": "is the address of the broker; that of an ACL is compared",
     "port": "is the address of the broker",
     "rack": "is the location of the broker",
@@ -66,6 +66,10 @@ def table() -> Iterator[str]:
         yield f"| field `{field}` | {reason} |"
     for placeholder, reason in PLACEHOLDERS.items():
         yield f"| `{placeholder}` | is {reason} |"
+    yield (
+        "| `coordinator_epoch` | is the leader epoch of the coordinator's partition of `__transaction_state`, "
+        "which is compared with Metadata |"
+    )
     yield "| `elapsed` | is `waited` for every answer that takes at least 97 % of `timing_max_wait_ms` |"
     yield f"| order of items with {_listed(ORDERS)} | depends on hash tables |"
     yield f"| order of values in {_listed(SETS)} | depends on hash tables |"
