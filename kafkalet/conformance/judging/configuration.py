@@ -7,7 +7,7 @@ The recordings come from brokers with Kafka's defaults, except for the propertie
 import struct
 from collections.abc import Iterable, Mapping
 
-from kafkalet.conformance.playing.connection import Closed, NoAnswer, OutOfTime
+from kafkalet.conformance.playing.connection import CLIENT_ID, Closed, NoAnswer, OutOfTime
 from kafkalet.conformance.playing.serving import serves
 from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.transcripts import Step
@@ -32,6 +32,8 @@ NEEDED_BY: Mapping[str, frozenset[str]] = {
 }
 """Scenarios that use one of these APIs cannot be compared if the property differs."""
 BROKER, GROUP = 4, 32
+UNKNOWN = (ProtocolError, ValueError, LookupError, TypeError, struct.error, OSError, Closed, NoAnswer, OutOfTime)
+"""The errors of a broker that does not tell its configuration."""
 
 
 def differing(target: Target, deadline: float) -> dict[str, str]:
@@ -47,9 +49,26 @@ def differing(target: Target, deadline: float) -> dict[str, str]:
             connection.close()
         configs = answer["results"][0]["configs"]
         found = {each["name"]: each["value"] for each in configs if each["value"] is not None}
-    except (ProtocolError, ValueError, LookupError, TypeError, struct.error, OSError, Closed, NoAnswer, OutOfTime):
+    except UNKNOWN:
         return {}
     return {name: found[name] for name, value in RECORDED.items() if name in found and found[name] != value}
+
+
+def has_quotas(target: Target, deadline: float) -> bool:
+    """Return whether quotas apply to the connections of the judge; without them, a broker throttles nothing."""
+    if not serves(target.versions, "DescribeClientQuotas", 0):
+        return False
+    own = {"user": (None, target.security.user or "ANONYMOUS"), "client-id": (None, CLIENT_ID)}
+    try:
+        connection = target.connect(deadline=deadline)
+        try:
+            entries = connection.ask("DescribeClientQuotas", 0, {"components": [], "strict": False})["entries"]
+        finally:
+            connection.close()
+        entities = [entry["entity"] for entry in entries or ()]
+        return any(all(part["entity_name"] in own.get(part["entity_type"], ()) for part in each) for each in entities)
+    except UNKNOWN:
+        return False
 
 
 def notes(differences: Mapping[str, str]) -> list[str]:

@@ -29,7 +29,7 @@ from kafkalet.protocol.api import Api
 from kafkalet.version import VERSION
 
 from .cleaning import clean
-from .configuration import differing, notes, obstacle
+from .configuration import differing, has_quotas, notes, obstacle
 from .nearest import nearest, recorded_releases
 from .repetition import Attempt, combined
 from .replaying import description, replay
@@ -55,6 +55,7 @@ WITHOUT_LOGIN = {
     *("CreateDelegationToken", "RenewDelegationToken", "ExpireDelegationToken", "DescribeDelegationToken"),
 }
 """APIs whose answers depend on whether the connection is authenticated."""
+THROTTLED = "quotas apply to the judge, so that throttle_time_ms is not compared"
 TITLES = {api.title for api in Api}
 
 
@@ -141,7 +142,8 @@ def judge(
     finally:
         left = clean(target, judging.uniques, min(began + limit_s, time.monotonic() + CLEANING_S))
     duration_s = time.monotonic() - began
-    return replace(run, duration_s=duration_s, notes=(*notes(judging.configuration), *left), results=tuple(results))
+    remarks = (*notes(judging.configuration), *([THROTTLED] if target.has_quotas else []), *left)
+    return replace(run, duration_s=duration_s, notes=remarks, results=tuple(results))
 
 
 def told(options: Options) -> dict[str, str]:
@@ -243,7 +245,9 @@ class Judging:
         """The time at which scenarios end; the rest of the limit is for cleaning up."""
         self.ended = ""
         """Why no more scenarios are performed; "" as long as they are."""
-        self.configuration = differing(target, min(self.deadline, time.monotonic() + PROBE_S))
+        probed_until = min(self.deadline, time.monotonic() + PROBE_S)
+        self.configuration = differing(target, probed_until)
+        target.has_quotas = has_quotas(target, probed_until)
         self.uniques: set[str] = set()
         """The unique parts of all names that scenarios created."""
         self.players: set[Player] = set()

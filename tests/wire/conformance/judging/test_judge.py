@@ -12,7 +12,8 @@ import kafkalet
 from kafkalet.conformance.judging import judge as judging
 from kafkalet.conformance.judging.judge import Announcement, CannotJudge, Options, judge
 from kafkalet.conformance.playing import player
-from kafkalet.conformance.results import Outcome, Run, ScenarioResult
+from kafkalet.conformance.playing.target import Target
+from kafkalet.conformance.results import Difference, Outcome, Run, ScenarioResult
 from kafkalet.protocol.api import Api
 
 from .garbage_broker import GarbageBroker, Spoil, framed
@@ -182,6 +183,29 @@ def test_answer_that_always_differs_is_not_unstable(broker: kafkalet.Broker) -> 
     assert result.outcome is Outcome.DIFFERS
     assert result.cases[0].differences
     assert result.cases[0].answer_bytes.endswith(b"\x55" + result.cases[0].answer_bytes[-6:])
+
+
+def throttled(_: int, response: bytes) -> bytes:
+    """Return a response of ListOffsets v2 to v5 with a throttle time of one second."""
+    return framed(response[:4] + struct.pack(">i", 1000) + response[8:])
+
+
+def test_throttle_time_without_quotas_differs(broker: kafkalet.Broker) -> None:
+    [result] = judged(broker, throttled).results
+    assert result.outcome is Outcome.DIFFERS
+    assert result.cases[0].differences == (Difference("throttle_time_ms", 0, 1000),)
+
+
+def test_throttle_time_is_not_compared_if_quotas_apply_to_the_judge() -> None:
+    with kafkalet.Broker(kafka_version="3.9") as broker:
+        entity = [{"entity_type": "client-id", "entity_name": None}]
+        quota = {"entity": entity, "ops": [{"key": "consumer_byte_rate", "value": 1e9, "remove": False}]}
+        connection = Target(broker.bootstrap_servers).connect()
+        connection.ask("AlterClientQuotas", 1, {"entries": [quota], "validate_only": False})
+        connection.close()
+        run = judged(broker, throttled)
+    assert run.counts() == {Outcome.AS_KAFKA: 1}
+    assert run.notes == ("quotas apply to the judge, so that throttle_time_ms is not compared",)
 
 
 def test_dead_broker_ends_the_run(broker: kafkalet.Broker, monkeypatch: pytest.MonkeyPatch) -> None:
