@@ -1,11 +1,15 @@
-"""The properties that influence answers and differ between a judged broker and the recorded brokers.
+"""The properties of a judged broker that influence answers, and that the recorded brokers did not have.
 
-The recordings come from brokers with Kafka's defaults, except for the properties in
-`recording/recorded_properties.py`. A broker that does not serve DescribeConfigs is assumed to have the same properties.
+The recordings come from brokers with Kafka's defaults, except for the properties in `recording/recorded_properties.py`.
+A scenario whose answers depend on a property that differs is not run. Descriptions of configurations are compared
+without the entries that such a property sets. A broker that does not serve DescribeConfigs is assumed to be
+configured like the recorded ones.
 """
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from kafkalet.conformance.playing.connection import CLIENT_ID, Closed, NoAnswer, OutOfTime
 from kafkalet.conformance.playing.serving import serves
@@ -19,39 +23,140 @@ RECORDED = {
     "default.replication.factor": "1",
     "min.insync.replicas": "1",
     "message.max.bytes": "1048588",
+    "log.segment.bytes": "1073741824",
     "log.message.timestamp.type": "CreateTime",
     "offsets.retention.minutes": "10080",
+    "offsets.topic.num.partitions": "50",
+    "group.min.session.timeout.ms": "6000",
+    "group.max.session.timeout.ms": "1800000",
     "group.initial.rebalance.delay.ms": "0",
     "group.consumer.assignment.interval.ms": "0",
 }
 """The values with which the answers were recorded."""
-GROUP_CONFIGS = "the configuration of a group"
 NEEDED_BY: Mapping[str, frozenset[str]] = {
+    "auto.create.topics.enable": frozenset({"metadata_auto_create"}),
+    "num.partitions": frozenset({"create_topics_counts", "metadata_auto_create"}),
+    "message.max.bytes": frozenset({"offsets_too_large", "produce_too_large"}),
+    "log.segment.bytes": frozenset({"produce_too_large"}),
+    "offsets.topic.num.partitions": frozenset({"consumer_group_patterns"}),
+    "group.min.session.timeout.ms": frozenset({"group_refused"}),
+    "group.max.session.timeout.ms": frozenset({"group_refused"}),
     "group.initial.rebalance.delay.ms": frozenset({"JoinGroup"}),
-    "group.consumer.assignment.interval.ms": frozenset({"ConsumerGroupHeartbeat", GROUP_CONFIGS}),
+    "group.consumer.assignment.interval.ms": frozenset({"ConsumerGroupHeartbeat"}),
 }
-"""Scenarios that use one of these APIs cannot be compared if the property differs."""
-BROKER, GROUP = 4, 32
+"""The scenarios, or the scenarios with one of these APIs, that cannot be compared if a property differs."""
+SAME = (
+    ("delete.retention.ms", "log.cleaner.delete.retention.ms"),
+    ("file.delete.delay.ms", "log.segment.delete.delay.ms"),
+    ("flush.messages", "log.flush.interval.messages"),
+    ("flush.ms", "log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
+    ("max.compaction.lag.ms", "log.cleaner.max.compaction.lag.ms"),
+    ("max.message.bytes", "message.max.bytes"),
+    ("min.cleanable.dirty.ratio", "log.cleaner.min.cleanable.ratio"),
+    ("min.compaction.lag.ms", "log.cleaner.min.compaction.lag.ms"),
+    ("retention.ms", "log.retention.ms", "log.retention.minutes", "log.retention.hours"),
+    ("segment.index.bytes", "log.index.size.max.bytes"),
+    ("segment.jitter.ms", "log.roll.jitter.ms", "log.roll.jitter.hours"),
+    ("segment.ms", "log.roll.ms", "log.roll.hours"),
+)
+"""Properties of topics and the properties of brokers that set their defaults, if they are not prefixed by `log.`."""
+BROKER = 4
+DEFAULT = 5
+DYNAMIC_WHEN_RECORDED = {"min.insync.replicas", "group.consumer.assignment.interval.ms"}
+"""Properties that the recorded brokers had set, or that Kafka 4.1 sets when the cluster is formatted (KIP-966)."""
+OWN_SOURCES = (1, 7, 8)
+"""The sources of values that a topic, client metrics or a group have themselves."""
 UNKNOWN = (ProtocolError, ValueError, LookupError, TypeError, struct.error, OSError, Closed, NoAnswer, OutOfTime)
 """The errors of a broker that does not tell its configuration."""
 
 
-def differing(target: Target, deadline: float) -> dict[str, str]:
-    """Return the properties that differ from the recorded brokers, with their values."""
+@dataclass(slots=True)
+class Configuration:
+    """The properties of a broker, compared with the recorded ones. `differing` has those of RECORDED that differ."""
+
+    differing: Mapping[str, str] = field(default_factory=dict)
+    set_here: frozenset[str] = frozenset()
+    """The properties that this broker sets, and the recorded ones did not, or to another value."""
+    left_out: set[str] = field(default_factory=set)
+    """The properties of `set_here` whose values were left out of a comparison."""
+
+    def notes(self) -> list[str]:
+        """Describe the properties that differ."""
+        found = self.differing.items()
+        notes = [f"the broker has {name}={value}, the recorded one {RECORDED[name]}" for name, value in found]
+        if self.left_out:
+            notes.append(
+                f"the broker sets {', '.join(sorted(self.left_out))}; described values of these are not compared"
+            )
+        return notes
+
+    def obstacle(self, scenario: str, steps: Iterable[Step]) -> str:
+        """Return why a property prevents the comparison of a scenario; "" if none does."""
+        steps = list(steps)
+        used = {scenario, *(step.get("api") for step in steps)}
+        for name, value in self.differing.items():
+            if NEEDED_BY.get(name, frozenset()) & used:
+                return f"depends on {name}, which is {value} here and was {RECORDED[name]} when recorded"
+        if changed := sorted(self.set_here.intersection(_changed(steps))):
+            return f"changes {changed[0]}, which this broker sets and the recorded ones did not"
+        return ""
+
+    def without_set_here(self, answer: Any) -> Any:
+        """Return an answer without the entries of configurations that come from properties that this broker sets."""
+        if not self.set_here:
+            return answer
+        match answer:
+            case {"configs": list(configs)}:
+                own = [each.get("config_source", DEFAULT) in OWN_SOURCES for each in configs]
+                kept = [each for each, is_own in zip(configs, own, strict=True) if is_own or self.is_as_recorded(each)]
+                return answer | {"configs": [self.without_set_here(each) for each in kept]}
+            case {"synonyms": list(synonyms)}:
+                return answer | {"synonyms": [each for each in synonyms if self.is_as_recorded(each)]}
+            case dict():
+                return {key: self.without_set_here(item) for key, item in answer.items()}
+            case list():
+                return [self.without_set_here(item) for item in answer]
+        return answer
+
+    def is_as_recorded(self, entry: Mapping[str, Any]) -> bool:
+        """Return whether no property of this broker sets the value of an entry."""
+        name = entry.get("name", "")
+        same = next((each for each in SAME if name in each), (name, f"log.{name}", f"group.{name}"))
+        found = self.set_here.intersection(same)
+        self.left_out |= found
+        return not found
+
+
+def _changed(steps: Iterable[Step]) -> Iterator[str]:
+    """Yield the properties of brokers that steps change."""
+    for step in steps:
+        if step.get("api") in ("AlterConfigs", "IncrementalAlterConfigs"):
+            for resource in step["body"].get("resources") or ():
+                if resource["resource_type"] == BROKER:
+                    yield from (each["name"] for each in resource["configs"])
+
+
+def configuration(target: Target, deadline: float) -> Configuration:
+    """Ask the main broker for its configuration."""
     if not serves(target.versions, "DescribeConfigs", 1):
-        return {}
-    resource = {"resource_type": BROKER, "resource_name": str(target.main), "configuration_keys": list(RECORDED)}
+        return Configuration()
+    resource = {"resource_type": BROKER, "resource_name": str(target.main), "configuration_keys": None}
     try:
         connection = target.connect("main", target.main if len(target.nodes) > 1 else None, deadline)
         try:
             answer = connection.ask("DescribeConfigs", 1, {"resources": [resource]})
         finally:
             connection.close()
-        configs = answer["results"][0]["configs"]
-        found = {each["name"]: each["value"] for each in configs if each["value"] is not None}
+        found = {each["name"]: each for each in answer["results"][0]["configs"]}
+        differing = {
+            name: found[name]["value"]
+            for name, value in RECORDED.items()
+            if name in found and found[name]["value"] not in (None, value)
+        }
+        configured = {name for name, each in found.items() if each["config_source"] != DEFAULT}
+        return Configuration(differing, frozenset(configured - DYNAMIC_WHEN_RECORDED | differing.keys()))
     except UNKNOWN:
-        return {}
-    return {name: found[name] for name, value in RECORDED.items() if name in found and found[name] != value}
+        return Configuration()
 
 
 def has_quotas(target: Target, deadline: float) -> bool:
@@ -69,21 +174,3 @@ def has_quotas(target: Target, deadline: float) -> bool:
         return any(all(part["entity_name"] in own.get(part["entity_type"], ()) for part in each) for each in entities)
     except UNKNOWN:
         return False
-
-
-def notes(differences: Mapping[str, str]) -> list[str]:
-    """Describe properties that differ."""
-    return [f"the broker has {name}={value}, the recorded one {RECORDED[name]}" for name, value in differences.items()]
-
-
-def obstacle(steps: Iterable[Step], differences: Mapping[str, str]) -> str:
-    """Return why a property of the broker prevents the comparison of a scenario; "" if no property does."""
-    steps = list(steps)
-    used = {step.get("api") for step in steps}
-    resources = [each for step in steps for each in step.get("body", {}).get("resources") or ()]
-    if any(each.get("resource_type") == GROUP for each in resources):
-        used.add(GROUP_CONFIGS)
-    for name, apis in NEEDED_BY.items():
-        if name in differences and apis & used:
-            return f"depends on {name}, which is {differences[name]} here and was {RECORDED[name]} when recorded"
-    return ""

@@ -29,7 +29,7 @@ from kafkalet.protocol.api import Api
 from kafkalet.version import VERSION
 
 from .cleaning import clean
-from .configuration import differing, has_quotas, notes, obstacle
+from .configuration import configuration, has_quotas
 from .nearest import nearest, recorded_releases
 from .repetition import Attempt, combined
 from .replaying import description, replay
@@ -142,7 +142,7 @@ def judge(
     finally:
         left = clean(target, judging.uniques, min(began + limit_s, time.monotonic() + CLEANING_S))
     duration_s = time.monotonic() - began
-    remarks = (*notes(judging.configuration), *([THROTTLED] if target.has_quotas else []), *left)
+    remarks = (*judging.configuration.notes(), *([THROTTLED] if target.has_quotas else []), *left)
     return replace(run, duration_s=duration_s, notes=remarks, results=tuple(results))
 
 
@@ -246,7 +246,7 @@ class Judging:
         self.ended = ""
         """Why no more scenarios are performed; "" as long as they are."""
         probed_until = min(self.deadline, time.monotonic() + PROBE_S)
-        self.configuration = differing(target, probed_until)
+        self.configuration = configuration(target, probed_until)
         target.has_quotas = has_quotas(target, probed_until)
         self.uniques: set[str] = set()
         """The unique parts of all names that scenarios created."""
@@ -312,7 +312,7 @@ class Judging:
         if lacking := self.target.lacks(scenario.needs):
             return ScenarioResult(scenario, Outcome.NOT_RUN, f"needs {lacking}")
         transcript = self.transcript_of(scenario.name)
-        if reason := obstacle(transcript.steps[self.release], self.configuration):
+        if reason := self.configuration.obstacle(scenario.name, transcript.steps[self.release]):
             return ScenarioResult(scenario, Outcome.NOT_RUN, reason)
         if self.options.security.mechanism and any(api in WITHOUT_LOGIN for api in scenario.apis):
             return ScenarioResult(scenario, Outcome.NOT_RUN, "recorded on connections without authentication")
@@ -347,7 +347,8 @@ class Judging:
         with self.lock:
             self.players.add(player)
         try:
-            return Attempt(tuple(replay(transcript, self.release, self.target, deadline, player)), player)
+            cases = replay(transcript, self.release, self.target, deadline, player, self.configuration)
+            return Attempt(tuple(cases), player)
         finally:
             with self.lock:
                 self.players.discard(player)

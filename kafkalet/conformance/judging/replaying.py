@@ -7,12 +7,13 @@ After `FAILURES` such cases, or if a step of the preparation fails, the remainin
 import math
 import os
 import struct
+import time
 from typing import Any
 
 from kafkalet.conformance.playing.connection import Closed, NoAnswer, OutOfTime
 from kafkalet.conformance.playing.matching import InOrder, Matcher, resolve
 from kafkalet.conformance.playing.placement import is_about_one_broker, of_all_brokers
-from kafkalet.conformance.playing.player import Player, SetupFailed, compared_part
+from kafkalet.conformance.playing.player import PAUSE_MS, Player, SetupFailed, compared_part
 from kafkalet.conformance.playing.serving import Plan, asked, plan
 from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.playing.tolerances import IN_ORDER
@@ -21,16 +22,32 @@ from kafkalet.conformance.transcripts import Step, Transcript
 from kafkalet.protocol.errors import ProtocolError
 from kafkalet.sasl_client import NotAuthenticated
 
+from .configuration import Configuration
+
+AS_RECORDED = Configuration()
 UNUSABLE = (
     *(ProtocolError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, struct.error, OSError),
     *(Closed, NoAnswer, OutOfTime, SetupFailed),
 )
 """The errors of a step whose answer cannot be compared."""
 FAILURES = 3
+LAG_S = 2.0
+"""How long the metadata of a broker may lag behind the controller, in all cases of a scenario together."""
+READ_METADATA = frozenset(
+    {"Metadata", "DescribeAcls", "DescribeClientQuotas", "DescribeConfigs", "DescribeDelegationToken"}
+    | {"DescribeTopicPartitions", "DescribeUserScramCredentials", "ListConfigResources"}
+)
+"""APIs that a broker answers from its copy of the cluster metadata, which it updates after the controller has answered
+a change."""
 
 
 def replay(
-    transcript: Transcript, release: str, target: Target, deadline: float = math.inf, player: Player | None = None
+    transcript: Transcript,
+    release: str,
+    target: Target,
+    deadline: float = math.inf,
+    player: Player | None = None,
+    configuration: Configuration = AS_RECORDED,
 ) -> list[CaseResult]:
     """Perform the steps that were recorded with `release`, and return the result of each case.
 
@@ -41,7 +58,7 @@ def replay(
     made = prepared(transcript, steps, release, target, player)
     player.may_be_throttled = target.has_quotas or any(step.get("api") == "AlterClientQuotas" for step in steps)
     cases: list[CaseResult] = []
-    failures = 0
+    failures, lag_s = 0, LAG_S
     try:
         for number, step in enumerate(made.steps):
             if number in made.verdicts:
@@ -52,7 +69,13 @@ def replay(
                 answer = player.perform(step)
                 if "case" in step:
                     in_order = not step.get("any_order") and ordered(transcript, step.get("api", ""))
-                    cases.append(compared(step, answer, player, in_order))
+                    case = compared(step, answer, player, in_order, configuration)
+                    lag_until = time.monotonic() + (lag_s if may_lag(step) else 0)
+                    while case.outcome is Outcome.DIFFERS and (left_s := lag_until - time.monotonic()) > 0:
+                        lag_s = left_s
+                        player.wait(PAUSE_MS)
+                        case = compared(step, player.perform(step), player, in_order, configuration)
+                    cases.append(case)
             except UNUSABLE as error:
                 reason = description(error)
                 failures += 1
@@ -96,6 +119,12 @@ def prepared(transcript: Transcript, steps: list[Step], release: str, target: Ta
             made.verdicts[number] = Outcome.NOT_RUN, reason
             made.skipped.add(number)
     return made
+
+
+def may_lag(step: Step) -> bool:
+    """Return whether a request reads metadata that a broker may not have received yet, and changes nothing."""
+    creates = step.get("api") == "Metadata" and step.get("body", {}).get("allow_auto_topic_creation", True)
+    return step["op"] == "request" and step["api"] in READ_METADATA and not creates and "bind" not in step
 
 
 def description(error: BaseException) -> str:
@@ -156,13 +185,14 @@ def ordered(transcript: Transcript, api: str) -> InOrder:
     return IN_ORDER.get(api, False) if transcript.in_order or api == "Fetch" else False
 
 
-def compared(step: Step, answer: Any, player: Player, in_order: InOrder) -> CaseResult:
+def compared(step: Step, answer: Any, player: Player, in_order: InOrder, configuration: Configuration) -> CaseResult:
     """Compare an answer with the recorded one."""
     target = player.target
     expected = with_coordinator_epochs(advertised(resolve(step["expect"], player.names), target), player)
     if player.is_placed:
         expected = player.here(of_all_brokers(expected, len(target.nodes)))
-    actual = compared_part(step, answer, player.names)
+    expected = configuration.without_set_here(expected)
+    actual = configuration.without_set_here(compared_part(step, answer, player.names))
     placeholders = {"$NODE": target.nodes.__contains__, "$CLUSTER": target.cluster_id.__eq__}
     differences = Matcher(placeholders, target.now_ms).differences(expected, actual, in_order)
     if (throttle_ms := answer.get("response", answer).get("throttle_time_ms", 0)) and not player.may_be_throttled:

@@ -1,24 +1,31 @@
 """Brokers that are configured differently from the recorded ones."""
 
 import time
+from typing import Any
 
 import kafkalet
-from kafkalet.conformance.judging.configuration import RECORDED, differing, notes, obstacle
+from kafkalet.conformance.catalogue import scenarios
+from kafkalet.conformance.judging.configuration import NEEDED_BY, RECORDED, Configuration, configuration
 from kafkalet.conformance.judging.judge import Options, judge
 from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.recording.recorded_properties import broker_properties
-from kafkalet.conformance.results import Outcome
+from kafkalet.conformance.results import Outcome, Run
+from kafkalet.protocol.api import BY_TITLE
+
+
+def judged(config: dict[str, Any], *only: str, release: str = "3.9", disposable: bool = False) -> Run:
+    with kafkalet.Broker(kafka_version=release, config=config) as broker:
+        return judge(Options(broker.bootstrap_servers, release, only=only, disposable=disposable))
 
 
 def test_broker_configured_like_the_recorded_one_does_not_differ() -> None:
     with kafkalet.Broker(kafka_version="3.9", config=broker_properties("3.9")) as broker:
-        assert differing(Target(broker.bootstrap_servers), time.monotonic() + 10) == {}
+        assert configuration(Target(broker.bootstrap_servers), time.monotonic() + 10).differing == {}
 
 
 def test_property_that_differs_is_noted_and_stops_scenarios_that_depend_on_it() -> None:
     config = {"group.initial.rebalance.delay.ms": "50", "message.max.bytes": "2000000"}
-    with kafkalet.Broker(kafka_version="3.9", config=config) as broker:
-        run = judge(Options(broker.bootstrap_servers, "3.9", only=("group_describe", "lo_time_equal")))
+    run = judged(config, "group_describe", "lo_time_equal")
     assert set(run.notes) == {
         "the broker has group.initial.rebalance.delay.ms=50, the recorded one 0",
         "the broker has message.max.bytes=2000000, the recorded one 1048588",
@@ -31,18 +38,41 @@ def test_property_that_differs_is_noted_and_stops_scenarios_that_depend_on_it() 
     )
 
 
-def test_scenario_depends_only_on_properties_of_its_apis() -> None:
-    differences = {"group.initial.rebalance.delay.ms": "3000"}
-    assert obstacle([{"op": "request", "api": "Fetch"}], differences) == ""
-    assert obstacle([{"op": "request", "api": "JoinGroup"}], {}) == ""
-    assert notes({}) == []
+def test_scenario_depends_only_on_its_properties() -> None:
+    delayed = Configuration({"group.initial.rebalance.delay.ms": "3000"})
+    assert delayed.obstacle("a", [{"op": "request", "api": "Fetch"}]) == ""
+    assert delayed.obstacle("a", [{"op": "request", "api": "JoinGroup"}]).startswith("depends on group.initial")
+    assert Configuration({"num.partitions": "3"}).obstacle("metadata_auto_create", []).startswith("depends on num.part")
+    assert Configuration().obstacle("metadata_auto_create", [{"op": "request", "api": "JoinGroup"}]) == ""
+    assert Configuration().notes() == []
 
 
-def test_configurations_of_groups_depend_on_the_defaults_of_groups() -> None:
-    differences = {"group.consumer.assignment.interval.ms": "1000"}
-    described = {"op": "request", "api": "DescribeConfigs", "body": {"resources": [{"resource_type": 32}]}}
-    assert "assignment.interval.ms, which is 1000 here and was 0" in obstacle([described], differences)
-    assert obstacle([described | {"body": {"resources": [{"resource_type": 2}]}}], differences) == ""
+def test_each_dependence_names_a_recorded_property_and_a_scenario_or_api() -> None:
+    assert NEEDED_BY.keys() <= RECORDED.keys()
+    assert {each for needed in NEEDED_BY.values() for each in needed} <= {*scenarios(), *BY_TITLE}
+
+
+def test_values_that_the_broker_sets_are_not_compared() -> None:
+    config = {"log.segment.bytes": 1000000, "log.roll.hours": 24}
+    run = judged(config, "create_topics_configs", "describe_topic_configs", "describe_broker_configs")
+    assert run.counts() == {Outcome.AS_KAFKA: 3}
+    assert (
+        run.notes[-1] == "the broker sets log.roll.hours, log.segment.bytes; described values of these are not compared"
+    )
+
+
+def test_own_values_of_a_topic_are_compared_although_the_broker_sets_a_default() -> None:
+    here = Configuration(set_here=frozenset({"log.retention.hours"}))
+    own = {"name": "retention.ms", "value": "5", "config_source": 1, "synonyms": []}
+    default = {"name": "log.retention.hours", "value": "1", "source": 4}
+    answer = {"configs": [own | {"synonyms": [default]}, own | {"config_source": 4}, own | {"name": "segment.bytes"}]}
+    assert here.without_set_here(answer) == {"configs": [own, own | {"name": "segment.bytes"}]}
+
+
+def test_scenario_that_changes_a_property_that_the_broker_sets_is_not_run() -> None:
+    [result] = judged({"log.cleaner.backoff.ms": 1000}, "incremental_broker", disposable=True).results
+    assert result.outcome is Outcome.NOT_RUN
+    assert result.reason == "changes log.cleaner.backoff.ms, which this broker sets and the recorded ones did not"
 
 
 def test_recorded_properties_are_those_of_the_recorded_brokers() -> None:

@@ -1,4 +1,4 @@
-"""Coordinator epochs of a broker that was restarted: the leader epochs of `__transaction_state` are not 0 as recorded."""
+"""A restarted broker: the leader epochs of `__transaction_state`, and so the coordinator epochs, are not 0."""
 
 from collections.abc import Iterator
 

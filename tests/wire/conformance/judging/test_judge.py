@@ -10,6 +10,7 @@ import pytest
 
 import kafkalet
 from kafkalet.conformance.judging import judge as judging
+from kafkalet.conformance.judging import replaying
 from kafkalet.conformance.judging.judge import Announcement, CannotJudge, Options, judge
 from kafkalet.conformance.playing import player
 from kafkalet.conformance.playing.target import Target
@@ -176,6 +177,26 @@ def test_answer_that_varies_is_unstable(broker: kafkalet.Broker) -> None:
     assert result.outcome is Outcome.UNSTABLE
     assert result.reason.startswith("3 attempts: differs (")
     assert result.reason.endswith("; as Kafka; as Kafka")
+
+
+def test_metadata_that_lags_behind_the_controller_is_asked_for_again(broker: kafkalet.Broker) -> None:
+    answered = 0
+
+    def spoil(_: int, response: bytes) -> bytes:
+        nonlocal answered
+        answered += 1
+        return framed(response.replace(b"retention", b"retentiom") if answered == 1 else response)
+
+    assert judged(broker, spoil, Api.DESCRIBE_CONFIGS, "describe_configs_keys").counts() == {Outcome.AS_KAFKA: 1}
+
+
+def test_metadata_that_stays_different_differs(broker: kafkalet.Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replaying, "LAG_S", 0.1)
+
+    def spoil(_: int, response: bytes) -> bytes:
+        return framed(response.replace(b"retention", b"retentiom"))
+
+    assert judged(broker, spoil, Api.DESCRIBE_CONFIGS, "describe_configs_keys").counts() == {Outcome.DIFFERS: 1}
 
 
 def test_answer_that_always_differs_is_not_unstable(broker: kafkalet.Broker) -> None:
