@@ -14,8 +14,12 @@ from kafkalet.conformance.playing.tolerances import MINUTES_MS
 from kafkalet.conformance.results import CaseResult, Outcome
 
 UUIDS = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?<![\w-])[\w-]{22}(?![\w-])")
+ITEM = re.compile(r"\[(\w+)=(.*?)\](?=[.\[]|$)", re.DOTALL)
+"""An item in the path of a difference that is named by one of its fields."""
 LEAST_ID = 1000
-"""Bound numbers from this on are masked wherever they occur; smaller ones may be equal to other values."""
+IDS = ("producer_id", "session_id")
+"""Bound numbers from LEAST_ID on are masked wherever they occur. Smaller ones, which may be equal to other values, are
+masked in the fields IDS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,10 @@ class Attempt:
 
     def signature(self, case: CaseResult) -> tuple[Outcome, str]:
         """Return what must be equal in all attempts for a case to be stable."""
-        found = [(each.path, masked(each.actual, self.player)) for each in case.differences]
+        found = [
+            (masked_path(each.path, self.player), masked(each.actual, self.player, each.path.rpartition(".")[2]))
+            for each in case.differences
+        ]
         return case.outcome, repr(found)
 
 
@@ -59,27 +66,37 @@ def _told(case: CaseResult) -> str:
     return f"{case.outcome} ({case.differences[0]}{more})"
 
 
-def masked(value: Any, player: Player) -> Any:
+def masked_path(path: str, player: Player) -> str:
+    """Replace the values that name items in a path, such as `[producer_id=4000]`."""
+    return ITEM.sub(lambda item: f"[{item[1]}={masked(_number(item[2]), player, item[1])}]", path)
+
+
+def _number(text: str) -> int | str:
+    return int(text) if text.isdecimal() else text
+
+
+def masked(value: Any, player: Player, field: str = "") -> Any:
     """Replace what differs between two performances of the same steps."""
-    names = {bound: f"${name}" for name, bound in player.names.items() if _is_telling(bound)}
-    return _masked(value, player.uniques, names)
+    names = {bound: f"${name}" for name, bound in player.names.items() if isinstance(bound, int | str)}
+    return _masked(value, player.uniques, names, field)
 
 
-def _is_telling(bound: Any) -> bool:
-    return (type(bound) is int and abs(bound) >= LEAST_ID) or (isinstance(bound, str) and len(bound) > 2)
+def _is_telling(bound: Any, field: str) -> bool:
+    """Return whether a value of this field must be the bound one, and is not equal to it by chance."""
+    return field in IDS or (abs(bound) >= LEAST_ID if isinstance(bound, int) else len(bound) > 2)
 
 
-def _masked(value: Any, uniques: Iterable[str], names: Mapping[Any, str]) -> Any:
+def _masked(value: Any, uniques: Iterable[str], names: Mapping[Any, str], field: str) -> Any:
     match value:
         case dict():
-            return {key: _masked(item, uniques, names) for key, item in value.items()}
+            return {key: _masked(item, uniques, names, key) for key, item in value.items()}
         case list() | tuple():
-            return [_masked(item, uniques, names) for item in value]
+            return [_masked(item, uniques, names, field) for item in value]
         case bool() | None | float():
             return value
         case int() if abs(value - time.time() * 1000) < MINUTES_MS:
             return "$NOW"
-        case int() | str() if value in names:
+        case int() | str() if value in names and _is_telling(value, field):
             return names[value]
         case str():
             for unique in uniques:

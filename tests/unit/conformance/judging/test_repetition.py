@@ -3,6 +3,8 @@
 import time
 from typing import Any
 
+import pytest
+
 from kafkalet.conformance.judging.repetition import Attempt, combined, masked
 from kafkalet.conformance.playing.player import Player
 from kafkalet.conformance.playing.target import Target
@@ -15,8 +17,8 @@ def player(unique: str = "cafe", **names: Any) -> Player:
     return made
 
 
-def attempt(actual: Any, unique: str = "cafe", **names: Any) -> Attempt:
-    differences = () if actual is None else (Difference("topics[0].offset", 1, actual),)
+def attempt(actual: Any, unique: str = "cafe", path: str = "topics[0].offset", **names: Any) -> Attempt:
+    differences = () if actual is None else (Difference(path, 1, actual),)
     outcome = Outcome.DIFFERS if differences else Outcome.AS_KAFKA
     return Attempt((CaseResult("one", "Fetch", 4, outcome, differences=differences),), player(unique, **names))
 
@@ -46,6 +48,30 @@ def test_bound_names_and_ids_do_not_make_an_answer_unstable() -> None:
     [case] = combined([attempt("g-cafe", "cafe", P=4000), attempt("g-beef", "beef", P=5000)])
     assert case.outcome is Outcome.DIFFERS
     [case] = combined([attempt(4000, "cafe", P=4000), attempt(5000, "beef", P=5000)])
+    assert case.outcome is Outcome.DIFFERS
+
+
+@pytest.mark.parametrize(
+    ("path", "bound"),
+    [
+        ("partitions[0].aborted_transactions[producer_id={}].first_offset", (4000, 5000)),
+        ("topics[name=c{}.t].partitions[0]", ("cafe", "beef")),
+        ("members[member_id=m-{}]", ("0a8f2b3c-0000-4000-8000-00000000abcd", "1a8f2b3c-0000-4000-8000-00000000abcd")),
+        ("aborted_transactions[producer_id={}]", (7, 8)),
+    ],
+)
+def test_bound_names_and_ids_in_paths_do_not_make_an_answer_unstable(path: str, bound: tuple[Any, Any]) -> None:
+    one, other = bound
+    first = attempt(5, "cafe", path.format(one), P=one)
+    [case] = combined([first, attempt(5, "beef", path.format(other), P=other)])
+    assert case.outcome is Outcome.DIFFERS
+    [case] = combined([first, attempt(5, "beef", path.format("elsewhere"), P=other)])
+    assert case.outcome is Outcome.UNSTABLE
+
+
+def test_small_ids_are_masked_in_fields_of_ids_only() -> None:
+    assert masked({"producer_id": 7, "producer_epoch": 7}, player(P=7)) == {"producer_id": "$P", "producer_epoch": 7}
+    [case] = combined([attempt(7, path="aborted[0].producer_id", P=7), attempt(8, path="aborted[0].producer_id", P=8)])
     assert case.outcome is Outcome.DIFFERS
 
 
