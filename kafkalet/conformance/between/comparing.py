@@ -7,7 +7,7 @@ shrunk. The shortest history is written as a scenario with the answers of the fi
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,13 @@ from typing import Any
 from kafkalet.conformance.judging.cleaning import clean
 from kafkalet.conformance.judging.replaying import UNUSABLE, description, replay
 from kafkalet.conformance.playing.connection import OutOfTime
+from kafkalet.conformance.playing.serving import asked, other_version, serves
 from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.results import Difference, Outcome
 from kafkalet.conformance.transcripts import Step, Transcript, write_file
 
-from .histories import GROUPS, WITH_ACLS, history
+from .coverage import Coverage
+from .histories import GROUPS, NotServed, history
 from .pair import Found, Pair, Versions
 from .shrinking import PATIENCE_S, Shrinker
 
@@ -43,12 +45,12 @@ class Comparison:
     seed: int
     histories: Counter[str] = field(default_factory=Counter)
     """The number of histories of each group."""
-    requests: int = 0
+    coverage: Coverage = field(default_factory=Coverage)
     kinds: Counter[tuple[Any, ...]] = field(default_factory=Counter)
     """How often each kind of difference was found: API, field, and the values if they are error codes."""
     disagreements: list[Disagreement] = field(default_factory=list)
-    not_performed: list[str] = field(default_factory=list)
-    """The histories that could not be performed, with the reason."""
+    not_performed: Counter[str] = field(default_factory=Counter)
+    """How many histories could not be performed, by group and reason."""
     ended: str = ""
     """Why the comparison ended early, if a broker was no longer reachable."""
 
@@ -84,13 +86,28 @@ def common_versions(first: Versions, second: Versions) -> Versions:
     return {key: (low, high) for key, (low, high) in both.items() if low <= high}
 
 
-def check_groups(groups: Sequence[str], acl: bool) -> None:
-    """Raise ValueError if one of the groups does not exist, or needs brokers with an authorizer."""
-    for group in groups:
-        if group not in GROUPS:
-            raise ValueError(f"there are no histories of {group!r}; allowed are {', '.join(GROUPS)}")
-        if group in WITH_ACLS and not acl:
-            raise ValueError(f"histories of {group!r} need brokers with an authorizer: add --acl")
+def fitted(steps: Sequence[Step], versions: Versions) -> Iterator[Step]:
+    """Yield steps that both brokers serve: others are sent in another version, or left out."""
+    for step in steps:
+        api, version = asked(step)
+        if api is None or serves(versions, api, version):
+            yield step
+        elif (other := other_version(step, versions)) is not None:
+            yield step | {"version": other}
+
+
+def lacks(group: str, first: Target, second: Target, acl: bool) -> str:
+    """Return what a group of histories needs and the brokers lack; "" if they can perform it."""
+    needs = GROUPS[group]
+    if needs.acl != acl:
+        return "brokers with an authorizer: add --acl" if needs.acl else "brokers without an authorizer: omit --acl"
+    if needs.brokers > len(first.nodes):
+        return f"clusters of at least {needs.brokers} brokers"
+    if needs.brokers > 1 and first.nodes != second.nodes:
+        return "clusters whose brokers have the same ids"
+    if needs.restart and not (first.restart and second.restart):
+        return "a command that restarts a broker: add --restart"
+    return ""
 
 
 class Comparer:
@@ -104,11 +121,12 @@ class Comparer:
         out: Path,
         found: Callable[[Disagreement], None] = lambda _: None,
         seed: int = 1,
+        progress: Callable[["Comparison"], None] = lambda _: None,
     ) -> None:
         self.pair = Pair(first, second)
-        self.release, self.out, self.found = release, out, found
+        self.release, self.out, self.found, self.progress = release, out, found, progress
         self.versions = common_versions(first.versions, second.versions)
-        self.comparison = Comparison(seed)
+        self.comparison = Comparison(seed, coverage=self.pair.coverage)
 
     def run(self, groups: Sequence[str], histories: int, limit_s: float, first: int = 0) -> Comparison:
         """Perform `histories` histories of each group, from number `first` on, for at most `limit_s` seconds.
@@ -120,10 +138,13 @@ class Comparer:
         try:
             for number in range(first, first + histories):
                 for group in groups:
+                    if number % GROUPS[group].every:
+                        continue
                     if time.monotonic() >= end or self.comparison.ended:
                         return self.comparison
                     self.pair.deadline = end
                     self.one(group, number)
+                    self.progress(self.comparison)
         finally:
             for target in (self.pair.first, self.pair.second):
                 clean(target, self.pair.uniques, time.monotonic() + CLEANING_S)
@@ -132,21 +153,26 @@ class Comparer:
     def one(self, group: str, number: int) -> None:
         """Perform a history, and report its difference if it is the first of its kind."""
         comparison, name = self.comparison, f"{group}_{self.comparison.seed}_{number}"
+        self.pair.needs = {"brokers": len(self.pair.first.nodes)} if GROUPS[group].brokers > 1 else {}
+        steps: list[Step] = []
         try:
-            steps = history(group, comparison.seed, number, self.release, self.versions).steps
+            made = history(group, comparison.seed, number, self.release, self.versions, sorted(self.pair.first.nodes))
+            steps = list(fitted(made.steps, self.versions))
             found = self.pair.first_difference(steps)
         except OutOfTime:
-            comparison.not_performed.append(f"{name}: the time was over")
+            comparison.not_performed[f"{group}: the time was over"] += 1
             return
         except OSError as error:
             comparison.ended = f"{name}: {description(error)}"
             return
+        except NotServed as error:
+            comparison.not_performed[f"{group}: the brokers do not both serve {error}"] += 1
+            return
         except UNUSABLE as error:
-            comparison.not_performed.append(f"{name}: {type(error).__name__}: {description(error)}")
+            comparison.not_performed[f"{group}: {type(error).__name__}: {description(error)}"] += 1
             return
         finally:
             comparison.histories[group] += 1
-            comparison.requests = self.pair.requests
         if found is None:
             return
         kind = found.kind(steps)
@@ -159,10 +185,10 @@ class Comparer:
         steps = Shrinker(self.pair, kind).shrunk(steps)
         try:
             again = self.pair.first_difference(steps)
-            transcript = Transcript(name, {}, {self.release: self.pair.record(steps)})
+            transcript = Transcript(name, self.pair.needs, {self.release: self.pair.record(steps)})
         except UNUSABLE as error:
             reason = f"the difference was not written: {description(error)}"
-            self.comparison.not_performed.append(f"{name}: {'; '.join(map(str, found.differences[:1]))}; {reason}")
+            self.comparison.not_performed[f"{name}: {'; '.join(map(str, found.differences[:1]))}; {reason}"] += 1
             return
         file = self.out / f"{name}.json"
         self.write(transcript, file)

@@ -1,21 +1,25 @@
-"""Send the same steps to two brokers, and find the first step with different answers."""
+"""Send the same steps to two brokers or clusters, and find the first step with different answers."""
 
 import math
 import os
 import re
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from kafkalet.conformance.judging.replaying import advertised
 from kafkalet.conformance.playing.connection import Closed, NoAnswer
 from kafkalet.conformance.playing.matching import Matcher, resolve
+from kafkalet.conformance.playing.placement import is_about_one_broker, renamed, renumbered
 from kafkalet.conformance.playing.player import Player, compared_part
 from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.recording.recorder import Placeholders
 from kafkalet.conformance.results import Difference
 from kafkalet.conformance.transcripts import Step
 from kafkalet.protocol.errors import ProtocolError
+
+from .coverage import Coverage
 
 Versions = dict[int, tuple[int, int]]
 
@@ -42,14 +46,16 @@ class Found:
 
 
 class Pair:
-    """Two brokers that get the same requests. The answers of the first one are the expected ones.
+    """Two brokers, or clusters of the same size, that get the same requests. The first one gives the expected answers.
 
     Steps raise OutOfTime after `deadline`, a time of `time.monotonic`.
     """
 
     def __init__(self, first: Target, second: Target) -> None:
         self.first, self.second = first, second
-        self.requests = 0
+        self.needs: Mapping[str, Any] = {}
+        """What the steps need, as in a transcript; see docs/scenario-format.md."""
+        self.coverage = Coverage()
         self.deadline = math.inf
         self.uniques: set[str] = set()
         """What is unique in the names of topics and groups that were used."""
@@ -59,23 +65,29 @@ class Pair:
         names = [os.urandom(4).hex()] * 2
         if self.first.cluster_id == self.second.cluster_id:
             names[1] = os.urandom(4).hex()  # two addresses of one cluster
-        players = [self.player(target, name) for target, name in zip((self.first, self.second), names, strict=True)]
+        targets = zip((self.first, self.second), names, strict=True)
+        players = [self.player(target, name, steps) for target, name in targets]
         try:
             for index, step in enumerate(steps):
-                expected, got = (perform(player, step) for player in players)
-                if "case" not in step:
+                if players[0].is_placed and is_about_one_broker(step):
                     continue
-                self.requests += 1
-                if differences := self.compare(step, players, expected, got):
+                expected, got = (perform(player, step) for player in players)
+                self.coverage.add(step, expected)
+                if "case" in step and (differences := self.compare(step, players, expected, got)):
                     return Found(index, self.placed(step, players[0], expected), differences)
         finally:
             for player in players:
                 player.close()
         return None
 
-    def player(self, target: Target, unique: str) -> Player:
+    def player(self, target: Target, unique: str, steps: list[Step]) -> Player:
         self.uniques.add(unique)
-        return Player(target, unique, self.deadline)
+        player = Player(target, unique, self.deadline)
+        if "brokers" in self.needs:
+            player.home = min(target.nodes)
+        elif len(target.nodes) > 1:
+            player.place(steps)
+        return player
 
     def compare(self, step: Step, players: list[Player], expected: Any, got: Any) -> list[Difference]:
         for name in step.get("bind", {}):
@@ -83,18 +95,23 @@ class Pair:
             if any(value in (0, None, "ZERO") for value in bound) and bound[0] != bound[1]:
                 return [Difference(f"bound to {name}", *bound)]
         placed = self.placed(step, players[0], expected)
-        wanted = advertised(resolve(placed, players[1].names), self.second)
+        wanted = players[1].here(advertised(resolve(placed, players[1].names), self.second))
         matcher = Matcher({"$NODE": self.second.nodes.__contains__, "$CLUSTER": self.second.cluster_id.__eq__})
         counts = compared_part(step, got, players[1].names)
         return matcher.differences(wanted, counts, in_order=step.get("api") == "Fetch")
 
     def placed(self, step: Step, player: Player, answer: Any) -> Any:
         """Replace the values in an answer of the first broker that differ between brokers by placeholders."""
-        return Placeholders(player, self.first, step.get("bind", ())).of(compared_part(step, answer, player.names))
+        placeholders = Placeholders(player, self.first, step.get("bind", ()))
+        if player.is_placed and player.home is not None:
+            placeholders.nodes = {player.home: "$NODE"}
+            literals = {name: literal for literal, name in player.renamed.items()}
+            answer = renamed(renumbered(answer, 1, player.home), literals)
+        return placeholders.of(compared_part(step, answer, player.names))
 
     def record(self, steps: list[Step]) -> list[Step]:
         """Return the steps with the answers of the first broker."""
-        player = self.player(self.first, os.urandom(4).hex())
+        player = self.player(self.first, os.urandom(4).hex(), steps)
         out = []
         try:
             for step in steps:

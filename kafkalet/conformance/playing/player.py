@@ -146,6 +146,12 @@ class Player:
     def op_sleep(self, step: dict[str, Any]) -> None:
         self.wait(step["ms"])
 
+    def op_restart(self, step: dict[str, Any]) -> None:
+        if self.target.restart is None:
+            raise SetupFailed("there is no command that restarts the broker")
+        self.reopen()
+        self.target.restart()
+
     def op_request(self, step: dict[str, Any]) -> Any:
         name = self.at_leader(step.get("conn", "main"), step)
         deadline, loaded = time.monotonic() + RETRY_S, time.monotonic() + LOADING_S

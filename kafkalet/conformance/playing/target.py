@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kafkalet.clock import ManualClock
@@ -32,6 +32,8 @@ class Target:
         self.tokens = tokens
         self.has_quotas = False
         """Whether quotas apply to the connections, so that the broker may throttle them."""
+        self.restart: Callable[[], None] | None = None
+        """Restarts the broker and waits until it answers, if that is possible. Raises OSError."""
         self.acl, self.legacy, self.clock, self.security = acl, legacy, clock, security
         connection, rows = self.connect_to_one(bootstrap_addresses(bootstrap), deadline)
         try:

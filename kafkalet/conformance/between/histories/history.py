@@ -1,11 +1,14 @@
 """Building blocks of histories: random topics, batches and choices."""
 
+import copy
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from kafkalet.conformance.building import LARGE, T0, ScenarioBuilder, Step, one
 
+DUPLICATED = 0.04
+"""The share of requests in which an element of an array is repeated."""
 CODECS = ("none", "none", "none", "gzip", "snappy", "lz4", "zstd")
 NEVER = "9000000000000"
 
@@ -64,9 +67,18 @@ HEADER_CHANGES: tuple[Step, ...] = (
 )
 
 
+class NotServed(Exception):
+    """The brokers do not both serve an API, or a version of it, that a history needs."""
+
+
 class History(ScenarioBuilder):
-    def __init__(self, name: str, release: str, versions: dict[int, tuple[int, int]]) -> None:
+    """A history in progress. `nodes` are the ids of the brokers of each cluster."""
+
+    def __init__(
+        self, name: str, release: str, versions: dict[int, tuple[int, int]], nodes: Sequence[int] = (1,)
+    ) -> None:
         super().__init__("h", release, versions)
+        self.nodes = nodes
         self.dice = random.Random(name)  # noqa: S311 - histories can be repeated from their names
         self.places: list[tuple[str, int]] = []  # topic, partition
         self.configs: dict[str, dict[str, Any]] = {}
@@ -84,15 +96,32 @@ class History(ScenarioBuilder):
         return self.dice.choice(choices)
 
     def weighted(self, *choices: tuple[int, Callable[[], None]]) -> None:
+        """Perform one of the acts, chosen by weight; nothing if it needs an API that the brokers do not both serve."""
         weights, acts = zip(*choices, strict=True)
-        self.dice.choices(acts, weights)[0]()
+        length = len(self.steps)
+        try:
+            self.dice.choices(acts, weights)[0]()
+        except NotServed:
+            del self.steps[length:]
 
     def version(self, api: str, low: int = 0, high: int = 99) -> int:
-        return self.dice.choice(self.versions(api, low, high))
+        """Return a random version that both brokers serve. Raises NotServed if there is none."""
+        versions = self.versions(api, low, high)
+        if not versions:
+            raise NotServed(f"{api} v{low}-{high}" if low else api)
+        return self.dice.choice(versions)
 
     def ask(self, api: str, version: int, body: Step, **more: Any) -> None:
+        """Add a request. Sometimes, an element of one of its arrays is repeated."""
+        if self.chance(DUPLICATED):
+            body, is_repeated = repeated(body, self.dice)
+            more |= {"state": "duplicate entries in a request"} if is_repeated else {}
         self.cases += 1
         self.request(f"{self.cases} {api} v{version}", api, version, body, **more)
+
+    def reached(self, state: str) -> None:
+        """Note that the brokers are in a state that coverage.py lists."""
+        self.step("note", state=state)
 
     # topics
 
@@ -111,7 +140,11 @@ class History(ScenarioBuilder):
         if self.chance(0.3):
             out["message_timestamp_type"] = "LogAppendTime"
         if self.chance(0.5):
-            out["segment_bytes"] = self.of(140, 200, 300, 500, 1000, 2000) if old else LARGE
+            if old or self.chance(0.7):  # since 4.0, segments can be small only with the internal property
+                out["segment_bytes" if old else "internal_segment_bytes"] = self.of(140, 200, 300, 500, 1000, 2000)
+                self.reached("several segments")
+            else:
+                out["segment_bytes"] = LARGE
         if self.chance(0.5):
             out["index_interval_bytes"] = self.of(0, 1, 80, 200, 1000)
         if self.chance(0.15) and "message_timestamp_type" not in out:  # otherwise the result would depend on the clock
@@ -229,3 +262,27 @@ class History(ScenarioBuilder):
                 entry = one(topic)
                 out.append({key: entry["name"], "partitions": [partition]})
         return out
+
+
+def repeated(body: Step, dice: random.Random) -> tuple[Step, bool]:
+    """Return a copy of a request in which one element of an array is repeated, and whether there is an array."""
+    body = copy.deepcopy(body)
+    found = list(arrays(body))
+    if found:
+        chosen = dice.choice(found)
+        chosen.insert(dice.randint(0, len(chosen)), copy.deepcopy(dice.choice(chosen)))
+    return body, bool(found)
+
+
+def arrays(value: Any) -> Iterator[list[Any]]:
+    """Yield all arrays of a request that are not empty, except lists of record batches."""
+    match value:
+        case dict():
+            for key, item in value.items():
+                if key != "records":
+                    yield from arrays(item)
+        case list():
+            if value:
+                yield value
+            for item in value:
+                yield from arrays(item)

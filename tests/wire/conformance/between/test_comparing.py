@@ -1,5 +1,7 @@
 """Comparing two live brokers."""
 
+import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -89,9 +91,77 @@ def test_command_compares_the_rights_of_users(tmp_path: Path, capsys: pytest.Cap
     ):
         options = ["--acl", "--histories", "2", "--release", "4.4", "--out", str(tmp_path)]
         assert main(["--between", one.bootstrap_servers, other.bootstrap_servers, *options]) == 0
-    assert "4 histories" in capsys.readouterr().out
+    assert "6 histories" in capsys.readouterr().out
 
 
-def test_histories_of_rights_need_brokers_with_an_authorizer() -> None:
-    with pytest.raises(UsageError, match="histories of 'rights_on_groups' need brokers with an authorizer: add --acl"):
-        main(["--between", "127.0.0.1:1", "127.0.0.1:1", "--groups", "rights_on_groups"])
+@pytest.mark.parametrize(
+    ("group", "need"),
+    [
+        ("rights_on_groups", "brokers with an authorizer: add --acl"),
+        ("elections", "clusters of at least 3 brokers"),
+        ("restarts", "a command that restarts a broker: add --restart"),
+    ],
+)
+def test_chosen_group_is_refused_if_the_brokers_lack_what_it_needs(group: str, need: str, one: kafkalet.Broker) -> None:
+    with pytest.raises(UsageError, match=f"histories of '{group}' need {need}"):
+        main(["--between", one.bootstrap_servers, one.bootstrap_servers, "--groups", group])
+
+
+def test_clusters_of_different_sizes_are_refused(one: kafkalet.Broker, capsys: pytest.CaptureFixture[str]) -> None:
+    with kafkalet.Cluster(brokers=2) as cluster:
+        assert main(["--between", one.bootstrap_servers, cluster.bootstrap_servers]) == 2
+    assert "the clusters have 1 and 2 brokers" in capsys.readouterr().err
+
+
+def test_two_clusters_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (
+        kafkalet.Cluster(brokers=3, kafka_version="4.4") as one,
+        kafkalet.Cluster(brokers=3, kafka_version="4.4") as other,
+    ):
+        addresses = [one.bootstrap_servers, other.bootstrap_servers]
+        groups = "produce,fetch,transactions,groups,elections,reassignments"
+        options = ["--histories", "1", "--groups", groups, "--release", "4.4", "--out", str(tmp_path)]
+        assert main(["--between", *addresses, *options]) == 0
+    printed = capsys.readouterr().out
+    assert "6 histories" in printed
+    assert "not performed" not in printed
+
+
+def test_broker_is_restarted_with_the_given_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    marked = tmp_path / "restarted"
+    with kafkalet.Broker(kafka_version="4.4") as one:
+        command = shlex.join([sys.executable, "-c", "import pathlib, sys; pathlib.Path(sys.argv[1]).touch()"])
+        address = one.bootstrap_servers
+        options = ["--restart", f"{command} {marked}", "--histories", "1", "--groups", "restarts", "--release", "4.4"]
+        assert main(["--between", address, address, *options, "--out", str(tmp_path / "out")]) == 0
+    assert marked.exists()
+    assert "a restart" in capsys.readouterr().out.partition("states not reached")[0]
+
+
+def test_oldest_requests_are_compared_with_what_both_brokers_serve(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with kafkalet.Broker(kafka_version="1.1") as broker:
+        address = broker.bootstrap_servers
+        options = ["--histories", "1", "--groups", "produce,fetch,topics,groups,offsets,waiting", "--release", "2.8"]
+        assert main(["--between", address, address, *options, "--out", str(tmp_path)]) == 0
+    assert "6 histories" in capsys.readouterr().out
+
+
+def test_report_lists_what_was_reached_and_what_was_not(
+    one: kafkalet.Broker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    address = one.bootstrap_servers
+    options = ["--histories", "1", "--groups", "quotas", "--release", "3.9", "--out", str(tmp_path)]
+    main(["--between", address, address, *options, "--minutes", "0.5"])
+    printed = capsys.readouterr().out
+    assert "AlterClientQuotas v" in printed
+    assert "ListOffsets v0-9" in printed.partition("versions not reached: ")[2]
+    assert "states reached: quotas" in printed
+    assert "an election" in printed.partition("states not reached: ")[2]
+
+
+@pytest.mark.parametrize("minutes", ["0", "-1", "nan", "inf", "soon"])
+def test_number_of_minutes_is_checked(minutes: str) -> None:
+    with pytest.raises(UsageError, match="expected a number of minutes above 0"):
+        main(["--between", "127.0.0.1:1", "127.0.0.1:1", "--minutes", minutes])

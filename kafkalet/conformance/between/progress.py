@@ -1,0 +1,37 @@
+"""How far a comparison is, while it runs."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from .comparing import Comparison
+
+PROGRESS_S = 30
+"""The time between two lines if the output is not a terminal."""
+
+
+@contextmanager
+def progress_on(stream: TextIO | None) -> Iterator[Callable[[Comparison], None]]:
+    """Yield a function that shows how far a comparison is: in one line of a terminal, or now and then in a new line."""
+    is_terminal = stream is not None and stream.isatty()
+    shown = time.monotonic()
+
+    def show_progress(done: Comparison) -> None:
+        nonlocal shown
+        now = time.monotonic()
+        if stream is None or (not is_terminal and now - shown < PROGRESS_S):
+            return
+        shown = now
+        text = (
+            f"{done.histories.total()} histories, {done.coverage.responses} responses, {done.kinds.total()} differences"
+        )
+        stream.write(f"\r\x1b[K{text}" if is_terminal else f"{text}\n")
+        stream.flush()
+
+    try:
+        yield show_progress
+    finally:
+        if stream is not None and is_terminal:
+            stream.write("\r\x1b[K")
+            stream.flush()
