@@ -131,10 +131,10 @@ class Broker:
         if self.throttling is not None:
             self.throttling.obey(quotas, addresses or {})
 
-    def close(self) -> None:
-        """Close the coordinators and the node."""
+    def close(self, *, discard: bool = False) -> None:
+        """Close the coordinators and the node; see Node.close."""
         self.coordinators.close()
-        self.node.close()
+        self.node.close(discard=discard)
 
     # Methods of the node's Observer
 

@@ -160,9 +160,9 @@ class BrokerServer(Broker):
             for listener in self.listeners:
                 listener.admission = throttling.connect if throttling.limits_connections else None
 
-    def close(self) -> None:
-        """Disconnect the clients, flush the logs and close the data directory."""
+    def close(self, *, discard: bool = False) -> None:
+        """Disconnect the clients, flush the logs and close the data directory; see Node.close."""
         for listener in self.listeners:
             listener.close()
         self.router.close()
-        super().close()
+        super().close(discard=discard)

@@ -807,7 +807,7 @@ class Server:
                 with suppress(StorageFailed):
                     self.controller.save()
         for node_id, broker in self.brokers.items():
-            broker.close()
+            broker.close(discard=not broker.node.directories.durable)
             if keeps_ports:
                 self._addresses.reserve(node_id)
         if self._workers is not None:

@@ -150,13 +150,16 @@ class Node:
         if partition is not None:
             partition.changed(partition)
 
-    def close(self) -> None:
-        """Flush and close the logs and the log directories. What waits for a replica is soon checked once more."""
+    def close(self, *, discard: bool = False) -> None:
+        """Flush and close the logs and the log directories. What waits for a replica is soon checked once more.
+
+        With `discard`, nothing is written, because the directories will be removed.
+        """
         if self._compaction is not None:
             self._compaction.stop()
         if self._moves is not None:
             self._moves.stop()
-        self.directories.close(discard=not self.directories.durable)
+        self.directories.close(discard=discard)
         for key in self.partitions:
             self.purgatory.touch(key)
         self.partitions.clear()

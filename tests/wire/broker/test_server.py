@@ -348,6 +348,40 @@ def test_restarted_broker_rejoins_isr(cluster: kafkalet.Cluster) -> None:
     assert cluster.server.nodes[old].partitions["t", 0].log.log_end_offset == 1
 
 
+def test_restarted_broker_keeps_the_state_of_its_logs() -> None:
+    """A clean stop writes checkpoints and producer snapshots, also in a directory that the cluster will remove."""
+    with kafkalet.Cluster(brokers=1, topics=["t"], config={"log.cleaner.enable": "false"}) as cluster:
+        cluster.create_topic("compacted", config={"cleanup.policy": "compact"})
+        for name in ("t", "compacted"):
+            for sequence in range(2):
+                records = [Record(0, cluster.server.clock.now_ms(), b"key", b"value", ())]
+                cluster.produce(name, 0, build_batch(records, producer_id=7, producer_epoch=0, base_sequence=sequence))
+            cluster.server.call(cluster.server.leadership.leader_of(name, 0).log.roll)
+        cluster.server.call(lambda: cluster.server.leadership.leader_of("t", 0).delete_records(1))
+        cluster.server.run_cleaner()
+        before = cluster.server.call(lambda: [state_of_log(cluster, name) for name in ("t", "compacted")])
+        cluster.stop_broker(1)
+        cluster.start_broker(1)
+        after = cluster.server.call(lambda: [state_of_log(cluster, name) for name in ("t", "compacted")])
+        assert after == before
+        assert [state["start"] for state in before] == [1, 0]
+        assert [state["first dirty"] for state in before] == [None, 2]
+
+
+def state_of_log(cluster: kafkalet.Cluster, name: str) -> dict[str, Any]:
+    log, node = cluster.server.leadership.leader_of(name, 0).log, cluster.server.nodes[1]
+    holder = node.directories.holder(name, 0)
+    assert holder is not None
+    return {
+        "start": log.log_start_offset,
+        "high watermark": log.high_watermark,
+        "segments": [segment.base_offset for segment in log.segments],
+        "producers": [repr(producer) for producer in log.active_producers()],
+        "first dirty": holder.environment.cleaning.offsets.get((name, 0)),
+        "first epoch": log.epochs.entries[0],
+    }
+
+
 def test_restarted_broker_keeps_its_port(cluster: kafkalet.Cluster) -> None:
     before = cluster.server.metadata.endpoints[2].port
     cluster.stop_broker(2)
