@@ -21,7 +21,7 @@ from kafkalet.protocol.records.batch import batches
 
 from .operations import DEFAULT_TIMEOUT_S, ClusterOperations
 from .record import Headers, Record
-from .topic import Mark, Topic
+from .topic import Extent, Mark, Topic
 from .waiting import timeout_s
 
 if TYPE_CHECKING:
@@ -121,13 +121,17 @@ class ExternalCluster:
         return ExternalGroup(self, arguments.text("the id of a group", group_id))
 
     def topics(self) -> dict[str, int]:
-        """Return the number of partitions of each topic. A topic counts once all its partitions have leaders."""
-        found = self._metadata(self.timeout_s).topics.items()
+        """Return the number of partitions of each topic."""
         return {
             name: len(topic.partitions)
-            for name, topic in found
-            if topic.partitions and all(partition.leader >= 0 for partition in topic.partitions.values())
+            for name, topic in self._metadata(self.timeout_s).topics.items()
+            if topic.partitions
         }
+
+    def leaders(self, topic: str) -> dict[int, int]:
+        """Return the id of the leader of each partition of a topic, -1 for none. Empty if it does not exist."""
+        found = self._metadata(self.timeout_s).topics.get(topic)
+        return {} if found is None else {index: each.leader for index, each in sorted(found.partitions.items())}
 
     def _metadata(self, timeout: float) -> Any:
         from confluent_kafka import KafkaException
@@ -228,8 +232,12 @@ class ExternalTopic(Topic):
         )
         _result(self._cluster.admin.create_topics([new]))
         self._cluster.created(self)
-        self._cluster.until(lambda: self.partitions or None, f"the leaders of topic {self.name}")
+        self._cluster.until(self._has_leaders, f"the leaders of topic {self.name}")
         return self
+
+    def _has_leaders(self) -> bool | None:
+        leaders = self._cluster.leaders(self.name).values()
+        return (bool(leaders) and min(leaders) >= 0) or None
 
     def delete(self) -> None:
         """Delete the topic and its records."""
@@ -251,8 +259,25 @@ class ExternalTopic(Topic):
         places = [(self.name, index) for index in range(self.partitions)]
         return Mark(self.name, {place[1]: offset for place, offset in _ends(self._cluster, places).items()})
 
-    def _visible(self, isolation: StorageIsolation) -> tuple[object, dict[int, int]]:
-        return self.name, dict.fromkeys(range(self.partitions), sys.maxsize)
+    def _extent(self, isolation: StorageIsolation) -> Extent:
+        leaders = self._cluster.leaders(self.name)
+        ends = {partition: sys.maxsize if leader >= 0 else None for partition, leader in leaders.items()}
+        return Extent(self._topic_id() if leaders else None, ends)
+
+    def _topic_id(self) -> str | None:
+        """Return the id of the topic, or None if it was deleted."""
+        from confluent_kafka import TopicCollection
+
+        try:
+            description = _result(self._cluster.admin.describe_topics(TopicCollection([self.name])))
+        except KafkaError as error:
+            if error.code is Code.UNKNOWN_TOPIC_OR_PARTITION:
+                return None
+            raise
+        return str(description.topic_id)
+
+    def _after(self, mark: Mark, partition: int) -> int:
+        return mark.offsets.get(partition, 0)
 
     def _most_batch_bytes(self, partition: int) -> int:
         return sys.maxsize  # the producer splits them

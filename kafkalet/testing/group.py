@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, overload
 
@@ -10,7 +10,7 @@ from kafkalet.broker import arguments
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .clients import MOST_LINES, limited
-from .lag import PartitionLag, group_lag
+from .lag import PartitionLag, UnknownLag, group_lag
 from .record import Time, milliseconds
 from .waiting import timeout_s, wait
 
@@ -52,6 +52,8 @@ class Seen(NamedTuple):
     protocol: str
     members: list[Member]
     lags: list[PartitionLag]
+    unknown: Sequence[UnknownLag] = ()
+    """The partitions without a leader."""
 
 
 class Group:
@@ -123,8 +125,13 @@ class Group:
         (`auto.offset.reset=latest`), provided that no other consumer of the topic has the same `client.id`; otherwise,
         all records of the partition count. If a connected member reads with read_committed, open and aborted
         transactions do not count. After it has left, they count, because nothing shows how the group will read them.
+
+        Raises KafkaError with LEADER_NOT_AVAILABLE if one of the partitions has no leader.
         """
-        return {(each.topic, each.partition): each.lag for each in self._see().lags}
+        seen = self._see()
+        if seen.unknown:
+            raise KafkaError(Code.LEADER_NOT_AVAILABLE, f"group {self.group_id}: {seen.unknown[0]}")
+        return {(each.topic, each.partition): each.lag for each in seen.lags}
 
     @property
     def total_lag(self) -> int:
@@ -136,8 +143,8 @@ class Group:
     def wait_for_lag(self, lag: int = 0, timeout: float | None = None) -> Group:
         """Wait until the group has processed and committed all records but `lag`.
 
-        The wait continues while the group does not exist, or rebalances. Raises AssertionError after `timeout` seconds
-        (by default `cluster.timeout_s`), with the members, offsets and lag.
+        The wait continues while the group does not exist or rebalances, or a partition has no leader. Raises
+        AssertionError after `timeout` seconds (by default `cluster.timeout_s`), with the members, offsets and lag.
         """
         __tracebackhide__ = True
         if arguments.number("lag", lag) < 0:
@@ -145,7 +152,7 @@ class Group:
 
         def is_reached(seen: Seen) -> bool:
             is_settled = seen.state == "Stable" or (seen.state == "Empty" and bool(seen.lags))
-            return is_settled and sum(each.lag for each in seen.lags) <= lag
+            return is_settled and not seen.unknown and sum(each.lag for each in seen.lags) <= lag
 
         return self._wait(is_reached, f"a lag of {lag}", timeout, requests=True)
 
@@ -379,10 +386,11 @@ def see(cluster: ClusterOperations, shard: Shard, group_id: str) -> Seen:
     group = shard.groups.get(group_id)
     members = members_of(shard, group)
     assigned = {place: each.client_id for each in members for place in each.assignment}
-    lags = group_lag(cluster, committed_of(shard, group_id), _subscribed(shard.node.metadata, group), assigned)
+    subscribed = _subscribed(shard.node.metadata, group)
+    lags, unknown = group_lag(cluster, committed_of(shard, group_id), subscribed, assigned)
     if group is None:
-        return Seen(DEAD, "", members, lags)
-    return Seen(str(group.state), str(group.type), members, lags)
+        return Seen(DEAD, "", members, lags, unknown)
+    return Seen(str(group.state), str(group.type), members, lags, unknown)
 
 
 def committed_of(shard: Shard, group_id: str) -> dict[Place, int]:
@@ -446,7 +454,7 @@ def described(seen: Seen) -> list[str]:
         lines.append(f"  member {member.member_id} (client {member.client_id!r} at {member.host}): {places}")
     lines = list(limited(lines, MOST_LINES))
     lags = seen.lags if len(seen.lags) <= MOST_LINES else sorted(seen.lags, key=lambda each: -each.lag)
-    lines += limited([f"  {each}" for each in lags], MOST_LINES)
+    lines += limited([f"  {each}" for each in (*seen.unknown, *lags)], MOST_LINES)
     if seen.state in ("Assigning", "Reconciling"):
         lines.append(
             "  members of a consumer group notice a change with their next heartbeat, by default within 5 s; for "

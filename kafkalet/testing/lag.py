@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafkalet.protocol.errors import KafkaError
+from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.values import Isolation
 
 from .reading import PartitionReader
@@ -51,35 +51,51 @@ class PartitionLag(NamedTuple):
         return f"{self.topic}-{self.partition}: {commit}{started}, end {self.end}, lag {self.lag}"
 
 
+class UnknownLag(NamedTuple):
+    """A partition in which the lag of a group is unknown, because the partition has no leader."""
+
+    topic: str
+    partition: int
+    is_current: bool
+    """As in `PartitionLag`."""
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}: no leader, so the lag is unknown"
+
+
 def group_lag(
     cluster: ClusterOperations,
     committed: Mapping[Place, int],
     subscribed: Collection[Place],
     assigned: Mapping[Place, str],
-) -> list[PartitionLag]:
-    """Return the lag in each partition, sorted. `assigned` maps the assigned partitions to client ids."""
+) -> tuple[list[PartitionLag], list[UnknownLag]]:
+    """Return the lag in each partition, sorted, and the partitions in which it is unknown.
+
+    `assigned` maps the assigned partitions to client ids.
+    """
+    found: list[PartitionLag] = []
+    unknown: list[UnknownLag] = []
     places = sorted({*committed, *subscribed, *assigned})
     if not places:
-        return []
+        return found, unknown
     contexts = _contexts_by_client_id(cluster)
-    found = []
     for place in places:
         contexts_of_member = contexts.get(assigned.get(place, ""), [])
         is_current = place in subscribed or place in assigned
-        lag = _partition_lag(cluster, place, committed.get(place), contexts_of_member, is_current=is_current)
-        if lag is not None:
+        try:
+            lag = _partition_lag(cluster, place, committed.get(place), contexts_of_member, is_current=is_current)
             found.append(lag)
-    return found
+        except KafkaError as error:
+            if error.code is not Code.UNKNOWN_TOPIC_OR_PARTITION:
+                unknown.append(UnknownLag(*place, is_current))
+    return found, unknown
 
 
 def _partition_lag(
     cluster: ClusterOperations, place: Place, committed: int | None, contexts: list[Context], *, is_current: bool
-) -> PartitionLag | None:
-    """Return the lag in a partition, or None if the partition does not exist or has no leader."""
-    try:
-        log = cluster.server.leadership.leader_of(*place).log
-    except KafkaError:
-        return None
+) -> PartitionLag:
+    """Return the lag in a partition. Raises KafkaError if the partition does not exist or has no leader."""
+    log = cluster.server.leadership.leader_of(*place).log
     reads_committed = any(context.reads_committed for context in contexts)
     isolation = Isolation.LAST_STABLE if reads_committed else Isolation.HIGH_WATERMARK
     end = isolation.bound(log)

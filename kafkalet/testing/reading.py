@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import Batch, batches
 from kafkalet.protocol.records.control import ControlType, control_type
 from kafkalet.protocol.records.record import Record as StoredRecord
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
 Isolation = Literal["read_uncommitted", "read_committed"]
 
+SHOWN_PARTITIONS = 20
 READ_BYTES = 1 << 20
 FIRST_READ_BYTES = 1 << 14
 """Sufficient to find out whether a record is left."""
@@ -43,6 +43,13 @@ def checked_isolation(isolation: str) -> StorageIsolation:
         hint = did_you_mean(isolation, _BOUNDS)
         raise ValueError(f"isolation is {isolation!r}; it must be {allowed}{'; ' if hint else ''}{hint}")
     return bound
+
+
+def without_leader(partitions: Sequence[int], count: int) -> str:
+    """Name the partitions, of `count`, that have no leader. Return an empty string if there are none."""
+    verb = "has" if len(partitions) == 1 else "have"
+    names = ", ".join(map(str, partitions[:SHOWN_PARTITIONS])) + (", ..." if len(partitions) > SHOWN_PARTITIONS else "")
+    return f"{len(partitions)} of {count} partitions {verb} no leader: {names}" if partitions else ""
 
 
 class _Chunk(NamedTuple):
@@ -69,8 +76,8 @@ class PartitionReader:
         """Yield the visible records at and after `offset`, and advance it.
 
         With `end`, reading ends after the batch before this offset, so that it ends even while producers continue. If
-        records have been deleted, reading continues at the log start offset. While the partition has no leader, or
-        after it was deleted, nothing is visible.
+        records have been deleted, reading continues at the log start offset. Raises KafkaError with
+        LEADER_NOT_AVAILABLE or UNKNOWN_TOPIC_OR_PARTITION if the partition has no leader or does not exist.
         """
         while (end is None or self.offset < end) and (chunk := self._cluster.server.call(self._read_chunk)):
             yield from self._decode(chunk)
@@ -88,12 +95,7 @@ class PartitionReader:
         return True
 
     def _read_chunk(self, most_bytes: int = READ_BYTES) -> _Chunk | None:
-        try:
-            log = self._cluster.server.leadership.leader_of(self._topic, self._partition).log
-        except KafkaError as error:
-            if error.code in (Code.LEADER_NOT_AVAILABLE, Code.UNKNOWN_TOPIC_OR_PARTITION):
-                return None
-            raise
+        log = self._cluster.server.leadership.leader_of(self._topic, self._partition).log
         self.offset = max(self.offset, log.log_start_offset)
         if self.offset >= self._isolation.bound(log):
             return None

@@ -7,7 +7,8 @@ Quiet means: no request is in progress, no group has a lag, and no transaction i
 * data in a socket or buffer that the broker has not handled yet, and responses that the client has not received yet.
 
 A group counts while it has members: their topics must have no lag, and the group must not be rebalancing. A group
-without members processes no records, so it counts only if it is named.
+without members processes no records, so it counts only if it is named. A partition without a leader hides the lag of
+its groups; one of the brokers' internal topics hides its groups or transactions.
 
 The broker cannot see a client that is between two requests, or that consumes without a group. Wait for an application
 to start (`Group.wait_until_stable`) before `settle`.
@@ -23,6 +24,7 @@ from kafkalet.broker import arguments
 
 from .clients import MOST_LINES
 from .group import Seen, all_shards, described, find_shard, see
+from .reading import without_leader
 from .waiting import timeout_s, wait
 
 if TYPE_CHECKING:
@@ -90,8 +92,10 @@ def _requests(cluster: ClusterOperations) -> Iterator[str]:
 
 def _transactions(cluster: ClusterOperations) -> Iterator[str]:
     """Describe each open transaction."""
+    from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE
     from kafkalet.broker.transactions.metadata import IDLE_STATES
 
+    yield from _hidden(cluster, TRANSACTION_STATE.name)
     for broker in list(cluster.server.brokers.values()):
         for transaction in broker.coordinators.loaded_transactions():
             known = transaction.metadata
@@ -104,9 +108,21 @@ def _transactions(cluster: ClusterOperations) -> Iterator[str]:
             )
 
 
+def _hidden(cluster: ClusterOperations, topic: str) -> Iterator[str]:
+    """Say that an internal topic has partitions without a leader, so that what they contain is unknown."""
+    state = cluster.server.metadata.topics.get(topic)
+    if state is not None:
+        found = [each.index for each in state.partitions if each.leader not in cluster.server.nodes]
+        if text := without_leader(found, len(state.partitions)):
+            yield f"topic {topic}: {text}"
+
+
 def _groups(cluster: ClusterOperations, names: Collection[str] | None) -> Iterator[str]:
     """Describe each group that has a lag or rebalances."""
     if names is None:
+        from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS
+
+        yield from _hidden(cluster, CONSUMER_OFFSETS.name)
         for shard in all_shards(cluster):
             for group_id, group in list(shard.groups.items()):
                 if not group.is_empty:
@@ -124,6 +140,7 @@ def _groups(cluster: ClusterOperations, names: Collection[str] | None) -> Iterat
 def _group(group_id: str, seen: Seen, *, only_assigned: bool) -> Iterator[str]:
     lags = [each for each in seen.lags if each.is_current or not only_assigned]
     behind = [each for each in lags if each.lag]
-    if behind or seen.state not in ("Stable", "Empty"):
-        lines = described(seen._replace(lags=behind))
+    unknown = [each for each in seen.unknown if each.is_current or not only_assigned]
+    if behind or unknown or seen.state not in ("Stable", "Empty"):
+        lines = described(seen._replace(lags=behind, unknown=unknown))
         yield "\n  ".join([f"group {group_id}: {seen.state}, lag {sum(each.lag for each in behind)}", *lines])

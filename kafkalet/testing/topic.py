@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkalet.broker import arguments
 from kafkalet.broker.seeding.partitioner import partition_of
@@ -16,7 +16,7 @@ from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.record import Record as StoredRecord
 
-from .reading import Isolation, PartitionReader, checked_isolation
+from .reading import Isolation, PartitionReader, checked_isolation, without_leader
 from .record import HeaderPairs, Record, Text, Time, encoded, header_pairs, milliseconds, shown
 from .waiting import timeout_s, wait
 
@@ -41,14 +41,22 @@ COMPARED_RECORDS = 200
 class Mark:
     """A position at the end of a topic, returned by `Topic.mark`. Pass it as `since` to skip earlier records."""
 
-    __slots__ = ("offsets", "topic", "topic_id")
+    __slots__ = ("epochs", "offsets", "topic", "topic_id")
 
-    def __init__(self, topic: str, offsets: Mapping[int, int], topic_id: bytes | None = None) -> None:
+    def __init__(
+        self,
+        topic: str,
+        offsets: Mapping[int, int],
+        topic_id: bytes | None = None,
+        epochs: Mapping[int, int] | None = None,
+    ) -> None:
         self.topic = topic
         self.offsets = dict(offsets)
         """The log end offset of each partition."""
         self.topic_id = topic_id
         """The id of the topic. All records of a topic that was created later are after the mark."""
+        self.epochs = dict(epochs or {})
+        """The leader epoch of each partition. Records that replaced older ones since are after the mark."""
 
     def __repr__(self) -> str:
         return f"<Mark in {self.topic} at {self.offsets}>"
@@ -56,6 +64,17 @@ class Mark:
 
 Since = Mark | Time
 """Where to start reading: a `Mark`, or a time; records with an older timestamp are then skipped."""
+
+
+class Extent(NamedTuple):
+    """What a consumer can read of a topic at one moment."""
+
+    identity: object
+    """None if the topic does not exist. It changes when records that were read may not exist anymore: the topic was
+    created again, or a partition has a new leader epoch, as after a truncation and after `Cluster.restore`.
+    """
+    ends: dict[int, int | None]
+    """The end of the visible records in each partition, or None if it has no leader."""
 
 
 class Topic:
@@ -71,8 +90,14 @@ class Topic:
     def __repr__(self) -> str:
         if not self._cluster.is_running or not self.exists:
             return f"<topic {self.name}>"
-        logs = ", ".join(f"{offsets[0]}..{offsets[3]}" for offsets in (log.offsets for log in self.logs))
-        return f"<topic {self.name}: offsets {logs}>"
+        return f"<topic {self.name}: offsets {', '.join(map(self._offsets_shown, range(self.partitions)))}>"
+
+    def _offsets_shown(self, partition: int) -> str:
+        try:
+            offsets = self.log(partition).offsets
+        except KafkaError as error:
+            return error.code.name
+        return f"{offsets[0]}..{offsets[3]}"
 
     # The topic
 
@@ -249,9 +274,14 @@ class Topic:
         """Return the records that a consumer can receive now, by partition and offset.
 
         `since` skips older records: those before a `mark()`, or those with a timestamp before a time. If the topic does
-        not exist, the result is empty.
+        not exist, the result is empty. Raises KafkaError with LEADER_NOT_AVAILABLE if a partition has no leader: its
+        records cannot be read.
         """
-        return _Reading(self, isolation, since, partition).read()
+        reading = _Reading(self, isolation, since, partition)
+        found = reading.read()
+        if reading.leaderless:
+            raise KafkaError(Code.LEADER_NOT_AVAILABLE, f"topic {self.name}: {reading.leaderless}")
+        return found
 
     def values(
         self, isolation: Isolation = "read_uncommitted", since: Since | None = None, partition: int | None = None
@@ -262,21 +292,39 @@ class Topic:
     def _reader(self, partition: int, isolation: StorageIsolation, offset: int) -> PartitionReader:
         return PartitionReader(self._cluster, self.name, partition, isolation, offset)
 
-    def _visible(self, isolation: StorageIsolation) -> tuple[object, dict[int, int]]:
-        """Return the id of the topic, and the end of the visible records in each partition; 0 if it has no leader."""
+    def _extent(self, isolation: StorageIsolation) -> Extent:
         server = self._cluster.server
 
-        def look() -> tuple[object, dict[int, int]]:
+        def look() -> Extent:
             state = server.metadata.topics.get(self.name)
             if state is None:
-                return None, {}
-            ends = {}
-            for index, partition in enumerate(state.partitions):
-                if partition.leader in server.nodes:
-                    ends[index] = isolation.bound(server.leadership.leader_of(self.name, index).log)
-                else:
-                    ends[index] = 0
-            return state.topic_id, ends
+                return Extent(None, {})
+            ends: dict[int, int | None] = {}
+            for partition in state.partitions:
+                try:
+                    ends[partition.index] = isolation.bound(server.leadership.leader_of(self.name, partition.index).log)
+                except KafkaError:
+                    ends[partition.index] = None
+            return Extent((state.topic_id, [each.leader_epoch for each in state.partitions]), ends)
+
+        return server.call(look)
+
+    def _after(self, mark: Mark, partition: int) -> int:
+        """Return the offset of the first record after a mark.
+
+        It is lower than the marked one if the log was truncated below it (OffsetForLeaderEpoch, KIP-320).
+        """
+        server = self._cluster.server
+        marked, epoch = mark.offsets.get(partition, 0), mark.epochs.get(partition)
+
+        def look() -> int:
+            if mark.topic_id not in (None, server.metadata.existing_topic(self.name).topic_id):
+                return 0
+            leader = server.leadership.leader_of(self.name, partition)
+            if epoch in (None, leader.leader_epoch):
+                return marked
+            end = leader.log.end_offset_for_epoch(epoch).start_offset
+            return marked if end < 0 else min(marked, end)
 
         return server.call(look)
 
@@ -288,9 +336,9 @@ class Topic:
             state = server.metadata.topics.get(self.name)
             if state is None:
                 return Mark(self.name, {})
-            leader_of = server.leadership.leader_of
-            ends = {index: leader_of(self.name, index).log.log_end_offset for index in range(len(state.partitions))}
-            return Mark(self.name, ends, state.topic_id)
+            leaders = [server.leadership.leader_of(self.name, each.index) for each in state.partitions]
+            ends = {leader.index: leader.log.log_end_offset for leader in leaders}
+            return Mark(self.name, ends, state.topic_id, {leader.index: leader.leader_epoch for leader in leaders})
 
         return server.call(mark)
 
@@ -485,6 +533,9 @@ class Topic:
         A record matches if it has this `key` and `value` (if given) and `where(record)` is true. Records that are in
         the topic already count, unless `since` excludes them. Raises AssertionError after `timeout` seconds (by default
         `cluster.timeout_s`), with the records that did arrive, the closest match first.
+
+        Records count once they have arrived, even if they are deleted during the wait. But if they are truncated, or
+        `Cluster.restore` replaces them, only those count that the topic contains then.
         """
         if arguments.number("n", n) < 1:
             raise ValueError(
@@ -510,7 +561,7 @@ class Topic:
             got = (
                 f"{len(matching)} of the {len(arrived)} records in the topic match" if arrived else "no record arrived"
             )
-            return self._failure(f"for {what}", timeout, got, wanted.closest_first(arrived), len(arrived))
+            return self._failure(f"for {what}", timeout, got, reading, wanted.closest_first(arrived), len(arrived))
 
         wait(self._cluster, look, timeout, failure)
         matching.sort(key=lambda record: (record.partition, record.offset))
@@ -527,8 +578,9 @@ class Topic:
     ) -> list[Record]:
         """Wait until `predicate(records)` is true for the records of the topic, and return these records.
 
-        The predicate is called in the caller's thread, immediately and after each change. Raises AssertionError after
-        `timeout` seconds (by default `cluster.timeout_s`).
+        The predicate is called in the caller's thread, immediately and after each change, but not while a partition has
+        no leader, because its records are unknown. Records that are truncated or replaced during the wait do not count,
+        as for `wait_for`. Raises AssertionError after `timeout` seconds (by default `cluster.timeout_s`).
         """
         __tracebackhide__ = True
         if not callable(predicate):
@@ -543,21 +595,26 @@ class Topic:
             if new:
                 arrived.extend(new)
                 arrived.sort(key=lambda record: (record.partition, record.offset))
-            return arrived if predicate(arrived) else None
+            return arrived if not reading.leaderless and predicate(arrived) else None
 
         def failure() -> str:
             name = getattr(predicate, "__name__", repr(predicate))
             got = f"it is false for the {len(arrived)} records in the topic" if arrived else "no record arrived"
-            return self._failure(f"for {name} to be true", timeout, got, arrived[-SHOWN_RECORDS:][::-1], len(arrived))
+            latest = arrived[-SHOWN_RECORDS:][::-1]
+            return self._failure(f"for {name} to be true", timeout, got, reading, latest, len(arrived))
 
         return list(wait(self._cluster, look, timeout, failure))
 
-    def _failure(self, what: str, timeout: float | None, got: str, records: Sequence[Record], arrived: int) -> str:
+    def _failure(
+        self, what: str, timeout: float | None, got: str, reading: _Reading, records: Sequence[Record], arrived: int
+    ) -> str:
         """Describe a wait that has timed out. `records` arrived, the most interesting ones first."""
         lines = [f"topic {self.name}: waited {timeout_s(self._cluster, timeout):g} s {what}: {got}"]
         lines += [f"  {record!r}" for record in records[:SHOWN_RECORDS]]
         if arrived > SHOWN_RECORDS:
             lines.append(f"  and {arrived - SHOWN_RECORDS} more")
+        if reading.leaderless:
+            lines.append(f"  {reading.leaderless}")
         if not self._cluster.is_running or not self.exists:
             known = list(self._cluster.server.metadata.topics)  # a copy, because the event loop may change it
             names = sorted(name for name in known if not name.startswith("__"))
@@ -571,36 +628,53 @@ class _Reading:
     def __init__(self, topic: Topic, isolation: str, since: Since | None, partition: int | None) -> None:
         self._topic = topic
         self._isolation = checked_isolation(isolation)
-        self._from: Mapping[int, int] = since.offsets if isinstance(since, Mark) else {}
+        self._mark = since if isinstance(since, Mark) else None
         self._from_ms = None if since is None or isinstance(since, Mark) else milliseconds("since", since)
         self._only = None if partition is None else arguments.number("partition", partition)
         self._readers: dict[int, PartitionReader] = {}
-        self._topic_id: object = since.topic_id if isinstance(since, Mark) else None
+        self._identity: object = None
         self.has_restarted = False
-        """Whether the last `read` began at the start of a topic that was deleted and created again."""
+        """Whether the last `read` began at the start, because records of earlier ones may not exist anymore."""
+        self.leaderless = ""
+        """Which partitions could not be read, because they have no leader."""
         if isinstance(since, Mark) and since.topic != topic.name:
             raise ValueError(f"since is a mark in topic {since.topic}; this is topic {topic.name}")
 
     def read(self) -> list[Record]:
-        topic_id, ends = self._topic._visible(self._isolation)
+        self.has_restarted = False
+        while (found := self._read_unless_replaced()) is None:
+            pass
+        return found if self._from_ms is None else [record for record in found if record.timestamp >= self._from_ms]
+
+    def _read_unless_replaced(self) -> list[Record] | None:
+        """Return None if the topic changed in the meantime, so that records of two histories may have been read."""
+        identity, ends = self._topic._extent(self._isolation)
         if self._only is not None and ends and self._only not in ends:
             raise ValueError(f"partition {self._only} does not exist; topic {self._topic.name} has {len(ends)}")
-        self.has_restarted = topic_id is not None and self._topic_id not in (None, topic_id)
-        if self.has_restarted:
+        if identity != self._identity:
+            self.has_restarted = True
             self._readers.clear()
-            self._from = {}
-        self._topic_id = topic_id or self._topic_id
+            self._identity = identity
+        if self._only is not None and ends:
+            ends = {self._only: ends[self._only]}
+        self.leaderless = without_leader([index for index, end in ends.items() if end is None], len(ends))
         found: list[Record] = []
-        for index in ends if self._only is None else [self._only] if ends else []:
-            reader = self._readers.get(index)
-            if reader is None:
-                start = self._from.get(index, 0)
-                reader = self._topic._reader(index, self._isolation, start)
-                self._readers[index] = reader
-            found += reader.read(ends[index])
-        if self._from_ms is not None:
-            found = [record for record in found if record.timestamp >= self._from_ms]
-        return found
+        try:
+            for index, end in ends.items():
+                if end is not None:
+                    found += self._reader(index).read(end)
+        except KafkaError as error:
+            if error.code in (Code.LEADER_NOT_AVAILABLE, Code.UNKNOWN_TOPIC_OR_PARTITION):
+                return None
+            raise
+        return None if found and self._topic._extent(self._isolation).identity != identity else found
+
+    def _reader(self, partition: int) -> PartitionReader:
+        reader = self._readers.get(partition)
+        if reader is None:
+            start = 0 if self._mark is None else self._topic._after(self._mark, partition)
+            self._readers[partition] = reader = self._topic._reader(partition, self._isolation, start)
+        return reader
 
 
 class _Wanted:

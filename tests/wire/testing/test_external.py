@@ -11,6 +11,7 @@ from confluent_kafka import Consumer
 import kafkalet
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.testing.external import ExternalCluster
+from kafkalet.testing.record import Record
 from tests.oracle.apache_kafka import ApacheKafka, missing
 
 pytest_plugins = ["pytester"]
@@ -63,6 +64,30 @@ def test_wait_returns_arriving_records(external: ExternalCluster) -> None:
     topic = external.topic("awaited", partitions=2).send("a", partition=0).send("b", partition=1)
     assert [record.value for record in topic.wait_for(1, value="b")] == [b"b"]
     assert len(topic.wait_until(lambda records: len(records) == 2)) == 2
+
+
+def test_wait_notices_that_a_topic_was_created_again(external: ExternalCluster) -> None:
+    topic = external.topic("again", partitions=1).send("old")
+    changes = [lambda: (topic.delete(), topic.create(1).send("a").send("b"))]
+
+    def where(record: Record) -> bool:
+        if changes:
+            changes.pop()()
+        return True
+
+    assert [record.value for record in topic.wait_for(2, where=where)] == [b"a", b"b"]
+
+
+def test_partition_without_a_leader_cannot_be_read() -> None:
+    with kafkalet.Cluster(brokers=2) as cluster:
+        cluster.create_topic("t", assignments=[[1], [2]])
+        topic = ExternalCluster(cluster.bootstrap_servers).topic("t").send("a", partition=0)
+        cluster.stop_broker(2)
+        assert (topic.exists, topic.partitions) == (True, 2)
+        assert topic.values(partition=0) == [b"a"]
+        with pytest.raises(KafkaError, match="1 of 2 partitions has no leader: 1") as caught:
+            topic.records()
+        assert caught.value.code is Code.LEADER_NOT_AVAILABLE
 
 
 def test_wait_that_times_out_shows_arrived_records(external: ExternalCluster) -> None:

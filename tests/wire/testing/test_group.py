@@ -179,6 +179,22 @@ def test_lag_of_topic_that_is_subscribed_but_not_assigned_counts(kafka: Broker) 
         assert app.seen == [b"v"]
 
 
+def test_lag_is_unknown_while_a_partition_has_no_leader() -> None:
+    with Cluster(brokers=2) as cluster:
+        cluster.create_topic("t", assignments=[[1], [2]])
+        group = cluster.group("g").seek("latest", "t")
+        group.wait_for_lag(0, timeout=0)
+        cluster.topic("t").send("v", partition=1)
+        cluster.broker(2).stop()
+        with pytest.raises(KafkaError, match="group g: t-1: no leader, so the lag is unknown") as caught:
+            assert group.total_lag
+        assert caught.value.code is Code.LEADER_NOT_AVAILABLE
+        with pytest.raises(AssertionError, match="  t-1: no leader, so the lag is unknown"):
+            group.wait_for_lag(0, timeout=0)
+        cluster.broker(2).start()
+        assert group.total_lag == 1
+
+
 def test_wait_for_lag_that_times_out_shows_members_offsets_and_lag(kafka: Broker) -> None:
     kafka.topic("t").send_batch(["a", "b"])
     group = kafka.group("g")

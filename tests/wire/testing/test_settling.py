@@ -110,6 +110,32 @@ def test_failure_names_only_some_of_many_groups(kafka: Broker) -> None:
     assert (lines[20], lines[21]) == ("  group g19: does not exist", "  and more")
 
 
+def test_group_is_not_quiet_while_its_lag_is_unknown() -> None:
+    with Cluster(brokers=2, config=QUICK) as cluster:
+        cluster.create_topic("t", assignments=[[1]])
+        cluster.topic("t").send("a")
+        with running("confluent-kafka", cluster.bootstrap_servers, handle=lambda _: None):
+            cluster.group("g").wait_for_lag(0)
+            cluster.topic("t").take_offline()
+            with pytest.raises(AssertionError, match=r"group g: .*\n(.*\n)*    t-0: no leader, so the lag is unknown"):
+                cluster.settle(timeout=0, requests=False)
+
+
+def test_groups_and_transactions_of_coordinators_that_are_down_are_not_quiet(kafka: Broker) -> None:
+    kafka.topic("t").send("v")
+    kafka.group("g").seek(0, "t")
+    with kafka.open_transaction("tx") as transaction:
+        transaction.send("t", "w")
+    kafka.broker(1).stop()
+    for options, topic in (
+        ({"groups": True, "transactions": False}, "__consumer_offsets"),
+        ({"groups": False, "transactions": True}, "__transaction_state"),
+    ):
+        with pytest.raises(AssertionError, match=rf"topic {topic}: \d+ of \d+ partitions have no leader"):
+            kafka.settle(timeout=0, **options)
+    kafka.settle(timeout=0, groups=False, transactions=False)
+
+
 def test_named_group_that_does_not_exist_is_not_quiet(kafka: Broker) -> None:
     with pytest.raises(AssertionError, match="group g: does not exist"):
         kafka.settle(timeout=0, groups=["g"])

@@ -2,17 +2,19 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition  # type: ignore[import-untyped]
 
-from kafkalet import Broker, ManualClock
+from kafkalet import Broker, Cluster, ManualClock
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.testing import topic as topic_module
 from kafkalet.testing.record import Record
+from kafkalet.testing.topic import Topic
 
 NOW_MS = 1_700_000_000_000
 
@@ -228,6 +230,25 @@ def test_since_a_mark_includes_all_records_of_a_topic_created_later(broker: Brok
     assert topic.send("new").values(since=mark) == [b"new"]
 
 
+def test_since_a_mark_includes_records_that_replaced_older_ones(broker: Broker) -> None:
+    topic = broker.topic("t").send("a").send("b").send("c")
+    mark = topic.mark()
+    topic.truncate(1)
+    assert topic.values(since=mark) == []
+    topic.send("d")
+    assert topic.values(since=mark) == [b"d"]
+
+
+def test_since_a_mark_includes_records_sent_after_a_restore(broker: Broker) -> None:
+    topic = broker.topic("t").send("a")
+    old = broker.snapshot()
+    topic.send("b").send("c")
+    mark = topic.mark()
+    broker.restore(old)
+    topic.send("d")
+    assert topic.values(since=mark) == [b"d"]
+
+
 def test_since_a_time_skips_older_timestamps(broker: Broker) -> None:
     topic = broker.topic("t").send("a", timestamp=NOW_MS).send("b", timestamp=NOW_MS + 1)
     assert topic.values(since=NOW_MS + 1) == [b"b"]
@@ -297,13 +318,139 @@ def test_wait_for_a_topic_that_is_created_again_returns_its_new_records(broker: 
     assert [record.value for record in topic.wait_until(look)] == [b"new"]
 
 
+def test_wait_until_a_topic_is_deleted_sees_no_records(broker: Broker) -> None:
+    topic = broker.topic("t").send("old")
+
+    def is_empty(records: list[Record]) -> bool:
+        if records:
+            topic.delete()
+        return not records
+
+    assert topic.wait_until(is_empty) == []
+
+
+def truncated(topic: Topic) -> None:
+    topic.truncate(0)
+    topic.send_batch(["c", "d", "e"])
+
+
+def restored(topic: Topic) -> None:
+    cluster = topic._cluster
+    assert isinstance(cluster, Cluster)
+    topic.truncate(1)
+    old = cluster.snapshot()
+    topic.send("x")
+    cluster.restore(old)
+    topic.send("c").send("d")
+
+
+def created_again(topic: Topic) -> None:
+    topic.delete()
+    topic.create(1, replication_factor=2).send_batch(["c", "d", "e"])
+
+
+def in_a_new_epoch(topic: Topic) -> None:
+    topic.new_leader_epoch().send("c")
+
+
+def moved_uncleanly(topic: Topic) -> None:
+    topic.move_leader(2, unclean=True)
+    topic.send("c").send("d")
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (truncated, "cde"),
+        (restored, "acd"),
+        (created_again, "cde"),
+        (in_a_new_epoch, "abc"),
+        (moved_uncleanly, "acd"),
+    ],
+)
+def test_running_wait_returns_what_the_topic_contains(change: Callable[[Topic], None], expected: str) -> None:
+    """Its predicate changes the topic once two records have been read."""
+    with Cluster(brokers=2) as cluster:
+        cluster.create_topic("t", assignments=[[1, 2]])
+        topic = cluster.topic("t").send("a")
+        topic.shrink_isr(2)
+        topic.send("b")
+        changes = [change]
+
+        def where(record: Record) -> bool:
+            if record.value == b"b" and changes:
+                changes.pop()(topic)
+            return True
+
+        values = [value.encode() for value in expected]
+        assert [record.value for record in topic.wait_for(3, where=where)] == values
+        assert topic.values() == values
+
+
+def test_records_are_read_again_if_the_topic_changes_meanwhile(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = broker.topic("t", partitions=2).send("old", partition=0).send("other", partition=1)
+    reader = Topic._reader
+    changes = [lambda: topic.truncate(0, partition=0).send("new", partition=0)]
+
+    def changing(self: Topic, partition: int, isolation: Any, offset: int) -> Any:
+        if partition == 1 and changes:
+            changes.pop()()
+        return reader(self, partition, isolation, offset)
+
+    monkeypatch.setattr(Topic, "_reader", changing)
+    assert topic.values() == [b"new", b"other"]
+    assert changes == []
+
+
+@pytest.fixture
+def leaderless() -> Iterator[Topic]:
+    """A topic of two partitions, one of which has no leader."""
+    with Cluster(brokers=2) as cluster:
+        cluster.create_topic("t", assignments=[[1], [2]])
+        topic = cluster.topic("t").send("a", partition=0).send("b", partition=1)
+        cluster.stop_broker(2)
+        yield topic
+
+
+NO_LEADER = "topic t: 1 of 2 partitions has no leader: 1"
+
+
+def test_records_of_a_partition_without_a_leader_cannot_be_read(leaderless: Topic) -> None:
+    for read in (leaderless.records, leaderless.values, lambda: leaderless.visible):
+        with pytest.raises(KafkaError) as caught:
+            read()
+        assert str(caught.value) == f"LEADER_NOT_AVAILABLE: {NO_LEADER}"
+    assert leaderless.values(partition=0) == [b"a"]
+    assert repr(leaderless) == "<topic t: offsets 0..1, LEADER_NOT_AVAILABLE>"
+
+
+def test_wait_reads_the_partitions_with_a_leader_and_names_the_others(leaderless: Topic) -> None:
+    assert [record.value for record in leaderless.wait_for(1)] == [b"a"]
+    with pytest.raises(AssertionError) as caught:
+        leaderless.wait_for(2, timeout=0)
+    first, record, leaders, *_ = str(caught.value).splitlines()
+    assert first.endswith("1 of the 1 records in the topic match")
+    assert (record, leaders) == ("  <t-0@0 value=b'a'>", "  1 of 2 partitions has no leader: 1")
+    leaderless._cluster.start_broker(2)
+    assert [record.value for record in leaderless.wait_for(2)] == [b"a", b"b"]
+
+
+def test_predicate_of_all_records_waits_for_the_leaders(leaderless: Topic) -> None:
+    """Otherwise, `all` and `not any` would be true without a look at the partition."""
+    seen: list[list[Record]] = []
+    with pytest.raises(AssertionError, match="1 of 2 partitions has no leader: 1"):
+        leaderless.wait_until(seen.append, timeout=0)
+    assert seen == []
+    assert leaderless.wait_until(lambda records: True, partition=0)[0].value == b"a"
+
+
 def test_wait_reads_only_partitions_that_have_grown(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     topic = broker.topic("t", partitions=1000).send("v", partition=999)
     calls: list[object] = []
     call = broker.server.call
     monkeypatch.setattr(broker.server, "call", lambda function: (calls.append(function), call(function))[1])
     assert [record.partition for record in topic.wait_for(1)] == [999]
-    assert len(calls) == 2
+    assert len(calls) == 3  # the ends, the records, and whether they are still those of the topic
 
 
 def test_wait_compares_few_of_many_records_with_the_wanted_one(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:

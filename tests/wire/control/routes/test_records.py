@@ -171,6 +171,14 @@ def test_contradictory_read_is_refused(api: Asking, path: str, status: int) -> N
     assert api.ask("GET", path).status == status
 
 
+def test_records_of_a_partition_without_a_leader_are_no_empty_list(api: Asking) -> None:
+    fill(api)
+    api.cluster.topic("t").take_offline(0)
+    answer = api.ask("GET", "/v1/topics/t/records")
+    assert (answer.status, answer.code) == (409, "LEADER_NOT_AVAILABLE")
+    assert "t-0 has no leader" in answer.message
+
+
 # Wait
 
 
