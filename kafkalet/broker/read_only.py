@@ -62,18 +62,14 @@ ALLOWED = frozenset(
 CODES = {Api.INIT_PRODUCER_ID: Code.CLUSTER_AUTHORIZATION_FAILED}
 
 
-def refusing(api: Api, refuse: Callable[[Any, Context, KafkaError], Any] | None) -> Callable[[Any, Context], Any]:
-    """Return the handler of a refused API. `refuse` is the function of its module, if it has one."""
+def refusing(api: Api, refuse: Callable[[Any, Context, KafkaError], Any]) -> Callable[[Any, Context], Any]:
+    """Return the handler of a refused API; `refuse` builds its error responses."""
     error = KafkaError(
         CODES.get(api, Code.POLICY_VIOLATION),
         f"{api} is refused because this broker is read-only; start it without --read-only (read_only=True) to allow it",
     )
 
     def handle(request: Any, context: Context) -> Any:
-        if refuse is not None:
-            return refuse(request, context, error)
-        from .network.faults.refusals import refusal
-
-        return refusal(request, error.code, context, whole=True)
+        return refuse(request, context, error)
 
     return handle

@@ -3,10 +3,11 @@
     def handle(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse
 
 A handler is a plain function. It returns the response, a `Delayed` response if the request has to wait (purgatory.py),
-or None if the client expects no response (Produce with acks=0). A module may also define `refuse`, which builds the
-error response for when the whole request fails:
+or None if the client expects no response (Produce with acks=0). If it raises KafkaError, the whole request fails, and
+the client gets the error response of `network/error_responses.py`. If Kafka answers errors of this API in another way,
+the module defines it:
 
-    def refuse(request: ProduceRequest, context: Context, error: KafkaError) -> ProduceResponse | None
+    def refuse(request: JoinGroupRequest, context: Context, error: KafkaError) -> JoinGroupResponse
 
 The router imports a module when the first request for its API arrives, so that brokers start quickly.
 """

@@ -14,7 +14,7 @@ from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.broker.transactions.answering import answer_of
 from kafkalet.broker.transactions.coordinator import for_version
 from kafkalet.broker.transactions.decisions import Producer
-from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 
 PRODUCER_FENCED_SINCE = 2
@@ -39,7 +39,3 @@ def handle(
             request.transactional_id, producer, [partition], 0, lambda code: then(respond(code))
         )
     )
-
-
-def refuse(request: AddOffsetsToTxnRequest, context: Context, error: KafkaError) -> AddOffsetsToTxnResponse:
-    return AddOffsetsToTxnResponse(error_code=error.code)

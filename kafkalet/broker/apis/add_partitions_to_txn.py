@@ -21,7 +21,7 @@ from kafkalet.broker.transactions.answering import answer_of
 from kafkalet.broker.transactions.coordinator import for_version
 from kafkalet.broker.transactions.decisions import Producer
 from kafkalet.broker.transactions.metadata import EPOCH_RISES_PER_TRANSACTION, TopicPartition
-from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
@@ -50,13 +50,6 @@ def handle(
             lambda results: then(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)),
         )
     )
-
-
-def refuse(request: AddPartitionsToTxnRequest, context: Context, error: KafkaError) -> AddPartitionsToTxnResponse:
-    if context.version >= BATCHED_SINCE:
-        return AddPartitionsToTxnResponse(error_code=error.code, results_by_transaction=[])
-    results = _same_code(_of_client(request), error.code, context)
-    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)
 
 
 def _of_client(request: AddPartitionsToTxnRequest) -> Wanted:

@@ -64,18 +64,6 @@ def _alter(
     return AlterClientQuotasResponse(entries=answers)
 
 
-def refuse(request: AlterClientQuotasRequest, context: Context, error: KafkaError) -> AlterClientQuotasResponse:
-    answers = [
-        Answer(
-            error_code=error.code,
-            error_message=error.message,
-            entity=[_part(part.entity_type, part.entity_name) for part in entry.entity],
-        )
-        for entry in request.entries
-    ]
-    return AlterClientQuotasResponse(entries=answers)
-
-
 def _part(kind: str, name: str | None) -> Answer.Entity:
     return Answer.Entity(entity_type=kind, entity_name=name)
 

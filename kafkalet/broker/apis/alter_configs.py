@@ -32,20 +32,6 @@ def handle(request: AlterConfigsRequest, context: Context) -> AlterConfigsRespon
     return AlterConfigsResponse(responses=answers)
 
 
-def refuse(request: AlterConfigsRequest, context: Context, error: KafkaError) -> AlterConfigsResponse:
-    return AlterConfigsResponse(
-        responses=[
-            Answer(
-                error_code=error.code,
-                error_message=error.message,
-                resource_type=resource.resource_type,
-                resource_name=resource.resource_name,
-            )
-            for resource in request.resources
-        ]
-    )
-
-
 def _replace(resource: Resource, context: Context, validate_only: bool) -> None:
     texts: dict[str, str] = {}
     nulls = []

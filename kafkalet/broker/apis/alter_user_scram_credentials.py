@@ -54,14 +54,6 @@ def handle(request: AlterUserScramCredentialsRequest, context: Context) -> Alter
     return AlterUserScramCredentialsResponse(results=results)
 
 
-def refuse(
-    request: AlterUserScramCredentialsRequest, context: Context, error: KafkaError
-) -> AlterUserScramCredentialsResponse:
-    names = {entry.name for entry in _entries(request)}
-    results = [Result(user=name, error_code=error.code, error_message=error.message) for name in sorted(names)]
-    return AlterUserScramCredentialsResponse(results=results)
-
-
 def _decide_by_user(
     request: AlterUserScramCredentialsRequest, known: Credentials
 ) -> tuple[dict[str, KafkaError], Changes]:

@@ -38,10 +38,6 @@ async def handle(request: ConsumerGroupDescribeRequest, context: Context) -> Con
     return ConsumerGroupDescribeResponse(groups=refused + described)
 
 
-def refuse(request: ConsumerGroupDescribeRequest, context: Context, error: KafkaError) -> ConsumerGroupDescribeResponse:
-    return ConsumerGroupDescribeResponse(groups=[_refused(group_id, error.code) for group_id in request.group_ids])
-
-
 def _describe(group_id: str, context: Context) -> ConsumerGroupDescribeResponse.Group:
     try:
         group = consumer_group(context.broker.coordinators.groups.shard_of(group_id), group_id).described()

@@ -44,8 +44,3 @@ async def handle(request: CreateAclsRequest, context: Context) -> CreateAclsResp
             return CreateAclsResponse(results=[result if result.error_code else refused for result in results])
     context.controller.create_acls(created)
     return CreateAclsResponse(results=results)
-
-
-def refuse(request: CreateAclsRequest, context: Context, error: KafkaError) -> CreateAclsResponse:
-    result = Result(error_code=error.code, error_message=error.message)
-    return CreateAclsResponse(results=[result] * len(request.creations))

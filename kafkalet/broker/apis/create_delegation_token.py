@@ -9,7 +9,7 @@ org.apache.kafka.controller.DelegationTokenControlManager.createDelegationToken.
 from kafkalet.broker.cluster.metadata import new_topic_id
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation, ResourceType
-from kafkalet.broker.security.principal import ANONYMOUS, USER, Principal
+from kafkalet.broker.security.principal import USER, Principal
 from kafkalet.formats import uuid_text
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.create_delegation_token import (
@@ -50,10 +50,6 @@ def handle(request: CreateDelegationTokenRequest, context: Context) -> CreateDel
         token_id=token_id,
         hmac=tokens.secret(token_id),
     )
-
-
-def refuse(request: CreateDelegationTokenRequest, context: Context, error: KafkaError) -> CreateDelegationTokenResponse:
-    return _refusal(error.code, ANONYMOUS, ANONYMOUS)
 
 
 def _refusal(

@@ -60,11 +60,6 @@ def handle(request: CreatePartitionsRequest, context: Context) -> CreatePartitio
     return CreatePartitionsResponse(results=answers)
 
 
-def refuse(request: CreatePartitionsRequest, context: Context, error: KafkaError) -> CreatePartitionsResponse:
-    answers = [Answer(name=topic.name, error_code=error.code, error_message=error.message) for topic in request.topics]
-    return CreatePartitionsResponse(results=answers)
-
-
 def _grow(topic: Topic, validate_only: bool, context: Context) -> None:
     metadata = context.metadata
     state = metadata.topics.get(topic.name)

@@ -163,10 +163,6 @@ def _shows_config(name: str, context: Context) -> bool:
     return context.allows(Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, name)
 
 
-def refuse(request: CreateTopicsRequest, context: Context, error: KafkaError) -> CreateTopicsResponse:
-    return CreateTopicsResponse(topics=[_refused(topic.name, error.code, error.message) for topic in request.topics])
-
-
 def _too_many(topics: list[Topic]) -> list[Answer]:
     partitions = sum(max(topic.num_partitions, len(topic.assignments)) for topic in topics)
     if partitions > MAX_RECORDS:

@@ -48,11 +48,6 @@ async def handle(request: DeleteAclsRequest, context: Context) -> DeleteAclsResp
     return DeleteAclsResponse(filter_results=results)
 
 
-def refuse(request: DeleteAclsRequest, context: Context, error: KafkaError) -> DeleteAclsResponse:
-    result = FilterResult(error_code=error.code, error_message=error.message, matching_acls=[])
-    return DeleteAclsResponse(filter_results=[result] * len(request.filters))
-
-
 def _matching_acl(acl: Acl) -> FilterResult.MatchingAcl:
     return FilterResult.MatchingAcl(
         error_message=None,

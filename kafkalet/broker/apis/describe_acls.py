@@ -36,7 +36,3 @@ async def handle(request: DescribeAclsRequest, context: Context) -> DescribeAcls
         if not number % BETWEEN_PAUSES:
             await pause()
     return DescribeAclsResponse(resources=list(resources.values()))
-
-
-def refuse(request: DescribeAclsRequest, context: Context, error: KafkaError) -> DescribeAclsResponse:
-    return DescribeAclsResponse(error_code=error.code, error_message=error.message, resources=[])

@@ -42,10 +42,6 @@ def handle(request: DescribeClientQuotasRequest, context: Context) -> DescribeCl
     return DescribeClientQuotasResponse(entries=entries)
 
 
-def refuse(request: DescribeClientQuotasRequest, context: Context, error: KafkaError) -> DescribeClientQuotasResponse:
-    return DescribeClientQuotasResponse(error_code=error.code, error_message=error.message, entries=None)
-
-
 def _check(components: Sequence[Component]) -> None:
     kinds: set[str] = set()
     for component in components:

@@ -29,7 +29,6 @@ Answer = DescribeConfigsResponse.Resource
 Config = DescribeConfigsResponse.Resource.Config
 
 LOGGER_SOURCE = 6
-SERVER_ERROR = "The server experienced an unexpected error when processing the request."
 # Maps the names of Python's log levels to Kafka's.
 LEVELS = {"CRITICAL": "FATAL", "WARNING": "WARN"}
 
@@ -45,24 +44,10 @@ async def handle(request: DescribeConfigsRequest, context: Context) -> DescribeC
         if error is None:
             results.append(_describe(resource, request, context))
         else:
-            refused += refuse(DescribeConfigsRequest(resources=[resource]), context, error).results
+            answer = Answer(resource_type=resource.resource_type, resource_name=resource.resource_name, configs=[])
+            answer.error_code, answer.error_message = error.code, error.message
+            refused.append(answer)
     return DescribeConfigsResponse(results=results + refused)
-
-
-def refuse(request: DescribeConfigsRequest, context: Context, error: KafkaError) -> DescribeConfigsResponse:
-    message = SERVER_ERROR if error.code is Code.UNKNOWN_SERVER_ERROR else error.message
-    return DescribeConfigsResponse(
-        results=[
-            Answer(
-                error_code=error.code,
-                error_message=message,
-                resource_type=resource.resource_type,
-                resource_name=resource.resource_name,
-                configs=[],
-            )
-            for resource in request.resources
-        ]
-    )
 
 
 def _describe(resource: Resource, request: DescribeConfigsRequest, context: Context) -> Answer:

@@ -34,12 +34,6 @@ def handle(request: DescribeDelegationTokenRequest, context: Context) -> Describ
     )
 
 
-def refuse(
-    request: DescribeDelegationTokenRequest, context: Context, error: KafkaError
-) -> DescribeDelegationTokenResponse:
-    return DescribeDelegationTokenResponse(error_code=error.code, tokens=[])
-
-
 def _may_see(token: DelegationToken, context: Context) -> bool:
     return (
         token.may_be_renewed_by(context.principal)

@@ -38,10 +38,6 @@ async def handle(request: DescribeGroupsRequest, context: Context) -> DescribeGr
     return DescribeGroupsResponse(groups=refused + described)
 
 
-def refuse(request: DescribeGroupsRequest, context: Context, error: KafkaError) -> DescribeGroupsResponse:
-    return DescribeGroupsResponse(groups=[_without_members(group_id, "", error.code) for group_id in request.groups])
-
-
 def _describe(group_id: str, context: Context) -> Described:
     try:
         shard = context.broker.coordinators.groups.shard_for_offsets(group_id)

@@ -27,17 +27,6 @@ async def handle(request: DescribeProducersRequest, context: Context) -> Describ
     return DescribeProducersResponse(throttle_time_ms=0, topics=topics)
 
 
-def refuse(request: DescribeProducersRequest, context: Context, error: KafkaError) -> DescribeProducersResponse:
-    return DescribeProducersResponse(
-        topics=[
-            DescribeProducersResponse.Topic(
-                name=topic.name, partitions=[_refused(index, error.code, None) for index in topic.partition_indexes]
-            )
-            for topic in request.topics
-        ],
-    )
-
-
 def _describe(topic: str, index: int, context: Context) -> Answer:
     try:
         if context.release.explains_errors_of_producers:

@@ -14,7 +14,7 @@ from kafkalet.broker.config.features import Features
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation
 from kafkalet.formats import METADATA_TOPIC
-from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse, Replica
 
 Topic = DescribeQuorumResponse.Topic
@@ -51,10 +51,6 @@ def handle(request: DescribeQuorumRequest, context: Context) -> DescribeQuorumRe
         observers=[],
     )
     return DescribeQuorumResponse(topics=[Topic(topic_name=METADATA_TOPIC, partitions=[quorum])], nodes=_nodes(context))
-
-
-def refuse(request: DescribeQuorumRequest, context: Context, error: KafkaError) -> DescribeQuorumResponse:
-    return DescribeQuorumResponse(error_code=error.code, error_message=error.message, topics=[])
 
 
 def _unknown(index: int) -> Answer:

@@ -32,16 +32,6 @@ def handle(request: DescribeUserScramCredentialsRequest, context: Context) -> De
     return DescribeUserScramCredentialsResponse(results=results)
 
 
-def refuse(
-    request: DescribeUserScramCredentialsRequest, context: Context, error: KafkaError
-) -> DescribeUserScramCredentialsResponse:
-    users = request.users or [] if context.release.describes_refused_users else []
-    refused = Result(user="", error_code=error.code, error_message=error.message, credential_infos=[])
-    return DescribeUserScramCredentialsResponse(
-        error_code=error.code, error_message=error.message, results=[refused for _ in users]
-    )
-
-
 def _all_users(context: Context) -> list[Result]:
     names = dict.fromkeys(name for name, _ in context.metadata.scram_credentials)
     if not context.release.escapes_described_users:

@@ -62,22 +62,6 @@ def _without_duplicates(topics: list[Topic]) -> list[Topic]:
     return [Topic(topic=name, partition_result=list(answers.values())) for name, answers in found.items()]
 
 
-def refuse(request: ElectLeadersRequest, context: Context, error: KafkaError) -> ElectLeadersResponse:
-    return ElectLeadersResponse(
-        error_code=error.code,
-        replica_election_results=[
-            Topic(
-                topic=topic.topic,
-                partition_result=[
-                    Answer(partition_id=index, error_code=error.code, error_message=error.message)
-                    for index in topic.partitions
-                ],
-            )
-            for topic in request.topic_partitions or []
-        ],
-    )
-
-
 def _wanted(request: ElectLeadersRequest, context: Context) -> Iterator[tuple[str, Sequence[int]]]:
     if request.topic_partitions is not None:
         for topic in request.topic_partitions:

@@ -8,7 +8,6 @@ Source: org.apache.kafka.server.ClientMetricsManager.processGetTelemetrySubscrip
 from kafkalet.broker.cluster.metadata import ZERO_ID, new_topic_id
 from kafkalet.broker.context import Context
 from kafkalet.broker.telemetry import MAX_BYTES
-from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.messages.get_telemetry_subscriptions import (
     GetTelemetrySubscriptionsRequest,
     GetTelemetrySubscriptionsResponse,
@@ -31,19 +30,4 @@ def handle(request: GetTelemetrySubscriptionsRequest, context: Context) -> GetTe
         telemetry_max_bytes=MAX_BYTES,
         delta_temporality=True,
         requested_metrics=subscription.metrics,
-    )
-
-
-def refuse(
-    request: GetTelemetrySubscriptionsRequest, context: Context, error: KafkaError
-) -> GetTelemetrySubscriptionsResponse:
-    return GetTelemetrySubscriptionsResponse(
-        error_code=error.code,
-        client_instance_id=ZERO_ID,
-        subscription_id=0,
-        accepted_compression_types=[],
-        push_interval_ms=0,
-        telemetry_max_bytes=0,
-        delta_temporality=False,
-        requested_metrics=[],
     )

@@ -17,7 +17,3 @@ def handle(request: HeartbeatRequest, context: Context) -> HeartbeatResponse:
     if group is None:
         raise KafkaError(Code.UNKNOWN_MEMBER_ID)
     return heartbeat(group, request)
-
-
-def refuse(request: HeartbeatRequest, context: Context, error: KafkaError) -> HeartbeatResponse:
-    return HeartbeatResponse(error_code=error.code)

@@ -54,22 +54,6 @@ def handle(request: IncrementalAlterConfigsRequest, context: Context) -> Increme
     return IncrementalAlterConfigsResponse(responses=answers)
 
 
-def refuse(
-    request: IncrementalAlterConfigsRequest, context: Context, error: KafkaError
-) -> IncrementalAlterConfigsResponse:
-    return IncrementalAlterConfigsResponse(
-        responses=[
-            Answer(
-                error_code=error.code,
-                error_message=error.message,
-                resource_type=resource.resource_type,
-                resource_name=resource.resource_name,
-            )
-            for resource in request.resources
-        ]
-    )
-
-
 def _change(resource: Resource, context: Context, validate_only: bool) -> None:
     names = [config.name for config in resource.configs]
     if len(set(names)) < len(names):

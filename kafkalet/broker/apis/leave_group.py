@@ -10,7 +10,7 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.leaveGroup, L
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic_protocol import leave
 from kafkalet.broker.security.acl import Operation, ResourceType
-from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 
 SEVERAL_MEMBERS_SINCE = 3
@@ -24,10 +24,6 @@ def handle(request: LeaveGroupRequest, context: Context) -> LeaveGroupResponse:
     leaving = request.members if many else [LeaveGroupRequest.Member(member_id=request.member_id)]
     left = [_unknown(member) for member in leaving] if group is None else leave(group, leaving)
     return LeaveGroupResponse(members=left) if many else LeaveGroupResponse(error_code=left[0].error_code)
-
-
-def refuse(request: LeaveGroupRequest, context: Context, error: KafkaError) -> LeaveGroupResponse:
-    return LeaveGroupResponse(error_code=error.code)
 
 
 def _unknown(member: LeaveGroupRequest.Member) -> LeaveGroupResponse.Member:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation
-from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
@@ -25,22 +24,6 @@ def handle(request: ListPartitionReassignmentsRequest, context: Context) -> List
     return ListPartitionReassignmentsResponse(
         error_message=message, topics=[topic for topic in topics if topic.partitions]
     )
-
-
-def refuse(
-    request: ListPartitionReassignmentsRequest, context: Context, error: KafkaError
-) -> ListPartitionReassignmentsResponse:
-    topics = [
-        Topic(
-            name=topic.name,
-            partitions=[
-                Topic.Partition(partition_index=index, replicas=[], adding_replicas=[], removing_replicas=[])
-                for index in topic.partition_indexes
-            ],
-        )
-        for topic in request.topics or []
-    ]
-    return ListPartitionReassignmentsResponse(error_code=error.code, error_message=error.message, topics=topics)
 
 
 def _asked(request: ListPartitionReassignmentsRequest, context: Context) -> Iterator[tuple[str, Iterable[int]]]:

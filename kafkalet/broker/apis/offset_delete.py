@@ -48,10 +48,6 @@ def handle(request: OffsetDeleteRequest, context: Context) -> OffsetDeleteRespon
     return waiting
 
 
-def refuse(request: OffsetDeleteRequest, context: Context, error: KafkaError) -> OffsetDeleteResponse:
-    return OffsetDeleteResponse(error_code=error.code, topics=[])
-
-
 def _partitions(request: OffsetDeleteRequest, context: Context) -> tuple[Answers, list[Key]]:
     """Return the results for partitions that are missing or that the client may not read, and the other partitions."""
     unknown: Answers = []

@@ -56,10 +56,6 @@ def handle(request: OffsetFetchRequest, context: Context) -> Answer:
     return _as_one_group(answer.groups[0], request, context.version)
 
 
-def refuse(request: OffsetFetchRequest, context: Context, error: KafkaError) -> OffsetFetchResponse:
-    return _as_one_group(Group(group_id="", topics=[], error_code=error.code), request, context.version)
-
-
 class _Reader:
     """Reads the committed offsets of one group."""
 

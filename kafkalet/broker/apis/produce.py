@@ -271,12 +271,6 @@ def _split_by_validity(
     return sound, refused
 
 
-def refuse(request: ProduceRequest, context: Context, error: KafkaError) -> ProduceResponse | None:
-    """Return the error for every partition (ProduceRequest.getErrorResponse)."""
-    keys = (key for key, _ in _records(request, context))
-    return _answer({key: _refused(key, error.code, error.message) for key in keys}, request, context)
-
-
 def _append(
     key: Key,
     chunk: Buffer,

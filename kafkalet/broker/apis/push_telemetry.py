@@ -22,10 +22,6 @@ def handle(request: PushTelemetryRequest, context: Context) -> PushTelemetryResp
     return PushTelemetryResponse(error_code=code)
 
 
-def refuse(request: PushTelemetryRequest, context: Context, error: KafkaError) -> PushTelemetryResponse:
-    return PushTelemetryResponse(error_code=error.code)
-
-
 def _refusal(request: PushTelemetryRequest) -> Code:
     if request.compression_type not in [int(codec) for codec in Codec]:
         return Code.UNSUPPORTED_COMPRESSION_TYPE

@@ -24,7 +24,3 @@ def handle(request: SyncGroupRequest, context: Context) -> SyncGroupResponse | D
     if group is None:
         raise KafkaError(Code.UNKNOWN_MEMBER_ID)
     return sync(group, request)
-
-
-def refuse(request: SyncGroupRequest, context: Context, error: KafkaError) -> SyncGroupResponse:
-    return SyncGroupResponse(error_code=error.code, assignment=b"")

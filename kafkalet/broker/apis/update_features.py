@@ -45,10 +45,6 @@ def handle(request: UpdateFeaturesRequest, context: Context) -> UpdateFeaturesRe
     return UpdateFeaturesResponse(error_message=None, results=answers)
 
 
-def refuse(request: UpdateFeaturesRequest, context: Context, error: KafkaError) -> UpdateFeaturesResponse:
-    return UpdateFeaturesResponse(error_code=error.code, error_message=error.message)
-
-
 def _keep_min_isr_in_cluster(context: Context) -> None:
     """Replace the min.insync.replicas of individual brokers with one cluster-wide value.
 

@@ -16,8 +16,8 @@ RequestContext.parseRequest):
 * Bytes after a complete request are ignored.
 * If a response cannot be encoded, because a string has more than 32,767 bytes, the response is UNKNOWN_SERVER_ERROR.
 * An error that does not belong to one part of the response fails the whole response (KafkaApis.handleError,
-  getErrorResponse): a KafkaError raised by a handler is passed to `refuse` in the handler's module. If there is no
-  `refuse`, the error is a bug.
+  getErrorResponse): a KafkaError raised by a handler is passed to `refuse` in the handler's module or, if there is no
+  such function, to error_responses.py.
 
 Four hooks are None until they are used: `intercept` and `shaping` (fault injection, see faults), `throttle` (quotas,
 see quotas/throttling.py), `journal` (journal.py). A fifth one is active while the logger `kafkalet.requests` is at
@@ -152,7 +152,7 @@ class Route:
         version: int,
         decode: Callable[[Any, int, int], Any],
         handle: Handler,
-        refuse: Refusal | None = None,
+        refuse: Refusal,
         may_be_kept: Callable[[Any], bool] | None = None,
     ) -> None:
         self.api = api
@@ -366,8 +366,6 @@ class Router:
             else:
                 answer = self.intercept(request, context, route.handle)
         except KafkaError as refused:
-            if route.refuse is None:
-                raise
             answer = route.refuse(request, context, refused)
         if answer.__class__ is CoroutineType:
             answer = self._start(self._in_turns(answer, request, route, context))
@@ -417,7 +415,7 @@ class Router:
         """
         _LOG.error("%s: cannot encode the response: %s", route, problem)
         try:
-            if route.refuse is None or context.request is None:
+            if context.request is None:
                 raise problem
             refusal = route.refuse(context.request, context, KafkaError(Code.UNKNOWN_SERVER_ERROR))
             assert isinstance(refusal, Response)
@@ -442,7 +440,7 @@ class Router:
                 return _unsupported_api_versions(version, served)
             raise CloseConnection(f"{api} v{version} is not served, only v{lowest} to v{highest}")
         module = import_module(f"kafkalet.broker.apis.{api.module}")
-        refuse = getattr(module, "refuse", None)
+        refuse = getattr(module, "refuse", _refuse)
         handle = module.handle
         may_be_kept = getattr(module, "may_be_kept", None)
         if self.broker.node.is_read_only:
@@ -460,8 +458,6 @@ class Router:
         try:
             answer = await work
         except KafkaError as refused:
-            if route.refuse is None:
-                raise
             answer = route.refuse(request, context, refused)
         if isinstance(answer, Delayed):
             return cast(Response | None, await answered(answer))
@@ -487,6 +483,12 @@ class Router:
             _LOG.error("%s (API %d) IS NOT IMPLEMENTED by kafkalet: a client that needs it will not work", api, api)
 
 
+def _refuse(request: Request, context: Context, error: KafkaError) -> Response | None:
+    from .error_responses import error_response  # imported with the first error
+
+    return error_response(request, context, error)
+
+
 def _unsupported_api_versions(version: int, served: tuple[int, int]) -> Route:
     """Return a route that answers ApiVersions in an unsupported version. It is not cached."""
     from kafkalet.protocol.messages.api_versions import ApiVersionsResponse
@@ -497,6 +499,6 @@ def _unsupported_api_versions(version: int, served: tuple[int, int]) -> Route:
         error_code=Code.UNSUPPORTED_VERSION,
         api_keys=[own] if highest >= 3 else [],  # KIP-511 introduced version 3
     )
-    route = Route(Api.API_VERSIONS, 0, lambda frame, version, start: None, lambda request, context: answer)
+    route = Route(Api.API_VERSIONS, 0, lambda frame, version, start: None, lambda request, context: answer, _refuse)
     route.flexible = version in Api.API_VERSIONS.flexible  # for the header of the request
     return route

@@ -24,7 +24,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.wire import Chunk
 
 from .connection import Connection
-from .error_responses import error_response
+from .error_responses import error_frame
 from .receiving import Partial, check_size
 
 ANSWERED_BYTES = 16 * 1024
@@ -127,7 +127,7 @@ class SaslConnection(Connection):
         except IllegalRequest as illegal:
             out = []
             if len(frame) <= ANSWERED_BYTES:
-                out = error_response(frame, context, KafkaError(Code.ILLEGAL_SASL_STATE, str(illegal)))
+                out = error_frame(frame, context, KafkaError(Code.ILLEGAL_SASL_STATE, str(illegal)))
             if recorder is not None:
                 recorder.request(context, request, len(frame), out, is_waiting=False)
             self._answer_later(out, str(illegal))

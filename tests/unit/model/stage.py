@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from kafkalet.broker.context import Context
+from kafkalet.broker.network.error_responses import error_response
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.scheduling.work import answered, start
 from kafkalet.clock import ManualClock
@@ -162,7 +163,7 @@ class Stage:
                 context.node.turns.deadline_s = float("inf")  # however slow this machine is
                 answer = start(_in_turns(answer, module, sent, context), context.node.turns, context.node.workers)
         except KafkaError as error:
-            answer = module.refuse(sent, context, error)
+            answer = getattr(module, "refuse", error_response)(sent, context, error)
         return Pending(self, api, version, answer)
 
     def ask(self, api: Api, version: int, node: int, **fields: Any) -> Any:
@@ -189,7 +190,7 @@ async def _in_turns(handling: Any, module: Any, sent: Any, context: Context) -> 
     try:
         answer = await handling
     except KafkaError as error:
-        answer = module.refuse(sent, context, error)
+        answer = getattr(module, "refuse", error_response)(sent, context, error)
     return await answered(answer) if isinstance(answer, Delayed) else answer
 
 

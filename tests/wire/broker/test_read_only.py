@@ -10,6 +10,7 @@ import pytest
 import kafkalet
 from kafkalet.broker.apis import SERVED
 from kafkalet.broker.context import Context
+from kafkalet.broker.network.error_responses import error_response
 from kafkalet.broker.read_only import ALLOWED, CODES, refusing
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
@@ -84,7 +85,7 @@ def test_refusal_of_every_version_can_be_sent(api: Api) -> None:
     from importlib import import_module
 
     with kafkalet.Broker() as broker:
-        refuse = getattr(import_module(f"kafkalet.broker.apis.{api.module}"), "refuse", None)
+        refuse = getattr(import_module(f"kafkalet.broker.apis.{api.module}"), "refuse", error_response)
         handle = refusing(api, refuse)
         for version in range(api.versions.low, api.versions.high + 1):
             context = Context(broker.server.brokers[1], None, ("127.0.0.1", 1), "PLAINTEXT")  # type: ignore[arg-type]

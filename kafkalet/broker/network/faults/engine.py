@@ -18,6 +18,7 @@ from typing import Any, cast
 
 from kafkalet.broker.broker_server import BrokerServer
 from kafkalet.broker.context import Context
+from kafkalet.broker.network.error_responses import error_response, refusal
 from kafkalet.broker.network.router import Handler, Route
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.scheduling.work import answered
@@ -26,7 +27,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.schema import Request, Response
 
 from .items import expanded, split
-from .refusals import PARTITIONS_IN_RESPONSE, ROOT, SESSION_ERRORS, mark_partitions, merge, places, refusal
+from .refusals import PARTITIONS_IN_RESPONSE, ROOT, SESSION_ERRORS, mark_partitions, merge, places
 from .rule import FaultRule, is_named
 from .shaping import Shaping, corrupted_records
 
@@ -174,7 +175,7 @@ class Faults:
             return self._refuse_topics(code, request, rest, hit, context, handle)
         if is_whole:
             return _refused(request, code, context)
-        error = refusal(hit, code, context, whole=False)
+        error = refusal(hit, context, KafkaError(code), whole=False)
         if rest is not None:
             return _then(_handled(rest, context, handle), partial(_merged, error, request, context))
         return _merged(error, request, context, error)
@@ -183,7 +184,7 @@ class Faults:
         """Refuse topics of a Metadata request. The response contains the brokers even if all topics are refused."""
         if not hit.topics or code is Code.REBOOTSTRAP_REQUIRED:
             return _refused(request, code, context)
-        error = refusal(hit, code, context, whole=False)
+        error = refusal(hit, context, KafkaError(code), whole=False)
         if rest is None:
             rest = type(request)(**{field.name: getattr(request, field.name) for field in request.FIELDS})
             rest.topics = []
@@ -201,7 +202,7 @@ class Faults:
         from kafkalet.broker.apis.fetch import handle_with_errors
 
         if code in SESSION_ERRORS and ROOT in places(Api.FETCH, context.version) and rule.filters.topic is None:
-            return refusal(request, code, context, whole=True)
+            return error_response(request, context, KafkaError(code))
 
         def error_of(name: str, index: int) -> Code | None:
             filters = rule.filters
@@ -229,18 +230,12 @@ async def _awaited(work: Coroutine[Any, Any, Any], request: Any, context: Contex
 
 
 def _refused_by(error: KafkaError, request: Any, context: Context) -> Any:
-    refuse = cast(Route, context.route).refuse
-    if refuse is None:
-        raise error
-    return refuse(request, context, error)
+    return cast(Route, context.route).refuse(request, context, error)
 
 
 def _refused(request: Any, code: Code, context: Context) -> Any:
     """Return an error response for a whole request, as the handler's module does."""
-    refuse = cast(Route, context.route).refuse
-    if refuse is None:
-        return refusal(expanded(request, context), code, context, whole=True)
-    return refuse(request, context, KafkaError(code))
+    return _refused_by(KafkaError(code), expanded(request, context), context)
 
 
 def _then(answer: Any, transform: Callable[[Any], Any]) -> Any:

@@ -110,22 +110,23 @@ def identity(element: Any, kind: str, context: Context) -> tuple[Any, bytes]:
         return element, ZERO_UUID
     if kind == TOPIC:
         topic_id: bytes = getattr(element, "topic_id", ZERO_UUID)
-        name = _first(element, TOPIC_NAMES)
+        name = first_of(element, TOPIC_NAMES)
         if not name and topic_id != ZERO_UUID:
             known = context.metadata.topic_by_id(topic_id)
             name = "" if known is None else known.name
         return name, topic_id
     if kind == PARTITION:
-        return _first(element, PARTITION_NAMES), ZERO_UUID
+        return first_of(element, PARTITION_NAMES), ZERO_UUID
     names = {GROUP: ("group_id",), "coordinator": ("key",), "transaction": ("transactional_id",)}
     if kind in names:
-        return _first(element, names[kind]), ZERO_UUID
+        return first_of(element, names[kind]), ZERO_UUID
     if kind == "resource":
         return (element.resource_type, element.resource_name), ZERO_UUID  # type: ignore[attr-defined]
-    return _first(element, ("producer_id", "path")), ZERO_UUID
+    return first_of(element, ("producer_id", "path")), ZERO_UUID
 
 
-def _first(element: Struct, names: tuple[str, ...]) -> Any:
+def first_of(element: Struct, names: tuple[str, ...]) -> Any:
+    """Return the value of the first of these fields that a struct has, or None."""
     for name in names:
         if hasattr(element, name):
             return getattr(element, name)
@@ -212,7 +213,7 @@ def _copy(node: Struct, names: list[str], lists: dict[str, list[Any]]) -> Any:
     if not lists:
         return None
     emptied: dict[str, list[Any]] = {name: [] for name in names if getattr(node, name) is not None}
-    return type(node)(**{field.name: getattr(node, field.name) for field in node.FIELDS} | emptied | lists)
+    return copy_with(node, **emptied | lists)
 
 
 def expanded(request: Any, context: Context) -> Any:
@@ -220,14 +221,14 @@ def expanded(request: Any, context: Context) -> Any:
     states = context.metadata.topics
     if context.api is Api.METADATA and (request.topics is None or (context.version == 0 and not request.topics)):
         topic = struct_of(type(request), "topics")
-        return _with(request, "topics", [topic(name=name) for name in states])
+        return copy_with(request, topics=[topic(name=name) for name in states])
     if context.api is Api.DESCRIBE_TOPIC_PARTITIONS and not request.topics:
         topic = struct_of(type(request), "topics")
-        return _with(request, "topics", [topic(name=name) for name in states])
+        return copy_with(request, topics=[topic(name=name) for name in states])
     if context.api is Api.ELECT_LEADERS and request.topic_partitions is None:
         topic = struct_of(type(request), "topic_partitions")
         every = [topic(topic=name, partitions=list(range(len(state.partitions)))) for name, state in states.items()]
-        return _with(request, "topic_partitions", every)
+        return copy_with(request, topic_partitions=every)
     if context.api is Api.OFFSET_FETCH:
         return _with_committed(request, context)
     return request
@@ -239,8 +240,9 @@ def struct_of(cls: type[Struct], name: str) -> Any:
     return struct
 
 
-def _with(node: Struct, name: str, value: list[Any]) -> Any:
-    return type(node)(**{field.name: getattr(node, field.name) for field in node.FIELDS} | {name: value})
+def copy_with(node: Struct, **changes: Any) -> Any:
+    """Return a copy of a struct with other values in some fields."""
+    return type(node)(**{field.name: getattr(node, field.name) for field in node.FIELDS} | changes)
 
 
 def _with_committed(request: Any, context: Context) -> Any:
@@ -249,13 +251,13 @@ def _with_committed(request: Any, context: Context) -> Any:
         if request.topics is not None:
             return request
         topic = struct_of(type(request), "topics")
-        return _with(request, "topics", _committed(request.group_id, topic, context))
+        return copy_with(request, topics=_committed(request.group_id, topic, context))
     topic = struct_of(struct_of(type(request), "groups"), "topics")
     groups = [
-        group if group.topics is not None else _with(group, "topics", _committed(group.group_id, topic, context))
+        group if group.topics is not None else copy_with(group, topics=_committed(group.group_id, topic, context))
         for group in request.groups
     ]
-    return _with(request, "groups", groups)
+    return copy_with(request, groups=groups)
 
 
 def _committed(group_id: str, topic: Any, context: Context) -> list[Any]:

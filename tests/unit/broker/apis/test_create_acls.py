@@ -93,9 +93,3 @@ def test_invalid_super_user_prevents_the_start() -> None:
         authorizing(config={"super.users": "User:a;bob"}),
     ):
         pass
-
-
-def test_refusal_is_repeated_for_each_acl() -> None:
-    request = create_acls.CreateAclsRequest(creations=[create_acls.CreateAclsRequest.Creation(**creation("t"))] * 2)
-    answer = create_acls.refuse(request, None, KafkaError(Code.SECURITY_DISABLED, "m"))  # type: ignore[arg-type]
-    assert [(each.error_code, each.error_message) for each in answer.results] == [(Code.SECURITY_DISABLED, "m")] * 2

@@ -5,11 +5,9 @@ from typing import Any
 import pytest
 
 from kafkalet.broker.apis import delete_acls
-from kafkalet.broker.apis.delete_acls import refuse
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.protocol.messages.delete_acls import DeleteAclsRequest
 
 from .authorizing import SUPER_USER, authorizing, grant
 
@@ -77,11 +75,3 @@ def test_client_may_delete_its_own_permission() -> None:
         assert len(ask(Api.DELETE_ACLS, 3, filters=[acl_filter()])["filter_results"][0]["matching_acls"]) == 1
         with pytest.raises(KafkaError):
             ask(Api.DELETE_ACLS, 3, filters=[acl_filter()])
-
-
-def test_refusal_is_repeated_for_each_filter() -> None:
-    request = DeleteAclsRequest(filters=[DeleteAclsRequest.Filter(**acl_filter())] * 2)
-    answer = refuse(request, None, KafkaError(Code.SECURITY_DISABLED, "m"))  # type: ignore[arg-type]
-    assert [(each.error_code, each.matching_acls) for each in answer.filter_results] == [
-        (Code.SECURITY_DISABLED, [])
-    ] * 2

@@ -4,11 +4,9 @@ from typing import Any
 
 import pytest
 
-from kafkalet.broker.apis.describe_acls import refuse
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.protocol.messages.describe_acls import DescribeAclsRequest
 
 from .authorizing import authorizing, grant
 
@@ -45,8 +43,3 @@ def test_request_needs_describe_on_the_cluster() -> None:
     with authorizing() as ask, pytest.raises(KafkaError) as caught:
         ask(Api.DESCRIBE_ACLS, 3, **EVERYTHING)
     assert caught.value.code == Code.CLUSTER_AUTHORIZATION_FAILED
-
-
-def test_refusal_has_no_resources() -> None:
-    answer = refuse(DescribeAclsRequest(**EVERYTHING), None, KafkaError(Code.SECURITY_DISABLED, "m"))  # type: ignore[arg-type]
-    assert (answer.error_code, answer.error_message, answer.resources) == (Code.SECURITY_DISABLED, "m", [])

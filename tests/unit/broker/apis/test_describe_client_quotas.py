@@ -1,10 +1,7 @@
 """`kafkalet.broker.apis.describe_client_quotas`: filters and the entities that match them."""
 
-from typing import Any
-
 import pytest
 
-from kafkalet.broker.apis.describe_client_quotas import refuse
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
 
@@ -72,9 +69,3 @@ def test_invalid_filter_is_refused(components: list[tuple[str, int, str | None]]
     with asking() as ask, pytest.raises(KafkaError) as refused:
         described(ask, *components)
     assert refused.value.code is code
-
-
-def test_failed_request_returns_null_entries() -> None:
-    unused: Any = None
-    answer = refuse(unused, unused, KafkaError(Code.INVALID_REQUEST, "why"))
-    assert (answer.error_code, answer.error_message, answer.entries) == (Code.INVALID_REQUEST, "why", None)

@@ -17,6 +17,7 @@ from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.frame import decode_response_header, request_frame
 from kafkalet.protocol.messages import request_type, response_type
+from kafkalet.protocol.messages.metadata import MetadataRequest
 from kafkalet.sasl_client import authenticate_with_password
 
 PATIENCE_S = 10.0
@@ -489,3 +490,15 @@ def test_misplaced_raw_token_is_shown_nowhere(
     assert client.receive() is None
     shown = "".join(f"{each} {each!r} {each.client_id} {each.request}" for each in requests)
     assert "secret" not in shown + caplog.text
+
+
+def test_metadata_by_topic_id_during_authentication_is_answered(
+    broker: Broker, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    client.handshake()
+    topic = MetadataRequest.Topic(topic_id=bytes(range(16)), name=None)
+    client.request(Api.METADATA, 10, topics=[topic])
+    assert broker.waits()
+    [answer] = client.answer(Api.METADATA, 10).topics
+    assert (answer.error_code, answer.name, answer.topic_id) == (Code.ILLEGAL_SASL_STATE, "", bytes(range(16)))
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
