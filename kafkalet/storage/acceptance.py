@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records.batch import NO_TIMESTAMP, Batch
+from kafkalet.protocol.records.interruption import check_at
 from kafkalet.protocol.records.varint import VarintTooLong, read_varint
 
 from .config import LogConfig
@@ -81,7 +82,8 @@ def check_record_sizes(payload: Buffer, count: int, config: LogConfig) -> None:
     if len(payload) <= limit:
         return
     try:
-        for _ in range(count):
+        for index in range(count):
+            check_at(index)
             size, position = read_varint(payload, position)
             if not 0 <= size <= limit:
                 raise AppendRefused(Code.INVALID_RECORD, f"a record has {size} bytes, but the maximum is {limit}")

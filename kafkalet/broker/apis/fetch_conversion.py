@@ -72,7 +72,7 @@ async def convert(answer: Answer, topic: str, fetch_offset: int, context: Contex
     if data:
         try:
             if len(data) > CONVERTED_IN_LOOP_BYTES or any(batch_takes_long(batch) for batch in batches(data)):
-                answer.records = await in_thread(lambda: down_converted(data, to_format, fetch_offset))
+                answer.records = await in_thread(lambda: down_converted(data, to_format, fetch_offset), droppable=True)
             else:
                 answer.records = down_converted(data, to_format, fetch_offset)
         except KafkaError as error:
@@ -98,7 +98,7 @@ async def _bytes(answer: Answer) -> bytes:
         pieces.append(records.slice(start, READ_BYTES).read())
     if len(pieces) == 1:
         return pieces[0]
-    return await in_thread(partial(b"".join, pieces))
+    return await in_thread(partial(b"".join, pieces), droppable=True)
 
 
 def _format_for(version: int, config: LogConfig) -> int | None:

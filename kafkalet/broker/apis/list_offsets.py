@@ -124,7 +124,7 @@ async def _list_in_turns(
                         topic.name, asked, duplicates, isolation, request.replica_id, context, known
                     )
                 except LongSearch as search:
-                    known[search.key] = await in_thread(search.call)
+                    known[search.key] = await in_thread(search.call, droppable=True)
             answers.append(answer)
         topics.append(AnswerTopic(name=topic.name, partitions=answers))
     return _answer(topics, refused, duplicates, context)

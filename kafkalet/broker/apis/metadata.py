@@ -52,7 +52,7 @@ async def handle(request: MetadataRequest, context: Context) -> MetadataResponse
         topics = await _all_topics(request, context)
     else:
         read = partial(_read, asked, context.version)
-        refusal, ids, names = read() if len(asked) <= TOPICS_IN_LOOP else await in_thread(read)
+        refusal, ids, names = read() if len(asked) <= TOPICS_IN_LOOP else await in_thread(read, droppable=True)
         if refusal:
             return _refuse_all(asked, refusal)
         topics = await (_by_ids(ids, request, context) if ids else _by_names(names, request, context))

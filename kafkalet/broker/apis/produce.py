@@ -133,7 +133,7 @@ async def _append_in_turns(
     answers: dict[Key, Answer] = {}
     for key, chunk in sound.items():
         await pause()
-        outcome = await _validate_in_thread(key, chunk, verified, context) if takes_long(chunk) else None
+        outcome = await _validate_in_thread(key, chunk, verified, request, context) if takes_long(chunk) else None
         answers[key] = _append(key, chunk, verified, request, context, pending, outcome)
     return _answer_or_wait(answers | refused, pending, request, context)
 
@@ -156,11 +156,12 @@ def _validate_at_once(key: Key, chunk: Buffer, context: Context) -> Callable[[],
 
 
 async def _validate_in_thread(
-    key: Key, chunk: Buffer, verified: Verified, context: Context
+    key: Key, chunk: Buffer, verified: Verified, request: ProduceRequest, context: Context
 ) -> Callable[[], ValidatedBatches] | None:
     """Validate records in a thread, and return a function that returns the valid batches or raises KafkaError.
 
-    Returns None if the partition does not accept records.
+    Returns None if the partition does not accept records. A producer that waits for a response and disconnects does
+    not know whether its records were appended; one that does not wait may disconnect at any time.
     """
     name, _, index = key
     try:
@@ -175,7 +176,7 @@ async def _validate_in_thread(
             return partial(_raise, refusal)
         return lambda: accepted
 
-    return await in_thread(outcome)
+    return await in_thread(outcome, droppable=request.acks != NO_RESPONSE)
 
 
 def _raise(refusal: KafkaError) -> ValidatedBatches:

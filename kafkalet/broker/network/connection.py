@@ -207,6 +207,10 @@ class Connection:
         if self._shared.watchers.sees_requests:
             self._shared.watchers.touch()
 
+    def turn_failed(self, error: Exception) -> None:
+        """Called by Turns if `take_turn` has raised an exception."""
+        self._close_after_bug(error)
+
     def _read_decrypted_soon(self) -> None:
         """Read data that TLS has already decrypted. The event loop does not report it as readable."""
         if (
@@ -454,10 +458,13 @@ class Connection:
             self._close_after_end()
 
     def _on_end_of_input(self, reason: str) -> None:
-        """Handle the end of the client's data. Requests that have already been received are still served."""
+        """Handle the end of the client's data.
+
+        Requests that have been received are still served, unless the client would have waited for the response.
+        """
         self._end_reason = reason
         delayed = self._delayed
-        if not self._blocked or (delayed is not None and not delayed.is_working):
+        if not self._blocked or (delayed is not None and delayed.may_be_dropped):
             self._close_after_end()
         else:
             self._set_reading(False)

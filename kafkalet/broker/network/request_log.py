@@ -80,6 +80,10 @@ class _LoggedDelayed(Delayed[Any]):
     def is_working(self) -> bool:
         return self._source.is_working
 
+    @property
+    def may_be_dropped(self) -> bool:
+        return self._source.may_be_dropped
+
     def fail(self, error: Exception) -> None:
         self._logged_request.fail(error)
         super().fail(error)

@@ -466,7 +466,7 @@ class Router:
         if self._end is not None:
             self._end(answer, context)
         try:
-            encoded = await in_thread(partial(_encode_long, answer, route.version))
+            encoded = await in_thread(partial(_encode_long, answer, route.version), droppable=True)
         except EncodeError as problem:
             pieces = self._refuse_unwritable(problem, route, context)
             return Encoded(pieces, sum(map(len, pieces)))

@@ -56,6 +56,11 @@ class Delayed(Generic[T]):
         return False
 
     @property
+    def may_be_dropped(self) -> bool:
+        """Whether it may end without a result if the client disconnects (see work.py)."""
+        return not self.is_working
+
+    @property
     def is_cancelled(self) -> bool:
         return self._state is _CANCELLED
 

@@ -47,7 +47,10 @@ class Task(Protocol):
     """The virtual time at the end of its last turn; 0 before the first."""
 
     def take_turn(self) -> None:
-        """Do some work. If more is left after about SLICE_S, queue again. Must not raise an exception."""
+        """Do some work. If more is left after about SLICE_S, queue again."""
+
+    def turn_failed(self, error: Exception) -> None:
+        """Give up: `take_turn` has raised an exception, which it should not do. Must not raise another one."""
 
 
 class Turns:
@@ -153,7 +156,10 @@ class Turns:
             self._virtual_s = max(self._virtual_s, self._start_s)
             self.began_s = now_s
             self.deadline_s = now_s + min(SLICE_S, max(SHORTEST_SLICE_S, CYCLE_S / (len(self._queue) + 1)))
-            task.take_turn()
+            try:
+                task.take_turn()
+            except Exception as error:  # noqa: BLE001 - the other tasks are served
+                task.turn_failed(error)
             now_s = self.now_s()
             self._charge(task, now_s)
         self.is_congested = bool(self._queue)

@@ -11,8 +11,10 @@ No other handler runs between two of these points, so the state of the broker ch
 in a thread must not use that state: it takes and returns bytes and values.
 
 If its client disconnects, a handler continues. In Kafka, too, the request has already left the network thread: a
-producer with acks=0 may close its connection right after sending its last batch. Only a handler that is waiting for a
-`Delayed` is cancelled, together with the `Delayed`.
+producer with acks=0 may close its connection right after sending its last batch. A handler ends, however, where it
+waits for something that nobody needs any more: a `Delayed`, or a function called by `in_thread(function,
+droppable=True)`. Such functions may take long, so those of records call `check` (interruption.py). When the broker
+stops, all handlers end.
 """
 
 from __future__ import annotations
@@ -22,14 +24,18 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import suppress
+from functools import partial
 from types import coroutine
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from kafkalet.clock import elapsed_s
+from kafkalet.protocol.records.interruption import interruptible
 
 from .purgatory import Delayed
 from .turns import Turns
 
-if TYPE_CHECKING:  # the import takes milliseconds, and most brokers never need a thread
-    from concurrent.futures import Future, ThreadPoolExecutor
+if TYPE_CHECKING:  # most brokers never need a thread
+    from queue import SimpleQueue
 
 T = TypeVar("T")
 
@@ -39,15 +45,19 @@ WORKERS = 4
 """The number of worker threads. With several, one long call does not delay the calls of other clients."""
 SWITCH_S = 0.0002
 """The interpreter's switch interval while a call runs in a thread (Python's default is 5 ms)."""
+STOP_S = 1.0
+"""How long a broker that stops waits for its threads. Calls that end later, such as a lookup of a host name, have no
+effect."""
 
 
 class _Call(Generic[T]):
     """A step: run a function in a worker thread."""
 
-    __slots__ = ("function",)
+    __slots__ = ("function", "is_droppable")
 
-    def __init__(self, function: Callable[[], T]) -> None:
+    def __init__(self, function: Callable[[], T], is_droppable: bool) -> None:
         self.function = function
+        self.is_droppable = is_droppable
 
 
 class _YieldedQuery:
@@ -75,9 +85,12 @@ async def pause() -> None:
     await _yield_step(None)
 
 
-async def in_thread(function: Callable[[], T]) -> T:
-    """Call `function` in a worker thread. Return its result or raise its exception."""
-    return cast(T, await _yield_step(_Call(function)))
+async def in_thread(function: Callable[[], T], *, droppable: bool = False) -> T:
+    """Call `function` in a worker thread. Return its result or raise its exception.
+
+    With `droppable`, the handler ends here if its client disconnects, and the result is not needed.
+    """
+    return cast(T, await _yield_step(_Call(function, droppable)))
 
 
 async def answered(delayed: Delayed[T]) -> T:
@@ -112,47 +125,100 @@ def finish(work: Coroutine[_Step, Any, T]) -> T:
         return cast(T, end.value)
 
 
+class _Running(Delayed[T]):
+    """A call that waits for a worker thread or runs in one. If it is cancelled, it does not begin or is interrupted."""
+
+    __slots__ = ("_function", "_is_droppable")
+
+    def __init__(self, function: Callable[[], T], is_droppable: bool) -> None:
+        super().__init__()
+        self._function = function
+        self._is_droppable = is_droppable
+
+    @property
+    def is_working(self) -> bool:
+        return True
+
+    @property
+    def may_be_dropped(self) -> bool:
+        return self._is_droppable
+
+    def run(self) -> Callable[[], None]:
+        """Call the function, in a worker thread. Return a function that completes this object on the event loop."""
+        try:
+            result = interruptible(self._function, lambda: self.is_cancelled)
+        except Exception as error:  # noqa: BLE001 - the coroutine may expect it
+            return partial(self.fail, error)
+        return partial(self.complete, result)
+
+
 class Workers:
-    """The worker threads of a cluster, started on first use.
+    """The worker threads of a cluster, started when they are needed. The interpreter does not wait for them at its end.
 
     `call_soon_threadsafe` is the event loop's method.
     """
 
     def __init__(self, call_soon_threadsafe: Callable[..., object]) -> None:
         self._call_soon_threadsafe = call_soon_threadsafe
-        self._executor: ThreadPoolExecutor | None = None
+        self._queue: SimpleQueue[_Running[Any] | None] | None = None
+        self._threads: list[threading.Thread] = []
+        self._running: set[_Running[Any]] = set()
+        """The calls that a thread has to deal with."""
 
-    def submit(self, function: Callable[[], T]) -> Delayed[T]:
-        """Call `function` in a thread. The `Delayed` is completed on the event loop."""
-        if self._executor is None:
-            from concurrent.futures import ThreadPoolExecutor
+    def submit(self, function: Callable[[], T], *, droppable: bool = False) -> Delayed[T]:
+        """Call `function` in a thread. The `Delayed` is completed on the event loop.
 
-            self._executor = ThreadPoolExecutor(WORKERS, thread_name_prefix="kafkalet-worker")
-        delayed: Delayed[T] = Delayed()
+        If it is cancelled before, the function does not begin or is interrupted. It fails with RuntimeError if no
+        thread can be started.
+        """
+        if self._queue is None:
+            from queue import SimpleQueue
 
-        def settle(future: Future[T]) -> None:
-            if future.cancelled():
-                return
-            error = future.exception()
-            if error is None:
-                delayed.complete(future.result())
-            else:
-                delayed.fail(cast(Exception, error))
+            self._queue = SimpleQueue()
+        call = _Running(function, droppable)
+        if len(self._threads) < min(len(self._running) + 1, WORKERS):
+            try:
+                self._start_thread(self._queue)
+            except RuntimeError as error:
+                if not self._threads:
+                    call.fail(error)
+                    return call
+        self._running.add(call)
+        _SWITCHING.enter()
+        self._queue.put(call)
+        return call
 
-        def done(future: Future[T]) -> None:
+    def _start_thread(self, queue: SimpleQueue[_Running[Any] | None]) -> None:
+        name = f"kafkalet-worker_{len(self._threads)}"
+        thread = threading.Thread(target=self._work, args=(queue,), name=name, daemon=True)
+        thread.start()
+        self._threads.append(thread)
+
+    def _work(self, queue: SimpleQueue[_Running[Any] | None]) -> None:
+        """Run calls until there is None in the queue."""
+        while (call := queue.get()) is not None:
+            settle = None if call.is_cancelled else call.run()
             _SWITCHING.leave()
             with suppress(RuntimeError):  # the event loop has been closed with the broker
-                self._call_soon_threadsafe(settle, future)
+                self._call_soon_threadsafe(self._settle, call, settle)
+            del call, settle  # they may keep many records in memory
 
-        _SWITCHING.enter()
-        self._executor.submit(function).add_done_callback(done)
-        return delayed
+    def _settle(self, call: _Running[Any], settle: Callable[[], None] | None) -> None:
+        self._running.discard(call)
+        if settle is not None:
+            settle()
 
     def close(self) -> None:
-        """Let the threads end after their current calls. The results of these calls are discarded."""
-        if self._executor is not None:
-            self._executor.shutdown(wait=False, cancel_futures=True)
-            self._executor = None
+        """Cancel all calls, end the threads, and wait for them at most STOP_S."""
+        for call in self._running:
+            call.cancel()
+        threads, self._threads, queue, self._queue = self._threads, [], self._queue, None
+        for _ in threads:
+            assert queue is not None
+            queue.put(None)
+        until_s = elapsed_s() + STOP_S
+        for thread in threads:
+            thread.join(max(until_s - elapsed_s(), 0))
 
 
 class _Switching:
@@ -205,7 +271,7 @@ class Work(Delayed[T]):
         self._workers = workers
         self._running = running
         self._awaited: Delayed[Any] | None = None
-        """The `Delayed` that the coroutine is waiting for; None if it is not waiting, or is waiting for a thread."""
+        """What the coroutine is waiting for; None if it is running or queued."""
         self._has_yielded = False
         self._result: Any = None
         """The value to send to the coroutine in its next turn."""
@@ -219,8 +285,17 @@ class Work(Delayed[T]):
     def is_working(self) -> bool:
         return self.is_waiting and (self._awaited is None or self._awaited.is_working)
 
+    @property
+    def may_be_dropped(self) -> bool:
+        return self._awaited is not None and self._awaited.may_be_dropped
+
     def take_turn(self) -> None:
         self.obey(self._resume())
+
+    def turn_failed(self, error: Exception) -> None:
+        self._end()
+        if self.is_waiting:
+            self.fail(error)
 
     def obey(self, step: _Step | _Ended) -> None:
         """Execute a step of the coroutine; the coroutine continues when the step is done."""
@@ -234,10 +309,16 @@ class Work(Delayed[T]):
             self._has_yielded = True
             self._turns.queue_again(self)
         elif isinstance(step, _Call):
-            self._workers.submit(step.function).then(self._continue, self._continue_with_error)
+            if step.is_droppable and self.is_cancelled:  # its client disconnected after the last step
+                self.stop()
+            else:
+                self._wait_for(self._workers.submit(step.function, droppable=step.is_droppable))
         elif isinstance(step, Delayed):
-            self._awaited = step
-            step.then(self._continue, self._continue_with_error)
+            self._wait_for(step)
+
+    def _wait_for(self, step: Delayed[Any]) -> None:
+        self._awaited = step
+        step.then(self._continue, self._continue_with_error)
 
     def _resume(self) -> _Step | _Ended:
         """Run the coroutine to its next step or to its end."""
@@ -266,11 +347,10 @@ class Work(Delayed[T]):
         self._turns.queue(self)
 
     def cancel(self) -> None:
-        """Handle a disconnected client: a coroutine that is waiting for a `Delayed` ends; any other continues."""
-        ends = not self.is_working
+        """Handle a disconnected client: the coroutine ends if it is waiting for something that may be dropped."""
+        ends = self.may_be_dropped
         super().cancel()
-        if ends and self._awaited is not None:
-            self._awaited.cancel()
+        if ends:
             self.stop()
 
     def hurry(self) -> None:
@@ -278,8 +358,10 @@ class Work(Delayed[T]):
             self._awaited.hurry()
 
     def stop(self) -> None:
-        """Stop the coroutine at its current step. The request gets no response."""
+        """Stop the coroutine at its current step, and what it is waiting for. The request gets no response."""
         super().cancel()
+        if self._awaited is not None:
+            self._awaited.cancel()
         if self._coroutine is not None:
             self._coroutine.close()
         self._end()

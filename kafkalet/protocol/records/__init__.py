@@ -9,6 +9,7 @@
     convert.py   down-conversion for old consumers and up-conversion for old producers
     control.py   control records: transaction markers and leader changes
     codecs.py    the compression codecs; gzip.py, snappy.py, lz4.py and zstd.py contain Kafka's variant of each format
+    interruption.py   ends a computation in a thread whose result is not needed any more
     streams.py   exceptions shared by the codecs, and access to the native library
     zstd_frames.py, zstd_sequences.py, zstd_entropy.py, xxh64.py: zstd in pure Python, used without a native library
     crc32c.py    the checksum of format 2

@@ -16,6 +16,7 @@ import zlib
 
 from kafkalet.protocol.wire import Buffer
 
+from .interruption import check
 from .streams import Corrupt, TooLarge
 
 _HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
@@ -61,6 +62,7 @@ def _inflate(data: bytes, start: int, limit: int) -> tuple[bytes, int]:
     inflate = zlib.decompressobj(-zlib.MAX_WBITS)
     pieces: list[bytes] = []
     while not inflate.eof:
+        check()
         window = data[start : start + _WINDOW_BYTES]
         try:
             piece = inflate.decompress(window, limit + 1)

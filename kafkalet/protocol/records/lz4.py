@@ -21,6 +21,7 @@ from struct import Struct
 
 from kafkalet.protocol.wire import Buffer
 
+from .interruption import check
 from .streams import Corrupt, TooLarge, cramjam_or_none
 
 _MAGIC = b"\x04\x22\x4d\x18"
@@ -74,6 +75,7 @@ def decompress(data: Buffer, limit: int, *, any_checksum: bool = False) -> bytes
     block_bytes, has_checksums, position = _read_header(data, any_checksum)
     pieces: list[bytes] = []
     while True:
+        check()
         size = int.from_bytes(data[position : position + 4], "little")
         is_compressed = size < _NOT_COMPRESSED
         size &= _NOT_COMPRESSED - 1

@@ -27,7 +27,8 @@ from typing import NamedTuple
 
 from kafkalet.protocol.errors import Code, KafkaError
 
-from .runs import TIMESTAMP_BYTES, Run, Unusual, read_long, sweep
+from .interruption import check, check_at
+from .runs import MOST_HEADERS, TIMESTAMP_BYTES, Run, Unusual, read_long, sweep
 from .varint import SMALL, VarintTooLong, encode, read_varint, read_varlong
 
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -76,6 +77,7 @@ def iterate_records(
     """
     position = 0
     for first in range(0, count, LAZY_RECORDS):
+        check()
         until = min(count, first + LAZY_RECORDS)
         decoding = _Decoding(payload, base_offset, base_timestamp)
         try:
@@ -126,7 +128,8 @@ def _read_headers(payload: bytes, position: int) -> tuple[Headers, int]:
             f"Found invalid number of record headers. {count} is larger than the remaining size of the buffer"
         )
     headers = []
-    for _ in range(count):
+    for index in range(count):
+        check_at(index)
         key, position = _read_bytes(payload, position)
         if key is None:
             raise invalid("Invalid negative header key size")
@@ -171,7 +174,8 @@ def read_record(payload: bytes, position: int, base_offset: int = 0, base_timest
 def _decode_exactly(payload: bytes, count: int, base_offset: int, base_timestamp: int) -> list[Record]:
     records = []
     position = 0
-    for _ in range(count):
+    for index in range(count):
+        check_at(index)
         record, position = read_record(payload, position, base_offset, base_timestamp)
         records.append(record)
     check_nothing_left(payload, position)
@@ -185,8 +189,10 @@ def check_nothing_left(payload: bytes, position: int) -> None:
 
 
 def _usual_headers(payload: bytes, p: int) -> tuple[Headers, int]:
-    """Read the header count and the headers. Raises Unusual if a key length is negative."""
+    """Read the header count and the headers. Raises Unusual if a key length is negative, or for many headers."""
     count, p = read_long(payload, p)
+    if count > MOST_HEADERS:
+        raise Unusual
     odd = count
     headers: list[tuple[str, bytes | None]] = []
     for _ in range(count >> 1):

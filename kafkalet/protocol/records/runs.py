@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from typing import NamedTuple, Protocol
 
+from .interruption import check
 from .varint import HIGH, LOW
 
 TIMESTAMP_BYTES = 8
@@ -26,6 +27,10 @@ MIN_RECORDS = 32
 """The minimum length of a run. Searching for shorter runs costs more than it saves."""
 FIRST_RECORDS = 64
 """The maximum length of the first run. Its offset deltas take one byte; those of later records take two."""
+MOST_STRETCH = 1 << 15
+"""The number of records that are processed individually before the next search for a run."""
+MOST_HEADERS = 1 << 14
+"""Twice the number of headers that a fast reader processes. The exact reader can be interrupted between two headers."""
 
 Span = tuple[int, int] | None
 """The start and end of a field, relative to the start of its record; None for null."""
@@ -274,6 +279,8 @@ def sweep(buffer: bytes | bytearray, start: int, end: int, count: int, reader: R
         until = min(count, index + stretch)
         position = reader.one_by_one(position, index, until)
         index = until
-        stretch, at_most = 4 * stretch, FIRST_RECORDS
+        stretch, at_most = min(4 * stretch, MOST_STRETCH), FIRST_RECORDS
+        if index < count:
+            check()
     if position != end:
         raise Unusual

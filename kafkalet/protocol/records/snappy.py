@@ -19,6 +19,7 @@ Raw snappy is the uncompressed size as a varint, followed by literals and copies
 
 from kafkalet.protocol.wire import Buffer
 
+from .interruption import check
 from .streams import Corrupt, TooLarge, cramjam_or_none
 from .varint import encode_unsigned
 
@@ -26,6 +27,8 @@ _MAGIC = b"\x82SNAPPY\0"
 _HEADER = _MAGIC + b"\0\0\0\1\0\0\0\1"
 _BLOCK_BYTES = 32 * 1024
 """The block size of SnappyOutputStream."""
+_CHECK_BYTES = 4 * 1024
+"""The number of compressed bytes, at most 90 KiB of content, between two calls of `check`."""
 
 
 def compress(data: Buffer) -> bytes:
@@ -108,7 +111,11 @@ def _copy_out(data: bytes, position: int, size: int) -> bytes:
     """Decode the literals and copies that begin at `position`. They have to produce `size` bytes."""
     out = bytearray()
     end = len(data)
+    check_at = 0
     while position < end:
+        if position >= check_at:
+            check()
+            check_at = position + _CHECK_BYTES
         tag = data[position]
         position += 1
         kind = tag & 3

@@ -12,8 +12,9 @@ from typing import NamedTuple
 from kafkalet.protocol.wire import Buffer
 
 from .effort import TakesLong
+from .interruption import check_at
 from .record import check_nothing_left, invalid, read_record, wrapped
-from .runs import TIMESTAMP_BYTES, Run, Unusual, read_long, sweep
+from .runs import MOST_HEADERS, TIMESTAMP_BYTES, Run, Unusual, read_long, sweep
 from .varint import VarintTooLong, read_varint, read_varlong
 
 
@@ -76,8 +77,13 @@ def walk_records(
 
 
 def _usual_headers(buffer: bytes | bytearray, p: int) -> int:
-    """Skip the header count and the headers, and return their end. Raises Unusual if a key length is negative."""
+    """Skip the header count and the headers, and return their end.
+
+    Raises Unusual if a key length is negative, or if there are many headers.
+    """
     count, p = read_long(buffer, p)
+    if count > MOST_HEADERS:
+        raise Unusual
     odd = count
     for _ in range(count >> 1):
         size = buffer[p]
@@ -232,7 +238,8 @@ def _skip_record(payload: bytes, position: int) -> tuple[int, int, bool, int]:
         header_count, position = read_varint(payload, position + max(value_size, 0))
         if header_count < 0:
             raise invalid(f"Found invalid number of record headers {header_count}")
-        for _ in range(header_count):
+        for index in range(header_count):
+            check_at(index)
             size, position = read_varint(payload, position)
             if size < 0:
                 raise invalid(f"Invalid negative header key size {size}")
@@ -270,6 +277,7 @@ def _walk_exactly(
     null_keys = []
     bad_timestamps = []
     for index in range(count):
+        check_at(index)
         timestamp_delta, offset_delta, has_key, position = read(payload, position)
         timestamp = wrapped(base_timestamp + timestamp_delta) if append_time is None else append_time
         if timestamp > max_timestamp:

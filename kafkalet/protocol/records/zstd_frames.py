@@ -21,6 +21,7 @@ from collections.abc import Iterator
 
 from kafkalet.protocol.wire import Buffer
 
+from .interruption import check
 from .streams import Corrupt, TooLarge
 from .xxh64 import xxh64
 from .zstd_entropy import PrefixCode, prefix_code
@@ -111,6 +112,7 @@ class _Frame:
         """Decompress the frame, append its content and return its end. Raises Corrupt or TooLarge."""
         is_last = False
         while not is_last:
+            check()
             header = _number(self.data, self.position, 3)
             self.position += 3
             is_last = bool(header & 1)

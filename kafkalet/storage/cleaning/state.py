@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+from kafkalet.protocol.records.interruption import Interrupted, interruptible
 from kafkalet.storage import checkpoints
 from kafkalet.storage.checkpoints import CLEANER_OFFSETS, CorruptCheckpoint, TopicPartition
 from kafkalet.storage.files import Files, explain
@@ -43,12 +44,14 @@ class Cleaning:
             raise CleaningAborted
 
     def run(self, step: Callable[[], T]) -> T:
-        """Run a step of the round in a thread. Raises CleaningAborted if the round was aborted before the step."""
+        """Run a step of the round in a thread. Raises CleaningAborted if the round is aborted before or during it."""
         with self._condition:
             self.check()
             self._is_running = True
         try:
-            return step()
+            return interruptible(step, lambda: self.is_aborted)
+        except Interrupted:
+            raise CleaningAborted from None
         finally:
             with self._condition:
                 self._is_running = False
@@ -61,7 +64,11 @@ class Cleaning:
         self.check()
 
     def abort(self) -> None:
-        """Abort the round. Wait for the current step, which ends at the next batch, and remove unfinished files."""
+        """Abort the round, wait for the current step, and remove unfinished files.
+
+        The step ends at the next batch, or at the next block of a batch that it decompresses. It cannot end before the
+        disk has synced a file that is complete. In Kafka, too, the request waits (LogCleaner.abortCleaning).
+        """
         self.is_aborted = True
         with self._condition:
             self._condition.notify_all()

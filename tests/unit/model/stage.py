@@ -76,7 +76,7 @@ class Stage:
             node.workers.submit = self._submit  # type: ignore[method-assign]
         return cluster
 
-    def _submit(self, function: Callable[[], T]) -> Delayed[T]:
+    def _submit(self, function: Callable[[], T], *, droppable: bool = False) -> Delayed[T]:
         """Run in this thread what a broker would run in another one: at once, or with `run_calls`."""
         done: Delayed[T] = Delayed()
 

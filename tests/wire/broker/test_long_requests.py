@@ -14,6 +14,7 @@ from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records.batch import batches
 from kafkalet.protocol.records.build import build_batch, build_message_set, numbered
 from kafkalet.protocol.records.codecs import Codec
+from kafkalet.protocol.records.interruption import Interrupted, check
 from kafkalet.storage import log as log_module
 from tests.wire.brokers import Closed, Wire, batch, on_the_wire
 
@@ -24,14 +25,19 @@ class Gate:
     """Makes the first batch slow: holds it in its worker thread until the test opens the gate."""
 
     def __init__(self) -> None:
-        self.opened, self.reached = threading.Event(), threading.Event()
+        self.opened, self.reached, self.interrupted = threading.Event(), threading.Event(), threading.Event()
 
     def takes_long(self, records: bytes) -> bool:
         return not self.reached.is_set()
 
     def wait(self) -> None:
         self.reached.set()
-        assert self.opened.wait(PATIENCE_S)
+        try:
+            while not self.opened.wait(0.001):
+                check()
+        except Interrupted:
+            self.interrupted.set()
+            raise
 
 
 @contextmanager
@@ -97,6 +103,25 @@ def test_batches_with_acks_0_are_appended_after_producer_disconnects() -> None:
         gate.opened.set()
         wire.until(lambda: wire.cluster.log("t", 0).log_end_offset == 2)
         assert first_values(wire) == [b"long", b"behind it"]
+
+
+def test_validation_is_interrupted_when_producer_that_waits_disconnects() -> None:
+    with gated() as (wire, gate):
+        connection, _ = send(wire, batch(b"long"))
+        assert gate.reached.wait(PATIENCE_S)
+        connection.socket.close()
+        assert gate.interrupted.wait(PATIENCE_S)
+        assert wire.log().log_end_offset == 0
+        assert wire.produce(batch(b"next"))["base_offset"] == 0
+
+
+@pytest.mark.parametrize("acks", [0, 1])
+def test_stop_interrupts_validation(acks: int) -> None:
+    with gated() as (wire, gate):
+        send(wire, batch(b"long"), acks=acks)
+        assert gate.reached.wait(PATIENCE_S)
+        wire.cluster.server.host.stop_thread()
+        assert gate.interrupted.is_set()
 
 
 def test_produce_to_topic_deleted_during_validation_fails() -> None:

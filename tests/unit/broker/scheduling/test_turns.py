@@ -43,6 +43,21 @@ class Worker:
         else:
             self.done_s = self.loop.now_s
 
+    def turn_failed(self, error: Exception) -> None:
+        raise AssertionError(error)
+
+
+class Broken(Worker):
+    """A task that raises an exception in its turn."""
+
+    error: Exception | None = None
+
+    def take_turn(self) -> None:
+        raise ValueError("a bug")
+
+    def turn_failed(self, error: Exception) -> None:
+        self.error = error
+
 
 def work_directly(loop: Loop, task: Worker, seconds: float) -> None:
     loop.turns.begin()
@@ -225,3 +240,14 @@ def test_turns_are_shorter_when_many_queue() -> None:
         loop.iterate()
     assert deadlines[0] == pytest.approx(CYCLE_S / 100)
     assert deadlines[-1] == pytest.approx(SLICE_S)
+
+
+def test_exception_of_a_turn_fails_only_its_task() -> None:
+    loop = Loop()
+    broken, others = Broken(loop, 0), [Worker(loop, ROUND_S) for _ in range(3)]
+    for task in (broken, *others):
+        loop.turns.queue(task)
+    for _ in range(10):
+        loop.iterate()
+    assert str(broken.error) == "a bug"
+    assert all(other.done_s is not None for other in others)

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Coroutine
@@ -11,7 +12,18 @@ import pytest
 
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.scheduling.turns import SLICE_S, Turns
-from kafkalet.broker.scheduling.work import Work, Workers, answered, finish, has_yielded, in_thread, pause, start
+from kafkalet.broker.scheduling.work import (
+    WORKERS,
+    Work,
+    Workers,
+    answered,
+    finish,
+    has_yielded,
+    in_thread,
+    pause,
+    start,
+)
+from kafkalet.protocol.records.interruption import Interrupted, check
 from tests.wire.serving import in_loop
 
 
@@ -281,8 +293,137 @@ async def test_closed_workers_end_their_threads() -> None:
     assert not thread.is_alive()
 
 
-async def _in_thread(call: Callable[[], None]) -> None:
-    await in_thread(call)
+async def _in_thread(call: Callable[[], None], *, droppable: bool = False) -> None:
+    await in_thread(call, droppable=droppable)
+
+
+class Endless:
+    """A computation that ends only if it is interrupted."""
+
+    def __init__(self) -> None:
+        self.begun, self.interrupted = threading.Event(), threading.Event()
+
+    def __call__(self) -> None:
+        self.begun.set()
+        try:
+            while True:
+                check()
+        except Interrupted:
+            self.interrupted.set()
+            raise
+
+
+@in_loop
+async def test_droppable_call_is_interrupted_when_the_client_disconnects() -> None:
+    stage, call = Stage(), Endless()
+    begun = stage.start(_in_thread(call, droppable=True))
+    assert call.begun.wait(10)
+    assert begun.may_be_dropped
+    begun.cancel()
+    assert call.interrupted.wait(10)
+    assert not stage.running
+    stage.workers.close()
+
+
+@in_loop
+async def test_other_calls_are_not_interrupted_when_the_client_disconnects() -> None:
+    stage, may_end, done = Stage(), threading.Event(), asyncio.Event()
+
+    async def work() -> None:
+        await in_thread(lambda: (may_end.wait(10), check()))
+        done.set()
+
+    begun = stage.start(work())
+    assert not begun.may_be_dropped
+    begun.cancel()
+    may_end.set()
+    await done.wait()
+    stage.workers.close()
+
+
+@in_loop
+async def test_call_of_a_client_that_has_gone_does_not_begin() -> None:
+    stage, may_end, calls = Stage(), threading.Event(), []
+    busy = [stage.start(_in_thread(lambda: check() if may_end.wait(10) else None)) for _ in range(WORKERS)]
+    waiting = stage.start(_in_thread(lambda: calls.append(1), droppable=True))
+    waiting.cancel()
+    may_end.set()
+    for work in busy:
+        await stage.result(work)
+    assert await stage.result(stage.start(_in_thread(lambda: calls.append(2)))) is None
+    assert calls == [2]
+    stage.workers.close()
+
+
+@in_loop
+async def test_work_whose_client_has_gone_ends_before_its_next_droppable_call() -> None:
+    stage, calls = Stage(), []
+
+    async def work() -> None:
+        stage.spend()
+        await pause()
+        calls.append("turn")
+        await in_thread(lambda: calls.append("thread"), droppable=True)
+
+    stage.start(work()).cancel()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not stage.running
+    assert calls == ["turn"]
+
+
+@in_loop
+async def test_stopped_work_interrupts_its_call() -> None:
+    stage, call = Stage(), Endless()
+    begun = stage.start(_in_thread(call))
+    assert call.begun.wait(10)
+    begun.stop()
+    assert call.interrupted.wait(10)
+    stage.workers.close()
+
+
+@in_loop
+async def test_closed_workers_interrupt_their_calls_and_wait_for_them() -> None:
+    stage, calls = Stage(), [Endless() for _ in range(WORKERS + 1)]
+    for call in calls:
+        stage.start(_in_thread(call))
+    for call in calls[:WORKERS]:
+        assert call.begun.wait(10)
+    stage.workers.close()
+    assert [call.interrupted.is_set() for call in calls] == [True] * WORKERS + [False]
+
+
+@in_loop
+async def test_handler_fails_if_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    stage, found_s = Stage(), sys.getswitchinterval()
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        await stage.result(stage.start(_in_thread(lambda: None)))
+    assert not stage.running
+    assert sys.getswitchinterval() == found_s
+
+
+UNINTERRUPTED = """
+import asyncio, threading
+from kafkalet.broker.scheduling import work
+
+async def main():
+    workers = work.Workers(asyncio.get_running_loop().call_soon_threadsafe)
+    begun = threading.Event()
+    workers.submit(lambda: (begun.set(), threading.Event().wait()))
+    begun.wait()
+    work.STOP_S = 0
+    workers.close()
+
+asyncio.run(main())
+"""
+
+
+def test_interpreter_does_not_wait_for_calls_that_cannot_be_interrupted() -> None:
+    assert subprocess.run([sys.executable, "-c", UNINTERRUPTED], timeout=60, check=False).returncode == 0
 
 
 def test_finish_runs_a_coroutine_without_a_loop() -> None:
