@@ -693,7 +693,7 @@ def _lock(path: str, system: FileSystem) -> int:
     try:
         return system.lock(path)
     except OSError as error:
-        if error.errno in (errno.EACCES, errno.EAGAIN) and os.name != "nt" and not error.filename:
+        if error.errno in (errno.EACCES, errno.EAGAIN) and not error.filename:
             raise DirectoryInUse(f"{os.path.dirname(path)} is in use by another broker") from error
         error.filename = path
         raise

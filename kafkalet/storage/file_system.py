@@ -12,6 +12,8 @@ from __future__ import annotations
 import os
 import shutil
 
+from kafkalet.locking import lock
+
 Buffer = bytes | bytearray | memoryview
 
 _BINARY = getattr(os, "O_BINARY", 0)  # without it, Windows translates line endings
@@ -87,15 +89,11 @@ class FileSystem:
         Raises OSError: EACCES or EAGAIN if it is locked.
         """
         fd = self.open(path, READ_AND_WRITE)
-        if os.name != "nt":
-            import fcntl
-
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # against kafkalet: the descriptor owns the lock
-                fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # against Apache Kafka: the process owns the lock
-            except OSError:
-                self.close(fd)
-                raise
+        try:
+            lock(fd)
+        except OSError:
+            self.close(fd)
+            raise
         return fd
 
     # -- paths

@@ -25,6 +25,8 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
+from kafkalet.locking import lock
+
 from .file_system import DISK, READ, READ_AND_WRITE, Buffer, FileSystem
 
 _log = logging.getLogger(__name__)
@@ -263,13 +265,10 @@ class Overlay(FileSystem):
         Without a `.lock` file, no broker has used the directory since it was copied, and nothing is locked.
         """
         fd = self.open(path, READ_AND_WRITE)
-        if fd not in self._open or os.name == "nt":
+        if fd not in self._open:
             return fd
-        import fcntl
-
         try:
-            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            fcntl.lockf(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            lock(fd, shared=True)
         except OSError:
             self.close(fd)
             raise

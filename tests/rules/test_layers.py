@@ -1,8 +1,8 @@
 """The layers of the package: a module may import only modules of lower layers.
 
-clock, jaas, properties,      import no module of kafkalet
-sasl_client, suggestions,
-version
+clock, jaas, locking,         import no module of kafkalet
+properties, sasl_client,
+suggestions, version
 protocol                      imports only itself
 formats                       protocol.records; formats of the files beside a log, without policy
 storage                       formats, protocol.records, protocol.errors, and the modules in the first line
@@ -31,6 +31,7 @@ RANK = {
     "clock": 0,
     "garbage": 0,
     "jaas": 0,
+    "locking": 0,
     "properties": 0,
     "sasl_client": 0,
     "suggestions": 0,
@@ -58,6 +59,7 @@ STORAGE_MAY_IMPORT = (
     "kafkalet.protocol.errors",
     "kafkalet.formats",
     "kafkalet.clock",
+    "kafkalet.locking",
     "kafkalet.properties",
 )
 

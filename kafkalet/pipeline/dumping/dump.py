@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.clock import Clock, SystemClock
+from kafkalet.locking import lock
 from kafkalet.pipeline.failures import job_failures
 from kafkalet.pipeline.option_types import BadOption, local_path, size_bytes
 from kafkalet.pipeline.options import ReadOptions, read_options
@@ -226,12 +227,7 @@ def _alone(out: str) -> Iterator[None]:
     """Lock the directory against other runs. The lock is released when the process exits, even if it is killed."""
     with open(os.path.join(out, LOCK), "w", encoding="utf-8") as file:
         try:
-            import fcntl
-        except ImportError:  # Windows
-            yield
-            return
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+            lock(file.fileno())
+        except (BlockingIOError, PermissionError) as error:
             raise DumpRefused(f"another dump into {out} is running") from error
         yield

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from kafkalet import formats
+from kafkalet.locking import lock
 from kafkalet.pipeline.logs import checkpoints
 from kafkalet.pipeline.logs.directory import PartitionLog, open_partition, topic_partition
 from kafkalet.pipeline.logs.ends import log_end
@@ -66,14 +67,10 @@ class TargetDirectory:
         os.makedirs(self.path, exist_ok=True)
         descriptor = os.open(os.path.join(self.path, LOCK), os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            if os.name != "nt":
-                import fcntl
-
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # a lock per descriptor, used by kafkalet
-                    fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # a lock per process, used by Apache Kafka
-                except OSError as error:
-                    raise DirectoryInUse(f"{self.path} is in use by a broker; stop it first") from error
+            try:
+                lock(descriptor)
+            except OSError as error:
+                raise DirectoryInUse(f"{self.path} is in use by a broker; stop it first") from error
             yield
         finally:
             os.close(descriptor)
