@@ -64,7 +64,7 @@ def _run(arguments: list[str]) -> int:
             as_json = "json" in options
             print_line(json.dumps(found, indent=2, ensure_ascii=False) if as_json else command.show(found))
     except ControlError as error:
-        code = f"{error.code}: " if error.code.isupper() else ""
+        code = f"{error.code}: " if error.code.isupper() and error.message != error.code else ""
         raise Failure(f"{code}{error.message}") from error
     except KeyboardInterrupt:
         return 130

@@ -6,17 +6,19 @@ import base64
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kafkalet.control.client import ControlClient, Json
+from kafkalet.control.client import ControlClient, ControlError, Json
 
 from .command_line import Failure, Option, UsageError, print_line, split
 from .tables import cell, table
 
 WAIT_S = 10.0
 MAX_LINES = 10_000
-"""The number of records that one request sends."""
+"""The largest number of records that one request sends."""
+MAX_JSON_BYTES = 8 << 20
+"""Records whose JSON is larger than this together are sent in several requests. The API accepts 16 MiB."""
 
 
 class Command(NamedTuple):
@@ -272,11 +274,30 @@ def _send(client: ControlClient, given: Given) -> Json:
     value = _bytes(given.argument(1))
     values = [value] if value is not None else _lines()
     sent: list[Json] = []
-    for start in range(0, len(values), MAX_LINES):
-        records = [{**common, **data_fields("value", each)} for each in values[start : start + MAX_LINES]]
+    for records in _parts({**common, **data_fields("value", each)} for each in values):
         body = {"records": records, "compression": given.last("compression")}
-        sent += client.ask("POST", "/v1/topics/{}/records", given.arguments[0], body=body)["records"]
+        try:
+            sent += client.ask("POST", "/v1/topics/{}/records", given.arguments[0], body=body)["records"]
+        except ControlError as error:
+            if sent:
+                error.message += f"; the first {len(sent)} records were sent"
+            raise
     return {"records": sent}
+
+
+def _parts(records: Iterable[dict[str, Json]]) -> Iterator[list[dict[str, Json]]]:
+    """Distribute records to requests."""
+    part: list[dict[str, Json]] = []
+    size = 0
+    for record in records:
+        record_size = len(json.dumps(record))
+        if part and (len(part) == MAX_LINES or size + record_size > MAX_JSON_BYTES):
+            yield part
+            part, size = [], 0
+        part.append(record)
+        size += record_size
+    if part:
+        yield part
 
 
 def _lines() -> list[bytes]:

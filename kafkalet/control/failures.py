@@ -116,7 +116,7 @@ def failure_of(error: Exception, *, waits: bool = False, is_running: bool = True
         return Failure(400, HTTP_CODES[400], str(error))
     if isinstance(error, KafkaError):
         status = 404 if error.code in MISSING else 409 if error.code in CONFLICTS else 422
-        return Failure(status, error.code.name, error.message or error.code.name)
+        return Failure(status, error.code.name, str(error).removeprefix(f"{error.code.name}: "))
     if isinstance(error, AssertionError) and waits:
         return Failure(408, HTTP_CODES[408], str(error))
     if not is_running:

@@ -152,9 +152,17 @@ class ExternalCluster:
                 topic.delete()
         self._created.clear()
 
-    def produce(self, topic: str, partition: int, data: bytes) -> None:
-        """Send the records of encoded batches and wait until they are acknowledged."""
+    def produce(self, topic: str, partition: int, data: bytes) -> int:
+        """Send the records of encoded batches, wait until they are acknowledged, and return the first offset."""
         failures: list[Any] = []
+        offsets: list[int] = []
+
+        def delivered(error: Any, message: Any) -> None:
+            if error is None:
+                offsets.append(message.offset())
+            else:
+                failures.append(error)
+
         for batch in batches(data):
             codec = _CODECS[batch.attributes & 7]
             producer = self._producer(codec)
@@ -166,12 +174,13 @@ class ExternalCluster:
                     partition,
                     timestamp=timestamp,
                     headers=list(headers),
-                    on_delivery=lambda error, _: failures.append(error) if error else None,
+                    on_delivery=delivered,
                 )
             if producer.flush(self.timeout_s):
                 raise AssertionError(f"{self!r} did not acknowledge records within {self.timeout_s:g} s")
         if failures:
             raise _as_kafka_error(failures[0])
+        return min(offsets)
 
     def _producer(self, codec: str) -> Any:
         if codec not in self._producers:
@@ -282,9 +291,11 @@ class ExternalTopic(Topic):
     def _most_batch_bytes(self, partition: int) -> int:
         return sys.maxsize  # the producer splits them
 
-    def _append(self, encoded_batches: Sequence[tuple[int, bytes]]) -> None:
-        for index, data in encoded_batches:
-            self._cluster.produce(self.name, index, data)
+    def _append(self, batches: Sequence[tuple[int, bytes]]) -> dict[int, int]:
+        first_offsets: dict[int, int] = {}
+        for index, data in batches:
+            first_offsets.setdefault(index, self._cluster.produce(self.name, index, data))
+        return first_offsets
 
     def _reader(self, partition: int, isolation: StorageIsolation, offset: int) -> Any:
         return _ExternalReader(self._cluster, self.name, partition, isolation.name == "LAST_STABLE", offset)

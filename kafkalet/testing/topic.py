@@ -22,7 +22,9 @@ from .waiting import timeout_s, wait
 
 if TYPE_CHECKING:
     from kafkalet.broker.arguments import PropertyValue
+    from kafkalet.broker.cluster.partition import Partition
     from kafkalet.broker.views import LogView
+    from kafkalet.storage.acceptance import ValidatedBatches
     from kafkalet.storage.values import Isolation as StorageIsolation
 
     from .operations import ClusterOperations
@@ -64,6 +66,18 @@ class Mark:
 
 Since = Mark | Time
 """Where to start reading: a `Mark`, or a time; records with an older timestamp are then skipped."""
+
+
+class Outgoing(NamedTuple):
+    """A record to send."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+    timestamp_ms: int | None
+    """None means the current time of the broker."""
+    partition: int | None
+    """None means that the key determines the partition."""
 
 
 class Extent(NamedTuple):
@@ -203,12 +217,55 @@ class Topic:
         "zstd".
         """
         codec = _codec(compression)
-        by_partition = self._encode(values, headers, timestamp, partition)
-        encoded_batches = [
-            (index, batch) for index, records in by_partition.items() for batch in self._batches(index, records, codec)
-        ]
-        self._cluster.server.call(lambda: self._append(encoded_batches))
+        self._send(outgoing(values, headers, timestamp, partition), codec)
         return self
+
+    def _send(self, records: Sequence[Outgoing], codec: Codec) -> list[tuple[int, int]]:
+        """Append records as `send_batch` does, and return the partition and the offset of each.
+
+        Unless all partitions accept their records, nothing is appended. Raises KafkaError; if appending fails
+        nevertheless, as with a broken disk, its message names the partitions that were written before.
+        """
+        by_partition, places = self._encode(records)
+        batches = [
+            (index, batch) for index, part in by_partition.items() for batch in self._batches(index, part, codec)
+        ]
+        first_offsets = self._append(batches)
+        return [(index, first_offsets[index] + delta) for index, delta in places]
+
+    def _encode(self, records: Sequence[Outgoing]) -> tuple[dict[int, list[StoredRecord]], list[tuple[int, int]]]:
+        """Return the records to append by partition, and the place of each in the result.
+
+        Their offsets start at 0 in each partition. Creates the topic if it does not exist.
+        """
+        now_ms = self._cluster.now_ms()
+        by_partition: dict[int, list[StoredRecord]] = {}
+        places: list[tuple[int, int]] = []
+        for record, index in zip(records, self._partitions_for(records), strict=True):
+            time_ms = now_ms if record.timestamp_ms is None else record.timestamp_ms
+            part = by_partition.setdefault(index, [])
+            places.append((index, len(part)))
+            part.append(StoredRecord(len(part), time_ms, record.key, record.value, record.headers))
+        return by_partition, places
+
+    def _partitions_for(self, records: Sequence[Outgoing]) -> list[int]:
+        """Return the partition of each record. Creates the topic if it does not exist."""
+        count = self.create().partitions
+        for given in {record.partition for record in records if record.partition is not None}:
+            if not 0 <= given < count:
+                raise ValueError(f"partition {given} does not exist; topic {self.name} has {count}")
+        turns = self._cluster._turns
+        turn = turns.get(self.name, 0)
+        if any(record.partition is None and record.key is None for record in records):
+            turns[self.name] = turn + 1
+        return [
+            record.partition
+            if record.partition is not None
+            else turn % count
+            if record.key is None
+            else partition_of(record.key, count)
+            for record in records
+        ]
 
     def _batches(self, partition: int, records: Sequence[StoredRecord], codec: Codec) -> Iterator[bytes]:
         """Yield the records in batches that the topic accepts. A record that is too large is in a batch alone."""
@@ -224,47 +281,45 @@ class Topic:
             yield from self._batches(partition, part, codec)
 
     def _most_batch_bytes(self, partition: int) -> int:
-        server = self._cluster.server
-        return server.call(lambda: server.leadership.leader_of(self.name, partition).log.config.max_message_bytes)
+        def look() -> int:
+            config = self._leader(partition).log.config
+            return min(config.max_message_bytes, config.segment_bytes)
 
-    def _encode(
-        self,
-        values: Iterable[Text | tuple[Text | None, Text | None] | None],
-        headers: HeaderPairs | None = None,
-        timestamp: Time | None = None,
-        partition: int | None = None,
-    ) -> dict[int, list[StoredRecord]]:
-        """Return the records that `send_batch` appends with these arguments, by partition. Their offsets start at 0."""
-        pairs = header_pairs(headers)
-        rows = [_key_and_value(value) for value in _listed(values)]
-        time_ms = self._cluster.now_ms() if timestamp is None else milliseconds("timestamp", timestamp)
-        by_partition: dict[int, list[StoredRecord]] = {}
-        for (key, value), index in zip(rows, self._partitions_for(rows, partition), strict=True):
-            batch = by_partition.setdefault(index, [])
-            batch.append(StoredRecord(len(batch), time_ms, key, value, pairs))
-        return by_partition
+        return self._cluster.server.call(look)
 
-    def _partitions_for(
-        self, rows: Sequence[tuple[bytes | None, bytes | None]], partition: int | None
-    ) -> Sequence[int]:
-        """Return the partition of each row. Creates the topic if it does not exist."""
-        count = self.create().partitions
-        if partition is not None:
-            arguments.number("partition", partition)
-            if not 0 <= partition < count:
-                raise ValueError(f"partition {partition} does not exist; topic {self.name} has {count}")
-            return [partition] * len(rows)
-        turns = self._cluster._turns
-        without_key = turns.get(self.name, 0) % count
-        if any(key is None for key, _ in rows):
-            turns[self.name] = turns.get(self.name, 0) + 1
-        return [without_key if key is None else partition_of(key, count) for key, _ in rows]
+    def _append(self, batches: Sequence[tuple[int, bytes]]) -> dict[int, int]:
+        """Append batches, and return the first offset in each partition. Raises KafkaError; see `_send`."""
 
-    def _append(self, encoded_batches: Sequence[tuple[int, bytes]]) -> None:
-        for index, batch in encoded_batches:
-            leader = self._cluster.server.leadership.leader_of(self.name, index)
-            leader.check_replicas()
-            leader.append(bytearray(batch))
+        def append() -> dict[int, int]:
+            leaders = [self._leader(index) for index, _ in batches]
+            for leader in leaders:
+                leader.check_replicas()
+            accepted = [self._accepted(leader, batch) for leader, (_, batch) in zip(leaders, batches, strict=True)]
+            first_offsets: dict[int, int] = {}
+            for leader, part, (index, batch) in zip(leaders, accepted, batches, strict=True):
+                try:
+                    appended = leader.produce_validated(part) or leader.append(bytearray(batch))
+                except KafkaError as error:
+                    raise self._refused(index, error, first_offsets) from error
+                first_offsets.setdefault(index, appended.first_offset)
+            return first_offsets
+
+        return self._cluster.server.call(append)
+
+    def _accepted(self, leader: Partition, batch: bytes) -> ValidatedBatches:
+        try:
+            return leader.validation(bytearray(batch))()
+        except KafkaError as error:
+            raise self._refused(leader.index, error) from error
+
+    def _leader(self, partition: int) -> Partition:
+        return self._cluster.server.leadership.leader_of(self.name, partition)
+
+    def _refused(self, partition: int, error: KafkaError, written: Iterable[int] = ()) -> KafkaError:
+        """Return the error of an append to a partition, after others have been written."""
+        names = ", ".join(f"{self.name}-{index}" for index in sorted(written))
+        text = f"{self.name}-{partition}: {str(error).removeprefix(f'{error.code.name}: ')}"
+        return KafkaError(error.code, f"{text}; records were appended to {names}" if names else text)
 
     # Read
 
@@ -728,6 +783,20 @@ def _ratio(wanted: bytes, found: bytes | None) -> float:
     if found is None:
         return 0.0
     return 2.0 if wanted == found else SequenceMatcher(None, wanted[:500], found[:500], autojunk=False).ratio()
+
+
+def outgoing(
+    values: Iterable[Text | tuple[Text | None, Text | None] | None],
+    headers: HeaderPairs | None,
+    timestamp: Time | None,
+    partition: int | None,
+) -> list[Outgoing]:
+    """Return the records that `Topic.send_batch` appends with these arguments."""
+    pairs = header_pairs(headers)
+    time_ms = None if timestamp is None else milliseconds("timestamp", timestamp)
+    if partition is not None:
+        arguments.number("partition", partition)
+    return [Outgoing(*_key_and_value(value), pairs, time_ms, partition) for value in _listed(values)]
 
 
 def _listed(values: Iterable[Any]) -> list[Any]:

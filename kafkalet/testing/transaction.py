@@ -195,12 +195,13 @@ class OpenTransaction:
         code that a producer would get otherwise.
         """
         __tracebackhide__ = True
-        from .topic import Topic
+        from .topic import Topic, outgoing
 
         producer = self._open()
         if topic not in self._topics:
             self._topics[topic] = Topic(self._cluster, arguments.text("topic", topic))
-        [(index, records)] = self._topics[topic]._encode([(key, value)], headers, timestamp, partition).items()
+        new = outgoing([(key, value)], headers, timestamp, partition)
+        [(index, records)] = self._topics[topic]._encode(new)[0].items()
         place = (topic, index)
         self._add(place)
         sequence = self._sequences.get(place, 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kafkalet.broker.seeding.partitioner import partition_of
 from kafkalet.control import fields
 from kafkalet.control.data import (
     HEADER,
@@ -29,16 +28,14 @@ from kafkalet.control.shapes import (
     Object,
     Text,
 )
-from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.codecs import Codec
-from kafkalet.protocol.records.record import Record as StoredRecord
 from kafkalet.testing.reading import PartitionReader, checked_isolation
 from kafkalet.testing.record import encoded
-from kafkalet.testing.topic import Mark
+from kafkalet.testing.topic import Mark, Outgoing
 
 if TYPE_CHECKING:
     from kafkalet.testing.record import Record
-    from kafkalet.testing.topic import Since, Topic
+    from kafkalet.testing.topic import Since
 
 routes = Routes("records", "Records: send, read and wait for them.")
 
@@ -54,15 +51,15 @@ _RECORD_FIELDS = (
     Field(
         "partition",
         Nullable(Integer(0, INT32_MAX)),
-        "The partition. By default, the key determines it, as in the Java producer; records without a key go to the "
-        "partition with the smallest log end offset.",
+        "The partition. By default, the key determines it, as in the Java producer; the records of a request that have "
+        "no key go to one partition, and those of the next request to the next one.",
         None,
     ),
 )
 NEW_RECORD = Object("NewRecord", "A record to send.", *_RECORD_FIELDS)
 NEW_RECORDS = Object(
     "NewRecords",
-    "Records to send, in one batch for each partition.",
+    "Records to send, in one batch for each partition, or in several if `max.message.bytes` requires that.",
     Field("records", ListOf(NEW_RECORD, least=1, most=MAX_RECORDS), "The records."),
     COMPRESSION,
 )
@@ -122,58 +119,23 @@ WAIT = Object(
 def send_records(call: Call) -> Json:
     """Append records as if a producer had sent them with acks=all: a single one, or several in `records`.
 
-    A topic that does not exist is created with the defaults of the brokers.
+    A topic that does not exist is created with the defaults of the brokers. If a partition refuses its records,
+    nothing is appended.
     """
-    topic = call.cluster.topic(call.path["name"]).create()
     rows: Sequence[Mapping[str, Json]] = call.body.get("records") or [call.body]
+    records = [
+        Outgoing(
+            read_data(row, "key"),
+            read_data(row, "value"),
+            tuple((each["name"], read_data(each, "value")) for each in row["headers"] or ()),
+            row["timestamp"],
+            row["partition"],
+        )
+        for row in rows
+    ]
     codec = Codec[call.body.get("compression", "none").upper()]
-    places = _Places(topic)
-    now_ms = call.cluster.now_ms()
-    batches: dict[int, list[StoredRecord]] = {}
-    sent: list[tuple[int, int]] = []
-    for row in rows:
-        key = read_data(row, "key")
-        partition = places.of(key, row["partition"])
-        batch = batches.setdefault(partition, [])
-        headers = tuple((each["name"], read_data(each, "value")) for each in row["headers"] or ())
-        timestamp = now_ms if row["timestamp"] is None else row["timestamp"]
-        sent.append((partition, len(batch)))
-        batch.append(StoredRecord(len(batch), timestamp, key, read_data(row, "value"), headers))
-    first_offsets = _append(topic, {index: build_batch(batch, codec=codec) for index, batch in batches.items()}, call)
-    return {"records": [{"partition": index, "offset": first_offsets[index] + delta} for index, delta in sent]}
-
-
-class _Places:
-    """Chooses the partitions of records."""
-
-    def __init__(self, topic: Topic) -> None:
-        self._name = topic.name
-        self._ends = topic.mark().offsets
-        self._emptiest: int | None = None
-
-    def of(self, key: bytes | None, partition: int | None) -> int:
-        if partition is not None:
-            if partition not in self._ends:
-                raise ValueError(f"partition {partition} does not exist; topic {self._name} has {len(self._ends)}")
-            return partition
-        if key is not None:
-            return partition_of(key, len(self._ends))
-        if self._emptiest is None:
-            self._emptiest = min(self._ends, key=lambda index: self._ends[index])
-        return self._emptiest
-
-
-def _append(topic: Topic, batches: Mapping[int, bytes], call: Call) -> Mapping[int, int]:
-    """Append the batches and return the first offset of each."""
-    leadership = call.cluster.server.leadership
-
-    def append() -> dict[int, int]:
-        leaders = {index: leadership.leader_of(topic.name, index) for index in batches}
-        for leader in leaders.values():
-            leader.check_replicas()
-        return {index: leaders[index].append(bytearray(batch)).first_offset for index, batch in batches.items()}
-
-    return call.cluster.server.call(append)
+    sent = call.cluster.topic(call.path["name"])._send(records, codec)
+    return {"records": [{"partition": partition, "offset": offset} for partition, offset in sent]}
 
 
 # Read

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from kafka import KafkaProducer
 
+from kafkalet.commands import ctl_commands
 from kafkalet.commands.ctl import main
 from kafkalet.commands.ctl_commands import COMMANDS
 from tests.wire.control.asking import Asking, asking
@@ -70,6 +72,33 @@ def test_lines_of_stdin_are_sent(ctl: Ctl, api: Asking, monkeypatch: pytest.Monk
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\r\nb\n\n\xff\n")))
     ctl("send", "t", "--compression", "gzip")
     assert values(api) == ["a", "b", "", "/w=="]
+
+
+def test_ten_thousand_lines_are_sent_in_batches_that_the_topic_accepts(
+    ctl: Ctl, api: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have 2 MB; `max.message.bytes` is 1 MiB by default."""
+    lines = [f"{number:0200}".encode() for number in range(10_000)]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\n".join(lines))))
+    ctl("send", "t")
+    assert api.cluster.topic("t").values() == lines
+
+
+def test_lines_are_sent_in_several_requests_and_a_failure_says_how_many_were_sent(
+    api: Asking, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic = api.cluster.topic("t", config={"max.message.bytes": 1000})
+    monkeypatch.setattr(ctl_commands, "MAX_JSON_BYTES", 1000)
+    lines = [b"a" * 500, b"b" * 500, b"c" * 2000, b"d"]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\n".join(lines))))
+    assert main(["send", "t"]) == 1
+    message = capsys.readouterr().err
+    assert re.fullmatch(
+        r"kafkalet: MESSAGE_TOO_LARGE: t-0: the batch has \d+ bytes, but max\.message\.bytes is 1000; "
+        r"the first 2 records were sent\n",
+        message,
+    )
+    assert topic.values() == lines[:2]
 
 
 def test_arguments_that_are_not_utf8_are_sent_as_bytes(ctl: Ctl, api: Asking) -> None:

@@ -11,10 +11,12 @@ from confluent_kafka import Consumer, Producer
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition  # type: ignore[import-untyped]
 
 from kafkalet import Broker, Cluster, ManualClock
+from kafkalet.broker.cluster.partition import Partition
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.codecs import Codec
 from kafkalet.testing import topic as topic_module
 from kafkalet.testing.record import Record
-from kafkalet.testing.topic import Topic
+from kafkalet.testing.topic import Outgoing, Topic
 
 NOW_MS = 1_700_000_000_000
 
@@ -114,9 +116,41 @@ def test_send_batch_of_more_than_max_message_bytes_writes_several_batches(broker
 
 def test_record_of_a_batch_that_is_too_large_raises_the_code_of_kafka(broker: Broker) -> None:
     topic = broker.topic("t", config={"max.message.bytes": 1000})
-    with pytest.raises(KafkaError) as caught:
+    with pytest.raises(KafkaError, match=r"MESSAGE_TOO_LARGE: t-0: .* max\.message\.bytes is 1000") as caught:
         topic.send_batch(["small", "x" * 1000])
     assert caught.value.code is Code.MESSAGE_TOO_LARGE
+    assert topic.records() == []
+
+
+def test_batches_are_no_larger_than_a_segment(broker: Broker) -> None:
+    topic = broker.topic("t", config={"segment.bytes": 2_000_000, "max.message.bytes": 3_000_000})
+    topic.send_batch(["x" * 100_000] * 25)
+    assert topic.visible == 25
+
+
+def test_records_that_one_partition_refuses_are_appended_to_none() -> None:
+    with Cluster(brokers=2) as cluster:
+        cluster.create_topic("t", config={"min.insync.replicas": 2}, assignments=[[1, 2], [1, 2]])
+        topic = cluster.topic("t").shrink_isr(2, partition=1)
+        with pytest.raises(KafkaError) as caught:
+            topic._send([Outgoing(None, b"v", (), None, index) for index in (0, 1)], Codec.NONE)
+        assert caught.value.code is Code.NOT_ENOUGH_REPLICAS
+        assert [log.log_end_offset for log in topic.logs] == [0, 0]
+
+
+def test_failed_append_names_the_partitions_that_were_written(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = broker.topic("t", partitions=3)
+    produce = Partition.produce_validated
+
+    def failing(self: Partition, *arguments: Any) -> Any:
+        if self.index == 2:
+            raise KafkaError(Code.KAFKA_STORAGE_ERROR, "the disk is broken")
+        return produce(self, *arguments)
+
+    monkeypatch.setattr(Partition, "produce_validated", failing)
+    with pytest.raises(KafkaError) as caught:
+        topic._send([Outgoing(None, b"v", (), None, index) for index in range(3)], Codec.NONE)
+    assert str(caught.value) == "KAFKA_STORAGE_ERROR: t-2: the disk is broken; records were appended to t-0, t-1"
 
 
 def test_send_batch_of_a_dict_is_refused(broker: Broker) -> None:

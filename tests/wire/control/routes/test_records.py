@@ -1,5 +1,6 @@
 """Tests of the routes of records; real clients are the witnesses."""
 
+import re
 import threading
 from typing import Any
 
@@ -60,10 +61,34 @@ def test_key_determines_the_partition_as_in_producers(api: Asking) -> None:
     assert [record["partition"] for record in sent["records"]] == partitions
 
 
-def test_records_without_a_key_go_to_the_shortest_partition(api: Asking) -> None:
-    api.cluster.create_topic("t", 2)
-    places = [api.post("/v1/topics/t/records", {"value": "x"})["records"][0]["partition"] for _ in range(4)]
-    assert places == [0, 1, 0, 1]
+def test_records_without_a_key_go_to_the_next_partition_as_in_python(api: Asking) -> None:
+    topic = api.cluster.topic("t", partitions=3)
+    records = [{"value": "x"}, {"value": "y", "key": "a"}, {"value": "z"}, {"value": "w", "partition": 1}]
+    places = []
+    for _ in range(2):
+        sent = api.post("/v1/topics/t/records", {"records": records})["records"]
+        places.append([place["partition"] for place in sent])
+        topic.send("v")  # takes its turn
+    keyed = places[0][1]
+    assert places == [[0, keyed, 0, 1], [2, keyed, 2, 1]]
+
+
+def test_records_of_more_than_max_message_bytes_are_sent_in_several_batches(api: Asking) -> None:
+    topic = api.cluster.topic("t", config={"max.message.bytes": 10_000})
+    values = [f"{number:0200}" for number in range(1000)]
+    sent = api.post("/v1/topics/t/records", {"records": [{"value": value} for value in values]})["records"]
+    assert [place["offset"] for place in sent] == list(range(1000))
+    assert topic.values() == [value.encode() for value in values]
+    assert len(topic.log().batches) > 1
+
+
+def test_record_that_is_too_large_names_the_limit_and_sends_nothing(api: Asking) -> None:
+    topic = api.cluster.topic("t", partitions=2, config={"max.message.bytes": 1000})
+    records = [{"value": "small", "partition": 0}, {"value": "x" * 1000, "partition": 1}]
+    answer = api.ask("POST", "/v1/topics/t/records", {"records": records})
+    assert (answer.status, answer.code) == (422, "MESSAGE_TOO_LARGE")
+    assert re.fullmatch(r"t-1: the batch has 10\d\d bytes, but max\.message\.bytes is 1000", answer.message)
+    assert topic.records() == []
 
 
 def test_record_goes_to_the_given_partition(api: Asking) -> None:
