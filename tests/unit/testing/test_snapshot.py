@@ -1,6 +1,5 @@
 """Tests of snapshots, restores and resets of a cluster."""
 
-import io
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +8,9 @@ from typing import Any
 import pytest
 
 import kafkalet
+from kafkalet.broker.cluster.cluster_image import ClusterImage
 from kafkalet.protocol.api import Api
+from kafkalet.storage.image import StoredFile
 from kafkalet.testing.snapshot import Snapshot
 from tests.unit.broker.apis.asking import Asking
 
@@ -266,28 +267,105 @@ def test_unpacked_snapshot_is_a_data_directory(kafka: kafkalet.Broker, tmp_path:
         assert contents(other, "t") == before
 
 
-def archive(path: Path, **files: bytes) -> Path:
-    with tarfile.open(path, "w", pax_headers={"KAFKALET.brokers": "1", "KAFKALET.first_node_id": "1"}) as written:
-        for name, data in files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(data)
-            written.addfile(entry, io.BytesIO(data))
-    return path
+def test_snapshot_of_several_data_directories_is_loaded_unchanged(tmp_path: Path) -> None:
+    with kafkalet.Broker(data_dir=[tmp_path / "a", tmp_path / "b"]) as broker:
+        broker.create_topic("t", 4)
+        snapshot, before = broker.snapshot(), contents(broker, "t")
+        snapshot.save(tmp_path / "s.tar")
+        broker.topic("t").send("later")
+        broker.restore(Snapshot.load(tmp_path / "s.tar"))
+        assert contents(broker, "t") == before
+    assert Snapshot.load(tmp_path / "s.tar").image == snapshot.image
+
+
+def test_topic_whose_name_begins_with_a_dot_is_loaded(kafka: kafkalet.Broker, tmp_path: Path) -> None:
+    kafka.topic("..t").send("a")
+    kafka.snapshot().save(tmp_path / "s.tar")
+    kafka.restore(Snapshot.load(tmp_path / "s.tar"))
+    assert kafka.topic("..t").values() == [b"a"]
+
+
+def test_failed_save_leaves_no_file(kafka: kafkalet.Broker, tmp_path: Path) -> None:
+    (tmp_path / "s.tar").mkdir()
+    with pytest.raises(OSError):
+        kafka.snapshot().save(tmp_path / "s.tar")
+    assert [path.name for path in tmp_path.iterdir()] == ["s.tar"]
+
+
+def test_file_cut_off_between_two_entries_is_refused(kafka: kafkalet.Broker, tmp_path: Path) -> None:
+    kafka.topic("t", 2).send("a", partition=0).send("b", partition=1)
+    kafka.snapshot().save(tmp_path / "s.tar")
+    data = (tmp_path / "s.tar").read_bytes()
+    with tarfile.open(tmp_path / "s.tar") as whole:
+        ends = [entry.offset_data + (entry.size + 511) // 512 * 512 for entry in whole]
+    assert len(ends) > 5
+    for end in ends[:-1]:
+        for rest in (b"", bytes(1024)):
+            (tmp_path / "s.tar").write_bytes(data[:end] + rest)
+            with pytest.raises(ValueError, match=r"s\.tar is not a snapshot: it is incomplete or damaged"):
+                Snapshot.load(tmp_path / "s.tar")
+
+
+def test_file_with_changed_contents_is_refused(kafka: kafkalet.Broker, tmp_path: Path) -> None:
+    kafka.topic("t").send("a value")
+    kafka.snapshot().save(tmp_path / "s.tar")
+    data = (tmp_path / "s.tar").read_bytes()
+    (tmp_path / "s.tar").write_bytes(data.replace(b"a value", b"another"))
+    with pytest.raises(ValueError, match="it is incomplete or damaged"):
+        Snapshot.load(tmp_path / "s.tar")
+
+
+def entry_of(name: str, kind: bytes = tarfile.REGTYPE, **attributes: Any) -> tarfile.TarInfo:
+    entry = tarfile.TarInfo(name)
+    entry.type = kind
+    for each, value in attributes.items():
+        setattr(entry, each, value)
+    return entry
+
+
+SPARSE = {"GNU.sparse.major": "0", "GNU.sparse.minor": "1", "GNU.sparse.size": "9", "GNU.sparse.map": "0,0"}
 
 
 @pytest.mark.parametrize(
-    ("files", "reason"),
+    ("entry", "reason"),
     [
-        ({"x": b""}, r"Snapshot.save\(\) did not write it"),
-        ({"kafkalet.json": b"{}"}, "kafkalet.json: 'format' is missing"),
-        ({"kafkalet.json": b"x"}, "kafkalet.json: Expecting value"),
-        ({"../x": b""}, "it contains '../x', which is not a file of a data directory"),
-        ({"/x": b""}, "it contains '/x'"),
+        (entry_of("x", tarfile.LNKTYPE, linkname="missing"), "it contains 'x', which is not a file"),
+        (entry_of("x", tarfile.SYMTYPE, linkname="/etc/passwd"), "it contains 'x', which is not a file"),
+        (entry_of("x", tarfile.DIRTYPE), "it contains 'x', which is not a file"),
+        (entry_of("x", tarfile.FIFOTYPE), "it contains 'x', which is not a file"),
+        (entry_of("x", pax_headers=SPARSE), "it contains 'x', which is not a file"),
+        (entry_of("../x"), r"it contains '\.\./x', which is not a file of a data directory"),
+        (entry_of("a/../x"), "it contains"),
+        (entry_of("/x"), "it contains '/x'"),
+        (entry_of("C:/x"), "it contains 'C:/x'"),
+        (entry_of("a\\x"), "it contains"),
+        (entry_of("a\nx"), "it contains"),
+        (entry_of("x\n"), "it contains"),
     ],
 )
-def test_other_archive_is_refused(tmp_path: Path, files: dict[str, bytes], reason: str) -> None:
+def test_archive_with_an_entry_that_is_no_file_of_a_data_directory_is_refused(
+    tmp_path: Path, entry: tarfile.TarInfo, reason: str
+) -> None:
+    with tarfile.open(tmp_path / "s.tar", "w", format=tarfile.PAX_FORMAT) as written:
+        written.addfile(entry)
     with pytest.raises(ValueError, match=f"s.tar is not a snapshot: {reason}"):
-        Snapshot.load(archive(tmp_path / "s.tar", **files))
+        Snapshot.load(tmp_path / "s.tar")
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"), [(b"{}", "kafkalet.json: 'format' is missing"), (b"x", "kafkalet.json: Expecting value")]
+)
+def test_snapshot_with_malformed_metadata_is_refused(tmp_path: Path, data: bytes, reason: str) -> None:
+    Snapshot(ClusterImage({"kafkalet.json": StoredFile(data)}, 1, 1)).save(tmp_path / "s.tar")
+    with pytest.raises(ValueError, match=f"s.tar is not a snapshot: {reason}"):
+        Snapshot.load(tmp_path / "s.tar")
+
+
+def test_archive_of_another_program_is_refused(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "s.tar", "w") as written:
+        written.addfile(entry_of("x"))
+    with pytest.raises(ValueError, match=r"s\.tar is not a snapshot: Snapshot\.save\(\) did not write it"):
+        Snapshot.load(tmp_path / "s.tar")
 
 
 def test_other_file_is_refused(tmp_path: Path) -> None:
