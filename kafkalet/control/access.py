@@ -43,7 +43,8 @@ class Access(NamedTuple):
         if self.token is None and name not in (*LOOPBACK_NAMES, self.host):
             raise Refusal(403, f"the Host {host[:100]!r} is not this machine; use http://127.0.0.1 or http://localhost")
         origin = headers.get("Origin")
-        if origin is not None and origin.lower() != f"http://{host}".lower():
+        schemes = ("http",) if self.token is None else ("http", "https")  # a proxy in front may offer HTTPS
+        if origin is not None and origin.lower() not in [f"{scheme}://{host}".lower() for scheme in schemes]:
             raise Refusal(403, f"a page from {origin[:100]!r} may not use this API")
         if not is_public and headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
             raise Refusal(403, "a page from another site may not use this API")

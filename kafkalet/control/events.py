@@ -141,12 +141,14 @@ KINDS = (
 )
 
 
-def stream(cluster: Cluster, kinds: Sequence[Kind], closing: Event) -> Iterator[bytes]:
-    """Yield the events of a stream, until the brokers stop or `closing` is set."""
+def stream(cluster: Cluster, kinds: Sequence[Kind], ended: Event) -> Iterator[bytes]:
+    """Yield the events of a stream, until the brokers stop or `ended` is set. Then the watchers must be touched."""
     sources = [(kind.name.encode(), kind.open(cluster)) for kind in kinds]
     with cluster.server.watchers.watch(requests=any(kind.sees_requests for kind in kinds)) as changed:
-        while not closing.is_set():
+        while True:
             changed.clear()
+            if ended.is_set():
+                return
             for name, source in sources:
                 try:
                     data = source.read()
@@ -154,6 +156,6 @@ def stream(cluster: Cluster, kinds: Sequence[Kind], closing: Event) -> Iterator[
                     return
                 if data is not None:
                     yield b"event: %b\ndata: %b\n\n" % (name, encoded(data))
-            closing.wait(INTERVAL_S)
+            ended.wait(INTERVAL_S)
             if not changed.wait(HEARTBEAT_S):
                 yield b": heartbeat\n\n"

@@ -35,9 +35,9 @@ class Call(NamedTuple):
     path: Mapping[str, Json]
     query: Mapping[str, Json]
     body: Json
-    """The checked JSON, or bytes if the route accepts a file."""
-    closing: Event
-    """Set when the control API stops. Streams then end."""
+    """The checked JSON, or an open file if the route accepts a file."""
+    ended: Event
+    """Set when the control API stops. Waits and streams also end when their clients have gone."""
 
 
 Handler = Callable[[Call], Json]

@@ -15,12 +15,14 @@ import logging
 import os
 import selectors
 import socket
+import tempfile
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from kafkalet.clock import elapsed_s
@@ -29,9 +31,11 @@ from kafkalet.version import VERSION
 
 from .access import Access
 from .encoding import encoded
-from .failures import HTTP_CODES, Failure, Refusal, failure_of
+from .failures import Failure, Refusal, failure_of
 from .openapi import document
-from .route import EVENT_STREAM, JSON, Call, Route, find
+from .request_head import RequestHead, read_head
+from .requests_in_progress import RequestsInProgress
+from .route import BYTES, EVENT_STREAM, JSON, Call, Route, find
 from .shapes import Json, Malformed, check_fields
 
 if TYPE_CHECKING:
@@ -50,6 +54,7 @@ STREAM_TIMEOUT_S = 10.0
 """A stream ends if the client does not read for this time."""
 CLOSE_TIMEOUT_S = 5.0
 LINGER_BYTES = 4 << 20
+CHUNK_BYTES = 1 << 16
 MAX_PARAMETERS = 50
 
 PAGE = os.path.join(os.path.dirname(__file__), "page")
@@ -81,9 +86,11 @@ class ControlServer:
         self.access.check_address()
         self.closing = threading.Event()
         self.streams = threading.BoundedSemaphore(MAX_STREAMS)
+        self.uploading = threading.Lock()
+        """Held while a file is received and used, because it may have a gibibyte."""
         self._document: bytes | None = None
         self._http = _HttpServer(self, address)
-        self._wake_reader, self._wake_writer = socket.socketpair()
+        self.requests = RequestsInProgress(cluster.server.watchers.touch)
         self._thread = threading.Thread(target=self._accept, name=f"kafkalet-control-{self.port}", daemon=True)
         self._thread.start()
 
@@ -131,22 +138,21 @@ class ControlServer:
         if self.closing.is_set():
             return
         self.closing.set()
-        self._wake_writer.send(b"x")
+        self.requests.cancel()
         self._thread.join()
+        self.requests.close()
         self._http.server_close()
-        self._wake_reader.close()
-        self._wake_writer.close()
-        self.cluster.server.watchers.touch()
         self._http.end_connections()
 
     def _accept(self) -> None:
         with selectors.DefaultSelector() as selector:
-            selector.register(self._http, selectors.EVENT_READ)
-            selector.register(self._wake_reader, selectors.EVENT_READ)
+            selector.register(self._http, selectors.EVENT_READ, self._http.accept)
+            self.requests.open(selector)
             while not self.closing.is_set():
-                selector.select()
-                if not self.closing.is_set():
-                    self._http.accept()
+                self.requests.update(selector)
+                with contextlib.suppress(OSError):  # on Windows, a connection was closed just now
+                    for key, _ in selector.select():
+                        key.data()
 
 
 class _HttpServer(ThreadingHTTPServer):
@@ -236,84 +242,46 @@ class _Connection(BaseHTTPRequestHandler):
         super().setup()
         self.control = self.server.control
 
-    # -- what http.server calls
-
-    def do_GET(self) -> None:
-        self._answer()
-
-    def do_POST(self) -> None:
-        self._answer()
-
-    def do_DELETE(self) -> None:
-        self._answer()
-
-    def do_PUT(self) -> None:
-        self._answer()
-
-    def do_PATCH(self) -> None:
-        self._answer()
-
-    def do_HEAD(self) -> None:
-        self._answer()
-
-    def do_OPTIONS(self) -> None:
-        self._answer()
-
-    def handle_expect_100(self) -> bool:
-        """Refuse a request before the client sends the body, if the headers are sufficient to refuse it."""
+    def handle_one_request(self) -> None:
+        """Read and answer a request. After an error, the connection is closed unless the whole request was read."""
+        self.command = self.requestline = ""
+        self.request_version = self.protocol_version
+        self.close_connection = False
+        self._has_unread_body = True  # until its length is known
         try:
-            self._check()
-            self._length(MAX_FILE_BYTES)
-        except Refusal as refusal:
-            self._refuse(refusal)
-            return False
-        return super().handle_expect_100()
-
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Respond to a request that http.server cannot parse."""
-        self.close_connection = True
-        self.requestline = getattr(self, "requestline", "")
-        self._send_failure(Failure(code, HTTP_CODES.get(code, "bad_request"), message or explain or "bad request"))
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is that of http.server
-        _LOG.debug(format, *args)
-
-    # -- a request
-
-    def _answer(self) -> None:
-        self._has_read_body = False
-        try:
-            self._check()
-            path, query = self._target()
-            found = find(self.control.routes, self.command, path)
-            if found.route is None:
-                self._answer_without_route(path, found.allowed)
-            else:
-                self._answer_route(found.route, found.path, query)
+            head = read_head(self.rfile)
+            if head is None:
+                self.close_connection = True
+                return
+            self.command = head.method
+            self.requestline = f"{head.method} {head.target}"
+            self.close_connection = head.closes_connection
+            length = head.body_length()
+            self._has_unread_body = length > 0
+            self._answer(head, length)
         except Refusal as refusal:
             self._refuse(refusal)
         except Malformed as error:
             self._refuse(Refusal(400, str(error)))
         except OSError:  # the client has closed the connection, or sends nothing
             self.close_connection = True
+        if self._has_unread_body and self.close_connection:
+            self._discard()
 
-    def _check(self) -> None:
-        is_public = self.command == "GET" and page_file(self.path.partition("?")[0]) is not None
-        self.control.access.check(self.headers, is_public=is_public)
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is that of http.server
+        _LOG.debug(format, *args)
 
-    def _target(self) -> tuple[str, dict[str, str]]:
-        """Return the path and the parameters of the query."""
-        try:
-            parts = urlsplit(self.path)
-            pairs = parse_qsl(parts.query, keep_blank_values=True, errors="strict", max_num_fields=MAX_PARAMETERS)
-        except ValueError as error:
-            raise Malformed(f"the path or the query is malformed: {error}") from None
-        query: dict[str, str] = {}
-        for name, value in pairs:
-            if name in query:
-                raise Malformed(f"parameter {name[:60]} is given twice")
-            query[name] = value
-        return parts.path, query
+    # -- a request
+
+    def _answer(self, head: RequestHead, length: int) -> None:
+        is_public = head.method == "GET" and page_file(head.target.partition("?")[0]) is not None
+        self.control.access.check(head.fields, is_public=is_public)
+        path, query = _parsed_target(head.target)
+        found = find(self.control.routes, head.method, path)
+        if found.route is None:
+            self._answer_without_route(path, found.allowed)
+            return
+        self._answer_route(found.route, found.path, query, self._body(found.route, head, length))
 
     def _answer_without_route(self, path: str, allowed: Iterable[str]) -> None:
         if allowed:
@@ -326,78 +294,92 @@ class _Connection(BaseHTTPRequestHandler):
         else:
             raise Refusal(404, f"there is no {self.command} {path[:200]}; /openapi.json lists the operations")
 
-    def _answer_route(self, route: Route, path: Mapping[str, str], query: Mapping[str, str]) -> None:
-        data = self._body(route)
-        cluster = self.control.cluster
-        cancelled.set(self.control.closing)  # for waits in this thread
+    def _answer_route(
+        self, route: Route, path: Mapping[str, str], query: Mapping[str, str], reading: AbstractContextManager[Json]
+    ) -> None:
+        with contextlib.ExitStack() as until_answered:
+            with reading as body:
+                given = check_fields(route.path, path, "parameter"), check_fields(route.query, query, "parameter")
+                ended = until_answered.enter_context(self._ended(route))  # after the client has sent everything
+                cancelled.set(ended)  # for waits in this thread
+                result = self._result(route, Call(self.control.cluster, *given, body, ended))
+            if isinstance(result, Failure):
+                self._send_failure(result)
+            elif route.produces == EVENT_STREAM:
+                self._send_stream(result)
+            elif route.produces == BYTES:
+                self._send_download(result)
+            else:
+                self._send(route.status, result, None if route.response is None else JSON)
+
+    def _result(self, route: Route, call: Call) -> Json | Failure:
+        """Call the handler. Return its result, as bytes if it is JSON."""
         try:
-            call = Call(
-                cluster,
-                check_fields(route.path, path, "parameter"),
-                check_fields(route.query, query, "parameter"),
-                _parsed(route, data),
-                self.control.closing,
-            )
             result = route.handler(call)
-            if route.produces == JSON and route.response is not None:
-                result = encoded(result)
-        except Refusal:
-            raise
+            return encoded(result) if route.produces == JSON and route.response is not None else result
         except WaitCancelled:
-            raise Refusal(503, "the control API is closed") from None
+            self.close_connection = True
+            where = "control API" if self.control.closing.is_set() else "connection"
+            return failure_of(Refusal(503, f"the {where} is closed"))
         except Exception as error:  # noqa: BLE001 - an exception must not end the connection without a response
-            is_running = cluster.is_running and not self.control.closing.is_set()
-            self._send_failure(failure_of(error, waits=route.waits, is_running=is_running))
-            return
-        if route.produces == EVENT_STREAM:
-            self._send_stream(result)
-        elif route.response is None and route.produces == JSON:
-            self._send(route.status, None, None)
-        else:
-            self._send(route.status, result, route.produces)
+            is_running = call.cluster.is_running and not self.control.closing.is_set()
+            return failure_of(error, waits=route.waits, is_running=is_running)
+
+    def _ended(self, route: Route) -> AbstractContextManager[threading.Event]:
+        """Provide an event that is set if the request has to end early."""
+        if route.waits or route.produces == EVENT_STREAM:
+            return self.control.requests.cancellable(self.connection)
+        return contextlib.nullcontext(self.control.closing)
 
     # -- the body of a request
 
-    def _length(self, limit: int) -> int:
-        if self.headers.get("Transfer-Encoding") is not None:
-            raise Refusal(411, "a body needs a Content-Length; Transfer-Encoding is not supported")
-        given = self.headers.get_all("Content-Length") or ["0"]
-        if len(given) != 1 or not (given[0].isascii() and given[0].isdecimal()):
-            self.close_connection = True
-            raise Refusal(400, "Content-Length must be a number")
-        if len(given[0]) > 15 or int(given[0]) > limit:
-            raise Refusal(413, f"the body has {given[0][:20]} bytes; the limit is {limit}")
-        return int(given[0])
-
-    def _body(self, route: Route) -> bytes:
-        length = self._length(MAX_BODY_BYTES if route.consumes == JSON else MAX_FILE_BYTES)
-        kind = self.headers.get_content_type() if "Content-Type" in self.headers else None
+    @contextlib.contextmanager
+    def _body(self, route: Route, head: RequestHead, length: int) -> Iterator[Json]:
+        """Provide the checked JSON of the body, or a temporary file if the route accepts a file."""
+        limit = MAX_BODY_BYTES if route.consumes == JSON else MAX_FILE_BYTES
+        if length > limit:
+            raise Refusal(413, f"the body has {length} bytes; the limit is {limit}")
+        kind = head.fields.get_content_type() if "Content-Type" in head.fields else None
         if length and (route.body is not None or route.consumes != JSON) and kind != route.consumes:
             raise Refusal(
                 415,
                 f"the Content-Type is {kind}; it must be {route.consumes}, as in -H 'Content-Type: {route.consumes}'",
             )
-        data = self.rfile.read(length)
-        self._has_read_body = True
-        if len(data) < length:
-            raise ConnectionError("the client has closed the connection")
-        return data
+        if route.consumes == JSON:
+            yield _parsed(route, b"".join(self._chunks(head, length)))
+            return
+        if not self.control.uploading.acquire(blocking=False):
+            raise Refusal(409, "another file is being uploaded; try again later")
+        try:
+            with tempfile.TemporaryFile(prefix="kafkalet-") as file:
+                for chunk in self._chunks(head, length):
+                    _store(file, chunk)
+                file.seek(0)
+                yield file
+        finally:
+            self.control.uploading.release()
+
+    def _chunks(self, head: RequestHead, length: int) -> Iterator[bytes]:
+        """Yield the body in chunks. Raises OSError if the client closes the connection."""
+        if length and head.expects_continue:
+            self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        while length:
+            chunk = self.rfile.read(min(length, CHUNK_BYTES))
+            if not chunk:
+                raise ConnectionError("the client has closed the connection")
+            length -= len(chunk)
+            yield chunk
+        self._has_unread_body = False
 
     # -- responses
 
     def _refuse(self, refusal: Refusal, headers: Mapping[str, str] | None = None) -> None:
-        """Send an error before the body of the request was read. Keep the connection open only if there is no body."""
-        has_body = "Transfer-Encoding" in self.headers or self.headers.get("Content-Length", "0") != "0"
-        if has_body and not getattr(self, "_has_read_body", False):
-            self.close_connection = True
         authenticate = {"WWW-Authenticate": "Bearer"} if refusal.status == 401 else {}
         failure = Failure(refusal.status, refusal.code, refusal.message)
         self._send_failure(failure, {**(headers or {}), **authenticate})
-        if self.close_connection and has_body:
-            self._discard()
 
     def _discard(self) -> None:
-        """Read the rest of the client's data, so that it gets the response instead of a connection reset."""
+        """Read and ignore what the client has sent, so that it gets the response instead of a connection reset."""
         with contextlib.suppress(OSError):
             self.connection.settimeout(1)
             self.connection.shutdown(socket.SHUT_WR)
@@ -412,7 +394,8 @@ class _Connection(BaseHTTPRequestHandler):
     def _send(
         self, status: int, body: bytes | None, kind: str | None, headers: Mapping[str, str] | None = None
     ) -> None:
-        self._has_read_body = False  # of the next request
+        if self._has_unread_body:  # which must not be taken for the next request
+            self.close_connection = True
         self.send_response(status)
         if kind is not None:
             self.send_header("Content-Type", kind)
@@ -435,6 +418,15 @@ class _Connection(BaseHTTPRequestHandler):
         kind = PAGE_TYPES[os.path.splitext(name)[1]]
         self._send(200, content, kind, {"Content-Security-Policy": PAGE_POLICY, "Referrer-Policy": "no-referrer"})
 
+    def _send_download(self, file: IO[bytes]) -> None:
+        """Send an open file, and close it."""
+        with file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(0)
+            self._send(200, None, BYTES, {"Content-Length": str(size)})
+            while chunk := file.read(CHUNK_BYTES):
+                self.wfile.write(chunk)
+
     def _send_stream(self, chunks: Iterable[bytes]) -> None:
         """Send a stream until the server or the client ends it, or the client does not read."""
         if not self.control.streams.acquire(blocking=False):
@@ -456,10 +448,31 @@ def page_file(path: str) -> str | None:
     return name if os.path.splitext(name)[1] in PAGE_TYPES and name in known else None
 
 
+def _parsed_target(target: str) -> tuple[str, dict[str, str]]:
+    """Return the path of a target, and the parameters of its query."""
+    try:
+        parts = urlsplit(target)
+        pairs = parse_qsl(parts.query, keep_blank_values=True, errors="strict", max_num_fields=MAX_PARAMETERS)
+    except ValueError as error:
+        raise Malformed(f"the path or the query is malformed: {error}") from None
+    query: dict[str, str] = {}
+    for name, value in pairs:
+        if name in query:
+            raise Malformed(f"parameter {name[:60]} is given twice")
+        query[name] = value
+    return parts.path, query
+
+
+def _store(file: IO[bytes], data: bytes) -> None:
+    """Append a part of an uploaded file. Raises Refusal, because an OSError means that the client has gone."""
+    try:
+        file.write(data)
+    except OSError as error:
+        raise Refusal(500, f"the body cannot be stored: {error}") from error
+
+
 def _parsed(route: Route, data: bytes) -> Json:
-    """Return the checked body."""
-    if route.consumes != JSON:
-        return data
+    """Return the checked JSON of a body."""
     if route.body is None:
         if data.strip() not in (b"", b"{}"):
             raise Malformed("this operation takes no body")

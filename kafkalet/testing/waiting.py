@@ -27,7 +27,7 @@ cancelled: ContextVar[threading.Event | None] = ContextVar("cancelled", default=
 
 
 class WaitCancelled(Exception):
-    """The task that awaits this wait has been cancelled (kafkalet.aio)."""
+    """The task that awaits this wait was cancelled (kafkalet.aio), or its client has gone (kafkalet.control)."""
 
 
 def wait(

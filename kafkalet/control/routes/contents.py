@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
+from typing import IO
 
 from kafkalet.control.route import BYTES, Call, Routes
 from kafkalet.testing.snapshot import Snapshot
@@ -24,25 +24,20 @@ def reset(call: Call) -> None:
 
 
 @routes.get("/v1/snapshot", response=None, produces=BYTES)
-def take_snapshot(call: Call) -> bytes:
+def take_snapshot(call: Call) -> IO[bytes]:
     """Return a copy of the contents as a tar archive: topics, records, groups, transactions and configs."""
-    with tempfile.TemporaryDirectory(prefix="kafkalet-") as directory:
-        path = os.path.join(directory, "snapshot.tar")
-        call.cluster.snapshot().save(path)
-        with open(path, "rb") as file:
-            return file.read()
+    snapshot = call.cluster.snapshot()
+    file = tempfile.TemporaryFile(prefix="kafkalet-")  # noqa: SIM115 - the server closes it
+    snapshot.write(file)
+    return file
 
 
 @routes.post("/v1/restore", consumes=BYTES)
 def restore(call: Call) -> None:
-    """Replace the contents with those of a snapshot. All connections of clients are closed."""
-    with tempfile.TemporaryDirectory(prefix="kafkalet-") as directory:
-        path = os.path.join(directory, "the body")
-        with open(path, "wb") as file:
-            file.write(call.body)
-        try:
-            snapshot = Snapshot.load(path)
-        except ValueError as error:
-            raise ValueError(str(error).replace(path, "the body")) from error
-    call.cluster.restore(snapshot)
+    """Replace the contents with those of a snapshot. All connections of clients are closed.
+
+    A file that is not a complete snapshot of the same brokers is refused, and nothing changes. Only one file is
+    accepted at a time.
+    """
+    call.cluster.restore(Snapshot.read(call.body, "the body"))
     forget_transactions(call.cluster)

@@ -29,4 +29,4 @@ def stream_events(call: Call) -> Json:
     seconds. The stream ends if the client does not read for 10 seconds.
     """
     kinds = [kind for kind in KINDS if not call.query["only"] or kind.name in call.query["only"]]
-    return stream(call.cluster, kinds, call.closing)
+    return stream(call.cluster, kinds, call.ended)

@@ -44,7 +44,7 @@ def test_request_with_two_hosts_or_none_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://evil.example", "null", "https://localhost:1", "http://localhost:2", "http://127.0.0.1:1"]
+    "origin", ["http://evil.example", "null", "ftp://localhost:1", "http://localhost:2", "https://127.0.0.1:1"]
 )
 @pytest.mark.parametrize("access", [OPEN, SECRET], ids=["without token", "with token"])
 def test_page_of_another_origin_is_refused(access: Access, origin: str) -> None:
@@ -54,6 +54,13 @@ def test_page_of_another_origin_is_refused(access: Access, origin: str) -> None:
 
 def test_own_page_is_allowed() -> None:
     assert status(OPEN, ("Host", "localhost:1"), ("Origin", "http://localhost:1")) == 200
+
+
+def test_own_page_behind_a_proxy_with_https_needs_the_token() -> None:
+    own = (("Host", "kafka.example"), ("Origin", "https://kafka.example"))
+    assert status(SECRET, *own, ("Authorization", "Bearer secret")) == 200
+    assert status(SECRET, *own) == 401
+    assert status(OPEN, ("Host", "localhost"), ("Origin", "https://localhost")) == 403
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
-"""Tests of the HTTP server of the control API: access, limits, malformed requests, many requests, and the end."""
+"""Tests of the HTTP server of the control API: access, limits, malformed requests, clients that leave, and the end."""
 
 import json
+import select
 import socket
 import subprocess
 import sys
@@ -138,20 +139,17 @@ def test_empty_body_is_read_as_an_empty_object(api: Asking) -> None:
         (b"GET /v1/topics?" + b"&".join(b"a%d=1" % n for n in range(60)) + b" HTTP/1.1\r\n", 400),
         (b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n", 414),
         (b"GET /\r\n", 400),
-        (b"BREW /v1/topics HTTP/1.1\r\n", 501),
+        (b"BREW /v1/topics HTTP/1.1\r\n", 405),
         (b"GET http://[ HTTP/1.1\r\n", 400),
-        (b"TRACE / HTTP/1.1\r\n", 501),
+        (b"TRACE / HTTP/1.1\r\n", 404),
+        (b"GET /v1/topics HTTP/1.1\r\nHost : localhost\r\n", 400),
         (b"nonsense\r\n", 400),
     ],
 )
 def test_malformed_request_is_refused(api: Asking, head: bytes, status: int) -> None:
-    got = exchange(api, head + b"Host: localhost\r\n\r\n")
-    start, _, body = got.partition(b"\r\n\r\n")
-    if start.startswith(b"HTTP/"):
-        assert start.startswith(b"HTTP/1.1 %d " % status)
-        json.loads(body)
-    else:
-        assert head in (b"GET /\r\n", b"nonsense\r\n")  # HTTP/0.9 has no headers in requests and responses
+    start, _, body = exchange(api, head + b"Host: localhost\r\n\r\n").partition(b"\r\n\r\n")
+    assert start.startswith(b"HTTP/1.1 %d " % status)
+    json.loads(body)
     assert api.get("/v1/topics") == {"topics": []}
 
 
@@ -175,12 +173,53 @@ def test_connection_is_used_again_after_a_refused_request(api: Asking) -> None:
     connection.close()
 
 
-def test_body_after_a_refusal_is_not_taken_for_a_request(api: Asking) -> None:
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "DELETE", "PUT", "OPTIONS", "BREW"])
+@pytest.mark.parametrize("path", ["/", "/main.js", "/openapi.json", "/v1/topics", "/v1/nothing", "/v1/events", "/%ff"])
+def test_body_is_not_taken_for_a_request(api: Asking, method: str, path: str) -> None:
     inner = b"DELETE /v1/topics/t HTTP/1.1\r\nHost: localhost\r\n\r\n"
     api.post("/v1/topics", {"name": "t"})
-    head = b"POST /v1/nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(inner)
+    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(inner)}\r\n\r\n".encode()
     assert exchange(api, head + inner).count(b"HTTP/1.1 ") == 1
     assert len(api.get("/v1/topics")["topics"]) == 1
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        b"Content-Length : %d\r\n",
+        b"X: a\r\n Content-Length: %d\r\n",
+        b"X: a\nContent-Length: %d\r\n",
+        b"X: a\rContent-Length: %d\r\n",
+        b"Content-Length: 0\r\nContent-Length: %d\r\n",
+        b"Content-Length: +%d\r\n",
+        b"Content-Length: %d\r\nTransfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding : chunked\r\nX: %d\r\n",
+    ],
+)
+def test_body_of_uncertain_length_is_not_taken_for_a_request(api: Asking, fields: bytes) -> None:
+    inner = b"DELETE /v1/topics/t HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    api.post("/v1/topics", {"name": "t"})
+    head = b"GET / HTTP/1.1\r\nHost: localhost\r\n" + fields % len(inner) + b"\r\n"
+    assert exchange(api, head + inner).count(b"HTTP/1.1 4") == 1
+    assert len(api.get("/v1/topics")["topics"]) == 1
+
+
+def test_requests_on_one_connection_are_answered_in_turn(api: Asking) -> None:
+    first = (
+        b"POST /v1/topics HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 13\r\n\r\n"
+    )
+    last = b"GET /v1/topics/t HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    got = exchange(api, first + b'{"name": "t"}' + last)
+    assert [part[:3] for part in got.split(b"HTTP/1.1 ")[1:]] == [b"201", b"200"]
+
+
+def test_expected_body_is_asked_for(api: Asking) -> None:
+    head = b"POST /v1/topics HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 13\r\n"
+    with socket.create_connection(("127.0.0.1", api.control.port), timeout=20) as connection:
+        connection.sendall(head + b"Expect: 100-continue\r\n\r\n")
+        assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(b'{"name": "t"}')
+        assert connection.recv(100).startswith(b"HTTP/1.1 201 ")
 
 
 def test_connection_is_dropped_if_client_closes_it_in_the_middle_of_a_body(api: Asking) -> None:
@@ -329,6 +368,46 @@ def test_server_that_closes_before_its_brokers_ends_its_waits() -> None:
         assert not thread.is_alive()
         assert connection.getresponse().status == 503
         connection.close()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/v1/topics/t/wait", {"timeout_s": 3600}),
+        ("POST", "/v1/requests/wait", {"timeout_s": 3600}),
+        ("POST", "/v1/groups/g/wait-until-stable", {"timeout_s": 3600}),
+        ("POST", "/v1/transactions/x/wait", {"state": "Ongoing", "timeout_s": 3600}),
+        ("GET", "/v1/events", None),
+    ],
+)
+def test_request_ends_when_its_client_has_gone(api: Asking, method: str, path: str, body: Any) -> None:
+    connection = api.connect()
+    watchers = api.cluster.server.watchers
+    with watchers.watch():
+        data = None if body is None else json.dumps(body)
+        connection.request(method, path, data, {"Content-Type": JSON})
+        while len(watchers._events) < 2:
+            assert not select.select([connection.sock], [], [], 0.01)[0] or body is None, "the request was refused"
+        [thread] = api.control._http._threads_by_socket.values()
+    connection.close()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_wait_ends_when_the_client_has_gone_although_its_body_was_late(api: Asking) -> None:
+    body = b'{"timeout_s": 3600}'
+    head = f"POST /v1/topics/t/wait HTTP/1.1\r\nHost: localhost\r\nContent-Type: {JSON}\r\nContent-Length: {len(body)}"
+    watchers = api.cluster.server.watchers
+    with socket.create_connection(("127.0.0.1", api.control.port), timeout=20) as connection:
+        connection.sendall(f"{head}\r\nExpect: 100-continue\r\n\r\n".encode())
+        assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(body)
+        with watchers.watch() as changed:
+            while len(watchers._events) < 2:
+                changed.wait(0.01)
+        [thread] = api.control._http._threads_by_socket.values()
+    thread.join(10)
+    assert not thread.is_alive()
 
 
 def test_connections_beyond_the_limit_are_closed(api: Asking, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,41 @@ def test_file_that_is_not_a_snapshot_is_refused(api: Asking, data: bytes) -> Non
     assert (answer.status, answer.message.startswith("the body is not a snapshot")) == (422, True)
 
 
+def test_snapshot_that_was_cut_off_changes_nothing(api: Asking) -> None:
+    api.post("/v1/topics/t/records", {"value": "x"})
+    snapshot = api.ask("GET", "/v1/snapshot").body
+    with tarfile.open(fileobj=io.BytesIO(snapshot)) as archive:
+        [end] = [entry.offset for entry in archive if entry.name.endswith("t-0/00000000000000000000.log")]
+    answer = api.ask("POST", "/v1/restore", data=snapshot[:end], headers={"Content-Type": BYTES})
+    assert (answer.status, "it is incomplete or damaged" in answer.message) == (422, True)
+    assert len(api.get("/v1/topics/t/records")["records"]) == 1
+
+
+def test_archive_with_a_link_is_refused(api: Asking) -> None:
+    stored = io.BytesIO()
+    with tarfile.open(fileobj=stored, mode="w") as archive:
+        link = tarfile.TarInfo("kafkalet.json")
+        link.type, link.linkname = tarfile.LNKTYPE, "missing"
+        archive.addfile(link)
+    answer = api.ask("POST", "/v1/restore", data=stored.getvalue(), headers={"Content-Type": BYTES})
+    assert (answer.status, answer.code) == (422, "invalid_argument")
+
+
+def test_second_file_is_refused_while_the_first_is_uploaded(api: Asking) -> None:
+    first = api.connect()
+    first.putrequest("POST", "/v1/restore")
+    for name, value in (("Content-Type", BYTES), ("Content-Length", "1"), ("Expect", "100-continue")):
+        first.putheader(name, value)
+    first.endheaders()
+    first.sock.recv(100)  # "100 Continue"
+    refused = api.ask("POST", "/v1/restore", data=b"x", headers={"Content-Type": BYTES})
+    assert (refused.status, refused.code) == (409, "conflict")
+    first.send(b"x")
+    assert first.getresponse().status == 422
+    assert api.ask("POST", "/v1/restore", data=b"x", headers={"Content-Type": BYTES}).status == 422
+    first.close()
+
+
 def test_snapshot_of_another_number_of_brokers_is_refused(api: Asking) -> None:
     with asking(brokers=2) as two:
         snapshot = two.ask("GET", "/v1/snapshot").body
