@@ -148,6 +148,6 @@ def _known(kind: str, given: Iterable[str], known: Iterable[str]) -> set[str]:
     """Return `given` as a set. Raises ValueError if it has names that are not known."""
     given, known = set(given), sorted(known)
     for name in sorted(given.difference(known)):
-        hint = did_you_mean(name, known, most=3) or f"{PAGE} lists all names"
+        hint = did_you_mean(name, known, most=3) or "`kafkalet conform --list` prints all names"
         raise ValueError(f"there is no {kind} {name!r} in the catalogue of scenarios; {hint}")
     return given

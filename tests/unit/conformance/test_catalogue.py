@@ -92,7 +92,7 @@ def test_select_requires_all_kinds_of_conditions() -> None:
         ({"apis": ["fetch"]}, "no API 'fetch' .*did you mean 'Fetch'"),
         ({"kips": ["KIP-3200"]}, "no KIP 'KIP-3200' .*did you mean 'KIP-320'"),
         ({"levels": ["most"]}, r"no level 'most' .*did you mean 'must'\?"),
-        ({"only": ["xyzzy"]}, "no area or scenario 'xyzzy' .*; docs/conformance-scenarios.md lists all names"),
+        ({"only": ["xyzzy"]}, "no area or scenario 'xyzzy' .*; `kafkalet conform --list` prints all names"),
     ],
 )
 def test_select_of_unknown_name_suggests_known_ones(conditions: dict[str, list[str]], message: str) -> None:
