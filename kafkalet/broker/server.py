@@ -131,6 +131,8 @@ class Server:
         self._client_directory: str | None = None
         self.first_node_id = config.first_node_id(brokers)
         """The id of the first broker. The other brokers have the ids that follow."""
+        self._killed: set[int] = set()
+        """The ids of the brokers that have been killed and not started again."""
         self._brokers = brokers
         self._racks = racks
         self._addresses = addresses
@@ -700,7 +702,7 @@ class Server:
         )
         for number, (topic, partition) in enumerate(list(self.metadata.all_partitions())):
             self._check_interrupted()
-            self.leadership.leave_out_missing(partition)
+            self.leadership.leave_out_missing(topic, partition)
             if number >= LOGS_OPENED_AT_START and not opens_all and self._may_open_later(topic, partition):
                 self.controller.host_later(topic, partition)
             else:
@@ -714,7 +716,7 @@ class Server:
         """Log how many partitions have no leader because their in-sync replicas belong to brokers that do not run."""
         ours = self.nodes.keys()
         count = sum(
-            not ours.isdisjoint(state.replicas) and ours.isdisjoint(state.isr)
+            not ours.isdisjoint(state.replicas) and ours.isdisjoint(state.isr or state.elr)
             for _, state in self.metadata.all_partitions()
             if state.leader == NO_LEADER
         )
@@ -758,8 +760,11 @@ class Server:
         if self._is_interrupted:
             raise StartInterrupted
 
-    def stop_broker(self, node_id: int) -> None:
-        """Stop one broker. Its listener is closed, and other brokers become the leaders of its partitions."""
+    def stop_broker(self, node_id: int, *, is_clean: bool = True) -> None:
+        """Stop one broker. Its listener is closed, and other brokers become the leaders of its partitions.
+
+        With `is_clean=False`, the cluster takes it for killed. It keeps what it has written.
+        """
         self.check_node(node_id)
         if node_id not in self.nodes:
             raise ValueError(f"broker {node_id} is already stopped; start_broker({node_id}) starts it again")
@@ -769,6 +774,8 @@ class Server:
         self.metadata.away.add(node_id)
         self.leadership.node_left(node_id)
         broker.close()
+        if not is_clean:
+            self._killed.add(node_id)
         self._addresses.reserve(node_id)
         self.controller.save()
         self.watchers.touch()
@@ -784,6 +791,9 @@ class Server:
             for topic, state in self.metadata.all_partitions():
                 if node_id in state.replicas:
                     self.controller.host_on(broker.node, topic, state, skip_broken=True)
+            if node_id in self._killed:
+                self._killed.discard(node_id)
+                self.leadership.node_was_killed(node_id)
             self.leadership.node_came(node_id)
             broker.node.resume_moves()
             self._start_listening(broker, loop)

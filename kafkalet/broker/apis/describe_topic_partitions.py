@@ -7,7 +7,7 @@ is followed by the requested topics that the client may not describe.
 Source: kafka.server.handlers.DescribeTopicPartitionsRequestHandler, KRaftMetadataCache.
 """
 
-from kafkalet.broker.cluster.metadata import NO_LEADER, PartitionState, TopicState, check_topic_name
+from kafkalet.broker.cluster.metadata import PartitionState, TopicState, check_topic_name
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.work import pause
 from kafkalet.broker.security.acl import Operation, ResourceType
@@ -103,16 +103,13 @@ def _known(topic: TopicState, partitions: list[PartitionState], context: Context
 
 def _partition(topic: str, state: PartitionState, context: Context) -> Partition:
     """Describe a partition. Unlike in Metadata, a partition without a leader has no error code."""
-    isr, eligible = list(state.isr), []
-    if state.leader == NO_LEADER and context.node.feature_level("eligible.leader.replicas.version"):
-        isr, eligible = [], isr  # KIP-966: the ISR is empty, but electing one of these replicas loses no data
     return Partition(
         partition_index=state.index,
         leader_id=state.leader,
         leader_epoch=state.leader_epoch,
         replica_nodes=list(state.replicas),
-        isr_nodes=isr,
-        eligible_leader_replicas=eligible,
-        last_known_elr=eligible,
+        isr_nodes=list(state.isr),
+        eligible_leader_replicas=list(state.elr),
+        last_known_elr=list(state.last_known_elr),
         offline_replicas=context.controller.leadership.offline_replicas(topic, state),
     )

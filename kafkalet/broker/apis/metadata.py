@@ -226,14 +226,11 @@ def _operations(name: str, request: MetadataRequest, context: Context) -> int:
 
 def _partition(topic: str, state: PartitionState, alive: Collection[int], context: Context) -> AnswerPartition:
     version = context.version
-    isr = state.isr
     leader = state.leader
     offline = context.controller.leadership.offline_replicas(topic, state)
     code = Code.NONE
     if state.leader == NO_LEADER:
         code = Code.LEADER_NOT_AVAILABLE
-        if context.node.feature_level("eligible.leader.replicas.version"):
-            isr = []  # KIP-966: without a leader, the ISR is empty
     elif leader not in alive and leader in context.metadata.endpoints:  # it does not advertise the client's listener
         leader = NO_LEADER
         offline = [node for node in state.replicas if node in offline or node not in alive]
@@ -246,6 +243,6 @@ def _partition(topic: str, state: PartitionState, alive: Collection[int], contex
         leader_id=leader,
         leader_epoch=state.leader_epoch,
         replica_nodes=[node for node in state.replicas if version > 0 or node in alive],
-        isr_nodes=[node for node in isr if version > 0 or node in alive],
+        isr_nodes=[node for node in state.isr if version > 0 or node in alive],
         offline_replicas=offline,
     )

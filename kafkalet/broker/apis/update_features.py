@@ -9,7 +9,7 @@ sort the results by name. If a feature is listed twice, its last level is used.
 Source: FeatureControlManager; kafka.controller.KafkaController with ZooKeeper.
 """
 
-from kafkalet.broker.config.features import Features
+from kafkalet.broker.config.features import ELIGIBLE_LEADERS, Features
 from kafkalet.broker.config.reconfiguration import MIN_ISR
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation
@@ -18,8 +18,6 @@ from kafkalet.protocol.messages.update_features import UpdateFeaturesRequest, Up
 
 Update = UpdateFeaturesRequest.FeatureUpdate
 Answer = UpdateFeaturesResponse.Result
-
-ELIGIBLE_LEADERS = "eligible.leader.replicas.version"
 
 
 def handle(request: UpdateFeaturesRequest, context: Context) -> UpdateFeaturesResponse:

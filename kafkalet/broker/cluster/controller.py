@@ -82,7 +82,7 @@ class Controller:
         """The threads that wait for a change."""
         self.logs_added: Callable[[], None] = lambda: None
         """Called when replicas have been added whose logs have to be created."""
-        self.leadership = Leadership(metadata, self.nodes, clock, self.watchers)
+        self.leadership = Leadership(metadata, self.nodes, clock, self.watchers, self._eligible_below)
         self.changes = Changes(self._write)
         """Changes of the metadata, which is saved when a change is complete."""
         self.producer_ids = ProducerIds(next_producer_id, self._reserve_producer_ids)
@@ -409,6 +409,14 @@ class Controller:
             node.observer.config_changed()
         for topic in self.metadata.topics.values():
             self.reconfigure(topic)
+
+    def _eligible_below(self, topic: TopicState) -> int:
+        """Return min.insync.replicas of a topic, or 0 if the feature of eligible leader replicas is disabled."""
+        from kafkalet.broker.config.features import ELIGIBLE_LEADERS, Features
+
+        if not Features(self.release, self.metadata).level(ELIGIBLE_LEADERS):
+            return 0
+        return self.config.log_config(topic.config).min_insync_replicas
 
     def configure(self, node_id: int, config: BrokerConfig) -> BrokerConfig:
         """Update a broker's configuration with the properties stored in the metadata, and return it."""

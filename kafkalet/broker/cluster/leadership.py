@@ -4,6 +4,11 @@ The leader of a partition is the first of its replicas that is alive and in sync
 replica becomes leader in a new epoch. If none is left, the partition has no leader until one of its last in-sync
 replicas comes back. (If `unclean.leader.election.enable` permits the loss of records, any replica can become leader.)
 
+With eligible leader replicas (KIP-966), replicas that leave the ISR while it is smaller than min.insync.replicas stay
+eligible: the high watermark does not advance meanwhile, so they have all records below it. If the ISR is empty, one of
+them is elected. A replica is not eligible any more once its broker was killed. If neither list has a replica, the last
+leader is elected when it comes back.
+
 Followers replicate immediately (replication.py), unless a test holds them back. A follower that lags for longer than
 `replica.lag.time.max.ms` is removed from the in-sync replicas, and added again once it has caught up.
 
@@ -12,7 +17,7 @@ Source: org.apache.kafka.controller.ReplicationControlManager, PartitionChangeBu
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -33,12 +38,19 @@ class Leadership:
     """The leaders and followers of a cluster. `nodes` contains the brokers that are alive."""
 
     def __init__(
-        self, metadata: MetadataImage, nodes: dict[int, Node], clock: Clock, watchers: Watchers | None = None
+        self,
+        metadata: MetadataImage,
+        nodes: dict[int, Node],
+        clock: Clock,
+        watchers: Watchers | None = None,
+        eligible_below: Callable[[TopicState], int] = lambda topic: 0,
     ) -> None:
         self.metadata = metadata
         self.nodes = nodes
         self.clock = clock
         self.watchers = watchers or Watchers()
+        self._eligible_below = eligible_below
+        """Returns min.insync.replicas of a topic, or 0 if there are no eligible leader replicas."""
         self._held: set[tuple[int, str | None, int | None]] = set()
         self._throttled: set[tuple[str, int]] = set()
         """The partitions that have a follower whose replication is throttled."""
@@ -68,18 +80,21 @@ class Leadership:
     ) -> bool:
         """Elect a leader: `preferred` if it is eligible, else the current leader, else the first eligible replica.
 
-        Returns whether anything has changed. Only in-sync replicas that are alive are eligible. If there is none, the
-        partition has no leader, unless `unclean` allows another replica to become leader, which loses records.
+        Returns whether anything has changed. Only in-sync replicas that are alive are eligible, or eligible leader
+        replicas if none is in sync. If there is none, the partition has no leader, unless the last known leader is
+        alive or `unclean` allows another replica to become leader, which loses records.
         """
         alive = [
             node
             for node in state.replicas
             if node in self.nodes and (topic.name, state.index) not in self.nodes[node].offline
         ]
-        isr = state.isr
-        candidates = [node for node in alive if node in isr]
+        candidates = [node for node in alive if node in (state.isr or state.elr)]
+        is_clean = bool(candidates)
+        if not candidates and not state.isr and not state.elr:
+            candidates = [node for node in alive if node in state.last_known_elr]
         if not candidates and alive and (unclean or self._may_lose_records(topic, state.index, alive[0])):
-            candidates = isr = alive[:1]
+            candidates = alive[:1]
         if preferred in candidates:
             leader = preferred
         elif state.leader in candidates:
@@ -88,10 +103,46 @@ class Leadership:
             leader = candidates[0] if candidates else NO_LEADER
         if leader is None or leader == state.leader:
             return False
-        state.change_leader(leader, [node for node in isr if node in self.nodes] if candidates else None)
+        if leader == NO_LEADER:
+            if self._eligible_below(topic) and not state.last_known_elr:
+                state.last_known_elr = [state.leader]
+            state.change_leader(NO_LEADER)
+        elif is_clean and state.isr:
+            isr = [node for node in state.isr if node in self.nodes]
+            state.change_leader(leader, isr, self._eligible(topic, state, isr))
+        else:
+            others = [node for node in state.elr if node != leader]
+            state.change_leader(leader, [leader], others if is_clean else ())
         self.begin(topic, state)
         self._wake(topic.name, state.index)
         return True
+
+    def _change_isr(self, topic: TopicState, state: PartitionState, isr: list[int]) -> None:
+        state.change_isr(isr, self._eligible(topic, state, isr))
+
+    def _eligible(self, topic: TopicState, state: PartitionState, isr: list[int]) -> list[int]:
+        """Return the eligible leader replicas of a partition that will have this ISR (maybePopulateTargetElr)."""
+        if len(isr) >= min(self._eligible_below(topic), len(state.replicas)):
+            return []
+        return sorted({*state.elr, *state.isr}.difference(isr))
+
+    def clear_eligible(self, topics: Iterable[TopicState]) -> None:
+        """Forget eligible leader replicas because min.insync.replicas has changed (ClearElrRecord)."""
+        for topic in topics:
+            for state in topic.partitions:
+                if state.elr or state.last_known_elr:
+                    state.last_known_elr = []
+                    state.change_isr(state.isr)
+
+    def node_was_killed(self, node_id: int) -> None:
+        """Remove a broker that comes back after an unclean shutdown from the ISR and from the eligible leader replicas.
+
+        Source: ReplicationControlManager.handleBrokerUncleanShutdown.
+        """
+        for topic, state in self.metadata.all_partitions():
+            if self._eligible_below(topic) and node_id in (*state.isr, *state.elr):
+                isr = [node for node in state.isr if node != node_id]
+                state.change_isr(isr, [node for node in self._eligible(topic, state, isr) if node != node_id])
 
     def begin_epoch(self, topic: TopicState, state: PartitionState, leader: int, isr: list[int] | None = None) -> None:
         """Let a replica lead in a new epoch, with these in-sync replicas if given. Followers truncate to its log."""
@@ -104,7 +155,8 @@ class Leadership:
         state = leader.state
         for node_id in node_ids:
             self.hold(node_id, leader.topic, leader.index)
-        state.change_isr(_in_sync([node for node in state.isr if node not in node_ids], leader))
+        isr = _in_sync([node for node in state.isr if node not in node_ids], leader)
+        self._change_isr(self.metadata.topics[leader.topic], state, isr)
         leader.advance_high_watermark()
         self._wake(leader.topic, leader.index)
 
@@ -125,22 +177,22 @@ class Leadership:
 
     def replica_left(self, topic: TopicState, state: PartitionState, node_id: int) -> None:
         """Remove a replica that is not available any more from the ISR, and elect a new leader if it was the leader."""
-        if node_id in state.isr and len(state.isr) > 1:
-            state.change_isr([node for node in state.isr if node != node_id])
+        if node_id in state.isr and (len(state.isr) > 1 or self._eligible_below(topic)):
+            self._change_isr(topic, state, [node for node in state.isr if node != node_id])
         if state.leader == node_id:
             self.elect(topic, state)
         elif (leader := self._replica(state.leader, topic.name, state.index)) is not None:
             leader.advance_high_watermark()
             self._wake(topic.name, state.index)
 
-    def leave_out_missing(self, state: PartitionState) -> None:
+    def leave_out_missing(self, topic: TopicState, state: PartitionState) -> None:
         """Remove brokers that do not run from the ISR, if others are in sync, as Kafka does when it fences them.
 
         Otherwise, the high watermark of a directory that is opened without the other brokers could not advance.
         """
         in_sync = [node for node in state.isr if node in self.nodes]
-        if in_sync and len(in_sync) < len(state.isr):
-            state.change_isr(in_sync)
+        if len(in_sync) < len(state.isr) and (in_sync or self._eligible_below(topic)):
+            self._change_isr(topic, state, in_sync)
 
     def take_leave(self) -> None:
         """Leave all partitions without a leader, in a new epoch, because all brokers stop together or have crashed."""
@@ -364,7 +416,7 @@ class Leadership:
                 and follower.caught_up_ms < oldest_ms
             }
             if late:
-                state.change_isr(_in_sync([node for node in state.isr if node not in late], leader))
+                self._change_isr(topic, state, _in_sync([node for node in state.isr if node not in late], leader))
                 leader.advance_high_watermark()
                 self._wake(topic.name, state.index)
 
@@ -408,7 +460,7 @@ class Leadership:
         reached = leader.followers[node_id].log_end_offset
         if reached < max(leader.log.high_watermark, leader.epoch_start_offset or 0):
             return False
-        state.change_isr(_in_sync([*state.isr, node_id], leader))
+        self._change_isr(self.metadata.topics[leader.topic], state, _in_sync([*state.isr, node_id], leader))
         leader.advance_high_watermark()
         return True
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.broker.security.acl import Acls
@@ -108,15 +108,21 @@ class PartitionState:
     During a reassignment, `replicas` contains the new replicas followed by the old ones. `adding` and `removing` list
     those that are being added and removed.
 
+    `elr` are the eligible leader replicas (KIP-966): they have left the ISR while it was smaller than
+    min.insync.replicas, but have all records below the high watermark, so one of them can lead if the ISR is empty.
+    `last_known_elr` contains the last leader while there is none.
+
     The state changes only through its methods. Each change increments `partition_epoch` (PartitionChangeBuilder) and
     advances the revision (revision.py).
     """
 
     __slots__ = (
         "adding",
+        "elr",
         "high_watermark_limit",
         "index",
         "isr",
+        "last_known_elr",
         "leader",
         "leader_epoch",
         "partition_epoch",
@@ -136,6 +142,8 @@ class PartitionState:
         self.replicas = replicas
         self.revision = revision
         self.isr = [node for node in replicas if node not in away] or list(replicas)
+        self.elr: list[int] = []
+        self.last_known_elr: list[int] = []
         self.leader = self.isr[0] if self.isr else NO_LEADER
         self.leader_epoch = 0
         self.partition_epoch = 0
@@ -157,25 +165,33 @@ class PartitionState:
         partition_epoch: int,
         adding: list[int],
         removing: list[int],
+        elr: Sequence[int] = (),
+        last_known_elr: Sequence[int] = (),
     ) -> None:
         """Restore the state that was saved in an earlier run of the cluster."""
         self.leader, self.isr = leader, isr
+        self.elr, self.last_known_elr = list(elr), list(last_known_elr)
         self.leader_epoch, self.partition_epoch = leader_epoch, partition_epoch
         self.adding, self.removing = adding, removing
         self.revision.advance()
 
-    def change_leader(self, leader: int, isr: list[int] | None = None) -> None:
-        """Start a new leader epoch with this leader (or NO_LEADER) and, if given, these in-sync replicas."""
+    def change_leader(self, leader: int, isr: list[int] | None = None, elr: Sequence[int] = ()) -> None:
+        """Start a new leader epoch with this leader, or NO_LEADER.
+
+        The in-sync replicas and the eligible leader replicas stay the same unless `isr` is given.
+        """
         self.leader = leader
         self.leader_epoch += 1
         if isr is not None:
-            self.isr = isr
+            self.isr, self.elr = isr, list(elr)
+        if leader != NO_LEADER:
+            self.last_known_elr = []
         self.partition_epoch += 1
         self.revision.advance()
 
-    def change_isr(self, isr: list[int]) -> None:
-        """Change the in-sync replicas. The leader stays the same."""
-        self.isr = isr
+    def change_isr(self, isr: list[int], elr: Sequence[int] = ()) -> None:
+        """Change the in-sync replicas and the eligible leader replicas. The leader stays the same."""
+        self.isr, self.elr = isr, list(elr)
         self.partition_epoch += 1
         self.revision.advance()
 
@@ -200,6 +216,7 @@ class PartitionState:
         """
         self.replicas = [node for node in self.replicas if node not in dropped]
         self.isr, self.adding, self.removing = isr, [], []
+        self.elr = [node for node in self.elr if node in self.replicas and node not in isr]
         if dropped:
             if self.leader in dropped:
                 self.leader = next((node for node in self.replicas if node in isr and node in alive), NO_LEADER)

@@ -345,6 +345,8 @@ def _partitions_to_json(states: list[PartitionState]) -> str:
             "partition_epoch": partition.partition_epoch,
             "adding": partition.adding,
             "removing": partition.removing,
+            "elr": partition.elr,
+            "last_known_elr": partition.last_known_elr,
         }
         for partition in states
     ]
@@ -394,6 +396,8 @@ def _topics_from_json(saved: list[dict[str, Any]]) -> Iterator[TopicState]:
                 partition_epoch=_number(entry["partition_epoch"], -1),
                 adding=_nodes(entry.get("adding", [])),
                 removing=_nodes(entry.get("removing", [])),
+                elr=_nodes(entry.get("elr", [])),
+                last_known_elr=_nodes(entry.get("last_known_elr", [])),
             )
             partitions.append(state)
         yield TopicState(name, topic_id, partitions, _texts(topic["config"]))

@@ -37,7 +37,8 @@ _GROUP = Feature("group.version", 0, 1, 1)
 _KRAFT = Feature("kraft.version", 0, 1, 0)
 _TRANSACTION = Feature("transaction.version", 0, 2, 2)
 _STREAMS = Feature("streams.version", 0, 1, 1)
-_ELIGIBLE_LEADERS = Feature("eligible.leader.replicas.version", 0, 1, 1)
+ELIGIBLE_LEADERS = "eligible.leader.replicas.version"
+_ELIGIBLE_LEADERS = Feature(ELIGIBLE_LEADERS, 0, 1, 1)
 
 _BY_RELEASE: dict[tuple[int, ...], tuple[Feature, ...]] = {
     (3, 3): (_metadata(1, 7),),

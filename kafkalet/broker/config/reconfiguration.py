@@ -19,6 +19,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.config import UnknownProperty, check
 
 from .dynamic import check_change, refused_by_component
+from .features import ELIGIBLE_LEADERS
 from .release import Release
 
 Edit = Callable[[Mapping[str, str]], dict[str, str]]
@@ -118,6 +119,8 @@ def _change_topic(context: Context, name: str, edit: Edit, validate_only: bool) 
             before, topic.config = topic.config, texts
             change.undo(lambda: controller.reconfigure(topic))
             change.undo(lambda: setattr(topic, "config", before))
+            if before.get(MIN_ISR) != texts.get(MIN_ISR):
+                controller.leadership.clear_eligible([topic])
             controller.apply_config(topic)
 
 
@@ -152,7 +155,7 @@ def _change_broker(context: Context, name: str, edit: Edit, named: Collection[st
             raise refused_by_component(str(error)) from error
     except KafkaError as error:
         raise KafkaError(error.code, f"{_prefix('BROKER', name, context.release)}{error.message}") from error
-    if context.node.feature_level("eligible.leader.replicas.version"):
+    if context.node.feature_level(ELIGIBLE_LEADERS):
         if node_id is not None and MIN_ISR in named:
             message = f"Broker-level {MIN_ISR} cannot be altered while ELR is enabled."
             raise KafkaError(Code.INVALID_CONFIG, message)
@@ -164,6 +167,8 @@ def _change_broker(context: Context, name: str, edit: Edit, named: Collection[st
             change.undo(controller.reconfigure_brokers)
             change.undo(lambda: changed.update({node_id: before}))
             changed[node_id] = texts
+            if MIN_ISR in named:
+                controller.leadership.clear_eligible(controller.metadata.topics.values())
             controller.apply_broker_config()
 
 

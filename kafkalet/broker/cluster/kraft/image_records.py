@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from typing import NamedTuple
 
 from kafkalet.broker.cluster.metadata import MetadataImage, PartitionState, TopicState, random_uuid
+from kafkalet.broker.config.features import ELIGIBLE_LEADERS
 from kafkalet.protocol.messages.metadata_records import (
     AccessControlEntryRecord,
     ClientQuotaRecord,
@@ -126,17 +127,20 @@ def _partition_version(level: int) -> int:
 def _partition(topic: TopicState, partition: PartitionState, cluster: Cluster) -> PartitionRecord:
     # The replicas of a partition may be unknown, because its log was on another broker. Kafka requires one.
     replicas = partition.replicas or [UNKNOWN_BROKER]
+    has_eligible = bool(cluster.levels.get(ELIGIBLE_LEADERS)) and bool(partition.elr or partition.last_known_elr)
     return PartitionRecord(
         partition_id=partition.index,
         topic_id=topic.topic_id,
         replicas=replicas,
-        isr=partition.isr or replicas,
+        isr=partition.isr if has_eligible else partition.isr or partition.elr or replicas,
         removing_replicas=partition.removing,
         adding_replicas=partition.adding,
         leader=partition.leader,
         leader_epoch=max(partition.leader_epoch, 0),
         partition_epoch=max(partition.partition_epoch, 0),
         directories=[cluster.directory_id(node_id, topic.name, partition.index) for node_id in replicas],
+        eligible_leader_replicas=partition.elr if has_eligible else None,
+        last_known_elr=partition.last_known_elr if has_eligible else None,
     )
 
 

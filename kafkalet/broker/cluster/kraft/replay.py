@@ -39,8 +39,6 @@ class Replay:
         self.features: dict[str, int] = {}
         """The levels of the features, if they are not 0."""
         self._partitions: dict[bytes, dict[int, PartitionState]] = {}
-        self._eligible: dict[tuple[bytes, int], tuple[list[int], list[int]]] = {}
-        """The eligible leader replicas of partitions, and those that were the last eligible ones (KIP-966)."""
         self._names: dict[bytes, str] = {}
         self._topic_configs: dict[str, dict[str, str]] = {}
         self._acls: dict[bytes, Acl] = {}
@@ -97,18 +95,11 @@ class Replay:
             partitions = self._partitions[topic_id]
             count = max(partitions, default=-1) + 1
             states = [partitions.get(index) or _without_replicas(index) for index in range(count)]
-            for state in states:
-                state.isr = state.isr or self._eligible_leaders(topic_id, state.index)
             self.image.add_topic(TopicState(name, topic_id, states, self._topic_configs.get(name, {})))
         for acl in self._acls.values():
             self.image.acls.add(acl)
         self.image.feature_changes = max(self._last_offset, 0)  # the epoch of features must not go back
         return self.image
-
-    def _eligible_leaders(self, topic_id: bytes, index: int) -> list[int]:
-        """Return the replicas that Kafka's controller would elect from if no replica is in sync."""
-        eligible, last_known = self._eligible.get((topic_id, index), ([], []))
-        return eligible or last_known
 
     # Topics
 
@@ -130,10 +121,10 @@ class Replay:
             partition_epoch=record.partition_epoch,
             adding=record.adding_replicas,
             removing=record.removing_replicas,
+            elr=record.eligible_leader_replicas or [],
+            last_known_elr=record.last_known_elr or [],
         )
         self._partitions[record.topic_id][record.partition_id] = state
-        eligible = record.eligible_leader_replicas or [], record.last_known_elr or []
-        self._eligible[record.topic_id, record.partition_id] = eligible
 
     def _partition_change(self, record: records.PartitionChangeRecord) -> None:
         state = self._partitions[record.topic_id][record.partition_id]
@@ -147,17 +138,15 @@ class Replay:
             partition_epoch=state.partition_epoch + 1,
             adding=state.adding if record.adding_replicas is None else record.adding_replicas,
             removing=state.removing if record.removing_replicas is None else record.removing_replicas,
-        )
-        eligible, last_known = self._eligible[record.topic_id, record.partition_id]
-        self._eligible[record.topic_id, record.partition_id] = (
-            eligible if record.eligible_leader_replicas is None else record.eligible_leader_replicas,
-            last_known if record.last_known_elr is None else record.last_known_elr,
+            elr=state.elr if record.eligible_leader_replicas is None else record.eligible_leader_replicas,
+            last_known_elr=state.last_known_elr if record.last_known_elr is None else record.last_known_elr,
         )
 
     def _clear_eligible(self, record: records.ClearElrRecord) -> None:
-        for topic_id, index in self._eligible:
+        for topic_id, partitions in self._partitions.items():
             if record.topic_name in ("", self._names.get(topic_id)):
-                self._eligible[topic_id, index] = ([], [])
+                for state in partitions.values():
+                    state.elr, state.last_known_elr = [], []
 
     # Configuration
 

@@ -24,6 +24,7 @@ def image() -> MetadataImage:
     made = MetadataImage("a cluster")
     first, second = PartitionState(0, [1, 2]), PartitionState(1, [2, 1])
     second.leader, second.leader_epoch, second.partition_epoch, second.isr = 1, 4, 7, [1]
+    second.elr, second.last_known_elr = [2], [3]
     made.add_topic(TopicState("t", new_topic_id(), [first, second], {"retention.ms": "5"}))
     made.broker_config = {None: {"max.connections": "10"}, 2: {"max.connections": "20"}}
     made.group_config = {"g": {"consumer.session.timeout.ms": "50000"}}

@@ -83,12 +83,72 @@ def test_only_last_in_sync_replica_can_lead_again(three: Wire) -> None:
     advance(three, 2 * LAG_MS)
     for node in (3, 1):
         three.cluster.stop_broker(node)
-    assert (state(three).leader, state(three).isr) == (-1, [1])
+    assert (state(three).leader, state(three).isr, state(three).elr) == (-1, [], [1])
     three.cluster.start_broker(3)
     assert state(three).leader == -1
     three.cluster.start_broker(1)
     assert state(three).leader == 1
     assert three.cluster.log("t").log_end_offset == 1
+
+
+# Eligible leader replicas (KIP-966)
+
+
+def leaving_too_few(three: Wire) -> None:
+    """Create topic "two" on brokers 2 and 3 with two records, the second of which only broker 2 has, and stop both."""
+    three.cluster.create_topic("two", config={"min.insync.replicas": "2"}, assignments=[[2, 3]])
+    three.produce(batch(b"both"), topic="two", node=2)
+    three.cluster.stop_broker(3)
+    three.produce(batch(b"only on 2"), topic="two", node=2)
+    assert three.cluster.server.call(lambda: three.log("two").high_watermark) == 1
+    three.cluster.stop_broker(2)
+
+
+def replicas(three: Wire) -> tuple[int, list[int], list[int], list[int]]:
+    """Return leader, ISR, eligible leader replicas and last known ELR of "two"."""
+    found = state(three, "two")
+    return found.leader, found.isr, found.elr, found.last_known_elr
+
+
+def test_replica_that_left_a_small_isr_is_elected_and_records_are_lost(three: Wire) -> None:
+    leaving_too_few(three)
+    assert replicas(three) == (-1, [], [2, 3], [2])
+    three.cluster.start_broker(3)
+    assert replicas(three) == (3, [3], [2], [])
+    three.cluster.start_broker(2)
+    assert replicas(three) == (3, [2, 3], [], [])
+    assert three.cluster.server.call(lambda: three.log("two").log_end_offset) == 1
+
+
+def test_replica_is_not_eligible_before_4_1() -> None:
+    with on_the_wire(3, kafka_version="4.0") as three:
+        leaving_too_few(three)
+        three.cluster.start_broker(3)
+        assert replicas(three) == (-1, [2], [], [])
+        three.cluster.start_broker(2)
+        assert three.cluster.server.call(lambda: three.log("two").log_end_offset) == 2
+
+
+def test_killed_broker_is_not_eligible_but_the_last_known_leader_is_elected(three: Wire) -> None:
+    server = three.cluster.server
+    three.cluster.create_topic("two", config={"min.insync.replicas": "2"}, assignments=[[2, 3]])
+    for node in (3, 2):
+        server.call(lambda node=node: server.stop_broker(node, is_clean=False))
+    assert replicas(three) == (-1, [], [2, 3], [2])
+    three.cluster.start_broker(3)
+    assert replicas(three) == (-1, [], [2], [2])
+    three.cluster.start_broker(2)
+    assert replicas(three) == (2, [2, 3], [], [])
+
+
+def test_change_of_min_isr_clears_the_eligible_replicas(three: Wire) -> None:
+    three.cluster.create_topic("two", config={"min.insync.replicas": "2"}, assignments=[[2, 3]])
+    three.cluster.stop_broker(3)
+    assert replicas(three) == (2, [2], [3], [])
+    changed = {"name": "min.insync.replicas", "config_operation": 0, "value": "1"}
+    resource = {"resource_type": 2, "resource_name": "two", "configs": [changed]}
+    three.ask("IncrementalAlterConfigs", 1, {"resources": [resource], "validate_only": False})
+    assert replicas(three) == (2, [2], [], [])
 
 
 def test_unclean_election_permits_loss_of_records(three: Wire) -> None:

@@ -52,6 +52,22 @@ def test_version_of_partitions_depends_on_metadata_version(level: int, version: 
     assert {value[2] for value in values if value[1] == records.PartitionRecord.TYPE} == {version}
 
 
+@pytest.mark.parametrize(
+    ("levels", "isr", "eligible"),
+    [({**KAFKA_4_4, "eligible.leader.replicas.version": 1}, [], [2]), (KAFKA_4_4, [2], None)],
+)
+def test_eligible_leaders_are_in_sync_if_the_feature_is_disabled(
+    levels: dict[str, int], isr: list[int], eligible: list[int] | None
+) -> None:
+    image, state = MetadataImage("c"), PartitionState(0, [1, 2])
+    state.restore(
+        leader=-1, isr=[], leader_epoch=1, partition_epoch=1, adding=[], removing=[], elr=[2], last_known_elr=[2]
+    )
+    image.add_topic(TopicState("t", TOPIC_ID, [state], {}))
+    (found,) = [record for record in decoded(image, levels) if isinstance(record, records.PartitionRecord)]
+    assert (found.isr, found.eligible_leader_replicas, found.last_known_elr) == (isr, eligible, eligible)
+
+
 @pytest.mark.parametrize(("level", "version"), [(6, 0), (7, 1), (16, 1), (17, 3), (33, 3)])
 def test_version_of_registrations_depends_on_metadata_version(level: int, version: int) -> None:
     values = encoded_records(full_image(), cluster({"metadata.version": level}))

@@ -63,13 +63,15 @@ def test_reassignment_is_in_the_image() -> None:
 
 def test_partition_without_in_sync_replicas_can_be_led_by_eligible_ones() -> None:
     _, image = replayed(TOPIC, partition(0, [1, 2]), change(isr=[], leader=-1, eligible_leader_replicas=[2]))
-    assert image.topics["orders"].partitions[0].isr == [2]
+    state = image.topics["orders"].partitions[0]
+    assert (state.isr, state.elr) == ([], [2])
 
 
 def test_cleared_eligible_replicas_cannot_lead() -> None:
     without_isr = change(isr=[], leader=-1, eligible_leader_replicas=[2], last_known_elr=[1])
     _, image = replayed(TOPIC, partition(0, [1, 2]), without_isr, records.ClearElrRecord(topic_name="orders"))
-    assert image.topics["orders"].partitions[0].isr == []
+    state = image.topics["orders"].partitions[0]
+    assert (state.isr, state.elr, state.last_known_elr) == ([], [], [])
 
 
 def test_removed_topic_is_gone_with_its_configuration() -> None:
