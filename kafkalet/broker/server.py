@@ -716,7 +716,7 @@ class Server:
         """Log how many partitions have no leader because their in-sync replicas belong to brokers that do not run."""
         ours = self.nodes.keys()
         count = sum(
-            not ours.isdisjoint(state.replicas) and ours.isdisjoint(state.isr or state.elr)
+            not ours.isdisjoint(state.replicas) and ours.isdisjoint(state.may_lead)
             for _, state in self.metadata.all_partitions()
             if state.leader == NO_LEADER
         )

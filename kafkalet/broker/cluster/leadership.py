@@ -89,10 +89,8 @@ class Leadership:
             for node in state.replicas
             if node in self.nodes and (topic.name, state.index) not in self.nodes[node].offline
         ]
-        candidates = [node for node in alive if node in (state.isr or state.elr)]
-        is_clean = bool(candidates)
-        if not candidates and not state.isr and not state.elr:
-            candidates = [node for node in alive if node in state.last_known_elr]
+        candidates = [node for node in alive if node in state.may_lead]
+        is_clean = bool(candidates and (state.isr or state.elr))
         if not candidates and alive and (unclean or self._may_lose_records(topic, state.index, alive[0])):
             candidates = alive[:1]
         if preferred in candidates:
@@ -500,9 +498,13 @@ class Leadership:
         if leader is None:
             raise KafkaError(
                 Code.LEADER_NOT_AVAILABLE,
-                f"{topic}-{index} has no leader; in-sync replicas: {', '.join(map(str, state.isr))}",
+                f"{topic}-{index} has no leader; replicas that can lead: {_listed(state.may_lead)}",
             )
         return leader
+
+
+def _listed(nodes: Iterable[int]) -> str:
+    return ", ".join(map(str, nodes)) or "none"
 
 
 def _in_sync(replicas: list[int], leader: Partition) -> list[int]:

@@ -153,6 +153,11 @@ class PartitionState:
         """An offset above which a test does not let the high watermark advance, whichever replica leads. Not saved."""
 
     @property
+    def may_lead(self) -> list[int]:
+        """The replicas of which one can be elected without `unclean.leader.election.enable`."""
+        return self.isr or self.elr or self.last_known_elr
+
+    @property
     def is_moving(self) -> bool:
         return bool(self.adding or self.removing)
 
