@@ -10,7 +10,7 @@ UNKNOWN_TOPIC_OR_PARTITION, and the existing partitions return OPERATION_NOT_ATT
 Source: kafka.server.KafkaApis.handleAddPartitionsToTxnRequest.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from kafkalet.broker.cluster.metadata import INTERNAL_TOPICS
@@ -28,11 +28,13 @@ from kafkalet.protocol.messages.add_partitions_to_txn import (
     PartitionResult,
     TopicResult,
 )
+from kafkalet.protocol.messages.add_partitions_to_txn import Topic as AskedTopic
 
 PRODUCER_FENCED_SINCE = 2
 BATCHED_SINCE = 4
 Codes = dict[TopicPartition, Code]
 Wanted = AddPartitionsToTxnRequest.Transaction
+Topics = Sequence[AskedTopic]
 Results = AddPartitionsToTxnResponse.TransactionResult
 
 
@@ -46,6 +48,8 @@ def handle(
     return answer_of(
         lambda then: _add(
             wanted,
+            wanted.topics,
+            wanted.topics,
             context,
             lambda results: then(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)),
         )
@@ -65,8 +69,15 @@ def _of_client(request: AddPartitionsToTxnRequest) -> Wanted:
 def _add_all(transactions: list[Wanted], context: Context, then: Callable[[AddPartitionsToTxnResponse], None]) -> None:
     """Handle several independent transactions, and respond once all of them are done.
 
-    As in Kafka, a request without transactions never gets a response.
+    As in Kafka, a request without transactions never gets a response. If it contains a transactional id several times,
+    the partitions of its last entry are used for each entry, and most responses name those of its first entry
+    (AddPartitionsToTxnRequest.partitionsByTransaction, errorResponseForTransaction).
     """
+    first: dict[str, Wanted] = {}
+    last: dict[str, Wanted] = {}
+    for wanted in transactions:
+        first.setdefault(wanted.transactional_id, wanted)
+        last[wanted.transactional_id] = wanted
     answered: list[Results] = []
 
     def added(transactional_id: str, results: list[TopicResult]) -> None:
@@ -75,15 +86,19 @@ def _add_all(transactions: list[Wanted], context: Context, then: Callable[[AddPa
             then(AddPartitionsToTxnResponse(results_by_transaction=answered))
 
     for wanted in transactions:
-        _add(wanted, context, partial(added, wanted.transactional_id))
+        xid = wanted.transactional_id
+        _add(wanted, last[xid].topics, first[xid].topics, context, partial(added, xid))
 
 
-def _add(wanted: Wanted, context: Context, then: Callable[[list[TopicResult]], None]) -> None:
+def _add(
+    wanted: Wanted, topics: Topics, answered: Topics, context: Context, then: Callable[[list[TopicResult]], None]
+) -> None:
+    """Add the partitions of `topics`. If all of them have the same result, the response lists those of `answered`."""
     version, metadata = context.version, context.metadata
-    partitions = [(topic.name, index) for topic in wanted.topics for index in topic.partitions]
+    partitions = [(topic.name, index) for topic in topics for index in topic.partitions]
     by_client = version < BATCHED_SINCE
     if by_client and not context.allows(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, wanted.transactional_id):
-        then(_same_code(wanted, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, context))
+        then(_same_code(answered, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, context))
         return
     refused: Codes = {}
     if by_client:
@@ -103,7 +118,7 @@ def _add(wanted: Wanted, context: Context, then: Callable[[list[TopicResult]], N
         return
 
     def added(code: Code) -> None:
-        then(_same_code(wanted, for_version(code, version, PRODUCER_FENCED_SINCE), context))
+        then(_same_code(answered, for_version(code, version, PRODUCER_FENCED_SINCE), context))
 
     is_new = version >= BATCHED_SINCE and context.release.implies_transaction_version_2
     client_version = EPOCH_RISES_PER_TRANSACTION if is_new else 0
@@ -115,10 +130,10 @@ def _may_write(topic: str, context: Context) -> bool:
     return topic not in INTERNAL_TOPICS and context.allows(Operation.WRITE, ResourceType.TOPIC, topic)
 
 
-def _same_code(wanted: Wanted, code: Code, context: Context) -> list[TopicResult]:
+def _same_code(topics: Topics, code: Code, context: Context) -> list[TopicResult]:
     """Return `code` for every requested partition."""
     if not context.release.returns_duplicate_added_partitions:
-        return _by_topic({(topic.name, index): code for topic in wanted.topics for index in topic.partitions})
+        return _by_topic({(topic.name, index): code for topic in topics for index in topic.partitions})
     return [
         TopicResult(
             name=topic.name,
@@ -126,7 +141,7 @@ def _same_code(wanted: Wanted, code: Code, context: Context) -> list[TopicResult
                 PartitionResult(partition_index=index, partition_error_code=code) for index in topic.partitions
             ],
         )
-        for topic in wanted.topics
+        for topic in topics
     ]
 
 

@@ -1,6 +1,6 @@
 """AlterPartitionReassignments v0-1: start or cancel the reassignment of partitions to other brokers (KIP-455).
 
-v1  adds allow_replication_factor_change (KIP-860)
+v1  adds allow_replication_factor_change (KIP-860); responses without results always have its default
 
 New replicas catch up immediately, so a reassignment is usually complete before the response is sent. It stays in
 progress while the broker of a new replica is offline, or while a test holds that replica back. A request with null
@@ -27,7 +27,7 @@ def handle(request: AlterPartitionReassignmentsRequest, context: Context) -> Alt
     context.require_on_cluster(Operation.ALTER)
     may_differ = request.allow_replication_factor_change
     if not request.topics:
-        return AlterPartitionReassignmentsResponse(allow_replication_factor_change=may_differ, responses=[])
+        return AlterPartitionReassignmentsResponse(responses=[])
     if request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
         raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout before the topics
     topics = []
@@ -57,28 +57,6 @@ def _without_duplicates(topics: list[Topic]) -> list[Topic]:
         for answer in topic.partitions:
             found.setdefault(topic.name, {})[answer.partition_index] = answer
     return [Topic(name=name, partitions=list(answers.values())) for name, answers in found.items()]
-
-
-def refuse(
-    request: AlterPartitionReassignmentsRequest, context: Context, error: KafkaError
-) -> AlterPartitionReassignmentsResponse:
-    return AlterPartitionReassignmentsResponse(
-        allow_replication_factor_change=request.allow_replication_factor_change,
-        error_code=error.code,
-        error_message=error.message,
-        responses=[
-            Topic(
-                name=topic.name,
-                partitions=[
-                    Answer(
-                        partition_index=partition.partition_index, error_code=error.code, error_message=error.message
-                    )
-                    for partition in topic.partitions
-                ],
-            )
-            for topic in request.topics
-        ],
-    )
 
 
 def _move(name: str, wanted: Partition, may_differ: bool, context: Context) -> None:

@@ -40,7 +40,8 @@ async def handle(request: ConsumerGroupDescribeRequest, context: Context) -> Con
 
 def _describe(group_id: str, context: Context) -> ConsumerGroupDescribeResponse.Group:
     try:
-        group = consumer_group(context.broker.coordinators.groups.shard_of(group_id), group_id).described()
+        shard = context.broker.coordinators.groups.shard_of(group_id)
+        group = consumer_group(shard.visible_group(group_id), group_id).described()
     except KafkaError as error:
         return _refused(group_id, error.code, error.message if error.code == Code.GROUP_ID_NOT_FOUND else None)
     if context.authorizer is not None and context.release.checks_topics_of_members:

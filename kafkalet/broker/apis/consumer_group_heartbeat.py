@@ -47,7 +47,7 @@ def _handle(request: Request, context: Context) -> Answer:
     _check(request, context)
     shard = context.broker.coordinators.groups.shard_of(request.group_id)
     if request.member_epoch in (LEAVING, LEAVING_FOR_A_RESTART):
-        group = consumer_group(shard, request.group_id)
+        group = consumer_group(shard.groups.get(request.group_id), request.group_id)
         offset = leave(group, request.member_id, request.instance_id, request.member_epoch)
         answer = Response(member_id=request.member_id, member_epoch=request.member_epoch, heartbeat_interval_ms=0)
     else:

@@ -29,13 +29,17 @@ Answer = DescribeConfigsResponse.Resource
 Config = DescribeConfigsResponse.Resource.Config
 
 LOGGER_SOURCE = 6
+MALFORMED = (
+    "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
+    "incompatible broker. See the broker logs for more details."
+)
 # Maps the names of Python's log levels to Kafka's.
 LEVELS = {"CRITICAL": "FATAL", "WARNING": "WARN"}
 
 
 async def handle(request: DescribeConfigsRequest, context: Context) -> DescribeConfigsResponse:
     if not {resource.resource_type for resource in request.resources} <= _known_types(context):
-        raise _invalid("The request is malformed, or was sent to a broker that does not serve it.")
+        raise _invalid(MALFORMED)
     results: list[Answer] = []
     refused: list[Answer] = []
     for resource in request.resources:
@@ -116,14 +120,14 @@ def _config(entry: Entry, request: DescribeConfigsRequest) -> Config:
         is_sensitive=entry.is_sensitive,
         synonyms=synonyms if request.include_synonyms else [],
         config_type=entry.config_type,
-        documentation=_documentation(entry.name) if request.include_documentation else entry.documentation,
+        documentation=_documentation(entry) if request.include_documentation else entry.documentation,
     )
 
 
-def _documentation(name: str) -> str | None:
+def _documentation(entry: Entry) -> str:
     from kafkalet.broker.config.documentation import documentation_of
 
-    return documentation_of(name)
+    return documentation_of(entry.name) if entry.documentation is None else entry.documentation
 
 
 def _facts(context: Context) -> dict[str, str]:

@@ -43,7 +43,7 @@ def _describe(group_id: str, context: Context) -> Described:
         shard = context.broker.coordinators.groups.shard_for_offsets(group_id)
     except KafkaError as error:
         return _without_members(group_id, "", error.code)
-    group = shard.groups.get(group_id)
+    group = shard.visible_group(group_id)
     if isinstance(group, ClassicGroup):
         return _described(group, hides=context.release.hides_assignments_of_rebalances)
     if context.version < GROUP_ID_NOT_FOUND_SINCE:

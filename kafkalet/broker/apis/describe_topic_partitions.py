@@ -46,14 +46,14 @@ async def handle(request: DescribeTopicPartitionsRequest, context: Context) -> D
         if cursor is not None and name < cursor.topic_name:
             continue
         first = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
-        topic = metadata.topics.get(name)
-        if topic is None:
-            answers.append(_unknown(name, context))
-            continue
         if left == 0:
             return DescribeTopicPartitionsResponse(
                 topics=answers + unauthorized, next_cursor=Cursor(topic_name=name, partition_index=first)
             )
+        topic = metadata.topics.get(name)
+        if topic is None:
+            answers.append(_unknown(name, context))
+            continue
         page = topic.partitions[first : first + left]
         answers.append(_known(topic, page, context))
         left -= len(page)

@@ -31,14 +31,17 @@ def handle(request: ElectLeadersRequest, context: Context) -> ElectLeadersRespon
     if not context.release.runs_without_zookeeper and not context.allows_on_cluster(Operation.ALTER):
         raise KafkaError(Code.CLUSTER_AUTHORIZATION_FAILED)
     context.require_on_cluster(Operation.ALTER)
+    if context.release.runs_without_zookeeper:
+        if request.topic_partitions == []:
+            return ElectLeadersResponse(replica_election_results=[])
+        if request.timeout_ms <= 0:
+            raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout before it reads the request
     try:
         kind = Election(request.election_type)
     except ValueError:
         if not context.release.runs_without_zookeeper:
             raise KafkaError(Code.UNKNOWN_SERVER_ERROR) from None
         raise KafkaError(Code.INVALID_REQUEST, f"Unknown election type {request.election_type}") from None
-    if request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
-        raise KafkaError(Code.REQUEST_TIMED_OUT)  # Kafka checks the timeout before the topics
     topics = [
         Topic(topic=name, partition_result=list(_elect_each(name, partitions, kind, context)))
         for name, partitions in _wanted(request, context)

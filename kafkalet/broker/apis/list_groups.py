@@ -33,7 +33,7 @@ def handle(
             group_type=group.type,
         )
         for shard in context.broker.coordinators.groups.shards()
-        for group in shard.groups.values()
+        for group in shard.visible_groups()
         if not states or (group.state.lower() if in_any_case else group.state) in states
         if not types or group.type in types
     ]

@@ -47,7 +47,7 @@ class Entry(NamedTuple):
     read_only: bool
     is_sensitive: bool
     synonyms: list[SynonymEntry]
-    documentation: str | None = None  # returned even if the request does not ask for documentation
+    documentation: str | None = None  # if not None, returned whether the request asks for documentation or not
 
 
 def topic_entries(topic: Mapping[str, str], config: BrokerConfig) -> Iterator[Entry]:

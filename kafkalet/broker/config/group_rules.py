@@ -19,6 +19,11 @@ class GroupRules:
         return self.version >= (4, 0)
 
     @property
+    def hides_unwritten_groups(self) -> bool:
+        """Since 4.0, a group without records, as after a refused commit, is hidden until the shard's next record."""
+        return self.version >= (4, 0)
+
+    @property
     def delays_every_initial_rebalance(self) -> bool:
         """Since 4.0, new members prolong the initial rebalance delay of any empty group, not only of a new group."""
         return self.version >= (4, 0)

@@ -73,6 +73,13 @@ class Group(Protocol):
         """Whether the group has no members."""
 
     @property
+    def visible_from(self) -> int:
+        """The end offset of the shard's log from which clients can list and describe the group.
+
+        Kafka reads the state as of the last record, so a group that was created without a record is not yet visible.
+        """
+
+    @property
     def members(self) -> Iterable[Member]: ...
 
     def check_commit(

@@ -68,7 +68,7 @@ def load(shard: Shard) -> Shard:
         for record in records:
             _replay(shard, record, batch)
     for group_id in shard.offsets.groups():
-        classic_group(shard, group_id)
+        classic_group(shard, group_id, is_written=True)
     for group in list(shard.groups.values()):
         if isinstance(group, ConsumerGroup):
             schedule_all_timeouts(group)

@@ -6,7 +6,7 @@ the append fails, nothing changes, and the client gets the error code that Kafka
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorShard, GroupMetadataManager.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from kafkalet.broker.cluster.node import Node
@@ -40,6 +40,16 @@ class Shard:
         self.groups: dict[str, Group] = {}
         self._base_sequence = 0 if node.release.numbers_group_records else NO_SEQUENCE
         self.offsets = Offsets(log, node.release.offset_value_version)
+
+    def visible_groups(self) -> Iterator[Group]:
+        """Yield the groups that clients can list and describe (see `Group.visible_from`)."""
+        end_offset = self.log.end_offset
+        return (group for group in self.groups.values() if group.visible_from <= end_offset)
+
+    def visible_group(self, group_id: str) -> Group | None:
+        """Return the group that clients can describe, or None."""
+        group = self.groups.get(group_id)
+        return group if group is not None and group.visible_from <= self.log.end_offset else None
 
     def append(self, records: Sequence[StateRecord]) -> int:
         """Append either all records or none, and return the offset of the last one.

@@ -93,6 +93,7 @@ class ClassicGroup:
         self.group_id = group_id
         self.members = ClassicMembers()
         self.generation = 0
+        self.visible_from = 0
         self.protocol_name: str | None = None
         self._state = state
         self.state_since_ms: int | None = shard.clock.now_ms()
@@ -630,11 +631,16 @@ def sync_error(code: Code) -> SyncGroupResponse:
     return SyncGroupResponse(error_code=code, assignment=b"")
 
 
-def classic_group(shard: Shard, group_id: str) -> Group:
-    """Return the group with this id. If there is none, create an empty classic group."""
+def classic_group(shard: Shard, group_id: str, *, is_written: bool = False) -> Group:
+    """Return the group with this id. If there is none, create an empty classic group.
+
+    `is_written` says whether the log already has records of the group.
+    """
     group = shard.groups.get(group_id)
     if group is None:
         group = shard.groups[group_id] = ClassicGroup(shard, group_id)
+        if shard.node.release.hides_unwritten_groups and not is_written:
+            group.visible_from = shard.log.end_offset + 1
     return group
 
 

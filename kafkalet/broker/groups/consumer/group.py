@@ -24,7 +24,7 @@ from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.config.release import Release
 from kafkalet.broker.groups.assignors.java_order import order_of_set, order_of_uuids
 from kafkalet.broker.groups.assignors.spec import Assignment
-from kafkalet.broker.groups.group import GroupType, PartitionCheck
+from kafkalet.broker.groups.group import Group, GroupType, PartitionCheck
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_describe import Assignment as DescribedAssignment
@@ -67,6 +67,7 @@ class ConsumerGroup:
 
     type = GroupType.CONSUMER
     protocol_type = "consumer"
+    visible_from = 0
 
     def __init__(self, shard: Shard, group_id: str) -> None:
         self.shard = shard
@@ -446,9 +447,8 @@ def _stale(member: ConsumerMember, message: str) -> KafkaError:
 # the consumer groups of a shard
 
 
-def consumer_group(shard: Shard, group_id: str) -> ConsumerGroup:
-    """Return an existing consumer group. Raises GROUP_ID_NOT_FOUND if there is none with this id."""
-    group = shard.groups.get(group_id)
+def consumer_group(group: Group | None, group_id: str) -> ConsumerGroup:
+    """Return the group with this id. Raises GROUP_ID_NOT_FOUND if there is none, or if it is not a consumer group."""
     if group is None:
         raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
     if not isinstance(group, ConsumerGroup):
@@ -460,7 +460,7 @@ def existing_group(shard: Shard, group_id: str) -> ConsumerGroup:
     """Return the consumer group for a heartbeat. The error message differs from that of `consumer_group`."""
     if group_id not in shard.groups:
         raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
-    return consumer_group(shard, group_id)
+    return consumer_group(shard.groups[group_id], group_id)
 
 
 def replay(shard: Shard, version: int, key: bytes, value: bytes | None, batch: Batch) -> None:

@@ -86,10 +86,10 @@ def test_response_with_zookeeper_omits_duplicates_and_empty_topics() -> None:
         assert elect(ask, PREFERRED, "t", "t") == {"t": [NOT_NEEDED]}
 
 
-@pytest.mark.parametrize(("kind", "timeout_ms", "code"), [(2, 1000, 42), (-1, 1000, 42), (PREFERRED, 0, 7)])
+@pytest.mark.parametrize(("kind", "timeout_ms", "code"), [(2, 1000, 42), (-1, 1000, 42), (PREFERRED, 0, 7), (2, 0, 7)])
 def test_invalid_request_is_refused(kind: int, timeout_ms: int, code: int) -> None:
     with asking() as ask, pytest.raises(KafkaError) as refused:
-        ask(Api.ELECT_LEADERS, 2, election_type=kind, topic_partitions=[], timeout_ms=timeout_ms)
+        ask(Api.ELECT_LEADERS, 2, election_type=kind, topic_partitions=None, timeout_ms=timeout_ms)
     assert refused.value.code == code
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.groups.offsets_records import NEVER, CommittedOffset
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
@@ -152,3 +153,21 @@ def test_expiration_time_overflows_as_in_java(version: int, retention_ms: int) -
         assert client.commit({0: 5}, version=version, retention_time_ms=retention_ms) == {("t", 0): 0}
         now_ms = client.stage.clock.now_ms()
         assert kept(client).expire_timestamp_ms == wrapped(now_ms + retention_ms)
+
+
+@pytest.mark.parametrize(("release", "state"), [("3.9", "Empty"), ("4.4", "Dead")])
+def test_group_without_records_is_described_after_the_next_record_of_its_shard(release: str, state: str) -> None:
+    with committing(kafka_version=release) as client:
+        assert client.commit({0: 5}, metadata="m" * 5000) == {("t", 0): Code.OFFSET_METADATA_TOO_LARGE}
+        assert described(client) == state
+        client.shard.append([StateRecord(b"\0\2\0\1x", None)])
+        assert described(client) == "Empty"
+
+
+def described(client: Committing) -> str:
+    """Return the state of the group in DescribeGroups; ListGroups has to agree whether it exists."""
+    [group] = client.stage.ask(Api.DESCRIBE_GROUPS, 5, 1, groups=[client.group_id])["groups"]
+    listed = [group["group_id"] for group in client.stage.ask(Api.LIST_GROUPS, 4, 1)["groups"]]
+    assert listed == ([] if group["group_state"] == "Dead" else [client.group_id])
+    state: str = group["group_state"]
+    return state
