@@ -17,7 +17,7 @@ from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.transcripts import Step
 from kafkalet.protocol.errors import ProtocolError
 
-RECORDED = {
+RECORDED: Mapping[str, str | None] = {
     "auto.create.topics.enable": "true",
     "num.partitions": "1",
     "default.replication.factor": "1",
@@ -25,6 +25,9 @@ RECORDED = {
     "message.max.bytes": "1048588",
     "log.segment.bytes": "1073741824",
     "log.message.timestamp.type": "CreateTime",
+    "log.retention.hours": "168",
+    "log.retention.minutes": None,
+    "log.retention.ms": None,
     "offsets.retention.minutes": "10080",
     "offsets.topic.num.partitions": "50",
     "group.min.session.timeout.ms": "6000",
@@ -32,10 +35,14 @@ RECORDED = {
     "group.initial.rebalance.delay.ms": "0",
     "group.consumer.assignment.interval.ms": "0",
 }
-"""The values with which the answers were recorded."""
+"""The values with which the answers were recorded; None if the property was not set."""
 NEEDED_BY: Mapping[str, frozenset[str]] = {
     "auto.create.topics.enable": frozenset({"metadata_auto_create"}),
+    "default.replication.factor": frozenset({"brokers_placements"}),
     "num.partitions": frozenset({"create_topics_counts", "metadata_auto_create"}),
+    **dict.fromkeys(
+        ("log.retention.hours", "log.retention.minutes", "log.retention.ms"), frozenset({"incremental_topic"})
+    ),
     "message.max.bytes": frozenset({"offsets_too_large", "produce_too_large"}),
     "log.segment.bytes": frozenset({"produce_too_large"}),
     "offsets.topic.num.partitions": frozenset({"consumer_group_patterns"}),
@@ -60,10 +67,14 @@ SAME = (
     ("segment.ms", "log.roll.ms", "log.roll.hours"),
 )
 """Properties of topics and the properties of brokers that set their defaults, if they are not prefixed by `log.`."""
+MAX_BATCH = "message.max.bytes"
 BROKER = 4
 DEFAULT = 5
-DYNAMIC_WHEN_RECORDED = {"min.insync.replicas", "group.consumer.assignment.interval.ms"}
-"""Properties that the recorded brokers had set, or that Kafka 4.1 sets when the cluster is formatted (KIP-966)."""
+SET_WHEN_RECORDED = {
+    *("auto.create.topics.enable", "num.partitions", "min.insync.replicas"),
+    *("group.initial.rebalance.delay.ms", "group.consumer.assignment.interval.ms"),
+}
+"""Properties that the recorded brokers had set as well; min.insync.replicas is set by Kafka 4.1 and later (KIP-966)."""
 OWN_SOURCES = (1, 7, 8)
 """The sources of values that a topic, client metrics or a group have themselves."""
 UNKNOWN = (ProtocolError, ValueError, LookupError, TypeError, struct.error, OSError, Closed, NoAnswer, OutOfTime)
@@ -83,7 +94,9 @@ class Configuration:
     def notes(self) -> list[str]:
         """Describe the properties that differ."""
         found = self.differing.items()
-        notes = [f"the broker has {name}={value}, the recorded one {RECORDED[name]}" for name, value in found]
+        notes = [
+            f"the broker has {name}={value}, the recorded one {RECORDED[name] or 'no value'}" for name, value in found
+        ]
         if self.left_out:
             notes.append(
                 f"the broker sets {', '.join(sorted(self.left_out))}; described values of these are not compared"
@@ -96,7 +109,9 @@ class Configuration:
         used = {scenario, *(step.get("api") for step in steps)}
         for name, value in self.differing.items():
             if NEEDED_BY.get(name, frozenset()) & used:
-                return f"depends on {name}, which is {value} here and was {RECORDED[name]} when recorded"
+                return f"depends on {name}, which is {value} here and was {RECORDED[name] or 'not set'} when recorded"
+        if (most := self.differing.get(MAX_BATCH)) and _largest_value([step.get("body") for step in steps]) > int(most):
+            return f"sends larger batches than {MAX_BATCH}, which is {most} here, allows"
         if changed := sorted(self.set_here.intersection(_changed(steps))):
             return f"changes {changed[0]}, which this broker sets and the recorded ones did not"
         return ""
@@ -127,6 +142,18 @@ class Configuration:
         return not found
 
 
+def _largest_value(body: Any) -> int:
+    """Return the size of the largest record value in requests, in bytes."""
+    match body:
+        case {"fill": _, "size": int(size)}:
+            return size
+        case dict():
+            return max(map(_largest_value, body.values()), default=0)
+        case list():
+            return max(map(_largest_value, body), default=0)
+    return 0
+
+
 def _changed(steps: Iterable[Step]) -> Iterator[str]:
     """Yield the properties of brokers that steps change."""
     for step in steps:
@@ -154,7 +181,7 @@ def configuration(target: Target, deadline: float) -> Configuration:
             if name in found and found[name]["value"] not in (None, value)
         }
         configured = {name for name, each in found.items() if each["config_source"] != DEFAULT}
-        return Configuration(differing, frozenset(configured - DYNAMIC_WHEN_RECORDED | differing.keys()))
+        return Configuration(differing, frozenset(configured - SET_WHEN_RECORDED | differing.keys()))
     except UNKNOWN:
         return Configuration()
 

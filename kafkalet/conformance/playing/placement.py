@@ -6,7 +6,7 @@ unique part of each group and transactional id is chosen so that its coordinator
 which does not exist on the broker, gets such a part as suffix.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from kafkalet.conformance.transcripts import Step
@@ -17,6 +17,10 @@ TRANSACTION_FIELDS = frozenset({"transactional_id", "transactional_ids"})
 NOT_ABOUT_GROUPS = frozenset({"FindCoordinator", "ListGroups"})
 ANYWHERE = NOT_ABOUT_GROUPS | {"AddOffsetsToTxn"}
 """APIs that name groups and are not sent to their coordinator."""
+SHARE_STATE = {
+    *("InitializeShareGroupState", "ReadShareGroupState", "ReadShareGroupStateSummary"),
+    *("WriteShareGroupState", "DeleteShareGroupState"),
+}
 INVALID_REPLICATION_FACTOR = 38
 BROKERS = (4, 8)
 """The types of resources whose name is the id of a broker: its properties, and its loggers."""
@@ -104,6 +108,8 @@ def is_about_one_broker(step: Step) -> str:
     """Return why a case recorded with one broker cannot be compared on a cluster of several; "" if it can be."""
     if step.get("api") == "DescribeQuorum":
         return "recorded with one voter"
+    if step.get("api") in SHARE_STATE:
+        return "the state of share groups may be coordinated by another broker"
     if step.get("api") not in ANYWHERE and _is_nameless(step.get("body")):
         return "the group without a name may be coordinated by another broker"
     if INVALID_REPLICATION_FACTOR in _codes(step.get("expect")):
@@ -135,17 +141,24 @@ def _codes(value: Any) -> Iterator[Any]:
                 yield from _codes(item)
 
 
-def of_all_brokers(expected: Any, count: int) -> Any:
-    """Repeat the single broker in a recorded list of all brokers."""
+def of_all_brokers(expected: Any, nodes: Collection[int]) -> Any:
+    """Repeat the single broker in a recorded list of all brokers, or of the configurations of all of them."""
     match expected:
+        case {"config_resources": list(resources)}:
+            return expected | {"config_resources": [one for each in resources for one in _of_each_broker(each, nodes)]}
         case dict():
             return {
-                key: item * count if key == "brokers" and _is_single(item) else of_all_brokers(item, count)
+                key: item * len(nodes) if key == "brokers" and _is_single(item) else of_all_brokers(item, nodes)
                 for key, item in expected.items()
             }
         case list():
-            return [of_all_brokers(item, count) for item in expected]
+            return [of_all_brokers(item, nodes) for item in expected]
     return expected
+
+
+def _of_each_broker(resource: dict[str, Any], nodes: Collection[int]) -> list[dict[str, Any]]:
+    is_broker = resource.get("resource_type") in BROKERS and resource["resource_name"] == "1"
+    return [resource | {"resource_name": str(node)} for node in sorted(nodes)] if is_broker else [resource]
 
 
 def _is_single(item: Any) -> bool:

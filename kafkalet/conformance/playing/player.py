@@ -35,8 +35,8 @@ ANSWER_S = 15.0
 """The time that a broker has for an answer, in addition to the wait that the request allows."""
 LONGEST_S = 40.0
 COORDINATOR_TRIES = 100
-NOT_YET = frozenset({14, 15})
-"""Errors while a coordinator or its topic is not ready."""
+NOT_YET = frozenset({14, 15, 51})
+"""Errors while a coordinator or its topic is not ready, or still writes the markers of the previous transaction."""
 LOADING_S = 5.0
 """How long a request is repeated if a coordinator is not ready that was ready when the answer was recorded."""
 WAITS = frozenset({"max_wait_ms", "timeout_ms", "rebalance_timeout_ms", "session_timeout_ms"})

@@ -82,16 +82,24 @@ def test_recorded_broker_gets_the_id_of_the_main_one() -> None:
 
 def test_list_of_all_brokers_has_each_broker() -> None:
     expected = {"brokers": [{"node_id": "$NODE"}], "topics": [{"brokers": []}]}
-    assert of_all_brokers(expected, 2) == {
+    assert of_all_brokers(expected, {1, 2}) == {
         "brokers": [{"node_id": "$NODE"}, {"node_id": "$NODE"}],
         "topics": [{"brokers": []}],
     }
+
+
+def test_list_of_configurations_has_each_broker() -> None:
+    broker, topic = {"resource_name": "1", "resource_type": 4}, {"resource_name": "$t", "resource_type": 2}
+    expected = {"config_resources": [broker, topic]}
+    assert of_all_brokers(expected, {2, 1})["config_resources"] == [broker, broker | {"resource_name": "2"}, topic]
 
 
 def test_case_about_the_number_of_brokers_cannot_be_compared() -> None:
     refused = {"api": "CreateTopics", "expect": {"topics": [{"error_code": 38}]}}
     assert is_about_one_broker(refused) == "recorded with one broker, which refuses more replicas"
     assert is_about_one_broker({"api": "DescribeQuorum"}) == "recorded with one voter"
+    state = "the state of share groups may be coordinated by another broker"
+    assert is_about_one_broker({"api": "ReadShareGroupStateSummary"}) == state
     nameless = {"api": "OffsetFetch", "body": {"groups": [{"group_id": ""}]}}
     assert is_about_one_broker(nameless) == "the group without a name may be coordinated by another broker"
     assert is_about_one_broker({"api": "OffsetFetch", "body": {"groups": [{"group_id": "$g"}]}}) == ""

@@ -47,6 +47,19 @@ def test_scenario_depends_only_on_its_properties() -> None:
     assert Configuration().notes() == []
 
 
+def test_scenario_with_larger_batches_than_the_broker_allows_is_not_run() -> None:
+    small = Configuration({"message.max.bytes": "100000"})
+    body = {"topics": [{"partitions": [{"records": [{"records": [{"value": {"fill": "x", "size": 100_001}}]}]}]}]}
+    reason = "sends larger batches than message.max.bytes, which is 100000 here, allows"
+    assert small.obstacle("a", [{"op": "request", "api": "Produce", "body": body}]) == reason
+    assert small.obstacle("a", [{"op": "request", "api": "Produce", "body": {"topics": []}}, {"op": "note"}]) == ""
+
+
+def test_property_without_a_recorded_value_is_said_to_have_none() -> None:
+    short = Configuration({"log.retention.ms": "1000"})
+    assert short.notes() == ["the broker has log.retention.ms=1000, the recorded one no value"]
+
+
 def test_each_dependence_names_a_recorded_property_and_a_scenario_or_api() -> None:
     assert NEEDED_BY.keys() <= RECORDED.keys()
     assert {each for needed in NEEDED_BY.values() for each in needed} <= {*scenarios(), *BY_TITLE}
