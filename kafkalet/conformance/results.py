@@ -80,6 +80,8 @@ class CaseResult:
     actual: Any = None
     request_bytes: bytes = b""
     answer_bytes: bytes = b""
+    left_out: str = ""
+    """What is missing here because the result would be too large, such as `580 differences`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kafkalet.conformance.catalogue import Scenario
 from kafkalet.conformance.playing.connection import CLIENT_ID, Closed, NoAnswer, OutOfTime
 from kafkalet.conformance.playing.serving import serves
 from kafkalet.conformance.playing.target import Target
@@ -29,6 +30,14 @@ RECORDED: Mapping[str, str | None] = {
     "log.retention.minutes": None,
     "log.retention.ms": None,
     "offsets.retention.minutes": "10080",
+    "log.message.timestamp.before.max.ms": "9223372036854775807",
+    "log.cleanup.policy": "delete",
+    "compression.type": "producer",
+    "delete.topic.enable": "true",
+    "max.incremental.fetch.session.cache.slots": "1000",
+    "connections.max.idle.ms": "600000",
+    "transaction.max.timeout.ms": "900000",
+    "offset.metadata.max.bytes": "4096",
     "offsets.topic.num.partitions": "50",
     "group.min.session.timeout.ms": "6000",
     "group.max.session.timeout.ms": "1800000",
@@ -43,15 +52,30 @@ NEEDED_BY: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(
         ("log.retention.hours", "log.retention.minutes", "log.retention.ms"), frozenset({"incremental_topic"})
     ),
+    "log.message.timestamp.type": frozenset({"Produce"}),
     "message.max.bytes": frozenset({"offsets_too_large", "produce_too_large"}),
     "log.segment.bytes": frozenset({"produce_too_large"}),
+    "log.message.timestamp.before.max.ms": frozenset({"Produce"}),
+    "log.cleanup.policy": frozenset({"Produce"}),
+    "compression.type": frozenset({"Produce"}),
+    "delete.topic.enable": frozenset({"DeleteTopics"}),
+    "max.incremental.fetch.session.cache.slots": frozenset({"fetch_sessions", "found_session_zero_id"}),
+    "connections.max.idle.ms": frozenset({"mutation_quotas_versions"}),
+    "transaction.max.timeout.ms": frozenset({"InitProducerId"}),
+    "offset.metadata.max.bytes": frozenset({"offsets_fields", "offsets_too_large"}),
     "offsets.topic.num.partitions": frozenset({"consumer_group_patterns"}),
     "group.min.session.timeout.ms": frozenset({"group_refused"}),
     "group.max.session.timeout.ms": frozenset({"group_refused"}),
     "group.initial.rebalance.delay.ms": frozenset({"JoinGroup"}),
     "group.consumer.assignment.interval.ms": frozenset({"ConsumerGroupHeartbeat"}),
+    "group.coordinator.rebalance.protocols": frozenset(
+        {"ConsumerGroupHeartbeat", "ConsumerGroupDescribe", "StreamsGroupHeartbeat", "StreamsGroupDescribe"}
+        | {"StreamsGroupTopologyDescriptionUpdate"}
+    ),
 }
-"""The scenarios, or the scenarios with one of these APIs, that cannot be compared if a property differs."""
+"""The scenarios, areas, or APIs of scenarios, that cannot be compared if a property differs.
+
+A property that is not in RECORDED, because its default depends on the release, differs if the broker sets it."""
 SAME = (
     ("delete.retention.ms", "log.cleaner.delete.retention.ms"),
     ("file.delete.delay.ms", "log.segment.delete.delay.ms"),
@@ -103,17 +127,18 @@ class Configuration:
             )
         return notes
 
-    def obstacle(self, scenario: str, steps: Iterable[Step]) -> str:
+    def obstacle(self, scenario: Scenario, steps: Iterable[Step]) -> str:
         """Return why a property prevents the comparison of a scenario; "" if none does."""
         steps = list(steps)
-        used = {scenario, *(step.get("api") for step in steps)}
+        used = {scenario.name, scenario.area, *(step.get("api") for step in steps)}
         for name, value in self.differing.items():
             if NEEDED_BY.get(name, frozenset()) & used:
                 return f"depends on {name}, which is {value} here and was {RECORDED[name] or 'not set'} when recorded"
         if (most := self.differing.get(MAX_BATCH)) and _largest_value([step.get("body") for step in steps]) > int(most):
             return f"sends larger batches than {MAX_BATCH}, which is {most} here, allows"
-        if changed := sorted(self.set_here.intersection(_changed(steps))):
-            return f"changes {changed[0]}, which this broker sets and the recorded ones did not"
+        for name in sorted(self.set_here):
+            if name in _changed(steps) or (name not in RECORDED and NEEDED_BY.get(name, frozenset()) & used):
+                return f"depends on {name}, which this broker sets and the recorded ones did not"
         return ""
 
     def without_set_here(self, answer: Any) -> Any:

@@ -23,6 +23,7 @@ from kafkalet.conformance.playing.player import Player
 from kafkalet.conformance.playing.security import PLAINTEXT, Security
 from kafkalet.conformance.playing.serving import serves, unserved
 from kafkalet.conformance.playing.target import Target
+from kafkalet.conformance.reports.bounding import bounded
 from kafkalet.conformance.results import BAD, LEFT_OUT, CaseResult, Outcome, Run, ScenarioResult, together
 from kafkalet.conformance.transcripts import Damaged, Transcript, load, read_file
 from kafkalet.protocol.api import Api
@@ -40,8 +41,8 @@ LEGACY = "2.8"
 """The recorded release that can store message formats 0 and 1."""
 JOBS = 8
 REPEAT = 2
-SCENARIO_S = 120.0
-"""The limit for one scenario."""
+SCENARIO_S = 60.0
+"""The limit for all attempts at a scenario together."""
 FIRST_S, EACH_S = 120.0, 2.0
 """The limit for a run is FIRST_S and EACH_S for each scenario, unless another limit is given."""
 CLEANING_S = 15.0
@@ -312,7 +313,7 @@ class Judging:
         if lacking := self.target.lacks(scenario.needs):
             return ScenarioResult(scenario, Outcome.NOT_RUN, f"needs {lacking}")
         transcript = self.transcript_of(scenario.name)
-        if reason := self.configuration.obstacle(scenario.name, transcript.steps[self.release]):
+        if reason := self.configuration.obstacle(scenario, transcript.steps[self.release]):
             return ScenarioResult(scenario, Outcome.NOT_RUN, reason)
         if self.options.security.mechanism and any(api in WITHOUT_LOGIN for api in scenario.apis):
             return ScenarioResult(scenario, Outcome.NOT_RUN, "recorded on connections without authentication")
@@ -324,25 +325,26 @@ class Judging:
     def repeated(self, scenario: Scenario, transcript: Transcript, is_alone: bool) -> ScenarioResult:
         """Perform a scenario, and again if it differs. One that only differs is repeated when it is alone."""
         began = time.monotonic()
-        attempts = [self.attempt(transcript)]
+        deadline = min(self.deadline, began + SCENARIO_S)
+        attempts = [self.attempt(transcript, deadline)]
         repeated = BAD if is_alone else {Outcome.FAILED}
         while any(case.outcome in repeated for case in attempts[0].cases) and len(attempts) <= self.options.repeat:
             if any(case.outcome is Outcome.FAILED for case in attempts[-1].cases):
                 self.probe()
-            if self.ended or time.monotonic() >= self.deadline or self.was_slow(began, len(attempts)):
+            if self.ended or time.monotonic() >= deadline or self.was_slow(began, len(attempts)):
                 break
-            attempts.append(self.attempt(transcript))
+            attempts.append(self.attempt(transcript, deadline))
         cases = combined(attempts)
         outcome = together(case.outcome for case in cases)
-        return ScenarioResult(scenario, outcome, reason_of(outcome, cases), cases, time.monotonic() - began)
+        reason, duration_s = reason_of(outcome, cases), time.monotonic() - began
+        return bounded(ScenarioResult(scenario, outcome, reason, cases, duration_s))
 
     def was_slow(self, began: float, attempts: int) -> bool:
         """Return whether another attempt would take too much of the time for the run."""
         each_s = (time.monotonic() - began) / attempts
         return each_s > EACH_S * self.options.jobs
 
-    def attempt(self, transcript: Transcript) -> Attempt:
-        deadline = min(self.deadline, time.monotonic() + SCENARIO_S)
+    def attempt(self, transcript: Transcript, deadline: float) -> Attempt:
         player = Player(self.target, os.urandom(4).hex(), deadline)
         with self.lock:
             self.players.add(player)

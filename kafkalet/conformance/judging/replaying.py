@@ -56,7 +56,11 @@ def replay(
     """
     player = player or Player(target, os.urandom(4).hex(), deadline)
     steps = with_versions(transcript.steps[release])
-    made = prepared(transcript, steps, release, target, player)
+    try:
+        made = prepared(transcript, steps, release, target, player)
+    except UNUSABLE as error:
+        player.close()
+        return rest(steps, Plan(steps), 0, f"the coordinator is not found: {description(error)}", player)
     player.may_be_throttled = target.has_quotas or any(step.get("api") == "AlterClientQuotas" for step in steps)
     cases: list[CaseResult] = []
     failures, lag_s = 0, LAG_S
@@ -137,7 +141,7 @@ def description(error: BaseException) -> str:
         case NoAnswer():
             return "the broker did not answer in time"
         case OutOfTime():
-            return "the time for the scenario is over"
+            return "the time for the scenario is over" + (f": {error}" if str(error) else "")
         case NotAuthenticated():
             return str(error)
         case TimeoutError():

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from kafkalet.conformance.notation import values as notation
 from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code
 
 from .connection import Closed, Connection, Garbage, NoAnswer, OutOfTime, decode_answer
 from .matching import NAME, resolve
@@ -122,15 +123,15 @@ class Player:
         self.request_bytes = self.answer_bytes = b""
         return perform(step)
 
-    def check_time(self) -> None:
-        """Raise OutOfTime if the deadline has passed."""
+    def check_time(self, waits_for: str = "") -> None:
+        """Raise OutOfTime if the deadline has passed; `waits_for` says what has not come."""
         if time.monotonic() >= self.deadline:
-            raise OutOfTime
+            raise OutOfTime(waits_for)
 
-    def wait(self, ms: float) -> None:
+    def wait(self, ms: float, waits_for: str = "") -> None:
         """Wait, at most until the deadline."""
         self.target.wait(min(ms, max((self.deadline - time.monotonic()) * 1000, 0)))
-        self.check_time()
+        self.check_time(waits_for)
 
     def op_note(self, step: dict[str, Any]) -> None: ...
 
@@ -171,7 +172,7 @@ class Player:
             repeated = codes & set(step.get("retry_errors", ())) and time.monotonic() < deadline
             if not repeated and not (codes & unready and time.monotonic() < loaded):
                 break
-            self.wait(PAUSE_MS)
+            self.wait(PAUSE_MS, f"{step['api']} v{step['version']} is answered with {error_names(codes)}")
         self.time(step, answer, began_ms)
         self.bind(step, answer)
         if self.is_placed and step["api"] == "CreatePartitions":
@@ -191,7 +192,7 @@ class Player:
                 raise SetupFailed(f"{step['api']} v{step['version']}: {type(error).__name__}") from error
             if at_path(answer, step["path"]) == wanted:
                 return
-            self.wait(PAUSE_MS)
+            self.wait(PAUSE_MS, f"{step['path']} of {step['api']} does not become {wanted!r}")
         raise SetupFailed(f"{step['path']} of {step['api']} did not become {wanted!r}; last answer: {answer}")
 
     def op_send(self, step: dict[str, Any]) -> None:
@@ -327,7 +328,11 @@ class Player:
     def receive(self, connection: Connection, sent: int, limit_s: float) -> dict[str, Any]:
         """Return the answer to a request that was sent. Raises NoAnswer after `limit_s`."""
         limit_s = limit_s if self.target.clock is None else connection.timeout_s
-        answer = self.receive_within(lambda wait_s: connection.receive(sent, wait_s), limit_s)
+        try:
+            answer = self.receive_within(lambda wait_s: connection.receive(sent, wait_s), limit_s)
+        except OutOfTime:
+            api, version = connection.asked.get(sent, ("the request", ""))
+            raise OutOfTime(f"{api} v{version} is not answered") from None
         self.answer_bytes = connection.last_answer
         return answer
 
@@ -425,7 +430,7 @@ class Player:
             if answer["error_code"] not in NOT_YET:
                 node: int = answer["node_id"]
                 return node
-            self.wait(PAUSE_MS)
+            self.wait(PAUSE_MS, f"FindCoordinator is answered with {error_names([answer['error_code']])}")
 
     def at_leader(self, name: str, step: dict[str, Any]) -> str:
         """Return the connection for a step: the leader of its topic, if the cluster created it by itself."""
@@ -522,6 +527,12 @@ def error_codes(answer: Any) -> list[int]:
         case list():
             return [code for item in answer for code in error_codes(item)]
     return []
+
+
+def error_names(codes: Iterable[int]) -> str:
+    """Return the names of error codes other than 0."""
+    names = {int(code): code.name for code in Code}
+    return ", ".join(names.get(code, str(code)) for code in sorted({*codes} - {0}))
 
 
 def unbound(value: Any) -> set[str]:

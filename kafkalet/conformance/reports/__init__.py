@@ -6,6 +6,7 @@ terminal       the results as the command prints them
 json_report    all results as JSON, and back
 junit_report   a test case for each answer
 html_report    one page for a browser (page.html is its template)
+bounding       cuts results that are too large for a report
 comparison     the changes between two runs
 files          writes the files
 """

@@ -120,7 +120,7 @@ def _case(case: CaseResult, outcomes: list[str]) -> dict[str, Any]:
         "name": printable(case.name),
         "api": f"{api_of(case)} {versions(case.version, case.version)}".strip(),
         "outcome": outcomes.index(case.outcome),
-        "reason": printable(shortened(case.reason, 2000)),
+        "reason": printable("; ".join(filter(None, [case.reason, case.left_out and f"left out: {case.left_out}"]))),
         "differences": [
             [printable(each.path) or "response", *sides(each)] for each in case.differences[:MAX_DIFFERENCES]
         ],

@@ -113,6 +113,8 @@ def _explanation(result: ScenarioResult, case: CaseResult) -> Iterator[str]:
         yield f"  actual:   {actual}"
     if len(case.differences) > MAX_DIFFERENCES:
         yield f"... {len(case.differences)} differences in all"
+    if case.left_out:
+        yield f"left out: {case.left_out}"
 
 
 def _attributes(**values: str) -> str:

@@ -219,6 +219,8 @@ def _case(case: CaseResult, style: Style) -> Iterator[str]:
             yield style.cut(f"      actual:   {actual}")
         if len(case.differences) > style.differences:
             yield f"    ... {len(case.differences):,} differences in all (--verbose shows them)"
+    if case.left_out:
+        yield f"    left out: {case.left_out}"
     if style.hexadecimal:
         for name, data in (("request", case.request_bytes), ("response", case.answer_bytes)):
             yield f"    {name}: {len(data):,} bytes" if data else f"    {name}: the bytes were not kept"

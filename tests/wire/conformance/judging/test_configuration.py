@@ -4,13 +4,15 @@ import time
 from typing import Any
 
 import kafkalet
-from kafkalet.conformance.catalogue import scenarios
+from kafkalet.conformance.catalogue import AREAS, scenarios
 from kafkalet.conformance.judging.configuration import NEEDED_BY, RECORDED, Configuration, configuration
 from kafkalet.conformance.judging.judge import Options, judge
 from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.recording.recorded_properties import broker_properties
 from kafkalet.conformance.results import Outcome, Run
 from kafkalet.protocol.api import BY_TITLE
+
+SCENARIO, CREATING = scenarios()["lo_time_equal"], scenarios()["metadata_auto_create"]
 
 
 def judged(config: dict[str, Any], *only: str, release: str = "3.9", disposable: bool = False) -> Run:
@@ -40,10 +42,10 @@ def test_property_that_differs_is_noted_and_stops_scenarios_that_depend_on_it() 
 
 def test_scenario_depends_only_on_its_properties() -> None:
     delayed = Configuration({"group.initial.rebalance.delay.ms": "3000"})
-    assert delayed.obstacle("a", [{"op": "request", "api": "Fetch"}]) == ""
-    assert delayed.obstacle("a", [{"op": "request", "api": "JoinGroup"}]).startswith("depends on group.initial")
-    assert Configuration({"num.partitions": "3"}).obstacle("metadata_auto_create", []).startswith("depends on num.part")
-    assert Configuration().obstacle("metadata_auto_create", [{"op": "request", "api": "JoinGroup"}]) == ""
+    assert delayed.obstacle(SCENARIO, [{"op": "request", "api": "Fetch"}]) == ""
+    assert delayed.obstacle(SCENARIO, [{"op": "request", "api": "JoinGroup"}]).startswith("depends on group.initial")
+    assert Configuration({"num.partitions": "3"}).obstacle(CREATING, []).startswith("depends on num.part")
+    assert Configuration().obstacle(CREATING, [{"op": "request", "api": "JoinGroup"}]) == ""
     assert Configuration().notes() == []
 
 
@@ -51,8 +53,16 @@ def test_scenario_with_larger_batches_than_the_broker_allows_is_not_run() -> Non
     small = Configuration({"message.max.bytes": "100000"})
     body = {"topics": [{"partitions": [{"records": [{"records": [{"value": {"fill": "x", "size": 100_001}}]}]}]}]}
     reason = "sends larger batches than message.max.bytes, which is 100000 here, allows"
-    assert small.obstacle("a", [{"op": "request", "api": "Produce", "body": body}]) == reason
-    assert small.obstacle("a", [{"op": "request", "api": "Produce", "body": {"topics": []}}, {"op": "note"}]) == ""
+    assert small.obstacle(SCENARIO, [{"op": "request", "api": "Produce", "body": body}]) == reason
+    assert small.obstacle(SCENARIO, [{"op": "request", "api": "Produce", "body": {"topics": []}}, {"op": "note"}]) == ""
+
+
+def test_property_whose_default_depends_on_the_release_differs_if_the_broker_sets_it() -> None:
+    name = "group.coordinator.rebalance.protocols"
+    reason = f"depends on {name}, which this broker sets and the recorded ones did not"
+    here = Configuration(set_here=frozenset({name}))
+    assert here.obstacle(SCENARIO, [{"op": "request", "api": "ConsumerGroupHeartbeat"}]) == reason
+    assert here.obstacle(SCENARIO, [{"op": "request", "api": "JoinGroup"}]) == ""
 
 
 def test_property_without_a_recorded_value_is_said_to_have_none() -> None:
@@ -60,9 +70,9 @@ def test_property_without_a_recorded_value_is_said_to_have_none() -> None:
     assert short.notes() == ["the broker has log.retention.ms=1000, the recorded one no value"]
 
 
-def test_each_dependence_names_a_recorded_property_and_a_scenario_or_api() -> None:
-    assert NEEDED_BY.keys() <= RECORDED.keys()
-    assert {each for needed in NEEDED_BY.values() for each in needed} <= {*scenarios(), *BY_TITLE}
+def test_each_dependence_names_a_scenario_an_area_or_an_api() -> None:
+    assert NEEDED_BY.keys() - RECORDED.keys() == {"group.coordinator.rebalance.protocols"}
+    assert {each for needed in NEEDED_BY.values() for each in needed} <= {*scenarios(), *AREAS, *BY_TITLE}
 
 
 def test_values_that_the_broker_sets_are_not_compared() -> None:
@@ -85,7 +95,7 @@ def test_own_values_of_a_topic_are_compared_although_the_broker_sets_a_default()
 def test_scenario_that_changes_a_property_that_the_broker_sets_is_not_run() -> None:
     [result] = judged({"log.cleaner.backoff.ms": 1000}, "incremental_broker", disposable=True).results
     assert result.outcome is Outcome.NOT_RUN
-    assert result.reason == "changes log.cleaner.backoff.ms, which this broker sets and the recorded ones did not"
+    assert result.reason == "depends on log.cleaner.backoff.ms, which this broker sets and the recorded ones did not"
 
 
 def test_recorded_properties_are_those_of_the_recorded_brokers() -> None:
