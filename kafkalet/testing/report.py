@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,15 @@ from kafkalet.clock import elapsed_s
 from .clients import MOST_LINES, limited, safely
 
 if TYPE_CHECKING:
+    from kafkalet.broker.network.exchange import Exchange
+
     from .operations import ClusterOperations
 
 MOST_REQUESTS = 20
+MOST_FOLDED = 2000
+"""The number of requests that are searched for repetitions."""
+_DIFFERS = re.compile(r"( session=\d+)/\d+| in [\d.]+ ms(?: \(waited\))?$")
+"""What differs between repetitions of a request: the epoch of the fetch session, and the duration."""
 MOST_LAGS = 10
 """The largest number of partitions shown for a group."""
 
@@ -38,10 +45,25 @@ def report(cluster: ClusterOperations, faults: Iterable[object] = ()) -> str:
 
 
 def _requests(cluster: ClusterOperations) -> list[str]:
+    """Return a line for each of the last requests. Repetitions, such as the polls of a consumer, are one line."""
     journal = cluster.server.journal
+    if journal is None:
+        return []
     now_s = elapsed_s()
-    exchanges = [] if journal is None else journal.exchanges()[-MOST_REQUESTS:]
-    return [f"-{now_s - each.began_s:.3f} s  {each.text(now_s)}" for each in exchanges]
+    same: dict[str, list[Exchange]] = {}
+    """Requests with the same text, the latest first, by this text."""
+    for each in reversed(journal.exchanges()[-MOST_FOLDED:]):
+        text = each.text(now_s) if each.is_waiting else _DIFFERS.sub(r"\1", each.text(now_s))
+        if text not in same and len(same) == MOST_REQUESTS:
+            break
+        same.setdefault(text, []).append(each)
+    lines = []
+    for text, exchanges in same.items():
+        latest = exchanges[0]
+        times = f", {len(exchanges)} times in {latest.began_s - exchanges[-1].began_s:.1f} s"
+        shown = text + times if len(exchanges) > 1 else latest.text(now_s)
+        lines.append(f"-{now_s - latest.began_s:.3f} s  {shown}")
+    return lines[::-1]
 
 
 def _logs(cluster: ClusterOperations) -> list[str]:

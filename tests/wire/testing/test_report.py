@@ -1,9 +1,13 @@
 """Tests of the report that a failed test shows."""
 
+import re
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
+from kafka import KafkaConsumer
 
 from kafkalet import Broker, Cluster
 from kafkalet.testing.clients import MOST_CHARS, what_clients_do
@@ -37,6 +41,50 @@ def test_report_has_requests_and_logs(kafka: Broker) -> None:
     assert lines[at + 1] == (
         "  orders-0: log start offset 0, last stable offset 1, high watermark 1, log end offset 1, leader 1"
     )
+
+
+@pytest.mark.parametrize("client", ["librdkafka", "kafka-python"])
+def test_polls_do_not_displace_other_requests(kafka: Broker, client: str) -> None:
+    """The consumer starts at the end of the log, which its ListOffsets request shows."""
+    kafka.topic("orders").send("one")
+    with polling(client, kafka.bootstrap_servers):
+        kafka.requests.wait_for("Fetch", n=3 * MOST_REQUESTS)
+        lines = report(kafka).splitlines()
+    requests = lines[1 : lines.index("Logs:")]
+    assert len(requests) <= MOST_REQUESTS
+    assert any(
+        re.search(r"ListOffsets v\d+ orders-0@latest( read_committed)? -> offset 1 in ", line) for line in requests
+    )
+    times = [re.search(r"Fetch .* -> nothing.*, (\d+) times in \d+\.\d s$", line) for line in requests]
+    assert max(int(found[1]) for found in times if found) > MOST_REQUESTS
+    seconds = [float(line.split()[0]) for line in requests]
+    assert seconds == sorted(seconds)
+
+
+@contextmanager
+def polling(client: str, bootstrap_servers: str) -> Iterator[None]:
+    """A consumer that starts at the end of the topic and sends a Fetch request every few milliseconds."""
+    if client == "librdkafka":
+        consumer = Consumer({"bootstrap.servers": bootstrap_servers, "group.id": "g", "fetch.wait.max.ms": 5})
+        consumer.subscribe(["orders"])
+        timeout = 0.05
+    else:
+        consumer = KafkaConsumer("orders", bootstrap_servers=bootstrap_servers, group_id="g", fetch_max_wait_ms=5)
+        timeout = 50  # milliseconds
+    is_over = threading.Event()
+
+    def poll() -> None:
+        while not is_over.is_set():
+            consumer.poll(timeout)
+        consumer.close()
+
+    thread = threading.Thread(target=poll)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
 
 
 def test_report_has_groups(kafka: Broker) -> None:
