@@ -302,19 +302,33 @@ class Listener:
         if self.admission is not None and (rest_ms := self.admission(host)) > 0:
             self._reject(client, rest_ms)
             return
-        client.setblocking(False)
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        if limits.socket_send_buffer_bytes != -1:
-            client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, limits.socket_send_buffer_bytes)
+        try:
+            client.setblocking(False)
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            if limits.socket_send_buffer_bytes != -1:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, limits.socket_send_buffer_bytes)
+        except OSError as error:  # EINVAL on macOS if the client has reset the connection
+            _LOG.info("%s connection at %s:%d: closed; %s", self.name, host, port, error.strerror)
+            client.close()
+            return
         self._quotas.opened(self, host)
         if self.tls is not None:
             self._shake_hands(client, (host, port), self.tls)
         else:
-            self._connections[client.fileno()] = connection = self._connection_type(shared, client, (host, port))
-            connection.begin()
+            self._begin(shared, client, (host, port))
         if self._idle_check is None:
             self._set_idle_check(limits.connections_max_idle_ms)
+
+    def _begin(self, shared: ListenerContext, client: socket.socket, peer: tuple[str, int]) -> None:
+        try:
+            connection = self._connection_type(shared, client, peer)
+        except BaseException:
+            client.close()
+            self._closed(peer[0])
+            raise
+        self._connections[client.fileno()] = connection
+        connection.begin()
 
     def _shake_hands(self, client: socket.socket, peer: tuple[str, int], settings: Tls) -> None:
         """Begin the TLS handshake with a client. The connection is served when the handshake has succeeded."""
@@ -327,15 +341,15 @@ class Listener:
 
         def succeeded(handshake: TlsHandshake, tls: ssl.SSLSocket) -> None:
             principal = settings.principal(tls) if self.authenticators is None else ANONYMOUS  # SASL determines it
-            del self._handshakes[handshake.descriptor]
             connection = self._connection_type(shared, tls, peer, TlsSocket(tls), principal)
+            del self._handshakes[handshake.descriptor]  # until here, an exception aborts the handshake
             self._connections[handshake.descriptor] = connection
             connection.begin()
 
         try:
             tls = wrapped(settings.context, client)
-        except OSError as error:
-            _LOG.info("%s connection at %s:%d: closed; %s", self.name, *peer, error.strerror)
+        except (OSError, ValueError) as error:
+            _LOG.info("%s connection at %s:%d: closed; %s", self.name, *peer, error)
             self._closed(peer[0])
             return
         handshake = TlsHandshake(loop, self._clock, self.name, tls, peer, succeeded, self._forget_handshake)

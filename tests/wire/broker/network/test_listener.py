@@ -144,6 +144,38 @@ async def test_clients_beyond_max_connections_per_ip_are_closed(caplog: pytest.L
 
 
 @in_loop
+async def test_client_that_has_reset_its_connection_is_closed_and_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    setsockopt = socket.socket.setsockopt
+
+    def refuse(client: socket.socket, level: int, option: int, value: int) -> None:
+        if option == socket.SO_KEEPALIVE:  # set by the broker only
+            raise OSError(errno.EINVAL, "Invalid argument")  # as on macOS
+        setsockopt(client, level, option, value)
+
+    async with Serving() as serving:
+        with monkeypatch.context() as patch:
+            patch.setattr(socket.socket, "setsockopt", refuse)
+            assert await (await serving.connect()).is_closed()
+        assert len(serving.listener) == 0
+        assert await (await serving.connect()).ask(b"1") == b"1"
+        assert len(serving.listener) == 1
+
+
+@in_loop
+async def test_connection_that_cannot_be_created_is_closed_and_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with Serving(max_connections_per_ip=1) as serving:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
+        with monkeypatch.context() as patch:
+            patch.setattr(serving.listener, "_connection_type", refused)
+            assert await (await serving.connect()).is_closed()
+        assert await (await serving.connect()).ask(b"1") == b"1"
+
+
+def refused(*arguments: object) -> None:
+    raise OSError(errno.ENOSPC, "too many watched descriptors")
+
+
+@in_loop
 async def test_override_applies_to_its_address() -> None:
     async with Serving(max_connections_per_ip=0, max_connections_per_ip_overrides={"127.0.0.1": 1}) as serving:
         assert await (await serving.connect()).ask(b"1") == b"1"

@@ -74,6 +74,21 @@ async def test_handshake_that_hangs_is_closed_after_the_idle_time(caplog: pytest
 
 
 @in_loop
+async def test_connection_that_cannot_be_created_is_closed_and_not_counted(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refused(*arguments: object) -> None:
+        raise OSError("too many watched descriptors")
+
+    async with TlsServing(max_connections_per_ip=1) as serving:
+        with monkeypatch.context() as patch:
+            patch.setattr(serving.listener, "_connection_type", refused)
+            assert await (await serving.connect()).is_closed()
+        assert lines(caplog) == ["a bug after the handshake"]
+        assert await (await serving.connect()).ask(b"\1x") == b"\1x"
+
+
+@in_loop
 async def test_handshakes_in_progress_count_as_connections() -> None:
     async with TlsServing(max_connections_per_ip=1) as serving:
         await serving.connect_plainly()
