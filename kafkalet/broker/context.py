@@ -39,6 +39,8 @@ if TYPE_CHECKING:  # imported only if requests are logged or recorded
 
 _NUMBERS = count(1)
 NEVER_LOOKED_UP = 1 << 63
+MANY_LOOKED_UP = 1000
+"""The number of partitions with looked-up offsets after which those of deleted topics are forgotten."""
 _REFUSALS = {
     ResourceType.TOPIC: Code.TOPIC_AUTHORIZATION_FAILED,
     ResourceType.GROUP: Code.GROUP_AUTHORIZATION_FAILED,
@@ -130,7 +132,7 @@ class Context:
         The first request is only noted, because a plan costs more than a request.
         """
         if self.repetitions is None:
-            self.repetitions = Repetitions()
+            self.repetitions = Repetitions(self.metadata.revision)
         return None if self.repetitions.is_first(request) else self.repetitions
 
     def remember_offset(self, place: tuple[str, int], offset: int) -> None:
@@ -140,6 +142,8 @@ class Context:
             known = self.looked_up_offsets = {}
         if offset < known.get(place, NEVER_LOOKED_UP):
             known[place] = offset
+            if not len(known) % MANY_LOOKED_UP:
+                self.looked_up_offsets = {each: known[each] for each in known if self.metadata.partition(*each)}
 
     def allows(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
         """Return whether the client may perform an operation on a resource."""

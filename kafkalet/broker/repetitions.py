@@ -9,6 +9,9 @@ of its requests alternates between bytes that must be equal and numbers that may
 
 All requests of one length have the same layout, because a client that names other partitions sends the same fields. If
 they do not, the last layout counts, and the other requests are decoded.
+
+A plan refers to a partition and its log. So all plans are dropped when the brokers, topics or partitions of the cluster
+have changed (cluster/revision.py), and learnt again.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from collections.abc import Hashable
 from struct import Struct
 from typing import Any, Generic, Protocol, TypeVar
 
+from kafkalet.broker.cluster.revision import Revision
 from kafkalet.protocol.wire import Chunk
 
 C = TypeVar("C")
@@ -25,6 +29,8 @@ P = TypeVar("P", contravariant=True)
 
 MOST_PLANS = 128
 """The number of plans of a connection. Requests that would need another one are decoded."""
+MOST_MISSED = 8 * MOST_PLANS
+"""The number of requests without a plan after which all plans are dropped, because others may be needed by now."""
 MOST_NOTED = 256
 """The number of requests that are noted until they are repeated. Then all of them are forgotten."""
 
@@ -41,7 +47,7 @@ class Plan(Protocol[P]):
 
 
 class Outdated(Exception):
-    """A plan is of no more use, because its partition or its session has gone."""
+    """A plan is of no more use, because its session has gone."""
 
 
 class _Layout(Generic[C]):
@@ -54,19 +60,30 @@ class _Layout(Generic[C]):
 
 
 class Repetitions(Generic[C]):
-    """The repeated requests of one connection."""
+    """The repeated requests of one connection. `revision` is that of the cluster."""
 
-    __slots__ = ("_layouts", "_noted", "_plans")
+    __slots__ = ("_layouts", "_missed", "_noted", "_plans", "_revision", "_valid_at")
 
-    def __init__(self) -> None:
-        self._layouts: dict[int, _Layout[C]] = {}
+    def __init__(self, revision: Revision) -> None:
+        self._revision = revision
         self._noted: dict[Hashable, None] = {}
-        self._plans = 0
+        self._forget()
+
+    def _forget(self) -> None:
+        """Drop all plans."""
+        self._layouts: dict[int, _Layout[C]] = {}
+        self._plans = self._missed = 0
+        self._valid_at = self._revision.number
 
     def is_first(self, request: Hashable) -> bool:
         """Note a request that may be repeated. Return False if a plan should be added, because it was noted before."""
         if request in self._noted:
-            return self._plans >= MOST_PLANS
+            if self._plans < MOST_PLANS:
+                return False
+            self._missed += 1
+            if self._missed > MOST_MISSED:
+                self._forget()
+            return True
         if len(self._noted) >= MOST_NOTED:
             self._noted.clear()
         self._noted[request] = None
@@ -85,6 +102,9 @@ class Repetitions(Generic[C]):
 
     def answer(self, frame: bytes | bytearray, context: C, out: list[Chunk]) -> int | None:
         """Answer a request if it is a repetition: append the response to `out` and return its size. Otherwise None."""
+        if self._valid_at != self._revision.number:
+            self._forget()
+            return None
         layout = self._layouts.get(len(frame))
         if layout is None:
             return None

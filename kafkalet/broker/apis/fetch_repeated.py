@@ -6,8 +6,9 @@ of the request (repetitions.py) and of its response, and later requests are answ
 
     | size | correlation id | ... | high watermark, last stable offset, log start offset | ... | records | ...
 
-The layouts are not written down here: they are found by encoding the messages with different values. So this works in
-every version, and a field that a version does not know cannot be misread. The records are read in the same way as by
+The layouts are not written down here: they are found by encoding the messages with different values. This requires that
+the version has a session epoch (v7) and a log start offset (v5); the general handler learns from version 10 on, because
+earlier ones may need converted records. The records are read in the same way as by
 the general handler, and everything that depends on more than the offset is left to it: an error, too few records, an
 aborted transaction, a partition, session or limit that has changed. `answer` then returns None, and has changed
 nothing.
@@ -52,7 +53,7 @@ class RepeatedFetch:
     __slots__ = (
         *("_head", "_is_flexible", "_middle", "_response", "_tail"),
         *("_client_id", "_fetch_max_bytes", "_identity", "_isolation", "_leader_epoch", "_max_bytes", "_min_bytes"),
-        *("_only_leader", "_parameters", "_partition", "_place", "_route", "_session", "_version"),
+        *("_only_leader", "_parameters", "_partition", "_route", "_session", "_version"),
     )
 
     def __init__(
@@ -72,10 +73,9 @@ class RepeatedFetch:
         self._client_id = context.client_id
         self._route = context.route
         self._session = session
-        self._place = (key[0], key[2])
         self._identity = identity_of(key)
         self._parameters = requested[1:]  # all but the fetch offset
-        self._partition = context.node.partition(*self._place)
+        self._partition = context.node.partition(key[0], key[2])
         self._fetch_max_bytes = context.node.config.fetch_max_bytes
         limit = min(request.max_bytes, self._fetch_max_bytes)
         self._max_bytes = min(requested.max_bytes, limit)
@@ -108,11 +108,9 @@ class RepeatedFetch:
     def answer(self, numbers: tuple[int, ...], context: Context, out: list[Chunk]) -> int | None:
         """See Plan. The numbers are the correlation id, the session epoch and the fetch offset."""
         correlation_id, epoch, offset = numbers
-        session, partition, node, sessions = self._session, self._partition, context.node, context.broker.fetch_sessions
-        if (
-            node.partitions.get(self._place) is not partition
-            or node.config.fetch_max_bytes != self._fetch_max_bytes
-            or (session is not None and not sessions.has_only(session, self._identity))
+        session, partition, sessions = self._session, self._partition, context.broker.fetch_sessions
+        if context.node.config.fetch_max_bytes != self._fetch_max_bytes or (
+            session is not None and not sessions.has_only(session, self._identity)
         ):
             raise Outdated
         if (

@@ -9,7 +9,6 @@ are not found, and searches that take long are left to that handler.
 from struct import Struct
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.repetitions import Outdated
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.frame import RequestHeader, response_head
@@ -64,11 +63,8 @@ class RepeatedListOffsets:
 
     def answer(self, numbers: tuple[int, ...], context: Context, out: list[Chunk]) -> int | None:
         """See Plan. The number is the correlation id."""
-        partition = self._partition
-        if context.node.partitions.get(self._place) is not partition:
-            raise Outdated
         try:
-            found = partition.offset_for(
+            found = self._partition.offset_for(
                 self._timestamp, self._isolation, self._leader_epoch, True, known=_NOTHING_KNOWN
             )
         except (KafkaError, LongSearch):

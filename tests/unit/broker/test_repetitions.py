@@ -1,5 +1,6 @@
 """Tests of the repeated requests of a connection, with plans that only record their numbers."""
 
+import weakref
 from struct import Struct
 from types import SimpleNamespace
 from typing import Any, cast
@@ -7,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from kafkalet.broker import repetitions
+from kafkalet.broker.cluster.revision import Revision
 from kafkalet.broker.context import Context
 from kafkalet.broker.repetitions import Outdated, Repetitions
 from kafkalet.protocol.wire import Chunk
@@ -43,8 +45,13 @@ def answers(known: Repetitions[Context], request: bytes) -> list[Any]:
 
 
 @pytest.fixture
-def known() -> Repetitions[Context]:
-    return Repetitions()
+def revision() -> Revision:
+    return Revision()
+
+
+@pytest.fixture
+def known(revision: Revision) -> Repetitions[Context]:
+    return Repetitions(revision)
 
 
 def test_plan_gets_the_numbers_of_a_repetition(known: Repetitions[Context]) -> None:
@@ -82,6 +89,31 @@ def test_outdated_plan_is_removed(known: Repetitions[Context]) -> None:
     plan.is_outdated = True
     assert answers(known, frame()) == []
     plan.is_outdated = False
+    assert answers(known, frame()) == []
+
+
+def test_plans_are_dropped_when_the_cluster_has_changed(known: Repetitions[Context], revision: Revision) -> None:
+    known.is_first("a")
+    plan = Recording(b"plan")
+    known.add(LAYOUT, frame(), plan)
+    held = weakref.ref(plan)
+    del plan
+    revision.advance()
+    assert answers(known, OTHER.pack(b"\0\2\0\1", 0, b"a", 0, b"bcde")) == []
+    assert held() is None
+    assert not known.is_first("a")  # it may be learnt again
+    known.add(LAYOUT, frame(), Recording(b"new"))
+    assert answers(known, frame()) == [b"new"]
+
+
+def test_plans_are_dropped_when_many_other_requests_are_repeated(
+    known: Repetitions[Context], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repetitions, "MOST_PLANS", 1)
+    monkeypatch.setattr(repetitions, "MOST_MISSED", 2)
+    known.is_first("a")
+    known.add(LAYOUT, frame(), Recording(b"plan"))
+    assert [known.is_first("a") for _ in range(4)] == [True, True, True, False]
     assert answers(known, frame()) == []
 
 

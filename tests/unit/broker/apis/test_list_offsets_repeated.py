@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet import Cluster
+from kafkalet.broker import context as context_module
 from kafkalet.broker.apis import list_offsets
 from kafkalet.broker.context import Context
 from kafkalet.broker.network.router import Router
@@ -123,6 +124,14 @@ def test_different_request_reaches_the_handler(log: Log, change: Callable[[Watch
 
     log.cluster.server.call(watch)
     assert len(handled) == 3
+
+
+def test_offsets_looked_up_in_deleted_topics_are_forgotten(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(context_module, "MANY_LOOKED_UP", 2)
+    watcher = Watcher(log)
+    watcher.context.remember_offset(("deleted", 0), 7)
+    log.cluster.server.call(watcher.ask)
+    assert watcher.context.looked_up_offsets == {(log.topic, 0): 0}
 
 
 def test_repetitions_are_remembered_as_looked_up(log: Log) -> None:
