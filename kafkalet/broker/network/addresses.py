@@ -58,18 +58,18 @@ class Addresses:
             if before is not None:
                 wanted = before[place]
             try:
-                host, port = listener.bind(settings.host, wanted)
+                _, port = listener.bind(settings.host, wanted)
             except OSError as error:
                 for bound in listeners[:place]:
                     bound.stop_listening()
                 raise CannotListen.at((settings.host, wanted), error) from error
             ports.append(port)
+            # The host as it is written: a certificate may be for this name. Clients cannot connect to a wildcard.
+            host = "localhost" if settings.host in EVERY_INTERFACE else settings.host
             if settings.advertised is not None:
-                host, port = settings.advertised[0], settings.advertised[1] + step
-            elif host in EVERY_INTERFACE:
-                host = "localhost"  # clients cannot connect to a wildcard address
+                host, port = settings.advertised[0] or "localhost", settings.advertised[1] + step
             if settings.is_advertised:
-                advertised[settings.name] = host or "localhost", port
+                advertised[settings.name] = host, port
         self.ports[node_id] = ports
         host, port = next(iter(advertised.values()))
         return Endpoint(node_id, host, port, rack, advertised if len(listeners) > 1 else None)

@@ -51,6 +51,16 @@ def test_advertised_ports_are_consecutive_from_first_broker() -> None:
         assert [addresses.take(0, [first], None).port, addresses.take(1, [second], None).port] == [7000, 7001]
 
 
+@pytest.mark.parametrize(
+    ("host", "advertised"), [("localhost", "localhost"), ("127.0.0.1", "127.0.0.1"), ("", "localhost")]
+)
+def test_clients_get_the_host_as_it_is_written(host: str, advertised: str) -> None:
+    """A certificate for localhost is not one for 127.0.0.1."""
+    addresses = Addresses(plaintext(host, 0))
+    with listeners(1) as (only,):
+        assert addresses.take(1, [only], None).host == advertised
+
+
 def test_clients_get_the_advertised_address() -> None:
     addresses = Addresses(plaintext("127.0.0.1", 0, ("kafka", 9000)))
     with listeners(2) as (first, second):
