@@ -18,15 +18,14 @@ from .history import History
 
 LEFT_OUT = frozenset({
     "AddRaftVoter", "RemoveRaftVoter", "UnregisterBroker", "UnregisterController",  # change the cluster
-    "SaslHandshake", "SaslAuthenticate",  # have histories of their own
-    "DescribeQuorum", "DescribeLogDirs", "GetTelemetrySubscriptions", "PushTelemetry",  # depend on chance
+    "PushTelemetry",  # its errors depend on the time of the last push
 })  # fmt: skip
 ONLY_ERRORS = frozenset({
     # These list everything, and thereby what other histories have left, or their responses contain new ids.
     "ApiVersions", "DescribeAcls", "DescribeClientQuotas", "DescribeCluster", "DescribeUserScramCredentials",
     "ListConfigResources", "ListGroups", "ListTransactions", "Metadata", "ListPartitionReassignments",
     "JoinGroup", "ConsumerGroupHeartbeat", "InitProducerId", "CreateDelegationToken", "ElectLeaders",
-    "DescribeTopicPartitions",
+    "DescribeTopicPartitions", "DescribeLogDirs", "DescribeQuorum", "GetTelemetrySubscriptions",
 })  # fmt: skip
 WAITS_MS = (0, 5_000, 5_000, 5_000)
 """Whether a change is made within a short time is chance; with a time-out of 0, it never is."""
