@@ -14,6 +14,29 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+NO_TOPIC = ""
+"""Instead of the topic that has changed: a request, a group or a transaction has changed, but no topic."""
+
+
+class Changes(threading.Event):
+    """Set after a change. It remembers which topics have changed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._topics: dict[str | None, None] = {}
+
+    def note(self, topic: str | None) -> None:
+        """Set the event. `topic` is as in `Watchers.touch`."""
+        self._topics[topic] = None
+        self.set()
+
+    def take_topics(self) -> set[str] | None:
+        """Return the topics that have changed since the last call; None if any topic may have changed."""
+        found = set()
+        while self._topics:
+            found.add(self._topics.popitem()[0])
+        return None if None in found else found - {NO_TOPIC}  # type: ignore[return-value]
+
 
 class Watchers:
     """The threads that wait for a change."""
@@ -21,24 +44,27 @@ class Watchers:
     __slots__ = ("_changing", "_events", "_of_requests", "sees_requests")
 
     def __init__(self) -> None:
-        self._events: tuple[threading.Event, ...] = ()
+        self._events: tuple[Changes, ...] = ()
         self._changing = threading.Lock()
         self._of_requests = 0
         self.sees_requests = False
         """Whether a watcher has to be woken after each request, too."""
 
-    def touch(self) -> None:
-        """Wake every watcher. May be called in any thread."""
+    def touch(self, topic: str | None = None) -> None:
+        """Wake every watcher. May be called in any thread.
+
+        `topic` is the only topic whose partitions or logs have changed, or NO_TOPIC. None stands for any topic.
+        """
         for event in self._events:
-            event.set()
+            event.note(topic)
 
     @contextmanager
-    def watch(self, *, requests: bool = False) -> Iterator[threading.Event]:
+    def watch(self, *, requests: bool = False) -> Iterator[Changes]:
         """Provide an event that is set after each change from now on.
 
         With `requests`, it is also set after a request was received or answered, and when a connection closes.
         """
-        event = threading.Event()
+        event = Changes()
         with self._changing:
             self._events = (*self._events, event)
             self._of_requests += requests

@@ -1,8 +1,9 @@
 """Server-sent events: what has changed in the brokers, for pages and programs that show live data.
 
 A stream begins with the whole state, one event for each kind. Each later event contains what has changed since, and the
-names of what was removed. Changes are collected for a tenth of a second, so that a busy broker sends few events. The
-thread of the connection reads the state after a change and writes it to the socket: there is no queue that could grow.
+names of what was removed. Changes are collected for a tenth of a second, so that a busy broker sends few events, or for
+longer if it takes long to read the state. Topics that have not changed are not read again. The thread of the connection
+reads the state after a change and writes it to the socket: there is no queue that could grow.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from kafkalet.clock import elapsed_s
 
 from . import state
 from .encoding import encoded
@@ -27,6 +30,11 @@ HEARTBEAT_S = 15.0
 """A stream without events sends a comment after this time."""
 INTERVAL_S = 0.1
 """The minimum time between two events of one kind."""
+MOST_INTERVAL_S = 1.0
+SHARE = 20
+"""A stream reads the state during at most 1/SHARE of the time, as long as MOST_INTERVAL_S allows this."""
+READ_ALL_S = 5.0
+"""After this time, the next change of any topic lets a stream read all topics."""
 MAX_REQUESTS = 200
 """The number of requests in one event. If there are more, the latest ones are sent."""
 CLOCK_JITTER_MS = 20
@@ -36,8 +44,11 @@ CLOCK_JITTER_MS = 20
 class Source(Protocol):
     """The events of one kind in one stream."""
 
-    def read(self) -> Json | None:
-        """Return the data of an event, or None if nothing has changed. The first call returns the full state."""
+    def read(self, topics: set[str] | None) -> Json | None:
+        """Return the data of an event, or None if nothing has changed. The first call returns the full state.
+
+        `topics` are those that have changed since the last call. None means that any topic may have changed.
+        """
 
 
 class Items:
@@ -49,12 +60,34 @@ class Items:
         self._read = read
         self._last: dict[Json, Json] | None = None
 
-    def read(self) -> Json | None:
-        now = {item[self._key]: item for item in self._read()}
+    def read(self, topics: set[str] | None) -> Json | None:
+        return self._changes({item[self._key]: item for item in self._read()})
+
+    def _changes(self, now: dict[Json, Json]) -> Json | None:
         last, self._last = self._last, now
         changed = [item for key, item in now.items() if last is None or last.get(key) != item]
         removed = [key for key in last or () if key not in now]
         return {self._name: changed, "removed": removed} if changed or removed or last is None else None
+
+
+class Topics(Items):
+    """Topics. Only those that have changed are read; but some changes, such as retention, are not announced."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__("topics", "name", lambda: state.read_topics(cluster.server))
+        self._server = cluster.server
+        self._read_all_at_s = float("-inf")
+
+    def read(self, topics: set[str] | None) -> Json | None:
+        now_s = elapsed_s()
+        if self._last is None or topics is None or now_s - self._read_all_at_s > READ_ALL_S:
+            self._read_all_at_s = now_s
+            return super().read(None)
+        if not topics:
+            return None
+        now = {name: item for name, item in self._last.items() if name not in topics}
+        now.update((item["name"], item) for item in state.read_topics(self._server, topics))
+        return self._changes(now)
 
 
 class Journal:
@@ -64,7 +97,7 @@ class Journal:
         self._cluster = cluster
         self._sequence = 0
 
-    def read(self) -> Json | None:
+    def read(self, topics: set[str] | None) -> Json | None:
         from kafkalet.testing.requests import Request
 
         journal = self._cluster.server.journal
@@ -85,7 +118,7 @@ class ClockTime:
         self._cluster = cluster
         self._ahead_ms: int | None = None
 
-    def read(self) -> Json | None:
+    def read(self, topics: set[str] | None) -> Json | None:
         clock = read_clock(self._cluster)
         last = self._ahead_ms
         if last is not None and abs(clock["ahead_ms"] - last) <= CLOCK_JITTER_MS:
@@ -108,10 +141,6 @@ def _brokers(cluster: Cluster) -> Source:
     return Items("brokers", "node_id", lambda: cluster.server.call(lambda: state.brokers(cluster.server)))
 
 
-def _topics(cluster: Cluster) -> Source:
-    return Items("topics", "name", lambda: state.read_topics(cluster.server, internal=True))
-
-
 def _groups(cluster: Cluster) -> Source:
     return Items("groups", "group_id", lambda: read_groups(cluster))
 
@@ -126,7 +155,7 @@ def _faults(cluster: Cluster) -> Source:
 
 KINDS = (
     Kind("brokers", _brokers, "`Broker` objects of brokers that were started or stopped."),
-    Kind("topics", _topics, "`Topic` objects of topics whose offsets or partitions changed."),
+    Kind("topics", Topics, "`Topic` objects of topics whose offsets or partitions changed."),
     Kind("groups", _groups, "`Group` objects of groups whose members, offsets or lag changed."),
     Kind("transactions", _transactions, "`Transaction` objects of transactional ids whose state changed."),
     Kind("faults", _faults, "`Fault` objects of faults that were set or have fired.", True),
@@ -149,13 +178,17 @@ def stream(cluster: Cluster, kinds: Sequence[Kind], ended: Event) -> Iterator[by
             changed.clear()
             if ended.is_set():
                 return
+            topics = changed.take_topics()
+            reading_s = 0.0
             for name, source in sources:
+                begin_s = elapsed_s()
                 try:
-                    data = source.read()
+                    data = source.read(topics)
                 except RuntimeError:  # the brokers have stopped
                     return
+                reading_s += elapsed_s() - begin_s
                 if data is not None:
                     yield b"event: %b\ndata: %b\n\n" % (name, encoded(data))
-            ended.wait(INTERVAL_S)
+            ended.wait(min(max(INTERVAL_S, SHARE * reading_s), MOST_INTERVAL_S))
             if not changed.wait(HEARTBEAT_S):
                 yield b": heartbeat\n\n"

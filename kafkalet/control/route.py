@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
 BYTES = "application/octet-stream"
+MAX_BODY_BYTES = 1 << 20
+"""The default limit of a body. The brokers handle a body of this size in one turn of their event loop."""
+MAX_RECORDS_BYTES = 16 << 20
+MAX_FILE_BYTES = 1 << 30
 
 
 class Call(NamedTuple):
@@ -61,6 +65,7 @@ class Route(NamedTuple):
     """Whether the operation waits, and responds with 408 after its timeout."""
     consumes: str
     produces: str
+    max_body_bytes: int
 
     @property
     def summary(self) -> str:
@@ -116,9 +121,20 @@ class Routes:
         status: int | None = None,
         waits: bool = False,
         consumes: str = JSON,
+        max_body_bytes: int = MAX_BODY_BYTES,
     ) -> Callable[[Handler], Handler]:
         status = status or (204 if response is None else 200)
-        return self._declare("POST", template, fields, body, response, status, waits=waits, consumes=consumes)
+        return self._declare(
+            "POST",
+            template,
+            fields,
+            body,
+            response,
+            status,
+            waits=waits,
+            consumes=consumes,
+            max_body_bytes=max_body_bytes,
+        )
 
     def delete(self, template: str, *fields: Field, response: Shape | None = None) -> Callable[[Handler], Handler]:
         return self._declare("DELETE", template, fields, None, response, 204 if response is None else 200)
@@ -135,6 +151,7 @@ class Routes:
         waits: bool = False,
         consumes: str = JSON,
         produces: str = JSON,
+        max_body_bytes: int = MAX_BODY_BYTES,
     ) -> Callable[[Handler], Handler]:
         by_name = {field.name: field for field in fields}
         in_path = [part[1:-1] for part in template.split("/") if part.startswith("{")]
@@ -155,6 +172,7 @@ class Routes:
                     waits,
                     consumes,
                     produces,
+                    max_body_bytes,
                 )
             )
             return handler

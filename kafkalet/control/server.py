@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qsl, urlsplit
@@ -35,7 +36,7 @@ from .failures import Failure, Refusal, failure_of
 from .openapi import document
 from .request_head import RequestHead, read_head
 from .requests_in_progress import RequestsInProgress
-from .route import BYTES, EVENT_STREAM, JSON, Call, Route, find
+from .route import BYTES, EVENT_STREAM, JSON, MAX_BODY_BYTES, Call, Route, find
 from .shapes import Json, Malformed, check_fields
 
 if TYPE_CHECKING:
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-MAX_BODY_BYTES = 16 << 20
-MAX_FILE_BYTES = 1 << 30
-"""The limit for the body of a request that uploads a file."""
 MAX_CONNECTIONS = 1000
 MAX_STREAMS = 50
 IDLE_TIMEOUT_S = 60.0
@@ -336,9 +334,8 @@ class _Connection(BaseHTTPRequestHandler):
     @contextlib.contextmanager
     def _body(self, route: Route, head: RequestHead, length: int) -> Iterator[Json]:
         """Provide the checked JSON of the body, or a temporary file if the route accepts a file."""
-        limit = MAX_BODY_BYTES if route.consumes == JSON else MAX_FILE_BYTES
-        if length > limit:
-            raise Refusal(413, f"the body has {length} bytes; the limit is {limit}")
+        if length > route.max_body_bytes:
+            raise Refusal(413, f"the body has {length} bytes; the limit is {route.max_body_bytes}")
         kind = head.fields.get_content_type() if "Content-Type" in head.fields else None
         if length and (route.body is not None or route.consumes != JSON) and kind != route.consumes:
             raise Refusal(
@@ -478,12 +475,20 @@ def _parsed(route: Route, data: bytes) -> Json:
             raise Malformed("this operation takes no body")
         return None
     try:
-        value = json.loads(data or b"{}", parse_constant=_refuse_constant, object_pairs_hook=_without_duplicates)
+        value = _decoder(len(data)).decode(data.decode() or "{}")
     except RecursionError:
         raise Malformed("the body is nested too deeply") from None
     except ValueError as error:
         raise Malformed(f"the body is not JSON: {error}") from None
     return route.body.check(value, "the body")
+
+
+def _decoder(size: int) -> json.JSONDecoder:
+    """Return a decoder of JSON. That of large bodies is in Python, so that it does not stop the brokers' thread."""
+    decoder = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_without_duplicates)
+    if size > MAX_BODY_BYTES:
+        decoder.scan_once = py_make_scanner(decoder)  # type: ignore[attr-defined]
+    return decoder
 
 
 def _refuse_constant(name: str) -> Json:

@@ -481,7 +481,7 @@ class Leadership:
         """On all brokers, recheck the requests that wait for this partition."""
         for node in self.nodes.values():
             node.purgatory.touch((topic, index))
-        self.watchers.touch()
+        self.watchers.touch(topic)
 
     def offline_replicas(self, topic: str, state: PartitionState) -> list[int]:
         """Return the replicas on stopped brokers, and those whose log is offline (KRaftMetadataCache)."""

@@ -143,7 +143,7 @@ class Node:
     def _log_moved(self, partition: Partition) -> None:
         """Called when a copy in another directory has replaced the log of a replica."""
         self.purgatory.touch((partition.topic, partition.index))
-        self.watchers.touch()
+        self.watchers.touch(partition.topic)
 
     def _log_changed(self, topic: str, index: int) -> None:
         partition = self.partitions.get((topic, index))

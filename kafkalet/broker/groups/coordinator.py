@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.state_log import StateLog
 from kafkalet.broker.scheduling.periodic import PeriodicRunner
+from kafkalet.broker.watchers import NO_TOPIC
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.leave_group import LeaveGroupRequest
 
@@ -93,7 +94,7 @@ class GroupCoordinator:
         shard = self._shards.get(index)
         if shard is not None:
             shard.offsets.transaction_ended(producer_id, committed=committed)
-            self._node.watchers.touch()
+            self._node.watchers.touch(NO_TOPIC)
 
     def partitions_deleted(self, topic: str, partitions: Collection[int]) -> None:
         """Remove the committed offsets of deleted partitions."""

@@ -33,6 +33,7 @@ from kafkalet.broker.client import CloseConnection
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.principal import ANONYMOUS, Principal
+from kafkalet.broker.watchers import NO_TOPIC
 from kafkalet.clock import Timer
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import DecodeError, UnsupportedVersion
@@ -193,7 +194,7 @@ class Connection:
         if self._tls is not None:
             self._read_decrypted_soon()
         if self._shared.watchers.sees_requests:
-            self._shared.watchers.touch()
+            self._shared.watchers.touch(NO_TOPIC)
 
     def take_turn(self) -> None:
         """Serve the received requests. Called by Turns."""
@@ -205,7 +206,7 @@ class Connection:
         if self._tls is not None:
             self._read_decrypted_soon()
         if self._shared.watchers.sees_requests:
-            self._shared.watchers.touch()
+            self._shared.watchers.touch(NO_TOPIC)
 
     def turn_failed(self, error: Exception) -> None:
         """Called by Turns if `take_turn` has raised an exception."""
@@ -407,7 +408,7 @@ class Connection:
         self._send(out, size)
         self._resume_unless_blocked()
         if self._shared.watchers.sees_requests:
-            self._shared.watchers.touch()
+            self._shared.watchers.touch(NO_TOPIC)
 
     def _failed(self, problem: Exception) -> None:
         """Close the connection because the delayed request failed."""
@@ -555,7 +556,7 @@ class Connection:
                 self._write()
             self._resume_unless_blocked()
             if self._shared.watchers.sees_requests:
-                self._shared.watchers.touch()
+                self._shared.watchers.touch(NO_TOPIC)
         except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
             self._close_after_bug()
 

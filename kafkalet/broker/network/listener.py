@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from kafkalet.broker.scheduling.turns import Turns
 from kafkalet.broker.security.principal import ANONYMOUS
-from kafkalet.broker.watchers import Watchers
+from kafkalet.broker.watchers import NO_TOPIC, Watchers
 from kafkalet.clock import Clock, Timer, elapsed_s
 
 from .connection import Connection
@@ -377,7 +377,7 @@ class Listener:
         """Count a connection of a client as closed."""
         self._quotas.closed(host)
         if self._watchers.sees_requests:
-            self._watchers.touch()
+            self._watchers.touch(NO_TOPIC)
 
     # Idle connections
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from typing import IO
 
-from kafkalet.control.route import BYTES, Call, Routes
+from kafkalet.control.route import BYTES, MAX_FILE_BYTES, Call, Routes
 from kafkalet.testing.snapshot import Snapshot
 
 from .transactions import forget_transactions
@@ -32,7 +32,7 @@ def take_snapshot(call: Call) -> IO[bytes]:
     return file
 
 
-@routes.post("/v1/restore", consumes=BYTES)
+@routes.post("/v1/restore", consumes=BYTES, max_body_bytes=MAX_FILE_BYTES)
 def restore(call: Call) -> None:
     """Replace the contents with those of a snapshot. All connections of clients are closed.
 

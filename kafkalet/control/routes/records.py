@@ -14,7 +14,7 @@ from kafkalet.control.data import (
     read_data,
     record_json,
 )
-from kafkalet.control.route import Call, Routes
+from kafkalet.control.route import MAX_RECORDS_BYTES, Call, Routes
 from kafkalet.control.shapes import (
     INT32_MAX,
     AnyOf,
@@ -115,6 +115,7 @@ WAIT = Object(
     fields.TOPIC,
     body=AnyOf([NEW_RECORD, NEW_RECORDS], lambda body: int(isinstance(body, dict) and "records" in body)),
     response=SENT_RECORDS,
+    max_body_bytes=MAX_RECORDS_BYTES,
 )
 def send_records(call: Call) -> Json:
     """Append records as if a producer had sent them with acks=all: a single one, or several in `records`.

@@ -86,4 +86,6 @@ def get_partition(call: Call) -> Json:
 
 def _topic(call: Call, name: str) -> Json:
     server = call.cluster.server
-    return server.call(lambda: state.topic(server, server.metadata.existing_topic(name)))
+    for topic in state.read_topics(server, [name]):
+        return topic
+    return server.call(lambda: server.metadata.existing_topic(name))  # raises the error of a topic that does not exist

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from kafkalet.control.data import HEADER, key_fields, read_data
 from kafkalet.control.failures import Refusal
 from kafkalet.control.fields import COORDINATOR, NEW_COORDINATOR, TIMEOUT
-from kafkalet.control.route import Call, Routes
+from kafkalet.control.route import MAX_RECORDS_BYTES, Call, Routes
 from kafkalet.control.shapes import INT32_MAX, Field, Integer, Json, ListOf, Nullable, Object, Text
 from kafkalet.testing.transaction import STATES
 
@@ -176,7 +176,12 @@ def begin_transaction(call: Call) -> Json:
 
 
 @routes.post(
-    "/v1/transactions/{transactional_id}/records", TRANSACTIONAL_ID, body=SEND, response=TRANSACTION, waits=True
+    "/v1/transactions/{transactional_id}/records",
+    TRANSACTIONAL_ID,
+    body=SEND,
+    response=TRANSACTION,
+    waits=True,
+    max_body_bytes=MAX_RECORDS_BYTES,
 )
 def send_in_transaction(call: Call) -> Json:
     """Append a record to a transaction that was begun with `begin`."""

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 import kafkalet
 from kafkalet.control import server as control_server
 from kafkalet.control.access import NotLoopback
-from kafkalet.control.route import JSON, Route
+from kafkalet.control.route import JSON, MAX_BODY_BYTES, Route
 from kafkalet.control.routes import areas
-from kafkalet.control.server import MAX_BODY_BYTES, ControlServer
+from kafkalet.control.server import ControlServer
 from kafkalet.control.shapes import AnyOf, Integer, ListOf, Object, Shape, Text
 
 from .asking import TOKEN, Asking, asking
@@ -118,6 +118,28 @@ def test_malformed_body_is_refused(api: Asking, data: bytes, message: str) -> No
     answer = api.ask("POST", "/v1/topics", data=data or b" ", headers={"Content-Type": JSON})
     assert (answer.status, answer.code) == (400, "bad_request")
     assert answer.message.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b'{"a": NaN}', "the body is not JSON: NaN is not a JSON value"),
+        (b'{"records": [], "records": []}', "the body is not JSON: an object has a duplicate name"),
+        (b"[" * 100_000, "the body is nested too deeply"),
+        (b'{"records": [{"value": 1}]}', "records[0].value must be a string, not 1"),
+    ],
+)
+def test_large_malformed_body_is_refused(api: Asking, data: bytes, message: str) -> None:
+    answer = api.ask("POST", "/v1/topics/t/records", data=b" " * MAX_BODY_BYTES + data, headers={"Content-Type": JSON})
+    assert (answer.status, answer.code) == (400, "bad_request")
+    assert answer.message.startswith(message)
+
+
+def test_only_records_and_files_may_have_large_bodies(api: Asking) -> None:
+    answer = api.ask("POST", "/v1/topics", {"name": "t", "config": {"x": "y" * MAX_BODY_BYTES}})
+    assert (answer.status, answer.code) == (413, "too_large")
+    sent = api.post("/v1/topics/t/records", {"records": [{"value": "y" * 100}] * (MAX_BODY_BYTES // 100)})
+    assert len(sent["records"]) == MAX_BODY_BYTES // 100
 
 
 def test_empty_body_is_read_as_an_empty_object(api: Asking) -> None:

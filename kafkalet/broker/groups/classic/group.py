@@ -31,6 +31,7 @@ from kafkalet.broker.groups.group import Group, GroupType
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.quoting import quoted
 from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.watchers import NO_TOPIC
 from kafkalet.clock import Clock, Timer
 from kafkalet.protocol.errors import Code, DecodeError, KafkaError
 from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -124,7 +125,7 @@ class ClassicGroup:
             raise AssertionError(f"group {self.group_id} cannot change from {self._state} to {state}")
         self._state = state
         self.state_since_ms = self.shard.clock.now_ms()
-        self.shard.node.watchers.touch()
+        self.shard.node.watchers.touch(NO_TOPIC)
 
     def validate_member(self, member_id: str, instance_id: str | None, *, joins: bool = False) -> None:
         """Raise UNKNOWN_MEMBER_ID if `member_id` is not a member.

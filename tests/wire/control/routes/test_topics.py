@@ -1,8 +1,11 @@
 """Tests of the routes of topics; kafka-python's admin client is the witness."""
 
+from typing import Any
+
 import pytest
 from kafka import KafkaAdminClient, KafkaProducer
 
+from kafkalet.control import state
 from tests.wire.control.asking import Asking, asking
 
 
@@ -91,3 +94,30 @@ def test_mark_is_the_end_of_each_partition(api: Asking) -> None:
     api.cluster.topic("t", partitions=2).send("x", partition=1)
     assert api.get("/v1/topics/t/mark") == {"offsets": {"0": 0, "1": 1}}
     assert api.get("/v1/topics/missing/mark") == {"offsets": {}}
+
+
+def test_partitions_are_read_in_several_turns(api: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "PARTITIONS_PER_TURN", 3)
+    for name, partitions in (("a", 7), ("b", 1), ("c", 4)):
+        api.post("/v1/topics", {"name": name, "partitions": partitions})
+    turns: list[int] = []
+    read = state.partition
+    call = api.cluster.server.call
+
+    def counted(*given: Any) -> Any:
+        turns[-1] += 1
+        return read(*given)
+
+    def turn(function: Any) -> Any:
+        turns.append(0)
+        return call(function)
+
+    monkeypatch.setattr(state, "partition", counted)
+    monkeypatch.setattr(type(api.cluster.server), "call", lambda _, function: turn(function))
+    topics = api.get("/v1/topics")["topics"]
+    assert [(topic["name"], [each["partition"] for each in topic["partitions"]]) for topic in topics] == [
+        ("a", list(range(7))),
+        ("b", [0]),
+        ("c", list(range(4))),
+    ]
+    assert turns == [3, 3, 3, 3, 0, 0]
