@@ -27,6 +27,7 @@ T = TypeVar("T")
 Place = tuple[str, int]
 """A topic and a partition."""
 
+CONSUMER_OFFSETS = "__consumer_offsets"
 DEAD = "Dead"
 LATEST, EARLIEST = -1, -2
 """Special timestamps of ListOffsets."""
@@ -60,7 +61,7 @@ class Group:
     """A consumer group of a cluster, which need not exist. Each access to an attribute reads its current value.
 
     Groups of both protocols are supported: "classic", and "consumer" (KIP-848). Attributes raise RuntimeError if the
-    cluster is not running.
+    cluster is not running, and KafkaError with COORDINATOR_NOT_AVAILABLE if the broker with the group is stopped.
     """
 
     def __init__(self, cluster: ClusterOperations, group_id: str) -> None:
@@ -70,7 +71,7 @@ class Group:
     def __repr__(self) -> str:
         try:
             return f"<group {self.group_id}: {self.state}, {len(self.members)} members, offsets {self.committed()}>"
-        except RuntimeError as error:
+        except (KafkaError, RuntimeError) as error:
             return f"<group {self.group_id}: {error}>"
 
     # The group
@@ -123,8 +124,10 @@ class Group:
         The lag is the high watermark minus the committed offset, or 0 if only transaction markers are left in between.
         Without a committed offset, it is the number of records since a consumer started at the end of the log
         (`auto.offset.reset=latest`), provided that no other consumer of the topic has the same `client.id`; otherwise,
-        all records of the partition count. If a connected member reads with read_committed, open and aborted
-        transactions do not count. After it has left, they count, because nothing shows how the group will read them.
+        all records of the partition count. If a connected member reads with read_committed, the lag ends at the last
+        stable offset, and is 0 if only aborted records and markers are left; in front of a record that the member can
+        read, they count, as in Kafka's tools. After it has left, the high watermark is the end, because nothing shows
+        how the group will read.
 
         Raises KafkaError with LEADER_NOT_AVAILABLE if one of the partitions has no leader.
         """
@@ -189,11 +192,14 @@ class Group:
             raise ValueError(f"offset is {offset}; it must be at least 0")
 
         def look() -> int | None:
-            found = self.committed(topic, partition)
+            try:
+                found = self.committed(topic, partition)
+            except KafkaError:
+                return None  # until the coordinator starts again
             return found if found is not None and found >= offset else None
 
         what = f"a commit of offset {offset} in {topic}-{partition}"
-        return wait(self._cluster, look, timeout, lambda: self._failure(what, timeout, self._see()))
+        return wait(self._cluster, look, timeout, lambda: self._failure(what, timeout, self._see_or_dead()))
 
     def _wait(
         self, is_reached: Callable[[Seen], bool], what: str, timeout: float | None, *, requests: bool = False
@@ -202,20 +208,32 @@ class Group:
         last: list[Seen] = []
 
         def look() -> Seen | None:
-            last[:] = [self._see()]
+            last[:] = [self._see_or_dead()]
             return last[0] if is_reached(last[0]) else None
 
         wait(self._cluster, look, timeout, lambda: self._failure(what, timeout, last[0]), requests=requests)
         return self
+
+    def _see_or_dead(self) -> Seen:
+        try:
+            return self._see()
+        except KafkaError:
+            return Seen(DEAD, "", [], [])  # until the coordinator starts again
 
     def _failure(self, what: str, timeout: float | None, seen: Seen) -> str:
         waited = f"waited {timeout_s(self._cluster, timeout):g} s for {what}"
         head = f"group {self.group_id}: {waited}: the group is {seen.state}"
         lines = [f"{head} and has {len(seen.members)} member{'' if len(seen.members) == 1 else 's'}", *described(seen)]
         if seen.state == DEAD:
-            known = self._cluster.server.call(lambda: sorted(group_ids(self._cluster)))
-            lines.append(f"  group {self.group_id} does not exist; groups: {', '.join(known[:20]) or 'none'}")
+            lines.append(f"  {self._cluster.server.call(self._why_dead)}")
         return "\n".join(lines)
+
+    def _why_dead(self) -> str:
+        try:
+            self._existing()
+        except KafkaError as error:
+            return str(error.message)
+        return f"group {self.group_id} exists now"
 
     # Change
 
@@ -336,6 +354,8 @@ class Group:
     def _existing(self) -> tuple[Shard, BrokerGroup]:
         """Return the group and its shard. Raises KafkaError with GROUP_ID_NOT_FOUND."""
         shard = find_shard(self._cluster, self.group_id)
+        if shard is None:
+            check_coordinator(self._cluster, CONSUMER_OFFSETS, self.group_id)
         group = None if shard is None else shard.groups.get(self.group_id)
         if shard is None or group is None:
             known = ", ".join(sorted(group_ids(self._cluster))[:20])
@@ -345,11 +365,17 @@ class Group:
         return shard, group
 
     def _look(self, see: Callable[[Shard, BrokerGroup | None], T], nothing: T) -> T:
-        """Call `see` in the event loop. Return `nothing` if no broker coordinates the group."""
+        """Call `see` in the event loop. Return `nothing` if there are no groups yet.
+
+        Raises KafkaError with COORDINATOR_NOT_AVAILABLE if the coordinator of the group is stopped.
+        """
 
         def look() -> T:
             shard = find_shard(self._cluster, self.group_id)
-            return nothing if shard is None else see(shard, shard.groups.get(self.group_id))
+            if shard is not None:
+                return see(shard, shard.groups.get(self.group_id))
+            check_coordinator(self._cluster, CONSUMER_OFFSETS, self.group_id)
+            return nothing
 
         return self._cluster.server.call(look)
 
@@ -368,6 +394,23 @@ def find_shard(cluster: ClusterOperations, group_id: str) -> Shard | None:
         except KafkaError:
             continue  # another broker coordinates the group
     return None
+
+
+def check_coordinator(cluster: ClusterOperations, topic: str, key: str) -> None:
+    """Raise KafkaError with COORDINATOR_NOT_AVAILABLE if the coordinator of a group or a transactional id is stopped.
+
+    `topic` is the internal topic with its state. If it does not exist yet, there are no groups or transactions.
+    """
+    from kafkalet.broker.cluster.state_topics import partition_of
+
+    state = cluster.server.metadata.topics.get(topic)
+    if state is None:
+        return
+    index = partition_of(key, len(state.partitions))
+    if state.partitions[index].leader not in cluster.server.nodes:
+        raise KafkaError(
+            Code.COORDINATOR_NOT_AVAILABLE, f"the coordinator of {key} is stopped: {topic}-{index} has no leader"
+        )
 
 
 def all_shards(cluster: ClusterOperations) -> list[Shard]:

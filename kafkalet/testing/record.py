@@ -80,7 +80,11 @@ class Record(NamedTuple):
 
     def json(self) -> Any:
         """Return the value parsed as JSON. Raises ValueError if there is no value or it is not JSON."""
-        return json.loads(self.text())
+        text = self.text()
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise ValueError(f"{self!r} is not JSON: {error}") from None
 
     def __repr__(self) -> str:
         parts = [f"{self.topic}-{self.partition}@{self.offset}"]

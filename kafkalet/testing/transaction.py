@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 Place = tuple[str, int]
 """A topic and a partition."""
 
+TRANSACTION_STATE = "__transaction_state"
 STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead")
 RETRIED = (Code.CONCURRENT_TRANSACTIONS, Code.COORDINATOR_NOT_AVAILABLE, Code.NOT_COORDINATOR)
 
@@ -37,7 +38,8 @@ RETRIED = (Code.CONCURRENT_TRANSACTIONS, Code.COORDINATOR_NOT_AVAILABLE, Code.NO
 class Transaction:
     """The transaction of a transactional id, which need not exist. Each access to an attribute reads its current value.
 
-    Apart from `state`, attributes raise KafkaError with TRANSACTIONAL_ID_NOT_FOUND if no producer has used the id.
+    Apart from `state`, attributes raise KafkaError with TRANSACTIONAL_ID_NOT_FOUND if no producer has used the id. All
+    raise KafkaError with COORDINATOR_NOT_AVAILABLE if the broker that coordinates it is stopped.
     """
 
     def __init__(self, cluster: ClusterOperations, transactional_id: str) -> None:
@@ -53,7 +55,13 @@ class Transaction:
 
     def describe(self) -> TransactionView:
         """Return all attributes at one moment."""
-        return self._cluster.server.call(lambda: self._cluster.server.transactions.view(self.transactional_id))
+        from .group import check_coordinator
+
+        def look() -> TransactionView:
+            check_coordinator(self._cluster, TRANSACTION_STATE, self.transactional_id)
+            return self._cluster.server.transactions.view(self.transactional_id)
+
+        return self._cluster.server.call(look)
 
     @property
     def state(self) -> str:
@@ -114,7 +122,15 @@ class Transaction:
             seconds = timeout_s(self._cluster, timeout)
             return f"transaction {self.transactional_id}: waited {seconds:g} s for {state}: {self!r}"
 
-        wait(self._cluster, lambda: self.state == state or None, timeout, failure)
+        def look() -> bool | None:
+            try:
+                return self.state == state or None
+            except KafkaError as error:
+                if error.code is Code.COORDINATOR_NOT_AVAILABLE:
+                    return None  # until the coordinator starts again
+                raise
+
+        wait(self._cluster, look, timeout, failure)
         return self
 
     def abort(self, timeout: float | None = None) -> Transaction:

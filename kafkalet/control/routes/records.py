@@ -160,7 +160,10 @@ def send_records(call: Call) -> Json:
     response=RECORDS,
 )
 def read_records(call: Call) -> Json:
-    """Return records that a consumer can receive now. At most one of `offset`, `time_ms` and `last` may be given."""
+    """Return records that a consumer can receive now. At most one of `offset`, `time_ms` and `last` may be given.
+
+    If a partition has no leader, its records are unknown, and the request fails.
+    """
     query = call.query
     if sum(query[name] is not None for name in ("offset", "time_ms", "last")) > 1:
         raise ValueError("offset, time_ms and last exclude each other; give one of them")

@@ -52,6 +52,11 @@ def test_str_is_encoded_as_utf8() -> None:
     assert encoded("key", "ä") == b"\xc3\xa4"
 
 
+def test_value_that_is_not_json_names_the_record() -> None:
+    with pytest.raises(ValueError, match=r"<t-0@\d+ .*value=b'no'> is not JSON: Expecting value"):
+        record(b"no").json()
+
+
 def test_value_of_another_type_names_send_json() -> None:
     with pytest.raises(TypeError, match="send_json"):
         encoded("the value of a record", {"id": 7})

@@ -4,7 +4,7 @@ import contextlib
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -177,6 +177,39 @@ def test_lag_of_topic_that_is_subscribed_but_not_assigned_counts(kafka: Broker) 
         kafka.topic("t").send("v")
         kafka.group("g").wait_for_lag(0)
         assert app.seen == [b"v"]
+
+
+def test_group_of_a_stopped_coordinator_is_unknown(kafka: Broker) -> None:
+    kafka.topic("t").send("v")
+    group = kafka.group("g")
+    assert (group.state, group.committed()) == ("Dead", {})  # there are no groups yet
+    group.seek(1, "t")
+    kafka.broker(1).stop()
+    looks: list[Callable[[], object]] = [
+        lambda: group.state,
+        lambda: group.members,
+        lambda: group.assignment,
+        group.committed,
+        group.lag,
+        group.delete,
+    ]
+    for look in looks:
+        with pytest.raises(
+            KafkaError, match=r"the coordinator of g is stopped: __consumer_offsets-\d+ has no leader"
+        ) as got:
+            look()
+        assert got.value.code is Code.COORDINATOR_NOT_AVAILABLE
+    assert "COORDINATOR_NOT_AVAILABLE" in repr(group)
+    waits: list[Callable[[], object]] = [
+        lambda: group.wait_for_lag(0, timeout=0),
+        lambda: group.wait_for_commit("t", 0, 1, timeout=0),
+        lambda: group.wait_until_stable(timeout=0),
+    ]
+    for waiting in waits:
+        with pytest.raises(AssertionError, match="the coordinator of g is stopped"):
+            waiting()
+    kafka.broker(1).start()
+    assert group.wait_for_commit("t", 0, 1) == 1
 
 
 def test_lag_is_unknown_while_a_partition_has_no_leader() -> None:

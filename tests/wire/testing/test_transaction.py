@@ -112,6 +112,20 @@ def test_wait_that_times_out_shows_the_transaction(kafka: Broker) -> None:
     client.abort_transaction(10)
 
 
+def test_transaction_of_a_stopped_coordinator_is_unknown(kafka: Broker) -> None:
+    with kafka.open_transaction("tx") as transaction:
+        transaction.send("t", "v")
+    seen = kafka.transaction("tx")
+    kafka.broker(1).stop()
+    with pytest.raises(KafkaError, match="the coordinator of tx is stopped") as caught:
+        assert seen.state
+    assert caught.value.code is Code.COORDINATOR_NOT_AVAILABLE
+    with pytest.raises(AssertionError, match=r"waited 0 s for Dead: .* the coordinator of tx is stopped"):
+        seen.wait_until("Dead", timeout=0)
+    kafka.broker(1).start()
+    seen.wait_until("CompleteCommit")
+
+
 def test_unknown_state_suggests_a_close_match(kafka: Broker) -> None:
     with pytest.raises(ValueError, match="did you mean 'CompleteCommit'"):
         kafka.transaction("tx").wait_until("CompleteComit")
