@@ -23,6 +23,7 @@ from .network.listener import Listener
 from .network.listener_context import MAX_INT, Limits
 from .network.receiving import ReceiveBuffer
 from .network.router import Router
+from .quoting import shown
 
 if TYPE_CHECKING:  # imported only if a listener uses TLS
     from .security.tls.settings import TlsSettings
@@ -147,7 +148,7 @@ class BrokerServer(Broker):
         try:
             new = self._tls[listener.name].replaced(values_of(self.node.config, listener.name))
         except InvalidProperty as error:
-            _LOG.error("%s: the certificates are not replaced, and the old ones stay in use: %s", listener.name, error)
+            _LOG.error("%s: the old certificates stay in use: %s", listener.name, shown(error))
         else:
             listener.tls = self._tls[listener.name] = new
 

@@ -582,10 +582,11 @@ class Server:
     def _take_id_of_directory(self, metadata: MetadataImage) -> None:
         """Take the id of the broker that wrote the data directory, unless a property determines the id.
 
-        The id stays the same if partitions in the metadata belong to it, and none to the id in the directory.
+        The id stays the same if partitions in the metadata belong to it, and none to the id in the directory: then the
+        directory is refused, as by Kafka, where the id is always configured.
         """
         assert self._metadata_store is not None
-        if self._brokers > 1 or not self._data_dirs or self._given_node_id(self.first_node_id) is not None:
+        if self._brokers > 1 or not self._data_dirs or any(name in self.config.static for name in NODE_IDS):
             return
         found = read_identity(self._metadata_store.files, self._metadata_store.path)
         if found is None or found.node_id in (None, -1, self.first_node_id):
@@ -633,7 +634,7 @@ class Server:
             durable=self._metadata_store.durable,
             cluster_id=self.metadata.cluster_id or None,
             node_id=node_id,
-            given_node_id=self._given_node_id(node_id),
+            given_node_id=node_id,
             check_interrupted=self._check_interrupted,
             call_soon=loop.call_soon_threadsafe,
             system=self._system,
@@ -672,10 +673,6 @@ class Server:
         self.metadata.away.discard(node_id)
         self.metadata.endpoints[node_id] = self._addresses.take(node_id, broker.listeners, config.broker_rack)
         return broker
-
-    def _given_node_id(self, node_id: int) -> int | None:
-        """Return `node_id` if a property determines the broker ids, else None."""
-        return node_id if any(name in self.config.static for name in NODE_IDS) else None
 
     def _own_properties(self, node_id: int) -> dict[str, str]:
         """Return the properties that are set for this broker only."""

@@ -26,6 +26,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
+from kafkalet.broker.quoting import shown
 from kafkalet.clock import elapsed_s
 from kafkalet.testing.waiting import WaitCancelled, cancelled
 from kafkalet.version import VERSION
@@ -267,7 +268,7 @@ class _Connection(BaseHTTPRequestHandler):
             self._discard()
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is that of http.server
-        _LOG.debug(format, *args)
+        _LOG.debug("%s", shown(format % args))
 
     # -- a request
 

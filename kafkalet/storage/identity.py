@@ -74,7 +74,7 @@ def check_identity(directory: str, found: Identity, cluster_id: str | None, node
         raise IdentityRefused(
             f"{path}: cluster.id is {_shown(found.cluster_id)}, but this broker belongs to cluster {cluster_id}"
         )
-    if node_id is not None and found.node_id is not None and found.node_id != node_id:
+    if node_id is not None and found.node_id not in (None, -1, node_id):
         raise IdentityRefused(
             f"{path}: the directory belongs to broker {found.node_id}, but the id of this broker is {node_id}; "
             "set that id, or use another directory"

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.quotas.meters import SampledRate
-from kafkalet.broker.quoting import quoted
+from kafkalet.broker.quoting import quoted, shown
 from kafkalet.clock import Clock, Timer
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.storage.directories import LogDirectories
@@ -129,7 +129,7 @@ class LogMoves:
         try:
             delay_ms = self._copy(partition, to)
         except KafkaError as error:  # a failed directory stops the move; an error of the log may be repaired
-            _LOG.error("cannot move %s to %s: %s", partition.log.name, to.path, error)
+            _LOG.error("cannot move %s to %s: %s", partition.log.name, to.path, shown(error))
             delay_ms = RETRY_MS
         if key in self._moves and to.failure is None:
             self._continue_in(key, delay_ms)

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kafkalet.broker.quoting import quoted
+from kafkalet.broker.quoting import quoted, shown
 from kafkalet.broker.security.acl import Acl, Operation, PatternType, Permission, ResourceType
 from kafkalet.formats import METADATA_TOPIC
 from kafkalet.protocol.errors import KafkaError
@@ -265,7 +265,7 @@ def take_in_folders(image: MetadataImage, folders: Iterable[Folder]) -> None:
     for folder in folders:
         reason = _reason_against(image, folder, known=folder.topic in saved)
         if reason:
-            _LOG.warning("ignoring folder %s: %s", quoted(f"{folder.topic}-{folder.partition}"), reason)
+            _LOG.warning("ignoring folder %s: %s", quoted(f"{folder.topic}-{folder.partition}"), shown(reason))
             continue
         if folder.topic not in image.topics:
             image.add_topic(TopicState(folder.topic, folder.topic_id or new_topic_id(), [], {}))

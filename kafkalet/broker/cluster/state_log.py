@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
+from kafkalet.broker.quoting import shown
 from kafkalet.broker.scheduling.purgatory import Delayed, Purgatory
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError, ProtocolError
@@ -153,7 +154,7 @@ class StateLog:
                         records = batch.records()
                     except (KafkaError, ProtocolError) as problem:
                         _LOG.error(
-                            "%r: skipping the batch at offset %d: %s", self.partition, batch.base_offset, problem
+                            "%r: skipping the batch at offset %d: %s", self.partition, batch.base_offset, shown(problem)
                         )
                         continue
                     yield batch, records
@@ -161,7 +162,7 @@ class StateLog:
                     break
                 offset = last
         except (KafkaError, OSError) as problem:
-            _LOG.error("%r: cannot read the log from offset %d on: %s", self.partition, offset, problem)
+            _LOG.error("%r: cannot read the log from offset %d on: %s", self.partition, offset, shown(problem))
             return
         if offset < log.log_end_offset:
             _LOG.error("%r: cannot read the log from offset %d on", self.partition, offset)

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from struct import Struct
 
 from kafkalet.broker.cluster.state_log import NO_PRODUCER
+from kafkalet.broker.quoting import shown
 from kafkalet.protocol.errors import ProtocolError
 from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.records.control import ControlType, control_type
@@ -93,4 +94,4 @@ def _replay(shard: Shard, record: Record, batch: Batch) -> None:
     try:
         replay(shard, version, key[_VERSION.size :], value, batch)
     except ProtocolError as problem:
-        _LOG.error("%r: skipping the record at offset %d: %s", shard.log.partition, record.offset, problem)
+        _LOG.error("%r: skipping the record at offset %d: %s", shard.log.partition, record.offset, shown(problem))

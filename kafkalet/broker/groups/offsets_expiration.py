@@ -13,7 +13,7 @@ Source: OffsetMetadataManager.cleanupExpiredOffsets, kafka.coordinator.group.Gro
 import logging
 from collections.abc import Collection, Iterator
 
-from kafkalet.broker.quoting import quoted
+from kafkalet.broker.quoting import quoted, shown
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.record import wrapped
 
@@ -34,7 +34,7 @@ def remove_expired(shard: Shard) -> None:
         try:
             remove(shard, group, list(_expired(shard, group)), with_group=True)
         except KafkaError as error:
-            _LOG.warning("group %s: cannot remove expired offsets: %s", quoted(group.group_id), error)
+            _LOG.warning("group %s: cannot remove expired offsets: %s", quoted(group.group_id), shown(error))
 
 
 def remove_partitions(shard: Shard, topic: str, partitions: Collection[int]) -> None:
@@ -48,7 +48,10 @@ def remove_partitions(shard: Shard, topic: str, partitions: Collection[int]) -> 
             remove(shard, group, gone, with_group=with_group)
         except KafkaError as error:
             _LOG.warning(
-                "group %s: cannot remove offsets of deleted topic %s: %s", quoted(group.group_id), quoted(topic), error
+                "group %s: cannot remove offsets of deleted topic %s: %s",
+                quoted(group.group_id),
+                quoted(topic),
+                shown(error),
             )
 
 

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, cast
 
 from kafkalet.broker.client import CloseConnection
 from kafkalet.broker.context import Context
+from kafkalet.broker.quoting import shown
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.principal import ANONYMOUS, Principal
 from kafkalet.broker.watchers import NO_TOPIC
@@ -630,7 +631,7 @@ class Connection:
             return
         self.is_closed = self._blocked = True
         if reason:
-            _LOG.log(level, "%s: closed; %s", str(self), reason)
+            _LOG.log(level, "%s: closed; %s", str(self), shown(reason))
         shared = self._shared
         if self._reading:
             shared.loop.remove_reader(self._fd)

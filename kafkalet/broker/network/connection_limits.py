@@ -12,6 +12,8 @@ import socket
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Mapping
 
+from kafkalet.broker.quoting import shown
+
 _LOG = logging.getLogger(__name__)
 
 
@@ -43,7 +45,7 @@ def _look_up(host: str, limit: int, limits: dict[str, int], loop: AbstractEventL
         if future.cancelled():
             return
         if (error := future.exception()) is not None:
-            _LOG.warning("max.connections.per.ip.overrides: cannot resolve %s: %s", host, error)
+            _LOG.warning("max.connections.per.ip.overrides: cannot resolve %s: %s", shown(host), shown(error))
         else:
             limits[future.result()] = limit
 

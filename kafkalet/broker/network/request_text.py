@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from kafkalet.broker.cluster.metadata import MetadataImage
+from kafkalet.broker.quoting import shown
 from kafkalet.clock import elapsed_s
 from kafkalet.formats import uuid_text
 from kafkalet.protocol.api import BY_KEY, Api
@@ -100,8 +101,8 @@ def time_text(took_s: float, has_waited: bool) -> str:
 def refusal_text(problem: Exception) -> str:
     """Format the reason for closing the connection instead of answering a request."""
     if isinstance(problem, ProtocolError) and not isinstance(problem, EncodeError):
-        return f"connection closed: {_truncated(str(problem))}"
-    return f"connection closed: a bug, {type(problem).__name__}: {_truncated(str(problem))}"
+        return f"connection closed: {shown(problem, MAX_CHARS)}"
+    return f"connection closed: a bug, {type(problem).__name__}: {shown(problem, MAX_CHARS)}"
 
 
 def question(frame: bytes | bytearray, metadata: MetadataImage) -> str:
@@ -113,7 +114,7 @@ def question(frame: bytes | bytearray, metadata: MetadataImage) -> str:
         name = (
             f"{api} v{int.from_bytes(frame[2:4], 'big', signed=True)}, " if api is not None and len(frame) > 3 else ""
         )
-        return f"{name}a request of {len(frame)} bytes ({_truncated(str(problem))})"
+        return f"{name}a request of {len(frame)} bytes ({shown(problem, MAX_CHARS)})"
     who = sender_text(header.client_id or "", str(header.api), header.version)
     if len(frame) > MAX_DECODED_BYTES and header.api is not Api.PRODUCE:
         return f"{who} ({len(frame)} B)"
@@ -129,7 +130,7 @@ def question(frame: bytes | bytearray, metadata: MetadataImage) -> str:
 
 def sender_text(client_id: str, api: str, version: int) -> str:
     """Format the client, the API and its version."""
-    return f"client={_shown(client_id)} {api} v{version}"
+    return f"client={_value_text(client_id)} {api} v{version}"
 
 
 def request_text(request: Request, metadata: MetadataImage) -> str:
@@ -169,7 +170,7 @@ def _safely(text: Callable[[], str]) -> str:
     try:
         return text()
     except Exception as problem:  # noqa: BLE001 - serving the request continues
-        return f"(not shown: {type(problem).__name__}: {_truncated(str(problem))})"
+        return f"(not shown: {type(problem).__name__}: {shown(problem, MAX_CHARS)})"
 
 
 # Produce
@@ -185,7 +186,7 @@ def _produce(request: ProduceRequest, metadata: MetadataImage) -> str:
     if request.acks != -1:
         words.append(f"acks={request.acks}")
     if request.transactional_id is not None:
-        words.append(f"transactional_id={_shown(request.transactional_id)}")
+        words.append(f"transactional_id={_value_text(request.transactional_id)}")
     return " ".join(words)
 
 
@@ -218,7 +219,7 @@ def _produced(answer: ProduceResponse, metadata: MetadataImage) -> str:
             if partition.error_code:
                 said = _code(partition.error_code)
                 if partition.error_message:
-                    said += f" ({_truncated(partition.error_message)})"
+                    said += f" ({shown(partition.error_message, MAX_CHARS)})"
             parts.append(_Label(f"{_topic(topic, metadata)}-{partition.index}", said, partition.error_code != 0))
     return _summary(parts, answer.throttle_time_ms)
 
@@ -302,7 +303,7 @@ _PLACES = {-1: "latest", -2: "earliest", -3: "max_timestamp", -4: "earliest_loca
 
 def _list_offsets(request: ListOffsetsRequest) -> str:
     parts = [
-        f"{_shown(topic.name)}-{partition.partition_index}@{_PLACES.get(partition.timestamp, partition.timestamp)}"
+        f"{_value_text(topic.name)}-{partition.partition_index}@{_PLACES.get(partition.timestamp, partition.timestamp)}"
         for topic in request.topics
         for partition in topic.partitions
     ]
@@ -323,7 +324,7 @@ def _listed_offsets(answer: ListOffsetsResponse) -> str:
                 said = f"offset {partition.offset}"
                 if partition.timestamp >= 0:
                     said += f" timestamp {partition.timestamp}"
-            name = f"{_shown(topic.name)}-{partition.partition_index}"
+            name = f"{_value_text(topic.name)}-{partition.partition_index}"
             parts.append(_Label(name, said, partition.error_code != 0))
     return _summary(parts, answer.throttle_time_ms)
 
@@ -377,7 +378,7 @@ def _field(struct: Struct, field: Field, metadata: MetadataImage) -> str:
     if field.struct is not None:
         return f"{name}=({describe(value, metadata)})"
     if field.array:
-        return f"{name}=[{_listed(list(map(_shown, value)), ' ')}]"
+        return f"{name}=[{_listed(list(map(_value_text, value)), ' ')}]"
     return name if value is True else f"{name}={_value(field, value, metadata)}"
 
 
@@ -429,12 +430,12 @@ def _details(element: Struct, fields: dict[str, Field]) -> Iterator[str]:
                 yield _code(value)
         elif name == "error_message":
             if value and getattr(element, "error_code", 1):
-                yield f"({_truncated(value)})"
+                yield f"({shown(value, MAX_CHARS)})"
         elif name in _DETAILS and value not in (None, ""):
-            yield f"{name}={_shown(value)}"
+            yield f"{name}={_value_text(value)}"
     host = getattr(element, "host", None)
     if host and "port" in fields:
-        yield f"at {_shown(host)}:{getattr(element, 'port', '')}"
+        yield f"at {_value_text(host)}:{getattr(element, 'port', '')}"
 
 
 def _value(field: Field, value: Any, metadata: MetadataImage) -> str:
@@ -443,8 +444,8 @@ def _value(field: Field, value: Any, metadata: MetadataImage) -> str:
         return f"{len(value)} B"
     if kind == "uuid":
         topic = metadata.topic_by_id(value)
-        return _shown(topic.name) if topic is not None else uuid_text(value)
-    return _shown(value)
+        return _value_text(topic.name) if topic is not None else uuid_text(value)
+    return _value_text(value)
 
 
 # Words
@@ -454,9 +455,9 @@ def _topic(topic: Any, metadata: MetadataImage) -> str:
     """Return the name of a topic, even if the client refers to it by its id."""
     name = getattr(topic, "name", None) or getattr(topic, "topic", None)
     if name:
-        return _shown(name)
+        return _value_text(name)
     known = metadata.topic_by_id(topic.topic_id)
-    return uuid_text(topic.topic_id) if known is None else _shown(known.name)
+    return uuid_text(topic.topic_id) if known is None else _value_text(known.name)
 
 
 def _summary(parts: Sequence[_Label], throttle_ms: int) -> str:
@@ -481,16 +482,10 @@ def _code(code: int) -> str:
         return f"error {code}"
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     """Format a value on one line. Strings that are empty or have special characters are quoted; long ones are cut."""
     if not isinstance(value, str):
         return str(value)
     is_plain = value.isprintable() and value != "" and not {" ", ",", "'", '"'} & set(value)
     text = value[:MAX_CHARS]
     return (text if is_plain else repr(text)) + ("..." if len(value) > MAX_CHARS else "")
-
-
-def _truncated(text: str) -> str:
-    """Truncate a sentence, and escape it if it is not printable."""
-    text = text if len(text) <= MAX_CHARS else text[:MAX_CHARS] + "..."
-    return text if text.isprintable() else repr(text)[1:-1]

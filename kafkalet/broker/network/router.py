@@ -40,6 +40,7 @@ from kafkalet.broker.apis import SERVED
 from kafkalet.broker.broker import Broker
 from kafkalet.broker.client import Client, CloseConnection
 from kafkalet.broker.context import Context
+from kafkalet.broker.quoting import shown
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.scheduling.work import Work, answered, has_yielded, in_thread, pause, start
 from kafkalet.protocol.api import BY_KEY, Api
@@ -413,7 +414,7 @@ class Router:
         Such a response contains an error message that quotes a long value from the request. Raises CloseConnection if
         the error cannot be encoded either.
         """
-        _LOG.error("%s: cannot encode the response: %s", route, problem)
+        _LOG.error("%s: cannot encode the response: %s", route, shown(problem))
         try:
             if context.request is None:
                 raise problem

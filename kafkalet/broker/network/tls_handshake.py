@@ -15,6 +15,7 @@ from asyncio import AbstractEventLoop
 from collections.abc import Callable
 from contextlib import suppress
 
+from kafkalet.broker.quoting import shown
 from kafkalet.clock import Clock
 
 _LOG = logging.getLogger(__name__)
@@ -96,7 +97,7 @@ class TlsHandshake:
         """Close the connection. `reason` is logged unless it is empty."""
         if reason:
             host, port = self.peer
-            _LOG.warning("%s connection at %s:%d: closed; %s", self._listener, host, port, reason)
+            _LOG.warning("%s connection at %s:%d: closed; %s", self._listener, host, port, shown(reason))
         self._await_room(False)
         self._loop.remove_reader(self.descriptor)
         self._failed(self)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import partial
 
 from kafkalet.broker.cluster.node import Node
+from kafkalet.broker.quoting import quoted
 from kafkalet.clock import Timer
 from kafkalet.protocol.errors import Code
 
@@ -104,7 +105,8 @@ class Ending:
         if code is Code.NONE or code in NEEDS_NONE:
             self._has_marker(partition)
         elif code in PASSED_OVER:
-            _LOG.info("%r: %s-%d has refused the marker: %s", self._transaction, *partition, code.name)
+            topic, index = partition
+            _LOG.info("%r: %s-%d has refused the marker: %s", self._transaction, quoted(topic), index, code.name)
             self._is_given_up = True
         else:
             self._try_later(partition)

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Container
 
 from kafkalet.broker.cluster.state_log import StateLog, StateRecord, client_code
-from kafkalet.broker.quoting import quoted
+from kafkalet.broker.quoting import quoted, shown
 from kafkalet.protocol.errors import Code, KafkaError, ProtocolError
 
 from .metadata import Metadata, State
@@ -76,7 +76,7 @@ class Shard:
             try:
                 transactional_id = decode_key(key)
             except (ProtocolError, ValueError) as problem:
-                _LOG.error("%r: skipping a key that cannot be decoded: %s", self.log.partition, problem)
+                _LOG.error("%r: skipping a key that cannot be decoded: %s", self.log.partition, shown(problem))
                 continue
             if transactional_id is not None and value is not None:
                 self._take_in(transactional_id, value)
@@ -87,7 +87,7 @@ class Shard:
         except (ProtocolError, ValueError) as problem:
             _LOG.error(
                 "%r: skipping transactional id %s, whose metadata cannot be decoded: %s",
-                *(self.log.partition, quoted(transactional_id), problem),
+                *(self.log.partition, quoted(transactional_id), shown(problem)),
             )
             return
         self.transactions[transactional_id] = Transaction(transactional_id, metadata, self)

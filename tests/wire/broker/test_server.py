@@ -13,6 +13,7 @@ from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.record import Record
+from kafkalet.storage.identity import IdentityRefused
 
 
 def batch(*values: bytes) -> bytearray:
@@ -135,6 +136,17 @@ def test_node_ids_of_cluster_are_consecutive_from_the_property() -> None:
         cluster.stop_broker(11)
         cluster.start_broker(11)
         assert endpoints[11].port == port
+
+
+@pytest.mark.parametrize("brokers", [1, 2])
+def test_data_directory_with_the_id_of_another_broker_is_refused(tmp_path: Path, brokers: int) -> None:
+    with kafkalet.Cluster(brokers, data_dir=tmp_path, topics=["t"]):
+        pass
+    identity = tmp_path / ("meta.properties" if brokers == 1 else "broker-2/meta.properties")
+    identity.write_text(identity.read_text().replace(f"node.id={brokers}\n", "node.id=9\n"))
+    message = f"the directory belongs to broker 9, but the id of this broker is {brokers}"
+    with pytest.raises(IdentityRefused, match=message), kafkalet.Cluster(brokers, data_dir=tmp_path):
+        pass
 
 
 def test_data_directory_is_reopened_with_its_node_id(tmp_path: Path) -> None:

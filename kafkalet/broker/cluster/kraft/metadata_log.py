@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from kafkalet.broker.cluster.metadata import NO_SEGMENT
 from kafkalet.broker.cluster.metadata_store import METADATA_LOG, MetadataDamaged
+from kafkalet.broker.quoting import shown
 from kafkalet.protocol.errors import DecodeError, KafkaError
 from kafkalet.protocol.messages.metadata_records import MetadataRecord
 from kafkalet.protocol.messages.raft_control_records import KRaftVersionRecord
@@ -96,7 +97,9 @@ class MetadataLog:
             try:
                 entries = list(self._snapshot(snapshot.name))
             except (KafkaError, DecodeError) as error:
-                _LOG.error("ignoring the damaged snapshot %s: %s", os.path.join(self.directory, snapshot.name), error)
+                _LOG.error(
+                    "ignoring the damaged snapshot %s: %s", os.path.join(self.directory, snapshot.name), shown(error)
+                )
                 self.is_damaged = True
                 continue
             start = snapshot.end_offset
@@ -155,7 +158,7 @@ class MetadataLog:
         path = os.path.join(self.directory, name)
         _LOG.error(
             "%s is damaged at position %d, offset %d: %s; ignoring the metadata from there on",
-            *(path, position, offset, reason),
+            *(path, position, offset, shown(reason)),
         )
 
 

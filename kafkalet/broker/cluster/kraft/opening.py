@@ -21,7 +21,7 @@ from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.cluster.metadata_store import BOOTSTRAP, LoadedMetadata, MetadataStore
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.config.features import every_level
-from kafkalet.broker.quoting import quoted
+from kafkalet.broker.quoting import quoted, shown
 from kafkalet.properties import InvalidProperty
 
 from .metadata_log import Entry, MetadataLog, find_logs, read_bootstrap
@@ -97,5 +97,5 @@ def _drop_invalid(properties: dict[str, str], whose: str, check: Callable[[dict[
             if not names:
                 raise
             for name in names:
-                _LOG.warning("ignoring property %s of %s: %s", quoted(name), quoted(whose), error)
+                _LOG.warning("ignoring property %s of %s: %s", quoted(name), quoted(whose), shown(error))
                 del properties[name]

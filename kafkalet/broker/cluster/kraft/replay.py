@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kafkalet.broker.cluster.metadata import NO_LEADER, MetadataImage, PartitionState, TopicState
-from kafkalet.broker.quoting import quoted
+from kafkalet.broker.quoting import quoted, shown
 from kafkalet.broker.security.acl import Acl, Operation, PatternType, Permission, ResourceType
 from kafkalet.protocol.messages import metadata_records as records
 from kafkalet.protocol.messages.raft_control_records import KRaftVersionRecord
@@ -67,7 +67,7 @@ class Replay:
     def _forget_transaction(self, reason: str) -> None:
         if self._transaction:
             first = self._transaction[0].offset
-            _LOG.warning("ignoring the transaction of metadata records from offset %d on: %s", first, reason)
+            _LOG.warning("ignoring the transaction of metadata records from offset %d on: %s", first, shown(reason))
         self._transaction = None
 
     def _apply(self, entry: Entry) -> None:
@@ -86,7 +86,7 @@ class Replay:
         try:
             handler(self, content)
         except (ValueError, KeyError) as error:
-            _LOG.error("skipping the metadata record at offset %d: %s", entry.offset, error)
+            _LOG.error("skipping the metadata record at offset %d: %s", entry.offset, shown(error))
 
     def finish(self) -> MetadataImage:
         """Return the image, after the last record."""

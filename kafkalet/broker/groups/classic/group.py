@@ -29,7 +29,7 @@ from typing import NamedTuple, TypeVar
 from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.groups.group import Group, GroupType
 from kafkalet.broker.groups.shard import Shard
-from kafkalet.broker.quoting import quoted
+from kafkalet.broker.quoting import quoted, shown
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.watchers import NO_TOPIC
 from kafkalet.clock import Clock, Timer
@@ -333,7 +333,7 @@ class ClassicGroup:
         try:
             self.shard.append([self.record({})])
         except KafkaError as error:
-            _LOG.warning("group %s: cannot write the empty group to the log: %s", quoted(self.group_id), error)
+            _LOG.warning("group %s: cannot write the empty group to the log: %s", quoted(self.group_id), shown(error))
 
     def join_response(self, member: ClassicMember) -> JoinGroupResponse:
         """Return the response for a member of the current generation."""

@@ -16,7 +16,7 @@ from enum import Enum
 
 from kafkalet.broker.groups.assignors.java_order import grown, ordered, string_hash, with_capacity
 from kafkalet.broker.groups.group import TopicCheck
-from kafkalet.broker.quoting import quoted
+from kafkalet.broker.quoting import quoted, shown
 from kafkalet.broker.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compiling, in_turns
 from kafkalet.broker.scheduling.work import Work, start
 from kafkalet.protocol.errors import KafkaError
@@ -133,7 +133,7 @@ def _matching(group_id: str, expression: str, names: list[str]) -> Generator[Non
         return frozenset((yield from regex.selecting(names)))
     except BadRegex as problem:
         _LOG.error(
-            "group %s: ignoring invalid regular expression %s: %s", quoted(group_id), quoted(expression), problem
+            "group %s: ignoring invalid regular expression %s: %s", quoted(group_id), quoted(expression), shown(problem)
         )
         return frozenset()
 

@@ -14,6 +14,7 @@ import logging
 import re
 from collections.abc import Mapping
 
+from kafkalet.broker.quoting import shown
 from kafkalet.broker.security.principal import Principal, user
 from kafkalet.clock import Clock
 from kafkalet.jaas import LoginModule
@@ -58,7 +59,7 @@ class OAuthBearer:
         try:
             found = self._validate(text)
         except InvalidToken as problem:
-            _LOG.info("OAUTHBEARER: the token is not valid: %s", problem)
+            _LOG.info("OAUTHBEARER: the token is not valid: %s", shown(problem))
             status = "invalid_token" if problem.scope is None else "insufficient_scope"
             scope = "" if problem.scope is None else f', "scope":"{problem.scope}"'
             self._error = f'{{"status":"{status}"{scope}}}'

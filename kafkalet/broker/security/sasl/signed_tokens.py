@@ -23,6 +23,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from kafkalet.broker.quoting import shown
 from kafkalet.clock import Clock
 from kafkalet.properties import InvalidProperty, Type
 
@@ -86,7 +87,7 @@ class SignedTokens:
         try:
             self._keys = self._read()
         except InvalidProperty as problem:
-            _LOG.warning("the previous keys remain in use: %s", problem)
+            _LOG.warning("the previous keys remain in use: %s", shown(problem))
 
     def _stamp_of_file(self) -> tuple[int, int, int] | None:
         try:

@@ -22,6 +22,7 @@ import ssl
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
+from kafkalet.broker.quoting import shown
 from kafkalet.broker.security.principal import ANONYMOUS, Principal, user
 from kafkalet.clock import SystemClock
 from kafkalet.properties import InvalidProperty, Type, one_of
@@ -117,7 +118,7 @@ class TlsSettings:
             _LOG.warning(
                 "the certificate %s is not valid now, so that clients will refuse it: it is valid from %s to %s (UTC); "
                 "create a new one, and set ssl.keystore.location to its file",
-                *(leaf.name, leaf.begins, leaf.ends),
+                *(shown(leaf.name), leaf.begins, leaf.ends),
             )
 
     def principal(self, tls: ssl.SSLSocket | ssl.SSLObject) -> Principal:
@@ -291,7 +292,7 @@ class TlsSettings:
             elif "TLSv1.3" in enabled and not TLS_1_3_SUITES.issubset(suites):
                 _LOG.warning(
                     "ssl.cipher.suites=%s: Python cannot choose among the suites of TLS 1.3; all of them are allowed",
-                    ",".join(suites),
+                    shown(",".join(suites)),
                 )
         if not enabled:
             raise InvalidProperty(
