@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from kafkalet.broker import arguments
-from kafkalet.broker.arguments import PropertyValue
+from kafkalet.broker.arguments import BrokerProperties
 from kafkalet.broker.cluster.metadata import Endpoint
 from kafkalet.broker.cluster.new_topics import NewTopic, checked_topics
 from kafkalet.broker.config.broker_config import BrokerConfig
@@ -43,7 +43,8 @@ class EmbeddedCluster:
       stops.
     * `read_only`: True leaves `data_dir` unchanged. Requests that would change records, topics or the cluster are
       refused; consumer groups work, and are discarded when the cluster stops.
-    * `config`: broker properties, keyed by Kafka's names for them. A value is a str, an int, a float or a bool.
+    * `config`: broker properties, keyed by Kafka's names for them. A value is a str, an int, a float or a bool. A
+      broker id as a key has the properties of this broker only: `{"num.partitions": 3, 2: {"broker.rack": "b"}}`.
     * `topics`: topics to create on start unless they already exist: names or `NewTopic` values.
     * `kafka_version`: the release to emulate, such as "3.9" or "4.4". "newest" accepts every version of every API.
     * `clock`: the source of time, such as a `kafkalet.Clock` or a `kafkalet.ManualClock`.
@@ -69,7 +70,7 @@ class EmbeddedCluster:
         racks: Sequence[str] | None = None,
         data_dir: arguments.DataDir | None = None,
         read_only: bool = False,
-        config: Mapping[str, PropertyValue] | None = None,
+        config: BrokerProperties | None = None,
         topics: Iterable[str | NewTopic] = (),
         kafka_version: str = NEWEST,
         clock: Clock | None = None,
@@ -81,7 +82,7 @@ class EmbeddedCluster:
         self._check(brokers, host, port, clock)
         arguments.text('kafka_version, as in "3.9",', kafka_version)
         release = Release.of(kafka_version)
-        given = arguments.properties("config", config)
+        given, own = arguments.broker_properties(config)
         short_forms: ShortForms | None = None
         if tls is not False or users is not None or super_users != () or acls != ():
             from kafkalet.broker.security.short_forms import ShortForms
@@ -91,16 +92,22 @@ class EmbeddedCluster:
             port = 0 if LISTENERS not in given and LISTENERS in properties.static else port  # it is in the property
         else:
             properties = BrokerConfig(given, release)
-        checked_racks = arguments.racks(racks, brokers)
+        first = properties.first_node_id(brokers)
+        for node_id, rack in enumerate(arguments.racks(racks, brokers) or (), first):
+            own[node_id] = {"broker.rack": rack, **own.get(node_id, {})}
+        if own:
+            from kafkalet.broker.config.own_properties import check_own_properties
+
+            check_own_properties(own, properties, range(first, first + brokers))
         listeners = _listeners(properties, brokers, (host, port), arguments.advertised(advertise, brokers))
-        addresses = Addresses(listeners, first_node_id=properties.first_node_id(brokers))
+        addresses = Addresses(listeners, first_node_id=first)
         self.server = Server(
             brokers,
             addresses,
             properties,
             release,
             name=type(self).__name__,
-            racks=checked_racks,
+            own_properties=[own.get(node_id, {}) for node_id in range(first, first + brokers)],
             data_dirs=_data_dirs(data_dir, properties.static),
             topics=checked_topics(topics),
             clock=clock or self._default_clock(),

@@ -17,6 +17,13 @@ DataDir = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 PropertyValue = str | int | float | bool
 """The Python types that property values may have. `True` is converted to "true", and 5 to "5"."""
 
+BrokerProperties = (
+    Mapping[str, PropertyValue]
+    | Mapping[int, Mapping[str, PropertyValue]]
+    | Mapping[str | int, PropertyValue | Mapping[str, PropertyValue]]
+)
+"""Properties of all brokers by name, and of single brokers by id: `{"num.partitions": 3, 2: {"broker.rack": "b"}}`."""
+
 MAX_PORT = 65535
 EXPECTED_RECORDS = (
     "produce() takes a record batch encoded by kafkalet.protocol.records.build: "
@@ -106,6 +113,20 @@ def properties(what: str, given: Mapping[str, PropertyValue] | None) -> dict[str
     if not isinstance(given, Mapping):
         raise TypeError(f'{what} must be a dict of properties, as in {{"retention.ms": "1000"}}, not {shown(given)}')
     return {text(f"the name of a property in {what}", name): _value(what, name, given[name]) for name in given}
+
+
+def broker_properties(given: BrokerProperties | None) -> tuple[dict[str, str], dict[int, dict[str, str]]]:
+    """Return the properties of all brokers, and those of single brokers by id, as strings."""
+    if not isinstance(given, Mapping):
+        return properties("config", given), {}
+    shared: dict[str, PropertyValue] = {}
+    own: dict[int, dict[str, str]] = {}
+    for key, value in given.items():
+        if isinstance(key, int) and not isinstance(key, bool):
+            own[key] = properties(f"config[{key}]", value)  # type: ignore[arg-type]  # it checks the type
+        else:
+            shared[key] = value  # type: ignore[index, assignment]  # checked below
+    return properties("config", shared), own
 
 
 def _value(what: str, name: str, value: object) -> str:

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, TypeVar
 
@@ -77,9 +77,9 @@ LOGS_OPENED_AT_START = 200
 class Server:
     """The brokers of one cluster, which run in this process, and everything that they share.
 
-    `name` is used in error messages. `topics` are created at startup if they do not exist. The logs are
-    stored in `data_dirs`, the first of which also has the metadata; without any, in a temporary directory that is
-    removed at shutdown.
+    `name` is used in error messages. `own_properties` has a dict for each broker, with properties of this broker only.
+    `topics` are created at startup if they do not exist. The logs are stored in `data_dirs`, the first of which also
+    has the metadata; without any, in a temporary directory that is removed at shutdown.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Server:
         release: Release,
         *,
         name: str,
-        racks: Sequence[str] | None,
+        own_properties: Sequence[Mapping[str, str]],
         data_dirs: Sequence[str],
         topics: Sequence[NewTopic],
         clock: Clock,
@@ -134,7 +134,7 @@ class Server:
         self._killed: set[int] = set()
         """The ids of the brokers that have been killed and not started again."""
         self._brokers = brokers
-        self._racks = racks
+        self._own = own_properties
         self._addresses = addresses
         self._data_dirs = list(data_dirs)
         self._new_topics = topics
@@ -677,9 +677,8 @@ class Server:
     def _own_properties(self, node_id: int) -> dict[str, str]:
         """Return the properties that are set for this broker only."""
         facts = {name: str(node_id) for name in NODE_IDS if name in self.config.static}
-        if self._racks is not None:
-            facts["broker.rack"] = self._racks[node_id - self.first_node_id]
         step = node_id - self.first_node_id
+        facts |= self._own[step]
         for name in (LISTENERS, ADVERTISED) if step else ():
             if (text := self.config.static.get(name)) is not None:
                 facts[name] = of_broker(text, step)

@@ -79,7 +79,7 @@ SERVE_OPTIONS = (
     ),
     Option("--brokers", "N", "number of brokers, on consecutive ports (1)"),
     Option("--topic", "NAME[:PARTITIONS[:KEY=VALUE,...]]", "create a topic if it does not exist; repeatable", True),
-    Option("--set", "KEY=VALUE", "set a broker property, by its Kafka name; repeatable", True),
+    Option("--set", "[ID:]KEY=VALUE", "set a property, by its Kafka name, of all brokers or of one; repeatable", True),
     Option("--config", "FILE", "read broker properties from a server.properties file; repeatable", True),
     Option("--data-dir", "DIR", "directory that keeps the data (a temporary one, removed on exit); repeatable", True),
     Option("--read-only", "", "never write to the data directory: refuse changes, and discard groups on exit"),
@@ -135,6 +135,8 @@ class Serve(NamedTuple):
     brokers: int
     topics: list[NewTopic]
     properties: dict[str, str]
+    own_properties: dict[int, dict[str, str]]
+    """The properties of single brokers, by broker id."""
     data_dirs: list[str]
     """The data directories; none for a temporary one, or for those in the properties."""
     read_only: bool
@@ -160,7 +162,7 @@ class Serve(NamedTuple):
     ) -> "Serve":
         """Check the given options. `address` and `log_level` apply if no option or property sets them."""
         last = {name: values[-1] for name, values in given.items()}
-        properties = _properties(given)
+        properties, own_properties = _properties(given)
         listen = given.get("listen", [])
         security = short_forms(given)
         protocol = "PLAINTEXT" if security is None else security.default_protocol
@@ -193,6 +195,7 @@ class Serve(NamedTuple):
             int(brokers),
             _topics(given.get("topic", [])),
             properties,
+            own_properties,
             given.get("data-dir", []),
             "read-only" in last,
             last.get("kafka-version", NEWEST),
@@ -238,8 +241,11 @@ def _topics(texts: Sequence[str]) -> list[NewTopic]:
     return list(topics.values())
 
 
-def _properties(given: Mapping[str, list[str]]) -> dict[str, str]:
-    """Return the properties from the files, then the command line; later values override earlier ones."""
+def _properties(given: Mapping[str, list[str]]) -> tuple[dict[str, str], dict[int, dict[str, str]]]:
+    """Return the properties from the files, then the command line; later values override earlier ones.
+
+    The second result has the properties of single brokers, by broker id.
+    """
     properties: dict[str, str] = {}
     for path in given.get("config", []):
         try:
@@ -247,7 +253,19 @@ def _properties(given: Mapping[str, list[str]]) -> dict[str, str]:
                 properties |= read_properties(file.read())
         except (OSError, ValueError) as error:
             raise UsageError(f"--config {path}: {getattr(error, 'strerror', None) or error}") from error
-    return properties | dict(split("--set", "KEY=VALUE", text) for text in given.get("set", []))
+    own: dict[int, dict[str, str]] = {}
+    for text in given.get("set", []):
+        name, value = split("--set", "KEY=VALUE", text)
+        node_id, colon, own_name = name.partition(":")
+        if not colon:
+            properties[name] = value
+        elif node_id.isdecimal() and own_name:
+            own.setdefault(int(node_id), {})[own_name] = value
+        else:
+            raise UsageError(
+                f"--set {text}: expected KEY=VALUE or, for one broker, ID:KEY=VALUE, as in 2:broker.rack=b"
+            )
+    return properties, own
 
 
 def with_listeners(
@@ -328,6 +346,9 @@ def serve(options: Serve, starter: Starter) -> int:
     _log_to_stderr(options.log_level)
     _raise_descriptor_limit()
     host, port = options.address or ("", 0)
+    config: dict[str | int, str | Mapping[str, str]] = dict(
+        (*options.properties.items(), *options.own_properties.items())
+    )
     try:
         cluster = _class_of_cluster(options)(
             options.brokers,
@@ -336,7 +357,7 @@ def serve(options: Serve, starter: Starter) -> int:
             advertise=options.advertise,
             data_dir=options.data_dirs or None,
             read_only=options.read_only,
-            config=options.properties,
+            config=config,
             topics=options.topics,
             kafka_version=options.kafka_version,
             **_security(options.security),

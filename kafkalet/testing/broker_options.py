@@ -51,7 +51,9 @@ def merged(layers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             name = "kafka_version" if given_name == "version" else given_name
             if name == "topics":
                 found[name] = {**found.get(name, {}), **_topics_by_name(value)}
-            elif name in ("config", "users") and isinstance(value, Mapping):
+            elif name == "config" and isinstance(value, Mapping):
+                found[name] = _collected(found.get(name, {}), value)
+            elif name == "users" and isinstance(value, Mapping):
                 found[name] = {**found.get(name, {}), **value}
             elif name == "acls" and isinstance(value, (list, tuple)):
                 found[name] = [*found.get(name, []), *value]
@@ -60,6 +62,15 @@ def merged(layers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             else:
                 found[name] = value
     return found
+
+
+def _collected(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return the properties of both, where those of a single broker are collected in the same way."""
+    both = {**before, **after}
+    for key, value in after.items():
+        if isinstance(value, Mapping) and isinstance(before.get(key), Mapping):
+            both[key] = {**before[key], **value}
+    return both
 
 
 def _names(option: str, given: object) -> list[str]:

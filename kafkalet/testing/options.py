@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
-from kafkalet.broker.arguments import DataDir, PropertyValue
+from kafkalet.broker.arguments import BrokerProperties, DataDir
 from kafkalet.broker.cluster.new_topics import NewTopic
 from kafkalet.broker.security.acl import Acl
 from kafkalet.clock import Clock
@@ -23,7 +23,7 @@ class ClusterOptions(TypedDict, total=False):
     racks: Sequence[str] | None
     data_dir: DataDir | None
     read_only: bool
-    config: Mapping[str, PropertyValue] | None
+    config: BrokerProperties | None
     topics: Iterable[str | NewTopic]
     kafka_version: str
     clock: Clock | None

@@ -41,6 +41,14 @@ def test_properties_of_all_layers_are_combined() -> None:
     assert merged(layers) == {"config": {"a": 1, "b": 2}}
 
 
+def test_properties_of_single_brokers_are_combined() -> None:
+    layers = [
+        {"config": {2: {"broker.rack": "a", "fetch.max.bytes": 5000}}},
+        {"config": {2: {"broker.rack": "b"}, 3: {}}},
+    ]
+    assert merged(layers) == {"config": {2: {"broker.rack": "b", "fetch.max.bytes": 5000}, 3: {}}}
+
+
 def test_topics_of_all_layers_are_combined() -> None:
     topics = merged([{"topics": ["a", "b"]}, {"topics": {"b": 2, "c": {"partitions": 3}}}])["topics"]
     assert {name: topic.partitions for name, topic in topics.items()} == {"a": -1, "b": 2, "c": 3}

@@ -71,6 +71,10 @@ def parsed(*arguments: str) -> Serve:
         (["--topic", ":1"], "--topic :1: the name is missing; expected NAME[:PARTITIONS[:KEY=VALUE,...]]"),
         (["--topic", "t", "--topic", "t:3"], "--topic t:3: topic t is given twice; name each topic once"),
         (["--set", "num.partitions"], "--set num.partitions: expected KEY=VALUE"),
+        (
+            ["--set", "b:broker.rack=x"],
+            "--set b:broker.rack=x: expected KEY=VALUE or, for one broker, ID:KEY=VALUE, as in 2:broker.rack=b",
+        ),
         (["--load", "flights.csv"], "--load flights.csv: expected TOPIC=FILE"),
         (["--key", "id"], "--key id: only applies to files loaded with --load; --load is missing"),
         (["--log-level", "loud"], "--log-level loud: expected one of debug, info, warning, error"),
@@ -117,6 +121,12 @@ def test_properties_of_the_command_line_override_those_of_a_file(tmp_path: Path)
     (tmp_path / "server.properties").write_text("num.partitions=2\nlog.retention.ms=5\n")
     options = parsed("--set", "num.partitions=3", "--config", str(tmp_path / "server.properties"))
     assert options.properties == {"num.partitions": "3", "log.retention.ms": "5"}
+
+
+def test_property_with_a_broker_id_is_that_of_one_broker() -> None:
+    options = parsed("--set", "broker.rack=a", "--set", "2:broker.rack=b:c", "--set", "2:message.max.bytes=5")
+    assert options.properties == {"broker.rack": "a"}
+    assert options.own_properties == {2: {"broker.rack": "b:c", "message.max.bytes": "5"}}
 
 
 def test_listeners_of_a_properties_file_apply_unless_listen_is_given(tmp_path: Path) -> None:
