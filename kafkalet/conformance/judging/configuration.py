@@ -18,7 +18,7 @@ from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.transcripts import Step
 from kafkalet.protocol.errors import ProtocolError
 
-RECORDED: Mapping[str, str | None] = {
+RECORDED: Mapping[str, str] = {
     "auto.create.topics.enable": "true",
     "num.partitions": "1",
     "default.replication.factor": "1",
@@ -26,9 +26,6 @@ RECORDED: Mapping[str, str | None] = {
     "message.max.bytes": "1048588",
     "log.segment.bytes": "1073741824",
     "log.message.timestamp.type": "CreateTime",
-    "log.retention.hours": "168",
-    "log.retention.minutes": None,
-    "log.retention.ms": None,
     "offsets.retention.minutes": "10080",
     "log.message.timestamp.before.max.ms": "9223372036854775807",
     "log.cleanup.policy": "delete",
@@ -44,14 +41,11 @@ RECORDED: Mapping[str, str | None] = {
     "group.initial.rebalance.delay.ms": "0",
     "group.consumer.assignment.interval.ms": "0",
 }
-"""The values with which the answers were recorded; None if the property was not set."""
+"""The values with which the answers were recorded."""
 NEEDED_BY: Mapping[str, frozenset[str]] = {
     "auto.create.topics.enable": frozenset({"metadata_auto_create"}),
     "default.replication.factor": frozenset({"brokers_placements"}),
     "num.partitions": frozenset({"create_topics_counts", "metadata_auto_create"}),
-    **dict.fromkeys(
-        ("log.retention.hours", "log.retention.minutes", "log.retention.ms"), frozenset({"incremental_topic"})
-    ),
     "log.message.timestamp.type": frozenset({"Produce"}),
     "message.max.bytes": frozenset({"offsets_too_large", "produce_too_large"}),
     "log.segment.bytes": frozenset({"produce_too_large"}),
@@ -60,7 +54,7 @@ NEEDED_BY: Mapping[str, frozenset[str]] = {
     "compression.type": frozenset({"Produce"}),
     "delete.topic.enable": frozenset({"DeleteTopics"}),
     "max.incremental.fetch.session.cache.slots": frozenset({"fetch_sessions", "found_session_zero_id"}),
-    "connections.max.idle.ms": frozenset({"mutation_quotas_versions"}),
+    "connections.max.idle.ms": frozenset({"mutation_quotas_versions", "share_not_acquired"}),
     "transaction.max.timeout.ms": frozenset({"InitProducerId"}),
     "offset.metadata.max.bytes": frozenset({"offsets_fields", "offsets_too_large"}),
     "offsets.topic.num.partitions": frozenset({"consumer_group_patterns"}),
@@ -118,9 +112,7 @@ class Configuration:
     def notes(self) -> list[str]:
         """Describe the properties that differ."""
         found = self.differing.items()
-        notes = [
-            f"the broker has {name}={value}, the recorded one {RECORDED[name] or 'no value'}" for name, value in found
-        ]
+        notes = [f"the broker has {name}={value}, the recorded one {RECORDED[name]}" for name, value in found]
         if self.left_out:
             notes.append(
                 f"the broker sets {', '.join(sorted(self.left_out))}; described values of these are not compared"
@@ -133,11 +125,12 @@ class Configuration:
         used = {scenario.name, scenario.area, *(step.get("api") for step in steps)}
         for name, value in self.differing.items():
             if NEEDED_BY.get(name, frozenset()) & used:
-                return f"depends on {name}, which is {value} here and was {RECORDED[name] or 'not set'} when recorded"
+                return f"depends on {name}, which is {value} here and was {RECORDED[name]} when recorded"
         if (most := self.differing.get(MAX_BATCH)) and _largest_value([step.get("body") for step in steps]) > int(most):
             return f"sends larger batches than {MAX_BATCH}, which is {most} here, allows"
+        relied_on = {*_changed(steps), *(name for polled in _polled_defaults(steps) for name in setting(polled))}
         for name in sorted(self.set_here):
-            if name in _changed(steps) or (name not in RECORDED and NEEDED_BY.get(name, frozenset()) & used):
+            if name in relied_on or (name not in RECORDED and NEEDED_BY.get(name, frozenset()) & used):
                 return f"depends on {name}, which this broker sets and the recorded ones did not"
         return ""
 
@@ -160,11 +153,14 @@ class Configuration:
 
     def is_as_recorded(self, entry: Mapping[str, Any]) -> bool:
         """Return whether no property of this broker sets the value of an entry."""
-        name = entry.get("name", "")
-        same = next((each for each in SAME if name in each), (name, f"log.{name}", f"group.{name}"))
-        found = self.set_here.intersection(same)
+        found = self.set_here.intersection(setting(entry.get("name", "")))
         self.left_out |= found
         return not found
+
+
+def setting(name: str) -> tuple[str, ...]:
+    """Return the properties of brokers that can set the default of a property, and the property itself."""
+    return next((each for each in SAME if name in each), (name, f"log.{name}", f"group.{name}"))
 
 
 def _largest_value(body: Any) -> int:
@@ -186,6 +182,28 @@ def _changed(steps: Iterable[Step]) -> Iterator[str]:
             for resource in step["body"].get("resources") or ():
                 if resource["resource_type"] == BROKER:
                     yield from (each["name"] for each in resource["configs"])
+
+
+def _polled_defaults(steps: Iterable[Step]) -> Iterator[str]:
+    """Yield the properties of which steps await a value that no step sets: the default."""
+    written = set(_written([step.get("body") for step in steps]))
+    for step in steps:
+        if step["op"] == "poll_until" and step["api"] == "DescribeConfigs" and step["equals"] not in written:
+            for resource in step["body"]["resources"]:
+                yield from resource["configuration_keys"] or ()
+
+
+def _written(body: Any) -> Iterator[Any]:
+    """Yield the values of properties that requests set."""
+    match body:
+        case {"name": str(), "value": value}:
+            yield value
+        case dict():
+            for item in body.values():
+                yield from _written(item)
+        case list():
+            for item in body:
+                yield from _written(item)
 
 
 def configuration(target: Target, deadline: float) -> Configuration:

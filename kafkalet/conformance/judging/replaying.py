@@ -39,7 +39,8 @@ MAY_LAG = frozenset(
     | {"ListGroups", "DescribeGroups", "ConsumerGroupDescribe", "ShareGroupDescribe", "StreamsGroupDescribe"}
 )
 """APIs that a broker answers from its copy of the cluster metadata, which it updates after the controller has answered
-a change, or from the state of groups that all replicas of `__consumer_offsets` have (GroupCoordinatorService)."""
+a change, or from the state of groups that all replicas of `__consumer_offsets` have (GroupCoordinatorService). The
+same is true of records in `__consumer_offsets`."""
 
 
 def replay(
@@ -130,7 +131,8 @@ def prepared(transcript: Transcript, steps: list[Step], release: str, target: Ta
 def may_lag(step: Step) -> bool:
     """Return whether a request reads what a broker may not have received yet, and changes nothing."""
     creates = step.get("api") == "Metadata" and step.get("body", {}).get("allow_auto_topic_creation", True)
-    return step["op"] == "request" and step["api"] in MAY_LAG and not creates and "bind" not in step
+    is_read = step["op"] == "state_records" or (step["op"] == "request" and step["api"] in MAY_LAG)
+    return is_read and not creates and "bind" not in step
 
 
 def description(error: BaseException) -> str:
@@ -196,7 +198,7 @@ def compared(step: Step, answer: Any, player: Player, in_order: InOrder, configu
     target = player.target
     expected = with_coordinator_epochs(advertised(resolve(step["expect"], player.names), target), player)
     if player.is_placed:
-        expected = player.here(of_all_brokers(expected, target.nodes))
+        expected = of_all_brokers(player.here(expected), target.nodes)
     expected = configuration.without_set_here(expected)
     actual = configuration.without_set_here(compared_part(step, answer, player.names))
     placeholders = {"$NODE": target.nodes.__contains__, "$CLUSTER": target.cluster_id.__eq__}

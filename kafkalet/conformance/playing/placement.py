@@ -157,8 +157,9 @@ def of_all_brokers(expected: Any, nodes: Collection[int]) -> Any:
 
 
 def _of_each_broker(resource: dict[str, Any], nodes: Collection[int]) -> list[dict[str, Any]]:
-    is_broker = resource.get("resource_type") in BROKERS and resource["resource_name"] == "1"
-    return [resource | {"resource_name": str(node)} for node in sorted(nodes)] if is_broker else [resource]
+    if resource.get("resource_type") not in BROKERS:
+        return [resource]
+    return [resource | {"resource_name": str(node)} for node in sorted(nodes)]
 
 
 def _is_single(item: Any) -> bool:
@@ -182,6 +183,8 @@ def renumbered(value: Any, node: int, of: int = 1) -> Any:
 def _renumbered(key: str, item: Any, node: int, of: int, about_broker: bool) -> Any:
     if key == "resource_name" and about_broker and item == str(of):
         return str(node)
+    if key == "node_id" and item == 1:
+        return node
     if key in ("broker_ids", "replicas") and isinstance(item, list):
         return [node if each == of else each for each in item]
     return renumbered(item, node, of)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kafkalet.conformance.clients.judges import consumed, consumed_or_failed, ended
+from kafkalet.conformance.clients.judges import all_of, consumed, consumed_or_failed, ended, polite
 from kafkalet.conformance.clients.results import Finding, Verdict
 from kafkalet.conformance.clients.scenario import Catalogue, Role
 from kafkalet.conformance.clients.stage import Stage, fetches_from
@@ -162,13 +162,13 @@ def consume_committed_out_of_range(stage: Stage) -> None:
     "A consumer asks for the start of a partition again after NOT_LEADER_OR_FOLLOWER.",
     "OffsetFetcherUtils.handleListOffsetResponse: NOT_LEADER_OR_FOLLOWER is retried after a metadata update",
     role=Role.CONSUME,
-    judge=consumed(),
+    judge=all_of(consumed(), polite("ListOffsets", errors=["NOT_LEADER_OR_FOLLOWER"])),
     group="conformance-group",
 )
 def list_offsets_retries(stage: Stage) -> None:
     stage.create_topic()
     stage.send(20)
-    stage.fault("ListOffsets", error="NOT_LEADER_OR_FOLLOWER", times=2)
+    stage.fault("ListOffsets", error="NOT_LEADER_OR_FOLLOWER", times=4)
 
 
 CUT = 5

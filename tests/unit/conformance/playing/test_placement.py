@@ -88,6 +88,10 @@ def test_list_of_all_brokers_has_each_broker() -> None:
     }
 
 
+def test_node_of_an_expected_broker_is_renumbered() -> None:
+    assert renumbered({"node_id": 1, "other": {"node_id": 4711}}, 3) == {"node_id": 3, "other": {"node_id": 4711}}
+
+
 def test_list_of_configurations_has_each_broker() -> None:
     broker, topic = {"resource_name": "1", "resource_type": 4}, {"resource_name": "$t", "resource_type": 2}
     expected = {"config_resources": [broker, topic]}

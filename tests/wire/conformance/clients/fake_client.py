@@ -18,7 +18,7 @@ from kafkalet.protocol.errors import Code
 from kafkalet.protocol.frame import RequestHeader
 from kafkalet.protocol.messages import response_type
 from kafkalet.protocol.messages.fetch import FetchRequest
-from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest
+from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafkalet.protocol.messages.metadata import MetadataRequest
 from kafkalet.protocol.messages.produce import ProduceRequest
 from kafkalet.protocol.records.batch import Batch, batches
@@ -29,7 +29,7 @@ NAMES = {name.removeprefix("KAFKALET_"): value for name, value in os.environ.ite
 TOPIC, COUNT = NAMES["TOPIC"], int(NAMES["COUNT"])
 TIMEOUT_S = int(NAMES["REQUEST_TIMEOUT_MS"]) / 1000
 BACKOFF_S = 0.0 if FLAW == "hurries" else 0.1
-VERSIONS = {Api.PRODUCE: 9, Api.FETCH: 11, Api.METADATA: 5, Api.LIST_OFFSETS: 1}
+VERSIONS = {Api.PRODUCE: 9, Api.FETCH: 3 if FLAW == "is-old" else 11, Api.METADATA: 5, Api.LIST_OFFSETS: 1}
 
 
 def say(*words: object) -> None:
@@ -127,17 +127,21 @@ def visible(batch: Batch) -> bool:
 
 
 def reset(client: Client) -> int:
-    """Return the offset at which a consumer continues whose position is out of range."""
+    """Return the offset at which a consumer continues that has no position, or one that is out of range."""
     at_end = NAMES["RESET"] == "latest" and FLAW != "starts-over"
     partition = ListOffsetsRequest.Topic.Partition(partition_index=0, timestamp=-1 if at_end else -2)
     topic = ListOffsetsRequest.Topic(name=TOPIC, partitions=[partition])
-    told = client.leader().ask(Api.LIST_OFFSETS, ListOffsetsRequest(replica_id=-1, topics=[topic]))
-    found: int = told.topics[0].partitions[0].offset
-    return found
+    while True:
+        told = client.leader().ask(Api.LIST_OFFSETS, ListOffsetsRequest(replica_id=-1, topics=[topic]))
+        found: ListOffsetsResponse.Topic.Partition = told.topics[0].partitions[0]
+        if not found.error_code:
+            return found.offset
+        time.sleep(BACKOFF_S)
 
 
 def consume() -> int:
-    client, offset, seen = Client(), 0, 0
+    client, seen = Client(), 0
+    offset = reset(client) if "GROUP" in NAMES and NAMES["RESET"] == "earliest" else 0
     while seen < COUNT:
         partition = FetchRequest.Topic.Partition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
         topic = FetchRequest.Topic(topic=TOPIC, partitions=[partition])

@@ -41,6 +41,18 @@ def test_flaw_gets_its_verdict(scenario: str, flaw: str, verdict: Verdict, text:
     assert text in result.findings[0].text
 
 
+@pytest.mark.parametrize(("flaw", "is_noted"), [("hurries", True), ("none", False)])
+def test_consumer_without_backoff_after_fetch_errors_is_noted(flaw: str, is_noted: bool) -> None:
+    def play(stage: Stage) -> None:
+        stage.create_topic()
+        stage.send(10)
+        stage.fault("Fetch", error="REPLICA_NOT_AVAILABLE", times=30)
+
+    result = fake_runner(flaw).run_one(scenario_of(Role.CONSUME, consumed(), play, count=10))
+    assert result.verdict is Verdict.CORRECT
+    assert any("fetched-again-too-fast" in note for note in result.notes) is is_noted
+
+
 def test_client_that_hangs_is_killed() -> None:
     result = judged_fake("produce", "hangs", timeout_s=1.5)
     assert result.verdict is Verdict.HUNG

@@ -58,6 +58,8 @@ def test_kafka_python_is_correct(scenario: str) -> None:
     [
         ("produce-retries-not-enough-replicas", "hurries", Verdict.TOO_FAST),
         ("produce-retries-not-enough-replicas", "none", Verdict.CORRECT),
+        ("list-offsets-retries", "hurries", Verdict.TOO_FAST),
+        ("list-offsets-retries", "none", Verdict.CORRECT),
         ("consume-wrong-checksum", "ignores-crc", Verdict.CORRUPT),
         ("consume-wrong-checksum", "none", Verdict.CORRECT),
         ("consume-ends-with-marker", "shows-markers", Verdict.HIDDEN),
@@ -72,6 +74,19 @@ def test_kafka_python_is_correct(scenario: str) -> None:
 )
 def test_fake_client_gets_verdict(scenario: str, flaw: str, verdict: Verdict) -> None:
     assert judged_fake(scenario, flaw, timeout_s=10).verdict is verdict
+
+
+def test_client_that_sends_a_version_that_is_not_served_violates_the_protocol() -> None:
+    result = judged_fake("consume", "is-old", timeout_s=1)
+    [found] = [each for each in result.findings if each.verdict is Verdict.VIOLATED]
+    assert "contradict the rule versions-advertised" in found.text
+    assert "Fetch v3 is not served, only v4 to v18" in found.evidence[0]
+
+
+@pytest.mark.parametrize("client", ["kafka_python", "aiokafka", "confluent_kafka"])
+def test_clients_ask_for_versions_and_wait_between_list_offsets(client: str) -> None:
+    result = judged("list-offsets-retries", driver(client))
+    assert (result.verdict, result.findings) == (Verdict.CORRECT, [])
 
 
 def test_consumer_that_continues_at_log_start_instead_of_end_is_as_documented() -> None:

@@ -65,9 +65,15 @@ def test_property_whose_default_depends_on_the_release_differs_if_the_broker_set
     assert here.obstacle(SCENARIO, [{"op": "request", "api": "JoinGroup"}]) == ""
 
 
-def test_property_without_a_recorded_value_is_said_to_have_none() -> None:
-    short = Configuration({"log.retention.ms": "1000"})
-    assert short.notes() == ["the broker has log.retention.ms=1000, the recorded one no value"]
+def test_scenario_that_awaits_a_default_that_the_broker_sets_is_not_run() -> None:
+    resource = {"resource_type": 2, "resource_name": "$t"}
+    described = {"resources": [resource | {"configuration_keys": ["retention.ms"]}]}
+    polled = {"op": "poll_until", "api": "DescribeConfigs", "body": described, "equals": "604800000"}
+    altered = {"resources": [resource | {"configs": [{"name": "retention.ms", "value": "604800000"}]}]}
+    here = Configuration(set_here=frozenset({"log.retention.hours"}))
+    reason = "depends on log.retention.hours, which this broker sets and the recorded ones did not"
+    assert here.obstacle(SCENARIO, [polled]) == reason
+    assert here.obstacle(SCENARIO, [{"op": "request", "api": "IncrementalAlterConfigs", "body": altered}, polled]) == ""
 
 
 def test_each_dependence_names_a_scenario_an_area_or_an_api() -> None:

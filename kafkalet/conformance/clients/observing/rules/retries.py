@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kafkalet.conformance.clients.observing.finding import Claim
+from kafkalet.conformance.clients.observing.finding import Claim, Severity
 from kafkalet.conformance.clients.observing.sent import Fate, Sent
+from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.fetch import FetchRequest
 from kafkalet.protocol.schema import Struct
@@ -16,6 +17,14 @@ SHORTEST_S = 0.01
 """Shorter times between an error and the same request are too short. retry.backoff.ms is 100 by default."""
 MOST = 10
 """So many retries in a row may be too fast."""
+MOST_FETCHES = 3
+"""So many repeated Fetch requests in a row are noted."""
+_FETCH = Claim(
+    "fetched-again-too-fast",
+    "A consumer waits before it fetches again after an error of a partition, although the Java client does not.",
+    "KIP-580, FetchCollector.handleInitializeErrors",
+    Severity.NOTE,
+)
 
 
 class RetryBackoff(Rule):
@@ -43,10 +52,12 @@ class RetryBackoff(Rule):
             return
         retries += 1
         self._failed[key] = content, earlier, retries
-        if retries == MOST:
+        is_fetch = sent.api is Api.FETCH and earlier.fate is Fate.ANSWERED
+        if retries == (MOST_FETCHES if is_fetch else MOST):
             errors = ", ".join(dict.fromkeys(_errors(earlier.response)))
-            text = f"{sent.place.api} is repeated {MOST} times, each time within {SHORTEST_S * 1000:.0f} ms"
-            yield f"{text} after the answer; the last error is {errors}"
+            text = f"{sent.place.api} is repeated {retries} times, each time within {SHORTEST_S * 1000:.0f} ms"
+            text += f" after the answer; the last error is {errors}"
+            yield Remark(_FETCH, text) if is_fetch else text
 
     def answered(self, sent: Sent) -> Iterator[str | Remark]:
         key = (sent.place.client_id, sent.place.api)

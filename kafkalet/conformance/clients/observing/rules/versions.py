@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kafkalet.conformance.clients.observing.finding import Claim, Severity
-from kafkalet.conformance.clients.observing.sent import Closed, Sent
+from kafkalet.conformance.clients.observing.sent import Closed, Fate, Sent
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.api_versions import ApiVersionsResponse
@@ -24,6 +24,8 @@ _DOWNGRADE = Claim(
     "if it lists none, as before Kafka 2.4.",
     "KIP-511, NetworkClient.handleApiVersionsResponse",
 )
+NOT_SERVED = "is not served"
+"""A part of the reason for which a broker closes the connection after an API or a version that it does not serve."""
 _SASL = (Api.SASL_HANDSHAKE, Api.SASL_AUTHENTICATE)
 
 
@@ -42,6 +44,8 @@ class AdvertisedVersions(Rule):
         self._of_brokers: dict[int, dict[int, tuple[int, int]]] = {}
         self._refused: dict[int, tuple[Sent, tuple[int, int] | None]] = {}
         """The refused ApiVersions request of a connection, and the versions that the answer listed."""
+        self._without_api_versions: set[int] = set()
+        """The brokers that close the connection after ApiVersions, because they are older than KIP-35."""
         self._told: set[int] = set()
         """The connections with a note that the versions were not known."""
 
@@ -84,6 +88,8 @@ class AdvertisedVersions(Rule):
                 yield Remark(_DOWNGRADE, text)
 
     def answered(self, sent: Sent) -> Iterator[str | Remark]:
+        if self._is_refused_version(sent):
+            yield f"the client did not ask for the supported versions, and {sent.close_reason}"
         if sent.api is Api.API_VERSIONS and not sent.is_altered and isinstance(sent.response, ApiVersionsResponse):
             response = sent.response
             versions = {each.api_key: (each.min_version, each.max_version) for each in response.api_keys}
@@ -91,7 +97,21 @@ class AdvertisedVersions(Rule):
                 self._advertised[sent.connection] = self._of_brokers[sent.place.broker] = versions
             elif response.error_code == Code.UNSUPPORTED_VERSION:
                 self._refused[sent.connection] = sent, versions.get(Api.API_VERSIONS)
-        yield from ()
+        elif sent.api is Api.API_VERSIONS and sent.fate is Fate.REFUSED:
+            self._without_api_versions.add(sent.place.broker)
+
+    def _is_refused_version(self, sent: Sent) -> bool:
+        """Return whether the broker closed the connection because of a version that it had not advertised.
+
+        A client that has no answer to ApiVersions may try versions if the broker does not serve ApiVersions.
+        """
+        return (
+            sent.fate is Fate.REFUSED
+            and NOT_SERVED in sent.close_reason
+            and sent.api is not Api.API_VERSIONS
+            and sent.place.broker not in self._of_brokers
+            and sent.place.broker not in self._without_api_versions
+        )
 
     def closed(self, closed: Closed) -> None:
         self._advertised.pop(closed.connection, None)

@@ -59,6 +59,11 @@ class Exchanges:
         self._end(sent, Fate.LEFT, False)
         self.closes(sent.connection)
 
+    def is_refused(self, sent: Sent, reason: str) -> None:
+        """The broker closes the connection because of a request."""
+        sent.close_reason = reason
+        self._end(sent, Fate.REFUSED, False)
+
     def gives_no_answer(self, sent: Sent) -> None:
         """The client expects no answer."""
         self._end(sent, Fate.NO_ANSWER, False)

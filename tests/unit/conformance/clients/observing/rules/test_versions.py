@@ -68,6 +68,26 @@ def test_altered_answer_is_not_known() -> None:
     assert exchanges.found == ["versions-unknown"]
 
 
+def test_refused_version_is_found_although_the_client_did_not_ask() -> None:
+    exchanges = Exchanges(AdvertisedVersions())
+    exchanges.is_refused(exchanges.sends(ALL, 1), "Metadata v1 is not served, only v4 to v13")
+    assert exchanges.found == ["versions-unknown", "versions-advertised"]
+
+
+def test_version_that_was_advertised_to_another_connection_is_found_once() -> None:
+    exchanges = Exchanges(AdvertisedVersions())
+    exchanges.ask(ASK, 3, versions(metadata=(4, 5)))
+    exchanges.is_refused(exchanges.sends(ALL, 1), "Metadata v1 is not served, only v4 to v5")
+    assert exchanges.found == ["versions-advertised"]
+
+
+def test_versions_may_be_tried_if_the_broker_does_not_serve_api_versions() -> None:
+    exchanges = Exchanges(AdvertisedVersions())
+    exchanges.is_refused(exchanges.sends(ASK, 0), "ApiVersions is not served")
+    exchanges.is_refused(exchanges.sends(ALL, 5), "Metadata v5 is not served, only v0 to v0")
+    assert exchanges.found == ["versions-unknown"]
+
+
 def test_downgrade_to_a_listed_version_is_correct() -> None:
     exchanges = Exchanges(AdvertisedVersions())
     refusal = versions(Code.UNSUPPORTED_VERSION, api_versions=(0, 3))
