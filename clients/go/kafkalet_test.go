@@ -86,5 +86,5 @@ func TestMissingCommandIsNamed(t *testing.T) {
 	fails(t, Options{}, `cannot run kafkalet: exec: "no-such-command"`)
 	t.Setenv("KAFKALET_COMMAND", "")
 	t.Setenv("PATH", t.TempDir())
-	fails(t, Options{}, "install it with `pip install kafkalet`, or set KAFKALET_COMMAND")
+	fails(t, Options{}, "install it with `pip install .` in a clone of its repository, or set KAFKALET_COMMAND")
 }

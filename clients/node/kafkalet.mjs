@@ -440,7 +440,7 @@ async function run (words) {
       if (error.code !== 'ENOENT') throw error
     }
   }
-  throw new Error('cannot run kafkalet; install it with `pip install kafkalet`, or set KAFKALET_COMMAND')
+  throw new Error('cannot run kafkalet; install it with `pip install .` in a clone of its repository, or set KAFKALET_COMMAND')
 }
 
 /** Resolves to the addresses in the ready line. Never settles if kafkalet prints no such line. */

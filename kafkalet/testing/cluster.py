@@ -36,7 +36,43 @@ if TYPE_CHECKING:
 
 
 class Cluster(ClusterOperations):
-    """A cluster of brokers for tests."""
+    """A cluster of brokers for tests. All options but `brokers` are keyword arguments.
+
+    * `brokers` (int, 1): the number of brokers. Their ids are consecutive and start at the property `node.id` or
+      `broker.id`, by default at 1.
+    * `host` (str, "127.0.0.1"), `port` (int, 0): the address of the first broker. Port 0 picks a free port for each
+      broker; otherwise, the other brokers use the ports after this one. The property `listeners` in `config` replaces
+      both, and can name several listeners.
+    * `advertise` (address, None): the host and port that the first broker advertises to clients, as in
+      `("kafka.test", 9092)`; the other brokers advertise the ports after this one. By default, brokers advertise the
+      addresses on which they listen. With several listeners, it is the address of the first one, or a dict with the
+      address of each listener by name, as in `{"EXTERNAL": ("kafka.test", 9093)}`.
+    * `racks` (list of str, None): the rack of each broker, as in `["a", "b", "a"]`. By default, all brokers have the
+      property `broker.rack`.
+    * `data_dir` (path, None): the directory of the logs, or a list of several; a partition is in one of them. The
+      property `log.dirs` in `config` does the same. The default is a temporary directory, which is removed when the
+      cluster stops.
+    * `read_only` (bool, False): True leaves `data_dir` unchanged. Requests that would change records, topics or the
+      cluster are refused; consumer groups work, and are discarded when the cluster stops.
+    * `config` (dict, None): broker properties, keyed by Kafka's names for them, as in `{"log.retention.ms": 1000}`. A
+      value is a str, an int, a float or a bool, in the unit that Kafka defines for the property. A broker id as a key
+      has the properties of this broker only: `{"num.partitions": 3, 2: {"broker.rack": "b"}}`.
+    * `topics` (list, none): topics to create on start unless they already exist: names or `NewTopic` values, as in
+      `["orders", NewTopic("payments", 6)]`.
+    * `kafka_version` (str, "newest"): the release to emulate, such as "3.9" or "4.4". "newest" accepts every version
+      of every API.
+    * `clock` (clock, None): the source of time. The default is a new `kafkalet.Clock`, which shows real time and can be
+      advanced. A `kafkalet.ManualClock` stands still until it is advanced.
+    * `tls` (bool, False): True creates certificates, and the brokers listen with TLS unless `config` has other
+      listeners.
+    * `users` (dict, None): passwords by user name, as in `{"alice": "secret"}`. The brokers listen with SASL, and users
+      log in with PLAIN or SCRAM.
+    * `super_users` (list or dict, none): users who may do everything: names, or a dict of passwords. Others need ACLs.
+    * `acls` (list, none): what users may do, as in `["alice:read,describe:topic:orders*"]`, or `kafkalet.Acl` values. A
+      client may do nothing else. Without `acls` and `super_users`, every client may do everything.
+
+    Raises TypeError or ValueError for an invalid argument. InvalidProperty and UnknownRelease are ValueErrors.
+    """
 
     @staticmethod
     def _default_clock() -> Clock:
@@ -381,7 +417,7 @@ class Cluster(ClusterOperations):
 
 
 class Broker(Cluster):
-    """A cluster of one broker, which is enough for most tests."""
+    """A cluster of one broker, which is enough for most tests. It takes the options of `Cluster` except `brokers`."""
 
     _most_brokers = 1
 

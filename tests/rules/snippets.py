@@ -146,9 +146,11 @@ from importlib.metadata import version
 name, arguments = os.path.basename(sys.argv[0]), sys.argv[1:]
 if name == "pip":
     for requirement in arguments[1:]:
-        package = re.match(r"[\w-]+", requirement)[0]
+        package = re.match(r"[\w./-]+", requirement)[0]
         extras = re.findall(r"\[(.*)\]", requirement)
         if package == "kafkalet":
+            sys.exit("no package index has kafkalet")
+        if package in (".", "./kafkalet"):
             known = open(os.path.join(os.environ["PYTHONPATH"], "pyproject.toml")).read()
             missing = [extra for each in extras for extra in each.split(",") if f"\n{extra} = [" not in known]
             sys.exit(f"kafkalet has no extra {missing}" if missing else 0)

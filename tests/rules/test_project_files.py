@@ -59,6 +59,41 @@ def test_links_to_files_are_valid(document: str) -> None:
     assert [target for target in targets if not (ROOT / target).exists()] == []
 
 
+def installed_by_name(text: str) -> list[str]:
+    """Return the pip commands that take kafkalet from a package index, in lines and in wrapped inline code."""
+    wrapped = [" ".join(code.split()) for code in re.findall(r"`([^`\n]+\n[^`\n]+)`", text)]
+    command = re.compile(r"pip3? install (?:[^\s`#]+ )*?['\"]?kafkalet\b(?!-).*")
+    return [found[0] for line in (*text.splitlines(), *wrapped) if (found := command.search(line))]
+
+
+READ_BEFORE_INSTALLING = [
+    path.relative_to(ROOT).as_posix()
+    for pattern in ("*.md", "docs/**/*.md", "docs/**/*.yml", "examples/**/*", "clients/**/*")
+    for path in sorted(ROOT.glob(pattern))
+    if path.suffix in (".md", ".py", ".go", ".java", ".mjs", ".yml") and "node_modules" not in path.parts
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        ("pip install kafkalet", True),
+        ("`pip install pytest\nkafkalet[spark]`", True),
+        ("pip install ./kafkalet\nkafkalet serve", False),
+        ("`pip install '.[spark]'` installs kafkalet", False),
+    ],
+)
+def test_installation_by_name_is_found(text: str, is_found: bool) -> None:
+    assert bool(installed_by_name(text)) is is_found
+
+
+def test_no_first_step_needs_a_package_index() -> None:
+    """Until the first release, no index has the package. Messages of the installed package may name its extras."""
+    assert len(READ_BEFORE_INSTALLING) > 50
+    found = {name: installed_by_name(read(name)) for name in READ_BEFORE_INSTALLING}
+    assert {name: commands for name, commands in found.items() if commands} == {}
+
+
 def test_files_named_in_contributing_guide_exist() -> None:
     """Except for the transcript that the guide's example would record."""
     words = [word for code in re.findall(r"`([^`\n]+)`", read("CONTRIBUTING.md")) for word in code.split()]

@@ -155,7 +155,7 @@ public final class Kafkalet extends Control implements AutoCloseable {
                 }
             }
             throw new IllegalStateException(
-                    "cannot run kafkalet; install it with `pip install kafkalet`, or set KAFKALET_COMMAND", failed);
+                    "cannot run kafkalet; install it with `pip install .` in a clone of its repository, or set KAFKALET_COMMAND", failed);
         }
 
         private static String readyLine(Process process) {
