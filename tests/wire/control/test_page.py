@@ -1,16 +1,19 @@
 """Tests of the web page in Chromium, with data of real clients."""
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from kafkalet.control.routes import faults
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.record import Record
+from tests.wire.brokers import Wire
 
 from .asking import TOKEN, Asking, asking
 from .browser import launched, opened
@@ -428,6 +431,22 @@ def test_markup_in_data_stays_text(page: "Page", three: Asking) -> None:
 # Groups
 
 
+def test_member_that_returns_as_another_client_is_shown_as_such(browser: "Browser") -> None:
+    """The member id of the consumer protocol is chosen by the client."""
+    body = {"group_id": "g", "member_id": "m" * 22, "rebalance_timeout_ms": 60_000, "topic_partitions": []}
+    with asking() as api, opened(browser, api.control.url) as page, closing(Wire(api.cluster)) as wire:
+        visit(page, "#/groups")
+        api.cluster.create_topic("t")
+        wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})  # creates __consumer_offsets
+        epoch = 0
+        for client_id in ("first-client", "second-client"):
+            wire.connection().client_id = client_id
+            beat = {**body, "member_epoch": epoch, "subscribed_topic_names": ["t"]}
+            epoch = wire.ask("ConsumerGroupHeartbeat", 1, beat)["member_epoch"]
+            page.get_by_role("cell", name=client_id, exact=True).first.wait_for()
+        assert page.get_by_role("cell", name="first-client").count() == 0
+
+
 @contextmanager
 def consumer(api: Asking, group: str, topic: str, **options: str) -> Iterator[Consumer]:
     """A consumer that has joined its group and received the first record."""
@@ -780,6 +799,26 @@ def test_page_connects_again_after_the_broker_has_restarted(browser: "Browser") 
                 page.get_by_role("article", name="Topic after").wait_for()
                 assert page.get_by_role("article").count() == 1
                 assert page.locator("#connection").inner_text() == "live"
+
+
+def test_faults_are_those_of_the_broker_that_was_started_again(
+    browser: "Browser", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if their ids are those of earlier faults, as in a new process."""
+    with asking() as api:
+        port = api.control.port
+        monkeypatch.setattr(faults, "_next_id", itertools.count(1))
+        api.post("/v1/faults", {"api": "Fetch", "delay": 1})
+        with opened(browser, api.control.url) as page:
+            visit(page, "#/faults")
+            page.get_by_text("fault('Fetch', delay=1.0)", exact=True).wait_for()
+            api.control.close()
+            page.get_by_text("connection lost").wait_for()
+            monkeypatch.setattr(faults, "_next_id", itertools.count(1))
+            with asking(control_port=port) as again:
+                again.post("/v1/faults", {"api": "Produce", "delay": 2})
+                page.get_by_text("fault('Produce', delay=2.0)", exact=True).wait_for()
+                assert page.get_by_text("fault('Fetch', delay=1.0)", exact=True).count() == 0
 
 
 def test_page_asks_for_the_token_once(browser: "Browser") -> None:
