@@ -279,8 +279,8 @@ AUDIT = (
     Option(
         "compacted",
         "TOPIC",
-        "treat missing offsets of this topic as compacted; repeatable",
-        "Not needed if the batches or `cleaner-offset-checkpoint` show that the topic was compacted",
+        "treat missing offsets of this topic below its last segment as compacted; repeatable",
+        "Not needed if `cleaner-offset-checkpoint` has the offset of the log cleaner",
         repeatable=True,
     ),
     Option(

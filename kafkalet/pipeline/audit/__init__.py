@@ -13,9 +13,11 @@ file that one task reads. An "entry" is a record batch, or a message in one of t
       sizes.py, keys.py, series.py                    statistics of bounded size
     partition_audit.py      combine the stretches of a log
       offset_chain.py       log end offset; the reasons for gaps
+      unique_keys.py        keys of compacted logs
       producer_checks.py, transaction_history.py      sequences and epochs; open and aborted transactions
       txn_index_check.py, snapshot_check.py           .txnindex and .snapshot
       surroundings.py, checkpoint_checks.py           checkpoints and other small files
+      cluster_metadata.py                             configs of topics, IDs of brokers
       empty_indexes.py                                indexes that have lost all their entries
     directory_checks.py     other files in the log directories; at_work.py: detect a running broker
     asking.py               expected results of ListOffsets for timestamps chosen by timestamp_sample.py

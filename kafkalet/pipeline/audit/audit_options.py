@@ -27,8 +27,8 @@ class AuditOptions:
     topics: tuple[str, ...] = ()
     """The topics to audit. Empty: all topics."""
     compacted: tuple[str, ...] = ()
-    """Topics in which missing offsets are attributed to compaction. For other topics, cleaner-offset-checkpoint or the
-    log itself must show that the topic was compacted."""
+    """Topics in which missing offsets below the last segment are attributed to compaction. For other topics,
+    cleaner-offset-checkpoint must show that the log was compacted."""
     max_bytes_per_task: int = AUDIT_DEFAULTS["max-bytes-per-task"]
     """Segments larger than this number of bytes are split among several tasks."""
     chunk_bytes: int = 8 << 20

@@ -47,6 +47,12 @@ class AuditRange(NamedTuple):
     """The snapshot offsets, at which the producer state is needed."""
     fault: str | None = None
     """The reason why the file cannot be read; None if it can be."""
+    cleaned_up_to: int = 0
+    """The offset that the log cleaner has reached, which is at most the base offset of the last segment."""
+    log_size: int = 0
+    """The size of all segments of the log, in bytes."""
+    is_compacted: bool = False
+    """Whether the log cleaner compacts the topic, as far as is known."""
 
     @property
     def is_first(self) -> bool:
@@ -56,6 +62,11 @@ class AuditRange(NamedTuple):
     def is_last(self) -> bool:
         """Whether this is the last stretch of its segment."""
         return self.end_offset is None
+
+    @property
+    def takes_appends(self) -> bool:
+        """Whether a broker may append to the segment, or was killed while it could do so."""
+        return self.next_base_offset is None and not self.is_closed
 
     def beside(self, suffix: str) -> str:
         """Return the path of a file that belongs to the segment, such as its index."""
@@ -86,6 +97,9 @@ def stretches(
                 before_offset,
                 around.snapshot_offsets,
                 segment.fault,
+                min(around.cleaned_up_to or 0, log.segments[-1].base_offset),
+                log.size_bytes,
+                around.is_compacted,
             )
 
 

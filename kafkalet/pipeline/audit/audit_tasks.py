@@ -10,6 +10,7 @@ from kafkalet.formats import METADATA_TOPIC
 from kafkalet.pipeline.logs.directory import PartitionLog
 
 from .audit_ranges import AuditRange, stretches, whole
+from .cluster_metadata import UNKNOWN, TopicSettings
 from .findings import Findings
 from .partition_audit import Begun
 from .stretch_audit import HowToLook, StretchFacts, audit_stretch
@@ -33,12 +34,12 @@ class AuditTask(NamedTuple):
         return audit_stretch(self.stretch, self.number, self.epoch_starts, how)
 
 
-def begin(log: PartitionLog, before_offset: int | None) -> Begun:
+def begin(log: PartitionLog, before_offset: int | None, settings: TopicSettings = UNKNOWN) -> Begun:
     """Read the small files that belong to a log, such as checkpoints."""
     if log.topic == METADATA_TOPIC:  # The clean shutdown marker describes the broker, not the controller.
         log = log._replace(is_closed=False)
     findings = Findings(log.topic, log.partition)
-    return Begun(log, look_around(log, findings), findings, before_offset)
+    return Begun(log, look_around(log, findings, settings), findings, before_offset)
 
 
 def tasks_of(begun: Sequence[Begun], max_bytes: int) -> list[AuditTask]:

@@ -38,7 +38,7 @@ LATER = {
 """Faults that a loss explains at any later offset in the log."""
 DERIVED = {"ends", "list-offsets"}
 """Faults that any other fault in the log may explain."""
-ONE_BY_ONE = {"checksum", "unreadable", "truncated", "missing", "records", "leader-epoch", "no-producer"}
+ONE_BY_ONE = {"checksum", "unreadable", "truncated", "missing", "removed", "records", "leader-epoch", "no-producer"}
 """Faults for which each occurrence counts as a separate cause."""
 SIGNS_OF_A_LOST_END = (
     *("ahead-recovery-point-offset-checkpoint", "snapshot-ahead", "ahead-replication-offset-checkpoint"),
@@ -50,6 +50,8 @@ EXPLAINS = {
     "torn-timeindex": {"time-index"},
     "torn-txnindex": {"txn-index", "no-txn-entry"},
     "txn-index": {"no-txn-entry"},
+    "records": {"removed"},
+    "no-producer-epoch": {"epoch"},
     "corrupt-log-start-offset-checkpoint": {"log-start-lost"},
 }
 """For each fault, the other faults that it explains in the same segment or log."""

@@ -22,6 +22,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
         *("batches", "bytes", "bytes allocated ahead", "bytes appended meanwhile"),
     ),
     "records": ("records",),
+    "key": ("compacted keys",),
     "leader-epoch": ("leader epochs",),
     "offset-index": ("offset index entries", "offset index files"),
     "time-index": ("time index entries", "time index files"),

@@ -25,6 +25,7 @@ from kafkalet.pipeline.logs.directory import Listing, PartitionLog, is_partition
 from kafkalet.pipeline.logs.files import CorruptFile, UnreadableFile, read_whole
 
 from .at_work import is_at_rest
+from .cluster_metadata import KAFKALET_JSON, ClusterMetadata
 from .findings import Findings
 from .surroundings import CLEANED_UP_TO
 
@@ -40,7 +41,7 @@ _FILES = {
     formats.META_PROPERTIES,
     ".lock",
     "bootstrap.checkpoint",
-    "kafkalet.json",
+    KAFKALET_JSON,
 }
 _DIRECTORIES = {"remote-log-index-cache"}
 """The index cache of tiered storage, which LogManager skips."""
@@ -70,11 +71,13 @@ class _Names(NamedTuple):
     """Renamed partition directories, with their suffix: delete, stray or future."""
 
 
-def check_directories(listing: Listing, topics: Collection[str], cluster_id: str | None) -> list[DirectoryFacts]:
+def check_directories(
+    listing: Listing, topics: Collection[str], cluster_id: str | None, metadata: ClusterMetadata | None
+) -> list[DirectoryFacts]:
     """Check each log directory, then all of them together.
 
     If `topics` is not empty, other topics are ignored. `cluster_id` is the live broker's cluster ID, if there is a
-    broker.
+    broker, and `metadata` is that of the directories.
     """
     found = []
     for path in listing.directories:
@@ -87,7 +90,10 @@ def check_directories(listing: Listing, topics: Collection[str], cluster_id: str
         findings.add("directory", f"{log.name} also exists in {other.path}", fault="partition-twice", file=log.path)
     _check_topic_ids(listing.logs, findings)
     parents = list(dict.fromkeys([*listing.directories, *(os.path.dirname(log.path) for log in listing.logs)]))
-    _check_identities(parents, listing.directories, cluster_id, findings)
+    for path in listing.directories:
+        _check_metadata_log(path, findings)
+    known = _check_identities(parents, listing.directories, cluster_id, findings)
+    _check_brokers(listing.logs, known, metadata, findings)
     for unlisted in listing.unlisted:
         findings.skip(unlisted.path, unlisted.reason)
     return [*found, DirectoryFacts(os.path.commonpath(parents) if parents else "", findings)]
@@ -127,7 +133,7 @@ class _DirectoryCheck:
             self._add("foreign-directory", "the name is not TOPIC-PARTITION", path)
 
     def _partition(self, name: str, named: TopicPartition, path: str) -> None:
-        if _BROKERS.fullmatch(name) and os.path.exists(os.path.join(self.path, "kafkalet.json")):
+        if _BROKERS.fullmatch(name) and os.path.exists(os.path.join(self.path, KAFKALET_JSON)):
             return  # It is the log directory of one broker of a kafkalet cluster.
         self.there.logs.add(named)
         if self.topics and named[0] not in self.topics:
@@ -168,6 +174,9 @@ class _DirectoryCheck:
             except CorruptFile:
                 continue  # The audit of each log reports this.
             self.findings.checked["checkpoint entries"] += len(offsets)
+            if offsets and (repeated := int(read_whole(path).split()[1]) - len(offsets)):
+                message = f"{repeated} of the entries are for partitions that have another entry"
+                self.findings.add("checkpoint", message, fault=f"repeated-{name}", file=path)
             for key, offset in offsets.items():
                 if self._is_gone(key):
                     gone[key][name] = offset
@@ -246,9 +255,42 @@ def _differing(topic: str, ids: Mapping[bytes, Sequence[PartitionLog]], findings
     return ids.keys() - {most}
 
 
+def _check_metadata_log(path: str, findings: Findings) -> None:
+    """Check that the metadata log of Kafka is there. `kafka-storage format` writes bootstrap.checkpoint into the
+    directory of that log, and Kafka writes quorum-state before the first record."""
+    directory = os.path.join(path, f"{formats.METADATA_TOPIC}-0")
+    if not os.path.isdir(directory):
+        if os.path.exists(os.path.join(path, "bootstrap.checkpoint")):
+            message = "the directory is missing, but there is a bootstrap.checkpoint"
+            findings.add("directory", message, fault="no-metadata-log", file=directory)
+        return
+    names = os.listdir(directory)
+    has_records = any(name.endswith(".log") and os.path.getsize(os.path.join(directory, name)) for name in names)
+    if has_records and "quorum-state" not in names and not os.path.exists(os.path.join(path, KAFKALET_JSON)):
+        file = os.path.join(directory, "quorum-state")
+        findings.add("directory", "the file is missing", fault="no-quorum-state", file=file)
+
+
+def _check_brokers(
+    logs: Sequence[PartitionLog],
+    known: Mapping[str, Mapping[str, str]],
+    metadata: ClusterMetadata | None,
+    findings: Findings,
+) -> None:
+    """Compare the node IDs of the log directories that have partitions with the brokers in the metadata."""
+    for path in {os.path.dirname(log.path): None for log in logs if log.topic != formats.METADATA_TOPIC}:
+        node = known.get(path, {}).get("node.id", "")
+        if metadata is not None and metadata.brokers and node.isdecimal() and int(node) not in metadata.brokers:
+            brokers = ", ".join(map(str, sorted(metadata.brokers)))
+            message = f"node.id is {node}, but the brokers in {metadata.path} are {brokers}"
+            file = os.path.join(path, formats.META_PROPERTIES)
+            findings.add("identity", message, fault="node.id-unknown", file=file)
+
+
 def _check_identities(
     paths: Sequence[str], looked_through: Sequence[str], cluster_id: str | None, findings: Findings
-) -> None:
+) -> Mapping[str, Mapping[str, str]]:
+    """Compare the meta.properties of the log directories, and return their contents."""
     known: dict[str, dict[str, str]] = {}
     for path in paths:
         if (properties := _properties(path, findings)) is not None:
@@ -266,6 +308,7 @@ def _check_identities(
             message = f"cluster.id is {mine}, but the live broker belongs to cluster {cluster_id}"
             file = os.path.join(path, formats.META_PROPERTIES)
             findings.add("identity", message, fault="other-cluster", file=file)
+    return known
 
 
 def _compare_identities(name: str, wanted: str, values: Mapping[str, str], findings: Findings) -> None:

@@ -1,16 +1,13 @@
-"""Detect indexes that have lost all their entries.
+"""Detect offset indexes that have lost all their entries.
 
-An empty index is valid for a small segment, and Kafka's own sanity checks accept it. A loss of entries can be inferred
-from the other index: .index and .timeindex entries are written together (LogSegment.append), and .timeindex gets one
-more entry when the segment is closed.
+An empty .index is valid for a small segment, and Kafka's own sanity checks accept it. An entry is written by an append
+that follows more than `index.interval.bytes` since the last entry or since the broker was started. This interval may be
+set for the topic, and is less than the position of the first entry of any index of the log; otherwise, it is assumed to
+be Kafka's default. A follower may append MOST_BYTES_TOGETHER at once, and the broker may have been started several
+times, so that only the index of a large segment is known to have lost its entries.
 
-    .index is empty, .timeindex has two or more entries                          .index has lost its entries
-    .index is empty, .timeindex has one entry, the segment is active             .index has lost its entries
-    .index has entries, .timeindex has none, batches have timestamps             .timeindex has lost its entries
-
-The expected number of entries is unknown: it depends on index.interval.bytes, which is not stored in a log directory,
-and a follower may fill a segment in a single append. Therefore, if both indexes of a segment were emptied, only the
-loss of the .timeindex entries can be detected.
+An empty .timeindex is detected by its missing last entry. A segment to which a broker appends, or appended when it was
+killed, may have no index entries yet: kafkalet writes them when the segment is closed.
 """
 
 from __future__ import annotations
@@ -22,24 +19,29 @@ from itertools import groupby
 from .findings import Findings
 from .stretch_audit import StretchFacts
 
+DEFAULT_INTERVAL_BYTES = 4096
+MOST_STARTS = 64
+"""How often a broker is assumed to have been started while it appended to the same segment."""
+MOST_BYTES_TOGETHER = 1 << 20
+"""Kafka's default for replica.fetch.max.bytes."""
 
-def check_empty_indexes(facts: Sequence[StretchFacts], findings: Findings) -> None:
-    """Check all segments of a log. `facts` describe all its stretches, in order."""
+
+def check_empty_indexes(
+    facts: Sequence[StretchFacts], interval_bytes: int | None, compacted_up_to: int, findings: Findings
+) -> None:
+    """Check all segments of a log. `facts` describe all its stretches, in order. `interval_bytes` is the topic's
+    index.interval.bytes, if it is known; compacted segments have fewer entries, and are not checked."""
+    positions = [part.first_indexed_position for part in facts if part.index_entries]
+    interval = interval_bytes or min(positions, default=DEFAULT_INTERVAL_BYTES)
+    least_bytes = MOST_STARTS * interval + MOST_BYTES_TOGETHER
     for parts in _segments(facts):
-        last = parts[-1]
-        stretch = last.stretch
-        if any(part.is_damaged for part in parts) or stretch.before_offset is not None:
+        stretch = parts[-1].stretch
+        size, index = parts[-1].extent.end_position, stretch.beside(".index")
+        if any(part.is_damaged for part in parts) or stretch.takes_appends or stretch.base_offset < compacted_up_to:
             continue
-        takes_appends = stretch.next_base_offset is None and not stretch.is_closed
-        index, time_index = stretch.beside(".index"), stretch.beside(".timeindex")
-        least = 1 if takes_appends else 2
-        if last.index_entries == 0 and last.time_index_entries >= least and is_file(index):
-            message = f"the index is empty, but .timeindex has {last.time_index_entries} entries"
+        if parts[-1].index_entries == 0 and size > least_bytes and is_file(index):
+            message = f"the index is empty, but the segment has {size:,} bytes"
             findings.add("offset-index", message, fault="empty-index", file=index, offset=stretch.base_offset)
-        has_times = max(part.largest_timestamp for part in parts) >= 0
-        if takes_appends and has_times and last.time_index_entries == 0 < last.index_entries and is_file(time_index):
-            message = f"the index is empty, but .index has {last.index_entries} entries"
-            findings.add("time-index", message, fault="empty-timeindex", file=time_index, offset=stretch.base_offset)
 
 
 def is_file(path: str) -> bool:

@@ -29,6 +29,12 @@ def read_entries(path: str, entry: np.dtype[Any], *, is_padded: bool = True) -> 
     return np.frombuffer(data, entry, whole)
 
 
+def padding_bytes(path: str, entry: np.dtype[Any]) -> int:
+    """Return the number of zero bytes after the last entry that `read_entries` returns."""
+    padding = os.path.getsize(path) - read_entries(path, entry).nbytes
+    return padding if padding >= entry.itemsize else 0
+
+
 def torn_bytes(path: str, entry: np.dtype[Any]) -> int:
     """Return the number of bytes after the last complete entry, or 0 if they are all zeros."""
     size = os.path.getsize(path)

@@ -20,6 +20,7 @@ from kafkalet.pipeline.logs.directory import Listing, PartitionLog, listing
 from .audit_options import AuditOptions
 from .audit_tasks import AuditTask, bytes_together, packed, settled, tasks_of
 from .broker_job import compare_with_broker
+from .cluster_metadata import UNKNOWN, ClusterMetadata, read_metadata
 from .directory_checks import check_directories
 from .facts import SCHEMA, findings_table, tables
 from .partition_audit import PartitionFacts, audit_partition
@@ -43,8 +44,9 @@ def audit(spark: SparkSession, paths: Sequence[str], options: AuditOptions | Non
     """
     options = options or AuditOptions()
     there = chosen(paths, options)
-    logs, cluster_id = _listed(there.logs, options)
-    directories = check_directories(there, options.topics, cluster_id)
+    metadata = read_metadata(directories_of(there))
+    logs, cluster_id = _listed(there.logs, metadata, options)
+    directories = check_directories(there, options.topics, cluster_id, metadata)
     audited = _audit_logs(spark, logs, options)
     logs, facts = [each for each, _ in audited], [found for _, found in audited]
     compared = None
@@ -56,7 +58,9 @@ def audit(spark: SparkSession, paths: Sequence[str], options: AuditOptions | Non
     return verdict
 
 
-def _listed(logs: Sequence[PartitionLog], options: AuditOptions) -> tuple[list[Listed], str | None]:
+def _listed(
+    logs: Sequence[PartitionLog], metadata: ClusterMetadata | None, options: AuditOptions
+) -> tuple[list[Listed], str | None]:
     """List the files of all logs, with the offsets that the broker reports. Also return the broker's cluster ID."""
     found: list[Listed] = []
     with live_broker(options) if options.bootstrap is not None else nullcontext() as broker:
@@ -64,10 +68,16 @@ def _listed(logs: Sequence[PartitionLog], options: AuditOptions) -> tuple[list[L
             # Brokers do not serve the controllers' log to clients.
             asked = None if log.topic == METADATA_TOPIC else broker
             with suppress(FileNotFoundError):  # The log was deleted in the meantime.
-                found.append(listed(log, asked))
+                settings = UNKNOWN if metadata is None else metadata.settings(log.topic)
+                found.append(listed(log, asked, settings))
         if broker is None:
             return found, None
         return caught_up(found, broker), broker.metadata.cluster_id
+
+
+def directories_of(found: Listing) -> list[str]:
+    """Return the log directories that were searched, and those of the partitions that were named."""
+    return list(dict.fromkeys([*found.directories, *(os.path.dirname(log.path) for log in found.logs)]))
 
 
 def chosen(paths: Sequence[str], options: AuditOptions) -> Listing:

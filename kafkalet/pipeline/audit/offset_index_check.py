@@ -22,7 +22,7 @@ from kafkalet.pipeline.logs.indexes import OFFSET_ENTRY
 from .audit_ranges import AuditRange
 from .entries import Entries
 from .findings import Findings
-from .index_files import read_entries, torn_bytes
+from .index_files import padding_bytes, read_entries, torn_bytes
 
 UNSEEN = -1
 
@@ -38,6 +38,9 @@ class OffsetIndexCheck:
         try:
             entries = read_entries(self.path, OFFSET_ENTRY)
             torn = torn_bytes(self.path, OFFSET_ENTRY) if stretch.is_last else 0
+            if stretch.is_last and not stretch.takes_appends and (padding := padding_bytes(self.path, OFFSET_ENTRY)):
+                message = f"{padding:,} bytes of zeros follow the last entry of a segment that is closed"
+                findings.add("offset-index", message, fault="padded-index", file=self.path)
             findings.checked["offset index files"] += stretch.is_last
         except FileNotFoundError:
             pass
@@ -60,6 +63,7 @@ class OffsetIndexCheck:
         findings.checked["offset index entries"] += mine.size
         self.entries = int(entries.size)
         """The number of index entries in the whole file."""
+        self.first_position = int(position[0]) if position.size else 0
         if torn:
             self._findings.add(
                 "offset-index",

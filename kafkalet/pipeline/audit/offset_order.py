@@ -2,8 +2,8 @@
 
 Compaction is the only legitimate cause of gaps; offset_chain.py decides whether it explains a particular gap. When
 compaction removes records from a batch, the batch keeps its first and last offsets (to preserve the producer's
-sequence) but has fewer records; `removed_inside` counts the removed ones. Such a batch shows that the log was compacted
-at least up to that point.
+sequence) but has fewer records. Such batches are counted below the offset that the log cleaner has reached, and noted
+as `cleaned` from there on.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ DELETE_HORIZON = 1 << 6
 """The attribute bit of a delete horizon, which only the log cleaner sets (KIP-534)."""
 
 GAP = np.dtype([("first", "i8"), ("end", "i8"), ("position", "i8"), ("is_damaged", "?")])
+CLEANED = np.dtype([("first", "i8"), ("end", "i8"), ("position", "i8"), ("removed", "i8")])
 
 
 class Extent(NamedTuple):
@@ -37,9 +38,10 @@ class Extent(NamedTuple):
     gaps: NDArray[np.void]
     """Rows of GAP: the missing offsets, the position of the next entry, and whether unreadable bytes precede it."""
     removed_inside: int
-    """The number of records that compaction removed from batches that still exist."""
-    compacted_up_to: int
-    """The end offset of the last entry that shows signs of compaction; -1 if there is none."""
+    """The number of records that are missing from batches below the offset that the log cleaner has reached."""
+    cleaned: NDArray[np.void]
+    """Rows of CLEANED: the batches from that offset on that look compacted, with the number of missing records, which
+    is 0 if a batch only has a delete horizon."""
 
 
 class OffsetOrder:
@@ -54,7 +56,7 @@ class OffsetOrder:
         self._end = stretch.start
         self._gaps: list[NDArray[np.void]] = []
         self._removed_inside = 0
-        self._compacted_up_to = -1
+        self._cleaned: list[NDArray[np.void]] = []
 
     def take(self, entries: Entries) -> None:
         if entries.position.size == 0:
@@ -116,10 +118,14 @@ class OffsetOrder:
         batches = entries.batches
         missing = np.where(batches.magic > 1, entries.span - batches.count, 0)
         horizon = (batches.attributes & np.int16(DELETE_HORIZON) != 0) & (batches.magic > 1)
-        seen = np.flatnonzero((missing > 0) | horizon)
-        if seen.size:
-            self._removed_inside += int(missing[missing > 0].sum())
-            self._compacted_up_to = int(batches.last_offset[seen[-1]]) + 1
+        below = batches.last_offset < self._stretch.cleaned_up_to
+        self._removed_inside += int(missing[below & (missing > 0)].sum())
+        rows = np.flatnonzero(((missing > 0) | horizon) & ~below)
+        if rows.size:
+            cleaned = np.empty(rows.size, CLEANED)
+            cleaned["first"], cleaned["end"] = entries.first_offset[rows], batches.last_offset[rows] + 1
+            cleaned["position"], cleaned["removed"] = entries.position[rows], np.maximum(missing[rows], 0)
+            self._cleaned.append(cleaned)
 
     @property
     def extent(self) -> Extent:
@@ -130,5 +136,5 @@ class OffsetOrder:
             self._end,
             np.concatenate(self._gaps) if self._gaps else np.empty(0, GAP),
             self._removed_inside,
-            self._compacted_up_to,
+            np.concatenate(self._cleaned) if self._cleaned else np.empty(0, CLEANED),
         )

@@ -26,7 +26,7 @@ from .empty_indexes import check_empty_indexes, is_file
 from .epoch_runs import NO_EPOCH_RUNS, EpochRuns, check_epochs
 from .findings import Findings
 from .keys import Keys
-from .offset_chain import COMPACTED, EVERYTHING, OffsetChain, follow_offsets
+from .offset_chain import COMPACTED, EVERYTHING, UNDECIDED, OffsetChain, cleaner_offset, follow_offsets
 from .producer_checks import check_producers
 from .producer_runs import NO_RUNS, RUN, Runs
 from .record_checks import Times
@@ -38,6 +38,7 @@ from .surroundings import Surroundings
 from .timestamp_sample import queries
 from .transaction_history import ABORTED, OPEN, Transactions, has_data, last_stable_offset, transactions_of
 from .txn_index_check import SegmentExtent, check_transaction_index
+from .unique_keys import check_unique_keys
 
 
 class SegmentFacts(NamedTuple):
@@ -108,12 +109,16 @@ def audit_partition(begun: Begun, facts: Sequence[StretchFacts], options: AuditO
             findings.add("file", "the file was deleted during the audit", fault="gone", file=part.stretch.path)
     paths = stretch_paths(facts)
     is_compacted = log.topic in options.compacted
-    chain = follow_offsets(facts, around.cleaned_up_to, is_compacted, findings, reaches_at_least=begun.reaches_at_least)
+    chain = follow_offsets(facts, around, findings, is_compacted=is_compacted, reaches_at_least=begun.reaches_at_least)
+    if undecided := chain.left_out[UNDECIDED]:
+        findings.skip(log.path, f"undecided: {undecided:,} offsets are missing; the log cleaner may have removed them")
+    if cleaner_offset(facts, around.cleaned_up_to):
+        check_unique_keys([part.compacted_keys for part in facts], paths, findings)
     epochs = np.concatenate([NO_EPOCH_RUNS, *(part.epochs for part in facts)])
     check_epochs(epochs, paths, around.epochs, findings)
     _check_epoch_file(log, around, epochs, findings)
     _check_time_indexes(facts, findings)
-    check_empty_indexes(facts, findings)
+    check_empty_indexes(facts, around.settings.index_interval_bytes, chain.compacted_up_to, findings)
     runs = _sorted(np.concatenate([NO_RUNS, *(part.runs for part in facts)]))
     lost = [(gap.first_offset, gap.end_offset) for gap in chain.gaps if gap.reason != COMPACTED]
     check_producers(runs, paths, chain.compacted_up_to, lost, options.producer_id_expiration_ms, findings)

@@ -140,6 +140,18 @@ class RunsOfStretch:
                 end_offset=int(batches.last_offset[row]) + 1,
             )
 
+        without_epoch = (batches.producer_id >= 0) & (batches.producer_epoch < 0)
+        for row in np.flatnonzero(without_epoch).tolist():
+            kind = "a marker" if batches.is_control[row] else "a batch"
+            self._findings.add(
+                "epoch",
+                f"{kind} of producer {batches.producer_id[row]} has epoch {batches.producer_epoch[row]}",
+                fault="no-producer-epoch",
+                file=entries.path,
+                position=int(entries.position[row]),
+                offset=int(batches.base_offset[row]),
+            )
+
     def _read_markers(self, entries: Entries, rows: NDArray[np.int64], runs: Runs, at: NDArray[np.int64]) -> None:
         runs["kind"][at] = EMPTY_MARKER
         for row, run in zip(rows.tolist(), at.tolist(), strict=True):

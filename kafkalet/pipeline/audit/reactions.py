@@ -37,6 +37,7 @@ BY_FILE_TIME = (
     "uses the file's modification time as the segment's largest timestamp: timestamp lookups may skip its last "
     "records, and retention may delete it too early or too late"
 )
+USES_LAST = "uses the last entry of the partition"
 OR_NO_NUMBERS = "if a number cannot be parsed, it ignores the file"
 
 
@@ -103,6 +104,9 @@ REACTIONS: Mapping[str, Reaction] = {
     ),
     "range": Reaction("does not notice; consumers may skip the records"),
     "missing": Reaction("does not notice; consumers skip the offsets"),
+    "removed": Reaction("does not notice; consumers get the records that are left"),
+    "repeated-key": Reaction("does not notice; consumers get both records until the key is written again"),
+    "null-key": Reaction("does not notice; consumers get the record until the segment is compacted again"),
     "begin-lost": Reaction("starts the log at its first segment"),
     "end-lost": Reaction(END, "ends the log after the last complete batch and reuses the following offsets"),
     "log-is-no-file": Reaction("skips it; consumers skip its offsets"),
@@ -122,6 +126,8 @@ REACTIONS: Mapping[str, Reaction] = {
     "empty-timeindex": Reaction(BY_FILE_TIME, REBUILDS),
     "torn-index": Reaction("cuts the torn entry off", REBUILDS),
     "torn-timeindex": Reaction("cuts the torn entry off once it uses the index", REBUILDS),
+    "padded-index": Reaction("uses it; consumers get all records", REBUILDS),
+    "padded-timeindex": Reaction("uses it; consumers get all records", REBUILDS),
     "offset-index": Reaction("uses it: fetches may start at a wrong position", REBUILDS),
     "time-index": Reaction("uses it: timestamp lookups may return wrong offsets", REBUILDS),
     "txn-index": Reaction(
@@ -136,6 +142,7 @@ REACTIONS: Mapping[str, Reaction] = {
     "sequence": Reaction(SERVES),
     "no-producer": Reaction(SERVES),
     "epoch": Reaction(SERVES),
+    "no-producer-epoch": Reaction(SERVES),
     "transaction": Reaction(SERVES),
     "snapshot": Reaction(
         "trusts the last one: it may accept duplicates, refuse retries, or misjudge open transactions",
@@ -156,6 +163,10 @@ REACTIONS: Mapping[str, Reaction] = {
     "negative-recovery-point-offset-checkpoint": Reaction("treats it as 0"),
     "negative-replication-offset-checkpoint": Reaction("treats it as the log start offset"),
     "negative-cleaner-offset-checkpoint": Reaction("compacts from the log start again"),
+    "repeated-log-start-offset-checkpoint": Reaction(USES_LAST),
+    "repeated-recovery-point-offset-checkpoint": Reaction(USES_LAST),
+    "repeated-replication-offset-checkpoint": Reaction(USES_LAST),
+    "repeated-cleaner-offset-checkpoint": Reaction(USES_LAST),
     "ahead-log-start-offset-checkpoint": Reaction("deletes all segments and starts an empty log at that offset"),
     "ahead-replication-offset-checkpoint": Reaction("uses the log end instead"),
     "ahead-recovery-point-offset-checkpoint": Reaction(
@@ -183,6 +194,9 @@ REACTIONS: Mapping[str, Reaction] = {
     "partition-unknown": Reaction("renames the directory to -stray, unless the partition is in the cluster metadata"),
     "partition-twice": Reaction(f"{REFUSES} (duplicate log directories)"),
     "stray": Reaction(f"ignores it and {EMPTY}"),
+    "no-metadata-log": Reaction("starts without topics and renames the directories of all partitions to -stray"),
+    "no-quorum-state": Reaction("writes it again"),
+    "node.id-unknown": Reaction(REFUSES),
     "topic-ids-differ": Reaction(f"{STRAY}, unless the topic ID is the one in the cluster metadata"),
     "topic-id-shared": Reaction("loads it under this name, and recreates the partition with this topic ID empty"),
     "no-topic-id": Reaction(STRAY),

@@ -35,6 +35,7 @@ from kafkalet.protocol.errors import KafkaError
 from .at_work import is_at_rest, is_locked
 from .audit_options import AuditOptions
 from .audit_tasks import begin, settled, tasks_of
+from .cluster_metadata import UNKNOWN, TopicSettings
 from .comparing import Bounds, bounds_of
 from .partition_audit import Begun, PartitionFacts, audit_partition
 from .stretch_audit import HowToLook
@@ -99,7 +100,7 @@ class Listed(NamedTuple):
         return False
 
 
-def listed(log: PartitionLog, broker: LiveBroker | None) -> Listed:
+def listed(log: PartitionLog, broker: LiveBroker | None, settings: TopicSettings = UNKNOWN) -> Listed:
     """Fetch the bounds of the log from the broker, then list its files.
 
     This order ensures that the broker's own directory has all records below the high watermark. A log that the broker
@@ -107,12 +108,12 @@ def listed(log: PartitionLog, broker: LiveBroker | None) -> Listed:
     deleted.
     """
     if broker is None:
-        return Listed(begin(log, None), ())
+        return Listed(begin(log, None, settings), ())
     key = log.topic, log.partition
     told = bounds_of(broker, [key])[key]
     log = open_partition(log.path, lenient=True, unreadable_too=True)
     if not isinstance(told, Bounds):
-        begun = begin(log, None)
+        begun = begin(log, None, settings)
         message = f"the broker returned an error: {_reason(told)}"
         begun.findings.add("broker", message, fault="not-in-broker", file=log.path)
         return Listed(begun, ())
@@ -122,16 +123,21 @@ def listed(log: PartitionLog, broker: LiveBroker | None) -> Listed:
     owner = node_of(directory)
     is_followers = leader is not None and owner is not None and leader.node_id != owner
     if is_at_rest(directory):
-        each = Listed(begin(log, None), (), told)
+        each = Listed(begin(log, None, settings), (), told)
     else:
         end = _end_of(log)
         is_in_place = is_locked(directory)
         live = log._replace(log_start_offset=told.log_start_offset, is_closed=False)
-        begun = begin(live, max(told.high_watermark, end))
+        begun = begin(live, max(told.high_watermark, end), settings)
         reaches = told.high_watermark if is_in_place and not is_followers else 0
         each = Listed(begun._replace(reaches_at_least=reaches), inodes, told, is_in_place)
     _compare_topic_ids(broker, each.begun)
     return each._replace(begun=each.begun._replace(is_followers=is_followers, is_compared=True))
+
+
+def listed_again(each: Listed, broker: LiveBroker) -> Listed:
+    """List a log that has changed. Raises FileNotFoundError if it was deleted."""
+    return listed(each.begun.log, broker, each.begun.around.settings)
 
 
 def _end_of(log: PartitionLog) -> int:
@@ -193,7 +199,7 @@ def steadied(
         if not each.has_changed():
             break
         with live_broker(options) as broker:
-            (each,) = caught_up([listed(each.begun.log, broker)], broker)
+            (each,) = caught_up([listed_again(each, broker)], broker)
         facts = audit_here(each, options, how)
     return each, facts
 

@@ -6,6 +6,7 @@ import os
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kafkalet.pipeline.decoding.chunks import Problem, read_chunks
 from kafkalet.pipeline.logs.files import reason_of
@@ -23,6 +24,7 @@ from .series import Bins, SeriesOfStretch
 from .sizes import Sizes
 from .time_index_check import TimeIndexCheck
 from .timestamp_sample import TimestampSample
+from .unique_keys import KeysOfStretch
 
 EVERYTHING = 1 << 62
 """A size larger than any file."""
@@ -61,9 +63,14 @@ class StretchFacts(NamedTuple):
     """The first and the last timestamp in the time index; None if there are none."""
     timestamps: Int64s
     """A sample of the timestamps of the records."""
+    compacted_keys: NDArray[np.void]
+    """Rows of unique_keys.KEY."""
+    repeats_key: bool
+    """Whether a key occurs twice from the offset on that the log cleaner has reached."""
     index_entries: int = 0
     """The number of entries in the whole .index of the segment."""
-    time_index_entries: int = 0
+    first_indexed_position: int = 0
+    """The position in the first of them."""
 
     @property
     def is_damaged(self) -> bool:
@@ -99,6 +106,7 @@ class _StretchAudit:
         self.sample = TimestampSample(how.sampled_timestamps, how.seed)
         self.sizes = Sizes()
         self.keys = Keys()
+        self.unique_keys = KeysOfStretch(findings, number, stretch)
         self.damaged_bytes = 0
         self.first_damage: int | None = None
         self.last_damage_end = -1
@@ -129,6 +137,7 @@ class _StretchAudit:
             self._check_zeros()
         self.offset_index.finish()
         self.time_index.finish()
+        self.unique_keys.finish()
         if stretch.is_last and not self.is_gone:
             self._check_files()
         return self._facts()
@@ -151,8 +160,7 @@ class _StretchAudit:
             self.findings.checked["bytes appended meanwhile"] += zeros
         if zeros <= 0 or self.stops_early or not stretch.is_last:
             return
-        takes_appends = stretch.next_base_offset is None and not stretch.is_closed
-        if takes_appends and (stretch.segment_size % 1000 == 0 or stretch.segment_size % 1024 == 0):
+        if stretch.takes_appends and (stretch.segment_size % 1000 == 0 or stretch.segment_size % 1024 == 0):
             self.findings.checked["bytes allocated ahead"] += zeros
             return
         extent = self.order.extent
@@ -211,6 +219,7 @@ class _StretchAudit:
             counts += np.bincount(part.row, minlength=counts.size)
             self.checks.take(entries, part)
             self.sample.take(part.timestamp)
+            self.unique_keys.take(entries, part)
             is_data = ~entries.batches.is_control[part.row]
             self.keys = self.keys.with_keys(part.key if is_data.all() else part.key.filter(is_data))
         self.sizes = self.sizes.with_entries(entries, counts)
@@ -232,7 +241,7 @@ class _StretchAudit:
     def _check_files(self) -> None:
         """Check that the indexes exist. The indexes of an active segment may not have been written yet."""
         stretch = self.stretch
-        if self.not_read is not None or (stretch.next_base_offset is None and not stretch.is_closed):
+        if self.not_read is not None or stretch.takes_appends:
             return
         suffixes = [".index", ".timeindex"]
         if self.is_old and not any(name.endswith(".timeindex") for name in os.listdir(os.path.dirname(stretch.path))):
@@ -276,6 +285,8 @@ class _StretchAudit:
             self.time_index.largest,
             indexed,
             self.sample.timestamps,
+            self.unique_keys.below,
+            self.unique_keys.repeats,
             self.offset_index.entries,
-            self.time_index.entries,
+            self.offset_index.first_position,
         )

@@ -12,10 +12,11 @@ from typing import NamedTuple
 from kafkalet import formats
 from kafkalet.formats import METADATA_TOPIC
 from kafkalet.pipeline.logs import checkpoints
-from kafkalet.pipeline.logs.directory import PartitionLog
+from kafkalet.pipeline.logs.directory import MAX_OFFSET, PartitionLog
 from kafkalet.pipeline.logs.files import CorruptFile, UnreadableFile
 from kafkalet.pipeline.logs.snapshots import snapshot_offsets
 
+from .cluster_metadata import UNKNOWN, TopicSettings
 from .findings import Findings
 
 CLEANED_UP_TO = formats.CLEANER_OFFSETS
@@ -41,9 +42,16 @@ class Surroundings(NamedTuple):
     """Leader epochs with their start offsets; None if the file is missing."""
     snapshot_offsets: tuple[int, ...]
     is_closed: bool
+    settings: TopicSettings
+
+    @property
+    def is_compacted(self) -> bool:
+        """Whether the log cleaner compacts the log. Without metadata, only the cleaner's checkpoint shows this."""
+        policy = self.settings.cleanup_policy
+        return "compact" in policy if policy is not None else self.cleaned_up_to is not None
 
 
-def look_around(log: PartitionLog, findings: Findings) -> Surroundings:
+def look_around(log: PartitionLog, findings: Findings, settings: TopicSettings = UNKNOWN) -> Surroundings:
     """Read the small files of `log`, in its own directory and in the log directory."""
     directory = os.path.dirname(log.path)
     key = log.topic, log.partition
@@ -73,6 +81,7 @@ def look_around(log: PartitionLog, findings: Findings) -> Surroundings:
         _epochs(log, findings),
         tuple(snapshot_offsets(log.path)),
         log.is_closed,
+        settings,
     )
 
 
@@ -108,7 +117,7 @@ def _check_names(log: PartitionLog, findings: Findings) -> None:
             continue
         if log.topic == METADATA_TOPIC and _OF_CONTROLLERS.fullmatch(name):
             continue
-        if not _KNOWN.fullmatch(name):
+        if not _KNOWN.fullmatch(name) or int(name[:20]) > MAX_OFFSET:
             what = "directory" if os.path.isdir(path) else "log" if name.endswith(SUFFIXES) else "file"
             kind = "directory" if what == "directory" else "file"
             findings.add("file", f"unexpected {kind} in a log", fault=f"foreign-{what}-in-log", file=path)

@@ -20,7 +20,7 @@ from kafkalet.pipeline.logs.indexes import TIME_ENTRY
 from .audit_ranges import AuditRange
 from .entries import Entries
 from .findings import Findings
-from .index_files import read_entries, torn_bytes
+from .index_files import padding_bytes, read_entries, torn_bytes
 
 UNSEEN = -2
 
@@ -37,6 +37,9 @@ class TimeIndexCheck:
         try:
             entries = read_entries(self.path, TIME_ENTRY)
             torn = torn_bytes(self.path, TIME_ENTRY) if stretch.is_last else 0
+            if stretch.is_last and not stretch.takes_appends and (padding := padding_bytes(self.path, TIME_ENTRY)):
+                message = f"{padding:,} bytes of zeros follow the last entry of a segment that is closed"
+                findings.add("time-index", message, fault="padded-timeindex", file=self.path)
             findings.checked["time index files"] += stretch.is_last
         except FileNotFoundError:
             self.is_there = False
@@ -58,8 +61,6 @@ class TimeIndexCheck:
         self._largest_before = np.full(self._rows.size, UNSEEN, np.int64)
         self._has_damage = False
         findings.checked["time index entries"] += self._rows.size
-        self.entries = int(entries.size)
-        """The number of index entries in the whole file."""
         self.largest = -1
         """The largest timestamp so far."""
         if torn:

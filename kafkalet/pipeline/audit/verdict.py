@@ -21,6 +21,7 @@ from .coverage import Coverage
 from .directory_checks import DirectoryFacts
 from .facts import heaviest, numbers
 from .findings import Finding, Findings, NotChecked
+from .offset_chain import COMPACTED
 from .partition_audit import PartitionFacts
 from .reactions import State, reaction
 
@@ -94,6 +95,12 @@ class Verdict(NamedTuple):
         ]
         if self.not_chosen:
             aside.append(f"{self.not_chosen:,} partitions of topics that were not selected")
+        aside += [
+            f"{facts.log.name}: {count:,} offsets are missing below the cleaner offset; whether the log cleaner "
+            "removed them or they were lost cannot be told"
+            for facts in self.partitions
+            if (count := facts.chain.left_out[COMPACTED])
+        ]
         if self.compared is not None:
             not_checked += [NotChecked(None, None, self.compared.broker, what) for what in self._not_compared()]
             if any(facts.log.topic == METADATA_TOPIC for facts in self.partitions):

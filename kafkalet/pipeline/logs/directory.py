@@ -46,6 +46,7 @@ ATTEMPTS = 5
 """The maximum number of times that a log is listed again because a segment has disappeared."""
 _SEGMENT = re.compile(r"(\d+)\.log(\.swap)?")
 _LISTINGS = 20
+MAX_OFFSET = (1 << 63) - 1
 _CLEANED = re.compile(r"(\d+)\.\w+\.cleaned")
 
 
@@ -351,7 +352,9 @@ def _segments(directory: str) -> tuple[Segment, ...]:
 
 
 def _names(directory: str) -> set[str]:
-    return {name for name in os.listdir(directory) if _SEGMENT.fullmatch(name) or _CLEANED.fullmatch(name)}
+    """Return the names of segments, except those that are not a 64-bit offset."""
+    found = ((name, _SEGMENT.fullmatch(name) or _CLEANED.fullmatch(name)) for name in os.listdir(directory))
+    return {name for name, match in found if match and int(match[1]) <= MAX_OFFSET}
 
 
 def _listed(directory: str, names: Iterable[str]) -> tuple[Segment, ...]:

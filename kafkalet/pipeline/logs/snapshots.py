@@ -42,7 +42,8 @@ def snapshot_offsets(directory: str) -> list[int]:
         for name in os.listdir(directory)
         if name.endswith(formats.SNAPSHOT_SUFFIX)
     )
-    return sorted(int(stem) for stem in stems if stem.isascii() and stem.isdecimal())
+    offsets = (int(stem) for stem in stems if stem.isascii() and stem.isdecimal())
+    return sorted(offset for offset in offsets if offset < 1 << 63)
 
 
 def read_snapshot(path: str) -> Producers:

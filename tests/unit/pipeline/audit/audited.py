@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -134,6 +135,17 @@ def write_log(path: Path, *segments: tuple[int, Sequence[bytes]], name: str = "r
     return directory
 
 
+def write_metadata(path: Path, **topics: dict[str, str]) -> None:
+    """Write a kafkalet.json with these topics and their configs, which has no metadata log."""
+    found = [{"name": name, "config": config, "partitions": []} for name, config in topics.items()]
+    (path / "kafkalet.json").write_text(json.dumps({"broker_config": [], "topics": found}))
+
+
+def set_policy(path: Path, policy: str) -> None:
+    """Set the cleanup.policy of the topic `raw`."""
+    write_metadata(path, raw={"cleanup.policy": policy})
+
+
 def leader_epochs(batches: Sequence[bytes]) -> list[tuple[int, int]]:
     """Return the leader epochs of these batches with their start offsets."""
     epochs: list[tuple[int, int]] = []
@@ -144,9 +156,11 @@ def leader_epochs(batches: Sequence[bytes]) -> list[tuple[int, int]]:
     return epochs
 
 
-def batch(base_offset: int, count: int = 2, **fields: Any) -> bytes:
+def batch(base_offset: int, count: int = 2, *, value: bytes = b"value", **fields: Any) -> bytes:
     """Return a batch of records one millisecond apart, beginning at T0 + its base offset."""
-    made = [Record(base_offset + at, T0 + base_offset + at, b"key %d" % (at % 3), b"value") for at in range(count)]
+    made = [
+        Record(base_offset + at, T0 + base_offset + at, b"key %d" % (base_offset + at), value) for at in range(count)
+    ]
     return build_batch(made, base_offset=base_offset, **({"leader_epoch": 0} | fields))
 
 

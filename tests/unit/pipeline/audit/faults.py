@@ -1,9 +1,11 @@
 """Faults to plant in a log directory, with the expected result of an audit and the reaction of Apache Kafka.
 
-The directory has topics `plain` (two partitions), `txn` and, if Apache Kafka wrote it, others; each log has several
-segments, and its broker was shut down cleanly. `ours` creates a small one with the storage of kafkalet.
+The directory has topics `plain` (two partitions), `txn` and `compacted`, of which a part is compacted, and, if Apache
+Kafka wrote it, others; each log has several segments, and its broker was shut down cleanly. `ours` creates a small one
+with the storage of kafkalet.
 
 An expectation names files as `plain-0/1.log`: the .log of the second segment; a snapshot counts from the end as `-1`.
+`compacted-0/key 31` is the .log with that key, and `txn-0/marker` the one with the first transaction marker.
 """
 
 from __future__ import annotations
@@ -17,12 +19,19 @@ from typing import NamedTuple
 
 from kafkalet.formats import offsets_bytes, topic_id_bytes
 from kafkalet.pipeline.logs.checkpoints import read_offsets
+from kafkalet.protocol.records.batch import Batch
+from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.crc32c import crc32c
-from tests.unit.pipeline.logs.made import CONFIG, Made
+from kafkalet.protocol.records.record import Record
+from kafkalet.storage.cleaning.cleaner import CleanerSettings
+from kafkalet.storage.cleaning.log_cleaner import LogCleaner
+from tests.unit.pipeline.logs.made import CONFIG, T0, Made
+from tests.unit.storage.cleaning.cleaned_place import run
 
-from .audited import entries, fill, flip, idempotent, insert, overwrite, remove
+from .audited import entries, fill, flip, idempotent, insert, overwrite, remove, write_metadata
 
 ID = "b368e7b9ec5e4191a98db529014282fc"
+VALUE = b"v" * 99
 BATCH = 3
 """The batch of a segment that is damaged."""
 
@@ -65,8 +74,31 @@ def ours(path: Path) -> Path:
             for sequence in range(0, 180, 3):
                 idempotent(made, 5 + partition, sequence, *range(1000 + sequence, 1003 + sequence))
         made.close()
-    (path / "txn-0" / "partition.metadata").write_bytes(topic_id_bytes(bytes(range(16, 32))))
+    compact(path)
+    for at, topic in enumerate(("txn", "compacted"), 1):
+        (path / f"{topic}-0" / "partition.metadata").write_bytes(topic_id_bytes(bytes(range(16 * at, 16 * at + 16))))
+    write_metadata(path, plain={"index.interval.bytes": "200"}, txn={}, compacted={"cleanup.policy": "compact"})
     return path
+
+
+def compact(path: Path) -> None:
+    """Create the log of the topic `compacted`: a compacted part, and then two segments that are not compacted yet."""
+    made = Made(path, CONFIG._replace(cleanup_policy=frozenset({"compact"})), topic="compacted")
+
+    def put(*keys: int) -> None:
+        made.add(build_batch([Record(at, T0, b"key %d" % key, VALUE) for at, key in enumerate(keys)]))
+
+    for at in range(40):
+        put(at, at % 8, at + 1)
+    made.log.roll()
+    made.add(build_batch([Record(0, T0, b"last", b"v")]))
+    run(LogCleaner(lambda: [made.log], made.directory.environment.cleaning).clean_filthiest(CleanerSettings(), T0))
+    made.directory.environment.deletions.hurry_all()
+    for at in range(100, 118):
+        put(at, 1000 + at)
+    for at in range(18):
+        put(at, 0)
+    made.close()
 
 
 # -- paths
@@ -75,6 +107,12 @@ def ours(path: Path) -> Path:
 def file(directory: Path, name: str) -> Path:
     """Return the file that an expectation names."""
     log, slash, rest = name.partition("/")
+    if rest.startswith("key "):
+        key = bytes([2 * len(rest)]) + rest.encode()
+        return next(path for path in sorted((directory / log).glob("*.log")) if key in path.read_bytes())
+    if rest == "marker":
+        paths = sorted((directory / log).glob("*.log"))
+        return next(path for path in paths if any(path.read_bytes()[at + 22] & 0x20 for at, _ in entries(path)))
     if not slash or not re.fullmatch(r"-?\d\.\w+", rest):
         return directory / name
     number, _, suffix = rest.partition(".")
@@ -104,6 +142,65 @@ def in_batch(name: str, field: int, data: bytes, *, at: int = BATCH, with_checks
     return plant
 
 
+def with_batch(path: Path, position: int, size: int, change: Callable[[bytes], bytes]) -> None:
+    """Replace a batch. Its length and its checksum are made right."""
+    whole = path.read_bytes()
+    data = bytearray(change(whole[position : position + size]))
+    data[8:12] = (len(data) - 12).to_bytes(4, "big")
+    data[17:21] = crc32c(data[21:]).to_bytes(4, "big")
+    path.write_bytes(whole[:position] + data + whole[position + size :])
+
+
+def keeping(name: str, count: int, at: int = BATCH) -> Place:
+    """Keep only the last records of a batch, as the log cleaner may do."""
+
+    def plant(directory: Path) -> None:
+        def shorten(data: bytes) -> bytes:
+            return build_batch(
+                Batch(data).records()[len(Batch(data).records()) - count :],
+                base_offset=int.from_bytes(data[:8], "big"),
+                last_offset=Batch(data).last_offset,
+                leader_epoch=int.from_bytes(data[12:16], "big"),
+                producer_id=Batch(data).producer_id,
+                producer_epoch=Batch(data).producer_epoch,
+                base_sequence=Batch(data).base_sequence,
+                max_timestamp=None if count else int.from_bytes(data[35:43], "big"),
+            )
+
+        with_batch(*batch(directory, name, at), shorten)
+
+    return plant
+
+
+def with_horizon(name: str, at: int = BATCH) -> Place:
+    """Set the flag of a delete horizon, which only the log cleaner sets."""
+    return in_batch(name, 22, b"\x40", at=at, with_checksum=True)
+
+
+def in_record(log: str, key: bytes, change: Callable[[bytes], bytes]) -> Place:
+    """Change the first batch that contains a key."""
+
+    def plant(directory: Path) -> None:
+        for path in sorted((directory / log).glob("*.log")):
+            for position, size in entries(path):
+                if bytes([2 * len(key)]) + key in path.read_bytes()[position : position + size]:
+                    return with_batch(path, position, size, change)
+        raise AssertionError(f"no record has the key {key!r}")
+
+    return plant
+
+
+def rekeyed(log: str, key: bytes, other: bytes) -> Place:
+    return in_record(log, key, lambda data: data.replace(key, other))
+
+
+def without_key(log: str, key: bytes) -> Place:
+    """Make the key of a record with a value of VALUE a part of its value. The size of the record stays the same."""
+    lengths = [(2 * length & 0x7F | 0x80, 2 * length >> 7) for length in (len(VALUE), len(VALUE) + len(key))]
+    old = bytes([2 * len(key)]) + key + bytes(lengths[0]) + VALUE
+    return in_record(log, key, lambda data: data.replace(old, b"\1" + bytes(lengths[1]) + key + VALUE))
+
+
 def in_file(name: str, position: int, data: bytes) -> Place:
     return lambda directory: overwrite(file(directory, name), position, data)
 
@@ -124,6 +221,32 @@ def with_batch_twice(name: str) -> Place:
     def plant(directory: Path) -> None:
         path, position, size = batch(directory, name)
         insert(path, position + size, path.read_bytes()[position : position + size])
+
+    return plant
+
+
+def in_marker(log: str, field: int, data: bytes) -> Place:
+    """Overwrite some bytes of the first transaction marker, and update its checksum."""
+
+    def plant(directory: Path) -> None:
+        for path in sorted((directory / log).glob("*.log")):
+            for at, (position, _) in enumerate(entries(path)):
+                if path.read_bytes()[position + 22] & 0x20:
+                    return in_batch(f"{log}/{path.name}", field, data, at=at, with_checksum=True)(directory)
+        raise AssertionError("there is no marker")
+
+    return plant
+
+
+def twice(name: str) -> Place:
+    """Name plain-0 twice in a checkpoint: at offset 1, and then at its own offset, or at 2 if it has none."""
+
+    def plant(directory: Path) -> None:
+        offsets = read_offsets(str(directory / name))
+        mine = offsets.pop(("plain", 0), 2)
+        lines = [f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items()]
+        lines += ["plain 0 1", f"plain 0 {mine}"]
+        (directory / name).write_text("\n".join(["0", str(len(lines)), *lines, ""]))
 
     return plant
 
@@ -276,7 +399,7 @@ FAULTS: Mapping[str, Fault] = {
         in_batch("plain-0/1.log", 35, bytes(8), with_checksum=True), (("records", "plain-0/1.log", 0),), kafka=starts
     ),
     "record count": Fault(
-        in_batch("plain-0/1.log", 57, b"\0\0\0\x01", with_checksum=True), (("records", "plain-0/1.log", 0),)
+        in_batch("plain-0/1.log", 57, b"\0\0\0\x01", with_checksum=True), (("records", "plain-0/1.log", 1),)
     ),
     "leader epoch": Fault(
         in_batch("plain-0/1.log", 12, b"\0\0\0\x07"), (("leader-epoch", "plain-0/1.log", 0),), kafka=starts
@@ -290,7 +413,36 @@ FAULTS: Mapping[str, Fault] = {
     "sequence": Fault(
         in_batch("plain-0/1.log", 53, b"\0\0\x70\0", with_checksum=True), (("sequence", "plain-0/1.log", 1),)
     ),
+    "records removed": Fault(keeping("plain-0/1.log", 1, -1), (("removed", "plain-0/1.log", 0),), kafka=starts),
+    "batch emptied": Fault(keeping("plain-0/1.log", 0, -1), (("removed", "plain-0/1.log", 0),), kafka=starts),
+    "delete horizon": Fault(with_horizon("plain-0/1.log"), (("removed", "plain-0/1.log", 0),), kafka=starts),
+    "segment missing before a delete horizon": Fault(
+        both(with_horizon("plain-0/-1.log", 0), without_segment("plain-0", 1)),
+        (("missing", "plain-0/2.log", 0), ("removed", "plain-0/-1.log", 0)),
+        kafka=starts,
+    ),
+    "batch emptied after the cleaner offset": Fault(
+        keeping("compacted-0/-1.log", 0, -1), (("removed", "compacted-0/-1.log", 0),), kafka=starts
+    ),
+    "records removed in a segment that has a key twice": Fault(
+        keeping("compacted-0/-2.log", 1, -1), (("removed", "compacted-0/-2.log", 0),), kafka=starts
+    ),
+    "key twice below the cleaner offset": Fault(
+        rekeyed("compacted-0", b"key 31", b"key 32"), (("repeated-key", "compacted-0/key 31", 0),), kafka=starts
+    ),
+    "no key below the cleaner offset": Fault(
+        without_key("compacted-0", b"key 31"), (("null-key", "compacted-0/key 31", 0),), kafka=starts
+    ),
+    "no key above the cleaner offset": Fault(
+        without_key("compacted-0", b"key 1110"), (), ("compacted-0",), kafka=starts
+    ),
+    "marker without a producer epoch": Fault(
+        in_marker("txn-0", 51, b"\xff\xff"), (("no-producer-epoch", "txn-0/marker", 1),), kafka=starts
+    ),
     # segments
+    "name of a segment beyond 64 bits": Fault(
+        written(f"plain-0/{'9' * 20}.log", "x"), (("foreign-log-in-log", f"plain-0/{'9' * 20}.log", 0),), kafka=refuses
+    ),
     "segment missing": Fault(without_segment("plain-0", 1), (("missing", "plain-0/2.log", 0),), kafka=starts),
     "first segment missing": Fault(
         without_segment("plain-0", 0), (("begin-lost", "plain-0/leader-epoch-checkpoint", 0),)
@@ -309,13 +461,15 @@ FAULTS: Mapping[str, Fault] = {
     ),
     # indexes
     ".index missing": Fault(deleted("plain-0/1.index"), (("no.index", "plain-0/1.index", 0),), kafka=starts),
-    ".index empty": Fault(emptied("plain-0/1.index"), (("empty-index", "plain-0/1.index", 0),), kafka=starts),
-    ".index empty at the end": Fault(
-        emptied("plain-0/-1.index"), (("empty-index", "plain-0/-1.index", 0),), kafka=starts
-    ),
     ".index torn": Fault(torn(".index", 3), (("torn-index", "plain-0/1.index", 0),), kafka=starts),
     ".index offset": Fault(in_file("plain-0/1.index", 0, b"\0\0\0\x7f"), (("offset-index", "plain-0/1.index", 1),)),
     ".index position": Fault(in_file("plain-0/1.index", 7, b"\x01"), (("offset-index", "plain-0/1.index", 0),)),
+    "zeros behind an .index": Fault(
+        extended("plain-0/1.index", bytes(8192)), (("padded-index", "plain-0/1.index", 0),), kafka=starts
+    ),
+    "zeros behind a .timeindex": Fault(
+        extended("plain-0/1.timeindex", bytes(8196)), (("padded-timeindex", "plain-0/1.timeindex", 0),), kafka=starts
+    ),
     ".index is a directory": Fault(replaced("plain-0/1.index", Path.mkdir), (), ("plain-0/1.index",)),
     ".timeindex missing": Fault(
         deleted("plain-0/1.timeindex"), (("no.timeindex", "plain-0/1.timeindex", 0),), kafka=starts
@@ -402,6 +556,7 @@ FAULTS: Mapping[str, Fault] = {
         f"{name} corrupt": Fault(
             written(f"{name}-offset-checkpoint", CORRUPT),
             ((f"corrupt-{name}-offset-checkpoint", f"{name}-offset-checkpoint", 0),),
+            ("compacted-0",) if name == "cleaner" else (),
             kafka=refuses,
         )
         for name in ("log-start", "recovery-point", "replication", "cleaner")
@@ -411,6 +566,14 @@ FAULTS: Mapping[str, Fault] = {
         (("no-recovery-points", "recovery-point-offset-checkpoint", 0),),
         kafka=starts,
     ),
+    **{
+        f"partition twice in {name}": Fault(
+            twice(f"{name}-offset-checkpoint"),
+            ((f"repeated-{name}-offset-checkpoint", f"{name}-offset-checkpoint", 0),),
+            kafka=starts,
+        )
+        for name in ("log-start", "recovery-point", "replication", "cleaner")
+    },
     "checkpoint is a directory": Fault(
         replaced("replication-offset-checkpoint", Path.mkdir),
         (("foreign-directory", "replication-offset-checkpoint", 0),),

@@ -30,7 +30,7 @@ def two(tmp_path: Path) -> tuple[Path, Path]:
     """Two log directories of one broker."""
     first, second = ours(tmp_path / "one"), tmp_path / "two"
     shutil.copytree(first, second)
-    for directory, others in ((first, ("plain-1", "txn-0")), (second, ("plain-0",))):
+    for directory, others in ((first, ("plain-1", "txn-0")), (second, ("plain-0", "compacted-0"))):
         for name in others:
             shutil.rmtree(directory / name)
         for path in directory.glob("*-offset-checkpoint"):
@@ -88,7 +88,7 @@ def test_partition_in_two_directories_is_found(two: tuple[Path, Path]) -> None:
     shutil.copytree(first / "plain-0", second / "plain-0")
     verdict = audited_together(first, second)
     assert ("partition-twice", str(first / "plain-0")) in faults(verdict)
-    assert verdict.coverage.partitions_read == 4
+    assert verdict.coverage.partitions_read == 5
 
 
 def test_checkpoints_may_name_a_topic_that_is_being_deleted_while_the_broker_runs(tmp_path: Path) -> None:

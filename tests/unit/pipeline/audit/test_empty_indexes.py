@@ -1,4 +1,4 @@
-"""An index that has lost all its entries is distinguished from one that never had any."""
+"""An offset index that has lost all its entries is distinguished from one that never had any."""
 
 from __future__ import annotations
 
@@ -6,27 +6,34 @@ from pathlib import Path
 
 import pytest
 
-from .audited import audited, batch, cut, make, segments, write_log
+from kafkalet.pipeline.audit import AuditOptions
+
+from .audited import audited, batch, cut, make, segments, write_log, write_metadata
+
+LARGER = AuditOptions(chunk_bytes=1 << 20)
 
 
-@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
-@pytest.mark.parametrize("at", [0, 1, -1])
-def test_emptied_index_is_found(tmp_path: Path, suffix: str, at: int) -> None:
-    made = make(tmp_path)
-    path = segments(made, suffix)[at]
-    cut(path, 0)
-    (finding,) = audited(made.path).findings
-    assert (finding.fault, finding.file) == (f"empty-{suffix[1:]}", str(path))
+def large(path: Path, count: int = 100) -> Path:
+    """Write a closed segment of batches of 20 KiB without any index entries, and a second segment."""
+    batches = [batch(at, 1, value=b"v" * 20_000) for at in range(count)]
+    return write_log(path, (0, batches), (count, [batch(count)]))
 
 
-@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
-def test_emptied_index_is_found_after_unclean_shutdown(tmp_path: Path, suffix: str) -> None:
-    made = make(tmp_path)
-    (made.path / ".kafka_cleanshutdown").unlink()
-    path = segments(made, suffix)[-1]
-    cut(path, 0)
-    (finding,) = audited(made.path).findings
-    assert (finding.fault, finding.file) == (f"empty-{suffix[1:]}", str(path))
+def test_empty_index_of_a_large_segment_is_found(tmp_path: Path) -> None:
+    directory = large(tmp_path)
+    (finding,) = audited(directory, LARGER).findings
+    assert (finding.fault, finding.file) == ("empty-index", str(directory / f"{0:020d}.index"))
+
+
+def test_large_interval_explains_an_empty_index(tmp_path: Path) -> None:
+    directory = large(tmp_path)
+    write_metadata(tmp_path, raw={"index.interval.bytes": "100000"})
+    assert audited(directory, LARGER).agrees
+
+
+def test_broker_that_was_started_often_explains_an_empty_index(tmp_path: Path) -> None:
+    """After each start, the first interval has no entry in .index, and each clean stop adds one to .timeindex."""
+    assert audited(large(tmp_path, 60), LARGER).agrees
 
 
 def test_small_segment_needs_no_index_entries(tmp_path: Path) -> None:
@@ -35,8 +42,18 @@ def test_small_segment_needs_no_index_entries(tmp_path: Path) -> None:
     assert audited(directory).agrees
 
 
-def test_loss_of_both_indexes_is_found_in_the_time_index(tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+def test_last_segment_of_a_killed_broker_needs_no_index_entries(tmp_path: Path, suffix: str) -> None:
     made = make(tmp_path)
-    for suffix in (".index", ".timeindex"):
-        cut(segments(made, suffix)[0], 0)
-    assert [finding.fault for finding in audited(made.path).findings] == ["empty-timeindex"]
+    (made.path / ".kafka_cleanshutdown").unlink()
+    cut(segments(made, suffix)[-1], 0)
+    assert audited(made.path).agrees
+
+
+@pytest.mark.parametrize("at", [0, 1, -1])
+def test_empty_time_index_is_found(tmp_path: Path, at: int) -> None:
+    made = make(tmp_path)
+    path = segments(made, ".timeindex")[at]
+    cut(path, 0)
+    (finding,) = audited(made.path).findings
+    assert (finding.fault, finding.file) == ("empty-timeindex", str(path))

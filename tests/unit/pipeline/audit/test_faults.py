@@ -48,7 +48,7 @@ def test_sound_directory_agrees(sound: Path) -> None:
     verdict = audited(sound)
     assert verdict.exit_status == 0, told(verdict)
     coverage = verdict.coverage
-    assert (coverage.partitions_read, coverage.bytes_read) == (coverage.partitions, coverage.size_bytes) == (3, 17807)
+    assert (coverage.partitions_read, coverage.bytes_read) == (coverage.partitions, coverage.size_bytes) == (4, 34926)
 
 
 def test_sound_directory_agrees_after_unclean_shutdown(sound: Path, tmp_path: Path) -> None:

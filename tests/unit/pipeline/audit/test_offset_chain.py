@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from kafkalet.pipeline.audit.audit_options import AuditOptions
+from kafkalet.protocol.records.build import build_batch
 
-from .audited import audited, batch, complaints, entries, flip, only, write_log
+from .audited import audited, batch, complaints, entries, flip, only, set_policy, write_log
 
 
 def test_unexplained_gap_is_missing(tmp_path: Path) -> None:
@@ -42,7 +43,7 @@ def test_unreadable_offsets_are_not_missing(tmp_path: Path) -> None:
     flip(directory / f"{0:020d}.log", entries(directory / f"{0:020d}.log")[1][0] + 30)
     verdict = audited(directory)
     assert [finding.check for finding in verdict.findings] == ["checksum"]
-    assert only(verdict).chain.left_out == {"compacted": 0, "unreadable": 2, "missing": 0}
+    assert only(verdict).chain.left_out == {"compacted": 0, "undecided": 0, "unreadable": 2, "missing": 0}
 
 
 @pytest.mark.parametrize("damaged", [0, 2])
@@ -58,7 +59,7 @@ def test_cleaner_checkpoint_explains_gaps(tmp_path: Path) -> None:
     (tmp_path / "cleaner-offset-checkpoint").write_text("0\n1\nraw 0 8\n")
     assert complaints(directory) == [("missing", 10)]
     chain = only(audited(directory)).chain
-    assert chain.left_out == {"compacted": 4, "unreadable": 0, "missing": 2}
+    assert chain.left_out == {"compacted": 4, "undecided": 0, "unreadable": 0, "missing": 2}
     assert [(gap.reason, gap.first_offset, gap.end_offset) for gap in chain.gaps] == [
         ("compacted", 2, 4),
         ("compacted", 6, 8),
@@ -67,22 +68,72 @@ def test_cleaner_checkpoint_explains_gaps(tmp_path: Path) -> None:
 
 
 def test_caller_may_declare_a_topic_compacted(tmp_path: Path) -> None:
-    directory = write_log(tmp_path, (0, [batch(0), batch(4)]))
+    directory = write_log(tmp_path, (0, [batch(0), batch(4)]), (6, [batch(6)]))
     assert complaints(directory, AuditOptions(compacted=("raw",))) == []
     assert complaints(directory, AuditOptions(compacted=("other",))) == [("missing", 2)]
 
 
-def test_batch_with_fewer_records_than_offsets_shows_compaction(tmp_path: Path) -> None:
-    directory = write_log(tmp_path, (0, [batch(4), batch(6, 1, last_offset=9), batch(12)]))
-    assert complaints(directory) == [("missing", 10)]
+def test_last_segment_is_never_compacted(tmp_path: Path) -> None:
+    directory = write_log(tmp_path, (0, [batch(0)]), (2, [batch(2), batch(6, 1, last_offset=9)]))
+    set_policy(tmp_path, "compact")
+    assert complaints(directory, AuditOptions(compacted=("raw",))) == [("missing", 4), ("missing", 6)]
 
 
-def test_empty_batches_cover_their_offsets(tmp_path: Path) -> None:
-    from kafkalet.protocol.records.build import build_batch
+EMPTY = build_batch([], base_offset=2, last_offset=7, leader_epoch=0, producer_id=1, producer_epoch=0, base_sequence=0)
 
-    empty = build_batch(
-        [], base_offset=2, last_offset=7, leader_epoch=0, producer_id=1, producer_epoch=0, base_sequence=0
-    )
-    facts = only(audited(write_log(tmp_path, (0, [batch(0), empty, batch(8)]))))
-    assert facts.findings.total == 0
-    assert facts.chain.removed_inside == 6
+
+def test_empty_batches_cover_their_offsets_below_the_cleaner_offset(tmp_path: Path) -> None:
+    directory = write_log(tmp_path, (0, [batch(0), EMPTY, batch(8, 1)]), (9, [batch(9)]))
+    (tmp_path / "cleaner-offset-checkpoint").write_text("0\n1\nraw 0 9\n")
+    facts = only(audited(directory))
+    assert facts.chain.left_out == {"compacted": 6, "undecided": 0, "unreadable": 0, "missing": 0}
+
+
+HOLES = {
+    "between batches": ([batch(0), batch(4, 1)], ("missing", 2)),
+    "a batch emptied": ([batch(0), EMPTY, batch(8, 1)], ("removed", 2)),
+    "records removed inside a batch": ([batch(0), batch(2, 1, last_offset=8)], ("removed", 2)),
+    "a whole segment": ([batch(0)], ("missing", 2)),
+}
+
+
+@pytest.mark.parametrize("hole", HOLES)
+def test_nothing_explains_a_hole_in_a_topic_that_is_not_compacted(tmp_path: Path, hole: str) -> None:
+    batches, found = HOLES[hole]
+    horizon = batch(9, 1, delete_horizon_ms=7)
+    directory = write_log(tmp_path, (0, batches), (9, [horizon]), (10, [batch(10)]))
+    set_policy(tmp_path, "delete")
+    findings = {(each.fault, each.offset) for each in audited(directory).findings}
+    assert {found, ("removed", 9)} <= findings
+
+
+@pytest.mark.parametrize("hole", HOLES)
+def test_interrupted_cleaning_may_explain_a_hole_above_the_cleaner_offset(tmp_path: Path, hole: str) -> None:
+    directory = write_log(tmp_path, (0, HOLES[hole][0]), (9, [batch(9)]))
+    set_policy(tmp_path, "compact,delete")
+    verdict = audited(directory)
+    assert (verdict.findings, verdict.exit_status) == ([], 3)
+    assert only(verdict).chain.left_out["undecided"] > 0
+    assert "undecided" in verdict.coverage.not_checked[0].reason
+
+
+@pytest.mark.parametrize("hole", HOLES)
+def test_segment_with_a_key_twice_was_not_cleaned(tmp_path: Path, hole: str) -> None:
+    batches, (fault, _) = HOLES[hole]
+    twice = [batch(0, 1), moved_by(1, batch(0, 1)), *(moved_by(2, data) for data in batches)]
+    directory = write_log(tmp_path, (0, twice), (11, [batch(11)]))
+    set_policy(tmp_path, "compact")
+    assert {each.fault for each in audited(directory).findings} == {fault}
+
+
+@pytest.mark.parametrize("hole", HOLES)
+def test_batches_that_look_compacted_leave_holes_undecided_if_the_policy_is_unknown(tmp_path: Path, hole: str) -> None:
+    horizon = batch(9, 1, delete_horizon_ms=7)
+    directory = write_log(tmp_path, (0, HOLES[hole][0]), (9, [horizon]), (10, [batch(10)]))
+    verdict = audited(directory)
+    assert (verdict.findings, verdict.exit_status) == ([], 3)
+
+
+def moved_by(offset: int, data: bytes) -> bytes:
+    """Return a batch with another base offset, which the checksum does not cover."""
+    return (int.from_bytes(data[:8], "big") + offset).to_bytes(8, "big") + data[8:]

@@ -92,7 +92,7 @@ def test_expired_producer_may_begin_with_any_sequence(tmp_path: Path) -> None:
 
 
 def test_sequences_removed_by_compaction_are_not_reported(tmp_path: Path) -> None:
-    directory = write_log(tmp_path, (0, [sent(0, 1, 0), sent(6, 1, 6)]))
+    directory = write_log(tmp_path, (0, [sent(0, 1, 0), sent(6, 1, 6)]), (8, [batch(8)]))
     assert complaints(directory, AuditOptions(compacted=("raw",))) == []
 
 

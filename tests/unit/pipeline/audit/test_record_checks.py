@@ -26,7 +26,8 @@ def with_field(data: bytes, position: int, value: int, size: int) -> bytes:
 
 
 def test_more_records_than_the_count_are_found(tmp_path: Path) -> None:
-    assert complaints(write_log(tmp_path, (0, [batch(0), with_field(batch(2, 3), 57, 2, 4)]))) == [("records", 2)]
+    verdict = audited(write_log(tmp_path, (0, [batch(0), with_field(batch(2, 3), 57, 2, 4)])))
+    assert [(cause.finding.fault, cause.finding.offset) for cause in verdict.causes] == [("records", 2)]
 
 
 def test_fewer_records_than_the_count_are_found(tmp_path: Path) -> None:
