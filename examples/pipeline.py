@@ -87,7 +87,7 @@ def sums_by_kafka_python(servers: str) -> Sums:
 
 def fill(rows: DataFrame, directory: Path) -> None:
     """Write the topic: partitioned by Kafka's hash of the key, and ordered by time."""
-    options = {"topic": TOPIC, "partitions": str(PARTITIONS), "compression": "lz4", "segmentBytes": "4m"}
+    options = {"topic": TOPIC, "partitions": str(PARTITIONS), "compression": "gzip", "segmentBytes": "4m"}
     load(rows.sparkSession, rows, LoadOptions(str(directory), options))
 
 

@@ -49,15 +49,12 @@ def apache_kafka(directory: Path | None = None, topics: Mapping[str, int] | None
         if topics:
             create(kafka.bootstrap_servers, topics)
         if directory is not None:
-            broker = kafka.processes.pop()
-            broker.send_signal(signal.SIGTERM)
-            broker.wait(PATIENCE_S)
+            kafka.end_broker(signal.SIGTERM)
             for topic, partitions in (topics or {}).items():
                 for partition in range(partitions):
                     name = f"{topic}-{partition}"
                     _hand_over(directory / name, kafka.directory / "data" / name)
-            kafka._launch("kafka.Kafka", kafka.directory / "server.properties")
-            kafka._wait(kafka._answers)
+            kafka.start_again()
         yield kafka.bootstrap_servers
 
 

@@ -41,7 +41,8 @@ def main(
         return _complain(str(error), 2)
     except SystemExit:  # argparse has shown the help
         return 0
-    if reason := missing():
+    needs_java = told.command == "load" or not told.dry_run
+    if reason := missing(with_java=needs_java):
         return _complain(reason, 1)
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s")
     logging.getLogger("kafkalet").setLevel(told.log_level.upper())

@@ -33,6 +33,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TextIO
 
 from kafkalet.clock import Clock, SystemClock
 
+from .session import context_of
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -87,7 +89,7 @@ class SparkStatus:
 
     def __init__(self, spark: SparkSession, what: str) -> None:
         self._what = what
-        self._context = spark.sparkContext
+        self._context = context_of(spark)
         self._tracker = self._context.statusTracker()
         self._queries = spark._jsparkSession.sharedState().statusStore()
         self.restart()

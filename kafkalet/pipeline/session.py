@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 OLDEST_JAVA = 17
@@ -37,13 +38,16 @@ class SparkMissing(Exception):
     """Spark cannot run here. The message states what is missing and how to install it."""
 
 
-def missing() -> str | None:
-    """Return the reason why Spark cannot run here, or None if it can. Java is located as Spark locates it."""
+def missing(*, with_java: bool = True) -> str | None:
+    """Return the reason why Spark cannot run here, or None if it can. Java is located as Spark locates it. Without
+    `with_java`, only Spark's Python packages have to be there."""
     import importlib.util
 
     for name in ("pyspark", "pyarrow", "numpy"):
         if importlib.util.find_spec(name) is None:
             return f"The pipeline requires {name}: pip install 'kafkalet[spark]'."
+    if not with_java:
+        return None
     home = os.environ.get("JAVA_HOME")
     java = os.path.join(home, "bin", "java") if home else shutil.which("java")
     if java is None:
@@ -104,6 +108,16 @@ def register(spark: SparkSession) -> SparkSession:
     spark.dataSource.register(KafkaLog)
     spark.conf.set(PUSHDOWN, "true")
     return spark
+
+
+def context_of(spark: SparkSession) -> SparkContext:
+    """Return the Spark context of a session. Raises SparkMissing if the session is one of Spark Connect."""
+    if type(spark).__module__.startswith("pyspark.sql.connect."):
+        raise SparkMissing(
+            "Loads, dumps and audits run RDDs, which Spark Connect does not support: use a session of the cluster "
+            "itself, with `kafkalet pipeline ... --master URL` or spark-submit. The data source `kafkalog` works."
+        )
+    return spark.sparkContext
 
 
 def packed() -> str:

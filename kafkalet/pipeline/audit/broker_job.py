@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kafkalet.pipeline.live.broker import LiveBroker
+from kafkalet.pipeline.session import context_of
 
 from .asking import Answers, search, whole_log
 from .audit_options import AuditOptions
@@ -32,7 +33,7 @@ def compare_with_broker(
     spark: SparkSession, logs: Sequence[Listed], facts: Sequence[PartitionFacts], options: AuditOptions
 ) -> Comparison:
     """Compare the logs with the broker, and add disagreements to the findings of `facts`."""
-    context = spark.sparkContext
+    context = context_of(spark)
     left_out = {at: reason for at, each in enumerate(logs) if (reason := _incomparable(each, facts[at]))}
     asked = {at for at, each in enumerate(logs) if each.is_compared} - left_out.keys()
     every = tasks_of([each.as_told for each in logs], options.max_bytes_per_task)

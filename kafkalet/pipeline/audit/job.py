@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from kafkalet.formats import METADATA_TOPIC
 from kafkalet.pipeline.logs.directory import Listing, PartitionLog, listing
+from kafkalet.pipeline.session import context_of
 
 from .audit_options import AuditOptions
 from .audit_tasks import AuditTask, bytes_together, packed, settled, tasks_of
@@ -38,8 +39,9 @@ FACTS, VERDICT, REPORT = "facts.parquet", "verdict.json", "report.html"
 def audit(spark: SparkSession, paths: Sequence[str], options: AuditOptions | None = None) -> Verdict:
     """Audit the logs in `paths`, each of which is a log directory or the directory of one partition.
 
-    Raises FileNotFoundError or NotADirectoryError if a path is not a directory, ValueError if there is no log, and the
-    exceptions of `LiveBroker` if the broker does not respond. Defects in the logs do not raise exceptions; they are
+    Raises FileNotFoundError or NotADirectoryError if a path is not a directory, ValueError if there is no log,
+    SparkMissing if the session is one of Spark Connect, and the exceptions of `LiveBroker` if the broker does not
+    respond. Defects in the logs do not raise exceptions; they are
     part of the verdict.
     """
     options = options or AuditOptions()
@@ -96,7 +98,7 @@ def _audit_logs(
     spark: SparkSession, logs: Sequence[Listed], options: AuditOptions
 ) -> list[tuple[Listed, PartitionFacts]]:
     """Audit each log. Return its facts and its file listing, which is a new one if the log changed meanwhile."""
-    context = spark.sparkContext
+    context = context_of(spark)
     sampled = options.timestamps if options.bootstrap is not None else 0
     how = HowToLook(options.chunk_bytes, sampled, options.seed)
     tasks = tasks_of([each.begun for each in logs], options.max_bytes_per_task)

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kafkalet.pipeline.session import context_of
+
 from .dump_files import ROW_GROUP_BYTES, WrittenFile, open_sink
 from .dump_runs import STAGING
 from .shape import DumpShape
@@ -57,11 +59,11 @@ def merged(
     small = [group for group in groups if len(group) > 1]
     if not small:
         return [group[0] for group in groups]
-    tasks = min(len(small), TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
+    tasks = min(len(small), TASKS_PER_CORE * context_of(spark).defaultParallelism)
     begun(tasks, sum(file.size_bytes for group in small for file in group))
     dealt = sorted(small, key=lambda group: sum(file.size_bytes for file in group))
     dealt = [group for first in range(tasks) for group in dealt[first::tasks]]
-    found = spark.sparkContext.parallelize(dealt, tasks).map(lambda group: merge(out, group, shape)).collect()
+    found = context_of(spark).parallelize(dealt, tasks).map(lambda group: merge(out, group, shape)).collect()
     return [group[0] for group in groups if len(group) == 1] + [WrittenFile(*each) for each in found]
 
 

@@ -26,6 +26,7 @@ from pyspark.sql.types import IntegerType
 
 from kafkalet.pipeline.failures import job_failures
 from kafkalet.pipeline.option_types import BadOption
+from kafkalet.pipeline.session import context_of
 
 from .order import is_in_order
 from .placement import partitions_of
@@ -102,7 +103,7 @@ def _may_stay(spark: SparkSession, frame: DataFrame, writing: WriteOptions, coun
         return False
     tasks = int(frame._jdf.queryExecution().toRdd().getNumPartitions())
     partitions = writing.partitions_of(writing.topic) or counts.get(writing.topic, 1)
-    few = tasks <= TASKS_PER_CORE * spark.sparkContext.defaultParallelism
+    few = tasks <= TASKS_PER_CORE * context_of(spark).defaultParallelism
     return few or _size_bytes(frame) // (tasks * partitions) >= FRAGMENT_BYTES
 
 
@@ -130,7 +131,7 @@ def _tasks(spark: SparkSession, frame: DataFrame) -> int:
     """Return the number of writing tasks: enough to use all cores, and enough for the data size that Spark
     estimates."""
     most = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
-    return max(TASKS_PER_CORE * spark.sparkContext.defaultParallelism, min(-(-_size_bytes(frame) // TASK_BYTES), most))
+    return max(TASKS_PER_CORE * context_of(spark).defaultParallelism, min(-(-_size_bytes(frame) // TASK_BYTES), most))
 
 
 def _size_bytes(frame: DataFrame) -> int:

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,6 +49,17 @@ def test_broken_java_is_reported_with_its_path(tmp_path: Path, monkeypatch: pyte
 def test_missing_extra_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "pyarrow" else object())
     assert session.missing() == "The pipeline requires pyarrow: pip install 'kafkalet[spark]'."
+
+
+def test_java_is_not_missed_by_what_runs_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert session.missing(with_java=False) is None
+
+
+def test_session_of_spark_connect_is_refused_with_what_to_do() -> None:
+    remote: Any = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
+    with pytest.raises(session.SparkMissing, match=r"Spark Connect does not support: use .* --master URL"):
+        session.context_of(remote)
 
 
 def test_session_is_not_started_if_requirements_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,20 +41,16 @@ class Restarted:
         self.data = kafka.directory / "data"
 
     def stop(self) -> None:
-        broker = self.kafka.processes.pop()
-        broker.send_signal(signal.SIGTERM)
-        broker.wait(60)
+        self.kafka.end_broker(signal.SIGTERM)
 
     def start(self) -> None:
-        self.kafka._launch("kafka.Kafka", self.kafka.directory / "server.properties")
+        self.kafka.start_again()
         self.kafka._wait(self._leads)
 
     def _leads(self) -> bool:
         """Return whether the broker answers and leads all partitions."""
         from confluent_kafka.admin import AdminClient
 
-        if not self.kafka._answers():
-            return False
         topics = AdminClient({"bootstrap.servers": self.kafka.bootstrap_servers}).list_topics("t", timeout=10).topics
         return [each.leader for each in topics["t"].partitions.values()] == [1] * PARTITIONS
 
