@@ -52,6 +52,9 @@ class BrokerServer(Broker):
             node.config.quota_window_num,
             node.config.quota_window_size_seconds * 1000,
         )
+        self._overrides = ""
+        """The value of max.connections.per.ip.overrides that is in use."""
+        self._limits_by_address: dict[str, int] = {}
         self._tls: dict[str, TlsSettings] = {}
         """The TLS settings of the listeners that use TLS, by name of the listener."""
         self.listeners = [self._listener(settings, buffer) for settings in listeners_of(node.config)]
@@ -120,6 +123,10 @@ class BrokerServer(Broker):
         config = self.node.config
         self._quotas.max_connections = config.max_connections
         self._quotas.max_connection_creation_rate = int(config.given().get(RATE, MAX_INT))
+        overrides = config.max_connections_per_ip_overrides or ""
+        if overrides != self._overrides:  # otherwise, the limits of host names would not apply during another lookup
+            self._overrides = overrides
+            self._limits_by_address = by_address(parse_overrides(overrides), self.node.workers.submit)
         for listener in self.listeners:
             self._configure(listener)
 
@@ -131,8 +138,7 @@ class BrokerServer(Broker):
         limits.max_connections = int(values.get("max.connections", config.max_connections))
         limits.max_connection_creation_rate = int(values.get(RATE, MAX_INT))
         limits.max_connections_per_ip = config.max_connections_per_ip
-        overrides = parse_overrides(config.max_connections_per_ip_overrides or "")
-        limits.max_connections_per_ip_overrides = by_address(overrides, self.node.loop)
+        limits.max_connections_per_ip_overrides = self._limits_by_address
         given = config.given()
         # Kafka's default of 100 KiB is meant for slow networks. Unless a size is set, use the system's default.
         if "socket.send.buffer.bytes" in given:

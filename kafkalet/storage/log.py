@@ -691,7 +691,6 @@ class Log:
 
     def _delete_oldest(self, expired: list[Segment], reason: retention.Reason) -> None:
         self.abort_cleaning()
-        self.abort_cleaning()
         if len(expired) == len(self.segments):
             self.roll()
         first_left = self.segments.higher(expired[-1].base_offset)
@@ -707,8 +706,6 @@ class Log:
 
     def reconfigure(self, config: LogConfig) -> None:
         """Replace the configuration. The active segment keeps its jitter and the maximum size of its indexes."""
-        if self.config.is_compacted and not config.is_compacted:
-            self.abort_cleaning()
         if self.config.is_compacted and not config.is_compacted:
             self.abort_cleaning()
         self.local.config = config

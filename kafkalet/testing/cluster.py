@@ -356,7 +356,8 @@ class Cluster(ClusterOperations):
     ) -> None:
         """Wait until the brokers are quiet: no request is in progress, no group has a lag, no transaction is open.
 
-        A record that is missing after that will not arrive. A Fetch request that waits for records is not in progress.
+        A record that is missing after that will not arrive. A Fetch request that waits for records is not in progress;
+        a request that the broker will never answer is (Produce with null records, which Kafka does not answer either).
         With `groups=True`, every group with members counts; a list of ids names the groups, with or without members.
         `groups=False`, `transactions=False` and `requests=False` switch a condition off. The brokers cannot see a
         client between two requests, or one that consumes without a group: wait for an application to start first, for

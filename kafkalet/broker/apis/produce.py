@@ -20,12 +20,14 @@ topics.
 Source: kafka.server.KafkaApis.handleProduceRequest, ReplicaManager.appendRecords, DelayedProduce.
 """
 
+import logging
 from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
 from kafkalet.broker.cluster.metadata import INTERNAL_TOPICS
 from kafkalet.broker.context import Context
+from kafkalet.broker.quoting import quoted
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.scheduling.work import answered, in_thread, pause
 from kafkalet.broker.security.acl import Operation as AclOperation
@@ -48,6 +50,8 @@ from .produce_rules import (
     is_transactional,
     is_usual_batch,
 )
+
+_LOG = logging.getLogger(__name__)
 
 Answer = ProduceResponse.Topic.Partition
 Key = tuple[str, bytes, int]
@@ -93,7 +97,7 @@ def handle(request: ProduceRequest, context: Context) -> Answered | Coroutine[An
         _check_idempotent_records(given, context)
         given, unauthorized = _split_by_rights(given, context)
     if any(chunk is None and metadata.partition(key[0], key[2]) for key, chunk in given):
-        return Delayed()  # null records crash Kafka's handler: the request and the rest of the connection hang
+        return _hang(context)
     sound, refused = _split_by_validity(given, context)
     refused |= unauthorized
     asked = _verify(sound, request, context)
@@ -103,6 +107,16 @@ def handle(request: ProduceRequest, context: Context) -> Answered | Coroutine[An
     pending: dict[Key, Pending] = {}
     answers = {key: _append(key, chunk, verified, request, context, pending) for key, chunk in sound.items()}
     return _answer_or_wait(answers | refused, pending, request, context)
+
+
+def _hang(context: Context) -> Delayed[ProduceResponse | None]:
+    """Return an answer that never comes. Null records crash Kafka's handler, and the rest of the connection hangs."""
+    _LOG.warning(
+        "the Produce request of client %s has null records: like Apache Kafka, the broker answers neither this request "
+        "nor later ones of the connection",
+        quoted(context.client_id),
+    )
+    return Delayed()
 
 
 def _verify(sound: dict[Key, Buffer], request: ProduceRequest, context: Context) -> Delayed[Verified]:

@@ -2,17 +2,19 @@
 
 Only the first address of each host is used (InetAddress.getByName). Numeric addresses and "localhost" need no lookup.
 Other names are resolved in a thread, because a name server may take seconds; until then, or if the lookup fails, the
-limit of max.connections.per.ip applies. (Kafka refuses to start if a name cannot be resolved.)
+limit of max.connections.per.ip applies. (Kafka refuses to start if a name cannot be resolved.) They are resolved again
+when the property has changed.
 
 Source: kafka.network.ConnectionQuotas.
 """
 
 import logging
 import socket
-from asyncio import AbstractEventLoop, Future
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from kafkalet.broker.quoting import shown
+from kafkalet.broker.scheduling.purgatory import Delayed
 
 _LOG = logging.getLogger(__name__)
 
@@ -29,27 +31,26 @@ def numeric_address(host: str) -> str | None:
     return None
 
 
-def by_address(overrides: Mapping[str, int], loop: AbstractEventLoop) -> dict[str, int]:
-    """Return the limits by address. The limits of host names are added later, once the names are resolved."""
+def by_address(overrides: Mapping[str, int], in_thread: Callable[[Callable[[], str]], Delayed[str]]) -> dict[str, int]:
+    """Return the limits by address. The limits of host names are added later, once `in_thread` has resolved them."""
     limits = {}
     for host, limit in overrides.items():
         if (address := numeric_address(host)) is not None:
             limits[address] = limit
         else:
-            _look_up(host, limit, limits, loop)
+            in_thread(partial(_first_address, host)).then(
+                partial(_add, limits, limit),
+                partial(_report, host),
+            )
     return limits
 
 
-def _look_up(host: str, limit: int, limits: dict[str, int], loop: AbstractEventLoop) -> None:
-    def found(future: Future[str]) -> None:
-        if future.cancelled():
-            return
-        if (error := future.exception()) is not None:
-            _LOG.warning("max.connections.per.ip.overrides: cannot resolve %s: %s", shown(host), shown(error))
-        else:
-            limits[future.result()] = limit
+def _add(limits: dict[str, int], limit: int, address: str) -> None:
+    limits[address] = limit
 
-    loop.run_in_executor(None, _first_address, host).add_done_callback(found)
+
+def _report(host: str, error: Exception) -> None:
+    _LOG.warning("max.connections.per.ip.overrides: cannot resolve %s: %s", shown(host), shown(error))
 
 
 def _first_address(host: str) -> str:

@@ -308,13 +308,14 @@ def test_topic_id_is_used_since_v13(wire: Wire) -> None:
 # Releases
 
 
-def test_null_records_hang_the_connection_in_3_9() -> None:
+def test_null_records_hang_the_connection_in_3_9(caplog: pytest.LogCaptureFixture) -> None:
     with on_the_wire(kafka_version="3.9") as wire:
         connection = wire.connection()
         connection.send("Produce", 9, wire.produce_body(None))
         with pytest.raises(NoAnswer):
             connection.receive(connection.send("ApiVersions", 0, {}), 0.05)
         assert wire.cluster.server.call(lambda: len(wire.cluster.server.nodes[1].purgatory)) == 0
+    assert "has null records: like Apache Kafka, the broker answers neither this request nor later ones" in caplog.text
 
 
 @pytest.mark.parametrize(("release", "served"), [("2.8", True), ("3.9", True), ("4.4", False), ("newest", True)])

@@ -1,21 +1,19 @@
 """Connection limits by IP address: how they are resolved, and how they are applied by a running broker."""
 
-import asyncio
 import socket
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import NoReturn
 
 import pytest
 
 import kafkalet
+from kafkalet.broker.network import connection_limits
 from kafkalet.broker.network.connection_limits import by_address, numeric_address
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.conformance.playing.connection import Closed, Connection
 from kafkalet.properties import InvalidProperty
 from tests.wire.brokers import Wire, on_the_wire
-from tests.wire.serving import in_loop
 
 LIMIT, OVERRIDES = "max.connections.per.ip", "max.connections.per.ip.overrides"
 
@@ -28,35 +26,30 @@ def test_numeric_addresses_need_no_name_lookup(host: str, address: str | None) -
     assert numeric_address(host) == address
 
 
-@in_loop
-async def test_name_is_looked_up_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = threading.Event()
+def test_address_of_name_is_added_when_it_is_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: addresses("10.0.0.7"))
+    calls: list[tuple[Callable[[], str], Delayed[str]]] = []
 
-    def slow(host: str, *_: object, **options: object) -> list[tuple[int, int, int, str, tuple[str, int]]]:
-        asked.wait(10)
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.7", 0))]
+    def in_thread(call: Callable[[], str]) -> Delayed[str]:
+        calls.append((call, Delayed()))
+        return calls[-1][1]
 
-    monkeypatch.setattr(socket, "getaddrinfo", slow)
-    limits = by_address({"a.host": 3, "::1": 2}, asyncio.get_running_loop())
+    limits = by_address({"a.host": 3, "::1": 2}, in_thread)
     assert limits == {"::1": 2}
-    asked.set()
-    await asyncio.get_running_loop().shutdown_default_executor()
-    await asyncio.sleep(0)
+    [(call, delayed)] = calls
+    delayed.complete(call())
     assert limits == {"::1": 2, "10.0.0.7": 3}
 
 
-@in_loop
-async def test_name_without_an_address_is_logged(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fail(host: str, *_: object, **options: object) -> NoReturn:
-        raise socket.gaierror(-2, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", fail)
-    assert by_address({"no.host": 3}, asyncio.get_running_loop()) == {}
-    await asyncio.get_running_loop().shutdown_default_executor()
-    await asyncio.sleep(0)
+def test_name_without_an_address_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    failed: Delayed[str] = Delayed()
+    assert by_address({"no.host": 3}, lambda call: failed) == {}
+    failed.fail(socket.gaierror(-2, "Name or service not known"))
     assert "cannot resolve no.host: [Errno -2]" in caplog.text
+
+
+def addresses(*found: str) -> list[tuple[int, int, int, str, tuple[str, int]]]:
+    return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 0)) for address in found]
 
 
 # On a running broker
@@ -105,6 +98,22 @@ def test_changed_limits_apply_immediately() -> None:
         assert [can_connect(wire, stack) for _ in range(2)] == [True, False]
         assert alter(wire, max_connections_per_ip_overrides="127.0.0.2:1") == 0
         assert [can_connect(wire, stack, "127.0.0.2") for _ in range(2)] == [True, False]
+
+
+def test_limit_of_name_survives_other_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up = []
+
+    def look_up(host: str) -> str:
+        looked_up.append(host)
+        return "127.0.0.2"
+
+    monkeypatch.setattr(connection_limits, "_first_address", look_up)
+    with limited(max_connections_per_ip_overrides="a.host:1") as (wire, stack):
+        [listener] = wire.cluster.server.brokers[1].listeners
+        wire.until(lambda: listener.limits.max_connections_per_ip_overrides == {"127.0.0.2": 1})
+        assert alter(wire, max_connections_per_ip="5") == 0
+        assert [can_connect(wire, stack, "127.0.0.2") for _ in range(2)] == [True, False]
+        assert looked_up == ["a.host"]
 
 
 def test_raising_max_connections_admits_waiting_clients() -> None:

@@ -1,0 +1,35 @@
+"""No statement of the package is repeated by the next one: that is a leftover, and harmless only by chance.
+
+Scenarios may send a request twice.
+"""
+
+import ast
+from itertools import pairwise
+from pathlib import Path
+
+from tests.source import MODULES, name_of, tree_of
+
+from .every import for_every
+
+
+def repeated(tree: ast.AST) -> list[int]:
+    """Return the lines of the statements that equal the statement before them."""
+    blocks = [
+        block
+        for node in ast.walk(tree)
+        for block in (getattr(node, name, None) for name in ("body", "orelse", "finalbody"))
+        if isinstance(block, list)
+    ]
+    return [b.lineno for block in blocks for a, b in pairwise(block) if ast.dump(a) == ast.dump(b)]
+
+
+def test_repeated_statements_are_found() -> None:
+    source = (
+        "def f():\n    g(1)\n    g(1)\n    g(2)\n    if a:\n        b = 1\n    else:\n        b = 2\n        b = 2\n"
+    )
+    assert repeated(ast.parse(source)) == [3, 9]
+
+
+@for_every([path for path in MODULES if not name_of(path).startswith("kafkalet.conformance.scenarios.")], name_of)
+def test_no_statement_is_repeated(path: Path) -> None:
+    assert repeated(tree_of(path)) == []
