@@ -9,8 +9,8 @@ one:
 3. in that entry, decompressed if needed, the first record that is late enough and not below the log start offset; if
    there is none, the entries after it.
 
-Searching the records of one entry may take seconds. To avoid blocking, pass a dictionary as `known`, catch
-`LongSearch`, run its `call` in another thread, put the result in the dictionary, and call again.
+Searching the records of one entry may take seconds. To avoid blocking, pass a `Known`, catch `LongSearch`, run its
+`call` in another thread, add the result to `known`, and call again: the lookup goes on at this entry.
 
 Negative timestamps have special meanings (ListOffsetsRequest). Sources: UnifiedLog.fetchOffsetByTimestamp and
 legacyFetchOffsetsBefore, LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp.
@@ -47,19 +47,46 @@ _NOT_TIERED = TimestampOffset(NO_TIMESTAMP, UNKNOWN_OFFSET, NO_LEADER_EPOCH)
 
 EntryKey = tuple[int, int]
 """The base offset and the checksum of an entry."""
-Known = dict[EntryKey, TimestampOffset | None]
 
 
 class LongSearch(Exception):
-    """The search has to read the records of a large entry.
+    """The search has to read the records of a large entry. `call` does so without using the log."""
 
-    `call` does so without using the log; store its result in `known` under `key`.
-    """
-
-    def __init__(self, key: EntryKey, call: Callable[[], TimestampOffset | None]) -> None:
+    def __init__(
+        self, segment: Segment, position: int, key: EntryKey, call: Callable[[], TimestampOffset | None]
+    ) -> None:
         super().__init__(key)
+        self.segment = segment
+        self.position = position
         self.key = key
         self.call = call
+
+
+class Known:
+    """What the long searches of one lookup have found. The lookup is for the same timestamp each time."""
+
+    def __init__(self) -> None:
+        self.results: dict[EntryKey, TimestampOffset | None] = {}
+        self._last: LongSearch | None = None
+
+    def add(self, search: LongSearch, found: TimestampOffset | None) -> None:
+        """Add the result of a search."""
+        self.results[search.key] = found
+        self._last = search
+
+    def position_in(self, segment: Segment) -> int:
+        """Return the position of the last entry that was searched if it is in `segment`, else 0.
+
+        If the entry is still there, those before it have not changed either, and need not be searched again.
+        """
+        last = self._last
+        if last is None or last.segment is not segment:
+            return 0
+        try:
+            at, head = next(segment.heads(last.position))
+            return at if _key(segment.entry(at, head.size)) == last.key else 0
+        except (KafkaError, StopIteration):  # the segment was truncated
+            return 0
 
 
 def find(log: Log, timestamp: int, known: Known | None = None) -> TimestampOffset | None:
@@ -123,23 +150,32 @@ def legacy_offsets_before(log: Log, timestamp: int, max_num_offsets: int, now_ms
 
 def _search(segment: Segment, timestamp: int, log_start_offset: int, known: Known | None) -> TimestampOffset | None:
     """Run steps 2 and 3 of the search described above."""
-    for at, head in segment.heads(segment.position_before(timestamp, log_start_offset)):
+    start = segment.position_before(timestamp, log_start_offset)
+    if known is not None:
+        start = max(start, known.position_in(segment))
+    for at, head in segment.heads(start):
         if head.max_timestamp >= timestamp and head.last_offset >= log_start_offset:
             entry = segment.entry(at, head.size)
-            found = _look(entry, partial(_first_reaching, entry, timestamp, log_start_offset), known)
+            found = _look(segment, at, entry, partial(_first_reaching, entry, timestamp, log_start_offset), known)
             if found is not None:
                 return found
     return None
 
 
-def _look(entry: Batch, search: Callable[[], TimestampOffset | None], known: Known | None) -> TimestampOffset | None:
+def _look(
+    segment: Segment, position: int, entry: Batch, search: Callable[[], TimestampOffset | None], known: Known | None
+) -> TimestampOffset | None:
     """Return what `search` finds in `entry`. If the search is long, take the result from `known`."""
     if known is None or not batch_takes_long(entry):
         return search()
-    key = (entry.base_offset, entry.crc)
-    if key not in known:
-        raise LongSearch(key, search)
-    return known[key]
+    key = _key(entry)
+    if key not in known.results:
+        raise LongSearch(segment, position, key, search)
+    return known.results[key]
+
+
+def _key(entry: Batch) -> EntryKey:
+    return entry.base_offset, entry.crc
 
 
 def _first_reaching(entry: Batch, timestamp: int, log_start_offset: int) -> TimestampOffset | None:
@@ -155,7 +191,7 @@ def _latest_record(log: Log, known: Known | None) -> TimestampOffset | None:
     for at, head in segment.heads(segment.offset_index.lookup(largest.offset)):
         if head.max_timestamp == largest.timestamp:
             entry = segment.entry(at, head.size)
-            return _look(entry, partial(_first_with, entry, largest.timestamp), known)
+            return _look(segment, at, entry, partial(_first_with, entry, largest.timestamp), known)
     return None
 
 

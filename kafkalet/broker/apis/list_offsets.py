@@ -68,7 +68,7 @@ def handle(
         return _refuse_all(request, Code.UNKNOWN_SERVER_ERROR)
     duplicates = _duplicate_partitions(request)
     replica_id = request.replica_id
-    known: Known = {}  # stays empty
+    known = Known()  # stays empty
     left = PARTITIONS_WITHOUT_PAUSE
     topics = []
     try:
@@ -116,7 +116,7 @@ async def _list_in_turns(
         answers = []
         for asked in topic.partitions:
             await pause()
-            known: Known = {}
+            known = Known()
             answer = None
             while answer is None:
                 try:
@@ -124,7 +124,7 @@ async def _list_in_turns(
                         topic.name, asked, duplicates, isolation, request.replica_id, context, known
                     )
                 except LongSearch as search:
-                    known[search.key] = await in_thread(search.call, droppable=True)
+                    known.add(search, await in_thread(search.call, droppable=True))
             answers.append(answer)
         topics.append(AnswerTopic(name=topic.name, partitions=answers))
     return _answer(topics, refused, duplicates, context)

@@ -18,7 +18,7 @@ from kafkalet.storage.lookup import Known, LongSearch
 from kafkalet.storage.values import Isolation
 
 CONSUMER = -1
-_NOTHING_KNOWN: Known = {}
+_NOTHING_KNOWN = Known()  # stays empty
 _API = Api.LIST_OFFSETS  # in Python 3.11, looking up a member of an enum is slow
 
 
