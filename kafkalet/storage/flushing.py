@@ -23,7 +23,8 @@ Then = Callable[[OSError | None], None]
 """Called with None on success, otherwise with the error."""
 
 MOST_JOBS = 64
-"""Maximum number of pending jobs. If a log rolls faster than the disk can write, it has to wait."""
+"""Maximum number of pending jobs, because each holds descriptors. If logs roll faster than the disk can write, `submit`
+waits, in the event loop, until one job is done: for the time of one fsync. So the disk limits the rate of the producers."""
 
 
 class Job(NamedTuple):
