@@ -24,7 +24,7 @@ Then = Callable[[OSError | None], None]
 
 MOST_JOBS = 64
 """Maximum number of pending jobs, because each holds descriptors. If logs roll faster than the disk can write, `submit`
-waits, in the event loop, until one job is done: for the time of one fsync. So the disk limits the rate of the producers."""
+waits, in the event loop, until one job is done: for the time of one fsync. So the disk limits the producers."""
 
 
 class Job(NamedTuple):
