@@ -64,6 +64,7 @@ class Log:
     """The log of one partition. Created or opened by `LogDirectory.get_or_create`."""
 
     __slots__ = (
+        "_damage",
         "_first_unstable",
         "_high_watermark",
         "_log_start_offset",
@@ -101,6 +102,7 @@ class Log:
         self._log_start_offset = max(log_start_offset, local.segments.first.base_offset)
         self._high_watermark = LogOffsetMetadata(self.log_start_offset)
         self._first_unstable: LogOffsetMetadata | None = None
+        self._damage = ""  # the last one that was reported
         local.mark_flushed(self.log_start_offset)
         self._update_first_unstable()
 
@@ -548,6 +550,17 @@ class Log:
             return self.local.read(offset, max_bytes, at_least_one, limit, isolation is Isolation.LAST_STABLE)
         except OSError as error:
             raise self.failures.answer(error) from error
+        except KafkaError as error:
+            if error.code is Code.CORRUPT_MESSAGE:
+                self.report_damage(f"cannot read offset {offset}", error)
+            raise
+
+    def report_damage(self, problem: str, error: KafkaError) -> None:
+        """Log that entries cannot be read, once for each error."""
+        reason = error.message or error.code.name
+        if reason != self._damage:
+            self._damage = reason
+            _log.error("%s: %s: %s", self.directory, problem, reason)
 
     # -- leader epochs
 

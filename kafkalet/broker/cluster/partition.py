@@ -483,6 +483,10 @@ class Partition:
             found = find_time(log, timestamp, known) if by_time else find(log, timestamp, known)
         except OSError as error:
             raise log.failures.answer(error) from error
+        except KafkaError as error:
+            if error.code in (Code.CORRUPT_MESSAGE, Code.UNKNOWN_SERVER_ERROR):
+                log.report_damage(f"cannot find the offset of timestamp {timestamp}", error)
+            raise
         if found is not None and found.offset < last_fetchable:
             return found
         if isolation is not None:

@@ -193,6 +193,26 @@ def test_follower_drops_an_incomplete_entry(place: Place) -> None:
     assert place.log.append_as_follower(b"").first_offset == -1
 
 
+# Damage
+
+
+def test_damage_is_reported_once_with_file_position_and_offset(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    for value in range(3):
+        place.append(value)
+    path = Path(place.log.directory) / "00000000000000000000.log"
+    positions = [position for position, _ in place.log.segments.active.heads()]
+    data = bytearray(path.read_bytes())
+    data[positions[1] + 8 : positions[1] + 12] = (3).to_bytes(4, "big")  # the length
+    path.write_bytes(data)
+    for _ in range(2):
+        with pytest.raises(KafkaError):
+            place.log.read(2, 1000, Isolation.LOG_END, True)
+    [line] = [record.getMessage() for record in caplog.records]
+    assert "cannot read offset 2" in line
+    assert "Found record size 3" in line
+    assert f"in file {path}, at position {positions[1]}" in line
+
+
 # Roll
 
 
