@@ -16,6 +16,7 @@ from kafkalet.protocol.messages.create_delegation_token import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
 )
+from kafkalet.protocol.text import MAX_STRING_BYTES
 
 NO_TIME = -1
 
@@ -33,6 +34,9 @@ def handle(request: CreateDelegationTokenRequest, context: Context) -> CreateDel
     renewers = [Principal(renewer.principal_type, renewer.principal_name) for renewer in request.renewers]
     if any(renewer.type != USER for renewer in renewers):
         return _refusal(Code.INVALID_PRINCIPAL_TYPE, owner, requester)
+    if context.release.runs_without_zookeeper and len(requester.name.encode()) > MAX_STRING_BYTES:
+        # The broker cannot forward the request. With ZooKeeper, Kafka creates the token but cannot return it.
+        raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
     tokens = context.controller.delegation_tokens
     token_id = uuid_text(new_topic_id())
     try:

@@ -64,6 +64,23 @@ def test_token_for_another_user_needs_create_tokens() -> None:
         assert token["token_requester_principal_name"] == "alice"
 
 
+@pytest.mark.parametrize("release", ["3.9", "4.4"])
+def test_user_whose_name_is_too_long_for_a_response_gets_no_token(release: str) -> None:
+    name = "x" * 32_768
+    login = SECURED["listener.name.sasl_plaintext.plain.sasl.jaas.config"].replace(
+        "user_bob", f'user_{name}="{name}" user_bob'
+    )
+    config = WITH_TOKENS | {"listener.name.sasl_plaintext.plain.sasl.jaas.config": login}
+    with secured(config, kafka_version=release) as users:
+        refused = users(name, "CreateDelegationToken", 2, renewers=[], max_lifetime_ms=-1)
+        assert (refused["error_code"], refused["principal_name"]) == (Code.UNKNOWN_SERVER_ERROR, "ANONYMOUS")
+        assert users("admin", "DescribeDelegationToken", 2, owners=None) == {
+            "error_code": 0,
+            "tokens": [],
+            "throttle_time_ms": 0,
+        }
+
+
 def test_owner_without_type_is_a_server_error() -> None:
     body = {"renewers": [], "max_lifetime_ms": -1, "owner_principal_type": None, "owner_principal_name": "bob"}
     with secured() as users:
