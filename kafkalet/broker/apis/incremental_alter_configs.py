@@ -19,6 +19,7 @@ from kafkalet.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from kafkalet.protocol.text import MAX_STRING_BYTES
 from kafkalet.storage.topic_properties import topic_properties
 
 Resource = IncrementalAlterConfigsRequest.Resource
@@ -96,6 +97,12 @@ class _Topic:
                 taken = value.split(",")
                 words = [word for word in words if word not in taken]
             texts[name] = ",".join(words)
+            if self.release.runs_without_zookeeper and len(texts[name]) > MAX_STRING_BYTES:
+                raise KafkaError(
+                    Code.INVALID_CONFIG,
+                    "The configuration value cannot be added because it exceeds the maximum value size of "
+                    f"{MAX_STRING_BYTES} bytes.",
+                )
 
     def list_of(self, config: Config, texts: Mapping[str, str]) -> str:
         """Return the current value of a list property. Raises KafkaError for a property of another type."""

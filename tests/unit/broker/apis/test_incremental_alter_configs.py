@@ -110,6 +110,17 @@ def test_append_and_subtract_treat_lists_as_sets(before: list[str], operation: i
         assert {word for word in after.split(",") if word} == wanted
 
 
+@pytest.mark.parametrize(("release", "code"), [("2.8", 0), ("3.9", 40), ("4.4", 40)])
+def test_list_does_not_grow_beyond_what_a_response_can_hold_without_zookeeper(release: str, code: int) -> None:
+    name = "follower.replication.throttled.replicas"
+    with asking(kafka_version=release) as ask:
+        ask.cluster.create_topic("t", config={name: ",".join(f"{index}:1" for index in range(4000))})
+        result = alter(ask, TOPIC, "t", (name, APPEND, ",".join(f"{index}:1" for index in range(4000, 5000))))
+        assert result["error_code"] == code
+        after = ask.cluster.server.metadata.topics["t"].config[name]
+    assert (len(after) <= 32_767) is (code != 0)
+
+
 def test_change_of_a_logger_is_refused() -> None:
     with asking() as ask:
         assert alter(ask, 8, "1", ("root", SET, "DEBUG"))["error_code"] == 42
