@@ -17,12 +17,13 @@ import zlib
 from kafkalet.protocol.wire import Buffer
 
 from .interruption import check
-from .streams import Corrupt, TooLarge
+from .streams import Corrupt, Output
 
 _HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
 """The header that Java 16 and later write: no time, no name, and an unknown operating system."""
 
-_WINDOW_BYTES = 16 * 1024
+_WINDOW_BYTES = 4 * 1024
+"""zlib copies all input that it does not use, and returns at most 4 MiB for this much."""
 
 _HEADER_CHECKSUM, _EXTRA, _NAME, _COMMENT = 2, 4, 8, 16
 
@@ -55,27 +56,21 @@ def decompress(data: Buffer, limit: int) -> bytes:
 
 
 def _inflate(data: bytes, start: int, limit: int) -> tuple[bytes, int]:
-    """Inflate the data that begins at `start`. Return the inflated content and the end of the data.
-
-    The input is passed to zlib in small windows, because zlib copies all input that it does not use.
-    """
+    """Inflate the data that begins at `start`. Return the inflated content and the end of the data."""
     inflate = zlib.decompressobj(-zlib.MAX_WBITS)
-    pieces: list[bytes] = []
+    output = Output(limit)
     while not inflate.eof:
         check()
         window = data[start : start + _WINDOW_BYTES]
         try:
-            piece = inflate.decompress(window, limit + 1)
+            piece = inflate.decompress(window, output.left + 1)
         except zlib.error as error:
             raise Corrupt(str(error)) from None
-        limit -= len(piece)
-        if limit < 0:
-            raise TooLarge
+        output.add(piece)
         if not window:
             raise Corrupt("unexpected end of data")
-        pieces.append(piece)
         start += len(window) - len(inflate.unused_data)
-    return b"".join(pieces), start
+    return output.content(), start
 
 
 def _header_end(data: bytes, start: int) -> int | None:

@@ -22,7 +22,7 @@ from struct import Struct
 from kafkalet.protocol.wire import Buffer
 
 from .interruption import check
-from .streams import Corrupt, TooLarge, cramjam_or_none
+from .streams import Corrupt, Output, cramjam_or_none
 
 _MAGIC = b"\x04\x22\x4d\x18"
 _DESCRIPTOR = b"\x60\x40"  # version 1, independent blocks of at most 64 KiB, nothing else
@@ -73,7 +73,7 @@ def decompress(data: Buffer, limit: int, *, any_checksum: bool = False) -> bytes
     """
     data = bytes(data)
     block_bytes, has_checksums, position = _read_header(data, any_checksum)
-    pieces: list[bytes] = []
+    output = Output(limit)
     while True:
         check()
         size = int.from_bytes(data[position : position + 4], "little")
@@ -82,7 +82,7 @@ def decompress(data: Buffer, limit: int, *, any_checksum: bool = False) -> bytes
         if position + 4 + size > len(data):
             raise Corrupt("unexpected end of data")
         if size == 0:
-            return b"".join(pieces)
+            return output.content()
         if size > block_bytes:
             raise Corrupt(f"block of {size} bytes exceeds the maximum of {block_bytes}")
         position += 4
@@ -94,11 +94,8 @@ def decompress(data: Buffer, limit: int, *, any_checksum: bool = False) -> bytes
             position += 4
         piece = _decompress_block(block, block_bytes) if is_compressed else block
         if not piece:  # Kafka treats a block without content as the end of the stream
-            return b"".join(pieces)
-        limit -= len(piece)
-        if limit < 0:
-            raise TooLarge
-        pieces.append(piece)
+            return output.content()
+        output.add(piece)
 
 
 def _read_header(data: bytes, any_checksum: bool) -> tuple[int, bool, int]:

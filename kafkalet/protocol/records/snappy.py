@@ -19,8 +19,8 @@ Raw snappy is the uncompressed size as a varint, followed by literals and copies
 
 from kafkalet.protocol.wire import Buffer
 
-from .interruption import check
-from .streams import Corrupt, TooLarge, cramjam_or_none
+from .interruption import check, use_much_memory
+from .streams import MUCH_MEMORY_BYTES, Corrupt, Output, TooLarge, cramjam_or_none
 from .varint import encode_unsigned
 
 _MAGIC = b"\x82SNAPPY\0"
@@ -47,7 +47,7 @@ def decompress(data: Buffer, limit: int) -> bytes:
     data = bytes(data)
     if len(data) < len(_HEADER) or not data.startswith(_MAGIC):
         return _decompress_raw(data, limit)
-    pieces = []
+    output = Output(limit)
     position = len(_HEADER)
     while len(data) - position >= 4:
         if data.startswith(_MAGIC[:4], position):
@@ -59,11 +59,10 @@ def decompress(data: Buffer, limit: int) -> bytes:
         position += 4
         if not 0 <= size <= len(data) - position:
             raise Corrupt("block extends beyond the end of the data")
-        piece = _decompress_raw(data[position : position + size], limit)
-        limit -= len(piece)
-        pieces.append(piece)
+        piece = _decompress_raw(data[position : position + size], output.left)
+        output.add(piece)
         position += size
-    return b"".join(pieces)
+    return output.content()
 
 
 def _another_stream(header: bytes) -> bool:
@@ -84,6 +83,8 @@ def _decompress_raw(data: bytes, limit: int) -> bytes:
     size, position = _announced_size(data)
     if size > limit:
         raise TooLarge
+    if size > MUCH_MEMORY_BYTES:
+        use_much_memory()
     cramjam = cramjam_or_none()
     if cramjam is None:
         return _copy_out(data, position, size)

@@ -1,9 +1,15 @@
-"""Exceptions shared by the codecs, and access to the native library.
+"""What the codecs share: exceptions, the collection of decompressed data, and access to the native library.
 
 `codecs.py` converts the exceptions into the errors that clients receive.
 """
 
+from io import BytesIO
 from types import ModuleType
+
+from .interruption import use_much_memory
+
+MUCH_MEMORY_BYTES = 16 * 1024 * 1024
+"""Only one thread at a time decompresses more."""
 
 
 class Corrupt(Exception):
@@ -12,6 +18,39 @@ class Corrupt(Exception):
 
 class TooLarge(Exception):
     """The decompressed data exceeds the limit."""
+
+
+class Output:
+    """Collects decompressed pieces, up to a limit.
+
+    The data is not copied in the end, which would block the interpreter for a tenth of a second and take twice the
+    memory.
+    """
+
+    __slots__ = ("_left", "_pieces", "_size")
+
+    def __init__(self, limit: int) -> None:
+        self._pieces = BytesIO()
+        self._left = limit
+        self._size = 0
+
+    @property
+    def left(self) -> int:
+        """How many bytes may be added."""
+        return self._left
+
+    def add(self, piece: bytes) -> None:
+        """Append a piece. Raises TooLarge."""
+        self._left -= len(piece)
+        if self._left < 0:
+            raise TooLarge
+        self._size += len(piece)
+        if self._size > MUCH_MEMORY_BYTES:
+            use_much_memory()
+        self._pieces.write(piece)
+
+    def content(self) -> bytes:
+        return self._pieces.getvalue()
 
 
 def cramjam_or_none() -> ModuleType | None:

@@ -19,7 +19,8 @@ from types import ModuleType
 
 from kafkalet.protocol.wire import Buffer
 
-from .streams import Corrupt, TooLarge, cramjam_or_none
+from .interruption import use_much_memory
+from .streams import MUCH_MEMORY_BYTES, Corrupt, TooLarge, cramjam_or_none
 
 _FRAME = b"\x28\xb5\x2f\xfd"
 _SKIPPED = b"\x2a\x4d\x18"
@@ -46,6 +47,8 @@ def decompress(data: Buffer, limit: int) -> bytes:
     data = bytes(data)
     ends, bound = _measure(data)
     end = ends[-1]
+    if min(bound, limit) > MUCH_MEMORY_BYTES:
+        use_much_memory()
     if cramjam := cramjam_or_none():
         return _decompress_by_cramjam(cramjam, data[:end], limit, bound)
     if library := library_or_none():

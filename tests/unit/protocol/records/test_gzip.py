@@ -1,4 +1,5 @@
 import gzip as standard
+import tracemalloc
 import zlib
 
 import pytest
@@ -82,3 +83,15 @@ def test_headers_of_all_kinds_are_read(data: bytes) -> None:
 def test_malformed_members_are_refused(data: bytes) -> None:
     with pytest.raises(Corrupt):
         gzip.decompress(data, LIMIT)
+
+
+def test_large_data_is_not_in_memory_twice() -> None:
+    size = 32 * 1024 * 1024
+    compressed = gzip.compress(bytes(size))
+    tracemalloc.start()
+    try:
+        assert len(gzip.decompress(compressed, size)) == size
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.5 * size

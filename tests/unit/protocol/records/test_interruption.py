@@ -2,12 +2,13 @@
 
 import zlib
 from collections.abc import Callable
+from threading import Event, Thread
 
 import pytest
 
 from kafkalet.protocol.records import lz4, snappy, streams, zstd, zstd_frames
 from kafkalet.protocol.records.codecs import Codec, decompress
-from kafkalet.protocol.records.interruption import Interrupted, check, interruptible
+from kafkalet.protocol.records.interruption import Interrupted, check, interruptible, use_much_memory
 from kafkalet.protocol.records.record import Record, decode_records, encode_records, iterate_records
 from kafkalet.protocol.records.varint import encode_unsigned
 from kafkalet.protocol.records.walk import walk_records
@@ -35,6 +36,25 @@ def test_check_raises_only_if_interrupted() -> None:
     with pytest.raises(Interrupted):
         interruptible(check, lambda: True)
     check()
+
+
+def test_only_one_computation_uses_much_memory() -> None:
+    begun, may_end = Event(), Event()
+
+    def first() -> None:
+        use_much_memory()
+        begun.set()
+        may_end.wait(10)
+
+    thread = Thread(target=lambda: interruptible(first, lambda: False))
+    thread.start()
+    assert begun.wait(10)
+    with pytest.raises(Interrupted):  # while it waits
+        interruptible(use_much_memory, lambda: True)
+    use_much_memory()  # does not wait outside of an interruptible computation
+    may_end.set()
+    thread.join(10)
+    interruptible(use_much_memory, lambda: True)
 
 
 def test_inner_computation_ends_on_its_own_condition() -> None:
