@@ -44,7 +44,7 @@ RECORDED: Mapping[str, str] = {
 """The values with which the answers were recorded."""
 NEEDED_BY: Mapping[str, frozenset[str]] = {
     "auto.create.topics.enable": frozenset({"metadata_auto_create"}),
-    "default.replication.factor": frozenset({"brokers_placements"}),
+    "default.replication.factor": frozenset({"brokers_placements", "metadata_auto_create"}),
     "num.partitions": frozenset({"create_topics_counts", "metadata_auto_create"}),
     "log.message.timestamp.type": frozenset({"Produce"}),
     "message.max.bytes": frozenset({"offsets_too_large", "produce_too_large"}),

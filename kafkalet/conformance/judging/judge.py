@@ -41,7 +41,7 @@ LEGACY = "2.8"
 """The recorded release that can store message formats 0 and 1."""
 JOBS = 8
 REPEAT = 2
-SCENARIO_S = 60.0
+SCENARIO_S = 90.0
 """The limit for all attempts at a scenario together."""
 FIRST_S, EACH_S = 120.0, 2.0
 """The limit for a run is FIRST_S and EACH_S for each scenario, unless another limit is given."""

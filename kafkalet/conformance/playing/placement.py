@@ -120,11 +120,17 @@ def is_about_one_broker(step: Step) -> str:
 def _is_nameless(value: Any) -> bool:
     match value:
         case dict():
-            return any(
-                (key in GROUP_FIELDS and item in ("", [""])) or _is_nameless(item) for key, item in value.items()
-            )
+            return any((key in GROUP_FIELDS and _is_blank(item)) or _is_nameless(item) for key, item in value.items())
         case list():
             return any(map(_is_nameless, value))
+    return False
+
+
+def _is_blank(item: Any) -> bool:
+    """Return whether a group, or the only one of a list, has an empty or a blank name."""
+    match item:
+        case str(name) | [str(name)]:
+            return not name.strip()
     return False
 
 

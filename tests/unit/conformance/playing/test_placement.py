@@ -106,6 +106,8 @@ def test_case_about_the_number_of_brokers_cannot_be_compared() -> None:
     assert is_about_one_broker({"api": "ReadShareGroupStateSummary"}) == state
     nameless = {"api": "OffsetFetch", "body": {"groups": [{"group_id": ""}]}}
     assert is_about_one_broker(nameless) == "the group without a name may be coordinated by another broker"
+    blank = {"api": "ConsumerGroupHeartbeat", "body": {"group_id": " "}}
+    assert is_about_one_broker(blank) == is_about_one_broker(nameless)
     assert is_about_one_broker({"api": "OffsetFetch", "body": {"groups": [{"group_id": "$g"}]}}) == ""
     assert is_about_one_broker({"api": "AddOffsetsToTxn", "body": {"group_id": ""}}) == ""
     assert is_about_one_broker({"api": "CreateTopics", "expect": {"topics": [{"error_code": 0}]}}) == ""
