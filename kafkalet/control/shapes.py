@@ -43,11 +43,12 @@ class Shape:
 
 
 class Text(Shape):
-    """A string: one of `allowed` if given, and at least `least` characters."""
+    """A string: one of `allowed` if given, and `least` to `most` characters."""
 
-    def __init__(self, *allowed: str, least: int = 0) -> None:
+    def __init__(self, *allowed: str, least: int = 0, most: int | None = None) -> None:
         self.allowed: Final = allowed
         self.least: Final = least
+        self.most: Final = most
 
     def check(self, value: Json, where: str) -> str:
         if not isinstance(value, str):
@@ -58,6 +59,8 @@ class Text(Shape):
             )
         if len(value) < self.least:
             raise Malformed(f"{where} is empty; it needs at least {self.least} character{'s' * (self.least > 1)}")
+        if self.most is not None and len(value) > self.most:
+            raise Malformed(f"{where} has {len(value)} characters; at most {self.most} are allowed")
         try:
             value.encode()
         except UnicodeEncodeError:
@@ -66,7 +69,8 @@ class Text(Shape):
 
     def schema(self) -> dict[str, Json]:
         least = {"minLength": self.least} if self.least else {}
-        return {"type": "string", **({"enum": list(self.allowed)} if self.allowed else {}), **least}
+        most = {} if self.most is None else {"maxLength": self.most}
+        return {"type": "string", **({"enum": list(self.allowed)} if self.allowed else {}), **least, **most}
 
 
 class Integer(Shape):

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _Key = tuple[str, ScramMechanism]
 
 
+ACLS_PER_TURN = 2000
+"""The number of ACLs that are created before the event loop does other work; this takes about 20 ms."""
+
+
 class Acls:
     """The ACLs of a cluster. An ACL is a text, as in `alice:read,describe:topic:orders*`, or a `kafkalet.Acl`."""
 
@@ -54,7 +58,9 @@ class Acls:
         Raises RuntimeError if the cluster has no authorizer.
         """
         found = _all_of(acls)
-        self._cluster.server.call(lambda: self._create(found))
+        for start in range(0, len(found), ACLS_PER_TURN):
+            part = found[start : start + ACLS_PER_TURN]
+            self._cluster.server.call(lambda part=part: self._create(part))  # type: ignore[misc]
 
     def remove(self, *acls: str | Acl) -> None:
         """Delete ACLs. Raises ValueError, and deletes nothing, if one of them does not exist."""

@@ -24,6 +24,7 @@ from kafkalet.control.shapes import (
     Object,
     Text,
 )
+from kafkalet.protocol.api import Api
 from kafkalet.testing.faults import GivenFault
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ NEW_FAULT = Object(
     "A fault: which requests match, on which of them it fires, and what happens to them. Names match exactly.",
     _optional(
         "api",
-        AnyOf([Text(), ListOf(Text(), least=1)], lambda value: int(isinstance(value, list))),
+        AnyOf([Text(), ListOf(Text(), least=1, most=len(Api))], lambda value: int(isinstance(value, list))),
         "The API, such as `Produce`, or a list of APIs. The default is all.",
     ),
     _optional("error", Text(), "The error of the response, such as `NOT_LEADER_OR_FOLLOWER`."),

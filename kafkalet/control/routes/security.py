@@ -9,6 +9,8 @@ from kafkalet.testing.client_config import properties_text
 
 routes = Routes("security", "Users and ACLs.")
 
+MAX_CREDENTIAL = 10_000
+"""The longest name and password, in characters. Brokers accept no longer ones in SASL messages."""
 ACL_HELP = "An ACL, as in `alice:read,describe:topic:orders*` or `deny:*:delete:topic:*`."
 ACLS = Object("Acls", "ACLs.", Field("acls", ListOf(Text(least=1)), f"The ACLs. {ACL_HELP}"))
 USERS = Object(
@@ -17,8 +19,8 @@ USERS = Object(
 USER = Object(
     "User",
     "A user and the password.",
-    Field("name", Text(least=1), "The name of the user."),
-    Field("password", Text(least=1), "The password."),
+    Field("name", Text(least=1, most=MAX_CREDENTIAL), "The name of the user."),
+    Field("password", Text(least=1, most=MAX_CREDENTIAL), "The password."),
 )
 CLIENT_CONFIG = Object(
     "ClientConfig",

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from kafkalet.testing import security
+from kafkalet.testing.security import Acls
 from tests.wire.control.asking import Asking, asking
 
 
@@ -11,6 +13,21 @@ from tests.wire.control.asking import Asking, asking
 def secured() -> Iterator[Asking]:
     with asking(users={"alice": "secret"}, super_users=["alice"], tls=True) as api:
         yield api
+
+
+def test_many_acls_are_created_in_several_turns(secured: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(security, "ACLS_PER_TURN", 2)
+    turns: list[int] = []
+    create = Acls._create
+    monkeypatch.setattr(Acls, "_create", lambda self, acls: (turns.append(len(acls)), create(self, acls)))
+    acls = [f"user{n}:read:topic:t" for n in range(5)]
+    assert secured.post("/v1/acls", {"acls": acls}) == {"acls": acls}
+    assert turns == [2, 2, 1]
+
+
+def test_name_that_no_client_can_send_is_refused(secured: Asking) -> None:
+    for user in ({"name": "a" * 10_001, "password": "b"}, {"name": "a", "password": "b" * 10_001}):
+        assert secured.ask("POST", "/v1/users", user).status == 400
 
 
 def test_acls_are_added_and_removed(secured: Asking) -> None:
