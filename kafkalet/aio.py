@@ -364,6 +364,7 @@ class BrokerNode(Mirror[SyncBrokerNode]):
         """The host and port that the broker advertises. Raises RuntimeError if it is stopped."""
         return self.sync.address
 
+    kill = awaited(SyncBrokerNode.kill)
     start = awaited(SyncBrokerNode.start)
     stop = awaited(SyncBrokerNode.stop)
 

@@ -36,6 +36,14 @@ class BrokerNode:
         """Stop the broker. Its listener closes, and other replicas become leaders of its partitions."""
         self._cluster.stop_broker(self.node_id)
 
+    def kill(self) -> None:
+        """Stop the broker as if its process was killed, although it keeps what it has written.
+
+        Since Kafka 4.1, it is not an eligible leader any more when it is started again (KIP-966).
+        """
+        server = self._cluster.server
+        server.call(lambda: server.stop_broker(self.node_id, is_clean=False))
+
     def start(self) -> None:
         """Start the broker again, on the same port."""
         self._cluster.start_broker(self.node_id)

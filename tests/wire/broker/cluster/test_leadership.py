@@ -130,10 +130,9 @@ def test_replica_is_not_eligible_before_4_1() -> None:
 
 
 def test_killed_broker_is_not_eligible_but_the_last_known_leader_is_elected(three: Wire) -> None:
-    server = three.cluster.server
     three.cluster.create_topic("two", config={"min.insync.replicas": "2"}, assignments=[[2, 3]])
     for node in (3, 2):
-        server.call(lambda node=node: server.stop_broker(node, is_clean=False))
+        three.cluster.broker(node).kill()
     assert replicas(three) == (-1, [], [2, 3], [2])
     three.cluster.start_broker(3)
     assert replicas(three) == (-1, [], [2], [2])
