@@ -39,7 +39,7 @@ from kafkalet.protocol.records.batch import (
     set_max_timestamp,
 )
 from kafkalet.protocol.records.codecs import Codec
-from kafkalet.protocol.records.effort import TakesLong
+from kafkalet.protocol.records.effort import TakesLong, batch_takes_long
 from kafkalet.protocol.records.walk import WalkResult, walk_records
 
 from .acceptance import (
@@ -77,7 +77,8 @@ def validate(
     """Check `records` and assign offsets starting at `next_offset`. An incomplete last batch is dropped.
 
     `partition` is the name of the partition in error messages. A bytearray, or a writable view of one, is patched in
-    place. With `at_once`, TakesLong is raised if the records have to be decoded or read by the exact reader. If it or
+    place. With `at_once`, TakesLong is raised if the records have to be decoded or read by the exact reader, or if
+    decompressing them takes long. If it or
     AppendRefused is raised, the records are unchanged.
     """
     try:
@@ -211,7 +212,7 @@ def _walk(batch: Batch, codec: Codec, rules: RecordRules, config: LogConfig, at_
         raise AppendRefused(Code.INVALID_RECORD, f"a batch has {batch.count} records")
     buffer, start, end = batch.buffer, batch.position + HEADER_SIZE, batch.end
     if codec:
-        if at_once:
+        if at_once and batch_takes_long(batch):
             raise TakesLong
         buffer = batch.payload()
         start, end = 0, len(buffer)

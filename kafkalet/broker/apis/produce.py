@@ -36,7 +36,7 @@ from kafkalet.broker.transactions.produce_verification import NOTHING_TO_VERIFY,
 from kafkalet.broker.transactions.verification import Operation
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.produce import ProduceRequest, ProduceResponse
-from kafkalet.protocol.records.effort import TakesLong, takes_long
+from kafkalet.protocol.records.effort import TakesLong, may_have_many_headers, takes_long
 from kafkalet.protocol.wire import Buffer
 from kafkalet.storage.acceptance import ValidatedBatches
 from kafkalet.storage.refusals import AppendRefused, RecordsRefused
@@ -82,9 +82,9 @@ def handle(request: ProduceRequest, context: Context) -> Answered | Coroutine[An
         key, chunk = given[0]
         if chunk and is_usual_batch(chunk, context.version) and metadata.partition(key[0], key[2]) is not None:
             # None of the checks below concerns this request; see `is_usual_batch`.
-            is_long = takes_long(chunk)
-            outcome = _validate_at_once(key, chunk, context) if is_long else None
-            if outcome is not None or not is_long:
+            is_slow = _is_slow(chunk)
+            outcome = _validate_at_once(key, chunk, context) if is_slow else None
+            if outcome is not None or not is_slow:
                 parked: dict[Key, Pending] = {}
                 answer = _append(key, chunk, NOTHING_TO_VERIFY, request, context, parked, outcome)
                 return _answer_or_wait({key: answer}, parked, request, context)
@@ -101,7 +101,7 @@ def handle(request: ProduceRequest, context: Context) -> Answered | Coroutine[An
     sound, refused = _split_by_validity(given, context)
     refused |= unauthorized
     asked = _verify(sound, request, context)
-    if asked.is_waiting or len(sound) > PARTITIONS_WITHOUT_PAUSE or any(map(takes_long, sound.values())):
+    if asked.is_waiting or len(sound) > PARTITIONS_WITHOUT_PAUSE or any(map(_is_slow, sound.values())):
         return _append_in_turns(sound, refused, asked, request, context)
     verified = asked.result()
     pending: dict[Key, Pending] = {}
@@ -147,13 +147,21 @@ async def _append_in_turns(
     answers: dict[Key, Answer] = {}
     for key, chunk in sound.items():
         await pause()
-        outcome = await _validate_in_thread(key, chunk, verified, request, context) if takes_long(chunk) else None
+        outcome = None
+        if _is_slow(chunk):
+            outcome = None if takes_long(chunk) else _validate_at_once(key, chunk, context)
+            outcome = outcome or await _validate_in_thread(key, chunk, verified, request, context)
         answers[key] = _append(key, chunk, verified, request, context, pending, outcome)
     return _answer_or_wait(answers | refused, pending, request, context)
 
 
+def _is_slow(chunk: Buffer) -> bool:
+    """Return whether validating records may block the event loop for too long."""
+    return takes_long(chunk) or may_have_many_headers(chunk)
+
+
 def _validate_at_once(key: Key, chunk: Buffer, context: Context) -> Callable[[], ValidatedBatches] | None:
-    """Validate a usual batch that `takes_long`, without a thread. Return the same as `_validate_in_thread`, or None.
+    """Validate a batch that may be slow, without a thread. Return the same as `_validate_in_thread`, or None.
 
     A thread costs as much as the validation of 10,000 short records, unless they are read by the exact reader.
     """

@@ -18,8 +18,11 @@ from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.produce import ProduceResponse
 from kafkalet.protocol.records.batch import ATTRIBUTES_AT, CRC_AT
+from kafkalet.protocol.records.build import build_batch
+from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.crc32c import crc32c
-from kafkalet.protocol.records.effort import MANY_BYTES, MANY_RECORDS, RECORDS_AT_ONCE
+from kafkalet.protocol.records.effort import MANY_BYTES, MANY_HEADER_BYTES, MANY_RECORDS, RECORDS_AT_ONCE
+from kafkalet.protocol.records.record import Record
 from tests.unit.storage.producing import T0, produced
 from tests.wire.brokers import batch
 
@@ -57,6 +60,41 @@ def test_many_short_records_are_validated_without_a_thread() -> None:
             topic = {"name": "t", "partition_data": [partition]}
             answer = ask(Api.PRODUCE, 9, acks=1, timeout_ms=1000, topic_data=[topic])
             assert answer["responses"][0]["partition_responses"][0]["error_code"] == Code.NONE
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+@pytest.mark.parametrize("partitions", [1, 2])
+def test_record_with_many_headers_is_validated_in_a_thread(codec: Codec, partitions: int) -> None:
+    headers = (("", b""),) * (MANY_HEADER_BYTES // 2)
+    records = build_batch([Record(0, T0, None, b"v", headers)], codec=codec)
+    in_thread, calls = produce.in_thread, []
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        calls.append(args)
+        return in_thread(*args, **kwargs)
+
+    with asking() as ask, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(produce, "in_thread", counted)
+        ask.cluster.create_topic("t", partitions)
+        data = [{"index": index, "records": records} for index in range(partitions)]
+        topic = {"name": "t", "partition_data": data}
+        answer = ask(Api.PRODUCE, 9, acks=1, timeout_ms=1000, topic_data=[topic])
+        codes = [each["error_code"] for each in answer["responses"][0]["partition_responses"]]
+    assert (codes, len(calls)) == ([Code.NONE] * partitions, partitions)
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_large_record_without_many_headers_is_validated_without_a_thread(codec: Codec) -> None:
+    records = build_batch([Record(0, T0, None, bytes(MANY_HEADER_BYTES), ())], codec=codec)
+    with asking() as ask, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(produce, "in_thread", None)
+        ask.cluster.create_topic("t", 2)
+        for data in ([0], [0, 1]):
+            partitions = [{"index": index, "records": records} for index in data]
+            topic = {"name": "t", "partition_data": partitions}
+            answer = ask(Api.PRODUCE, 9, acks=1, timeout_ms=1000, topic_data=[topic])
+            codes = [each["error_code"] for each in answer["responses"][0]["partition_responses"]]
+            assert codes == [Code.NONE] * len(data)
 
 
 def test_batch_of_an_open_transaction_is_appended_without_a_coroutine() -> None:

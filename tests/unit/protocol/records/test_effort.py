@@ -8,7 +8,13 @@ import pytest
 from kafkalet.protocol.records import streams
 from kafkalet.protocol.records.build import build_batch, build_message_set, frame_batch, numbered
 from kafkalet.protocol.records.codecs import Codec
-from kafkalet.protocol.records.effort import MANY_BYTES, MANY_RECORDS, takes_long
+from kafkalet.protocol.records.effort import (
+    MANY_BYTES,
+    MANY_HEADER_BYTES,
+    MANY_RECORDS,
+    may_have_many_headers,
+    takes_long,
+)
 
 
 def rows(count: int, value: bytes = b"v") -> list[tuple[int, None, bytes, tuple[()]]]:
@@ -31,6 +37,24 @@ def framed(payload: bytes, codec: Codec, count: int = 1) -> bytes:
 @pytest.mark.parametrize("codec", list(Codec))
 def test_ordinary_batch_does_not_take_long(codec: Codec) -> None:
     assert not takes_long(build_batch(numbered(rows(100, b"x" * 100)), codec=codec))
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_record_with_hundreds_of_thousands_of_headers_is_noticed(codec: Codec) -> None:
+    headers = (("", b""),) * (MANY_HEADER_BYTES // 2)
+    entry = build_batch(numbered([(1000, None, b"v", headers)]), codec=codec)
+    assert (takes_long(entry), may_have_many_headers(entry)) == (False, True)
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_ordinary_batch_has_few_headers(codec: Codec) -> None:
+    assert not may_have_many_headers(build_batch(numbered(rows(10, b"x" * 10)), codec=codec))
+
+
+def test_old_formats_have_no_headers() -> None:
+    messages = build_message_set(1, numbered([(1000, None, bytes(MANY_HEADER_BYTES), ())]))
+    assert not may_have_many_headers(messages)
+    assert not may_have_many_headers(b"")
 
 
 @pytest.mark.parametrize(("count", "long"), [(MANY_RECORDS, False), (MANY_RECORDS + 1, True)])
