@@ -36,6 +36,8 @@ ANSWER_S = 15.0
 """The time that a broker has for an answer, in addition to the wait that the request allows."""
 LONGEST_S = 40.0
 COORDINATOR_TRIES = 100
+COORDINATORS = 12
+"""The number of names whose coordinators are asked for, to find a broker that coordinates some names."""
 NOT_YET = frozenset({14, 15, 51})
 """Errors while a coordinator or its topic is not ready, or still writes the markers of the previous transaction."""
 LOADING_S = 5.0
@@ -394,7 +396,8 @@ class Player:
 
     def place(self, steps: Iterable[dict[str, Any]]) -> None:
         """Prepare for steps that were recorded with one broker, on a cluster of several."""
-        self.home, self.is_placed, self.coordinated = self.target.main, True, coordinated(steps)
+        self.is_placed, self.coordinated = True, coordinated(steps)
+        self.home = self.coordinating_broker({kind for kinds in self.coordinated.values() for kind in kinds})
         self.auto_created = auto_created(steps)
         for text, kinds in list(self.coordinated.items()):
             if not text.startswith("$"):
@@ -416,8 +419,22 @@ class Player:
             if all(self.coordinator(kind, value.replace("<unique>", unique)) == self.home for kind in kinds):
                 break
             unique = os.urandom(4).hex()
+        else:
+            raise SetupFailed(f"broker {self.home} coordinates none of {COORDINATOR_TRIES} names such as {value}")
         self.uniques.add(unique)
         return unique
+
+    def coordinating_broker(self, kinds: Iterable[int]) -> int:
+        """Return the main broker, or another one if the main broker coordinates nothing of these kinds.
+
+        After a restart, one broker may lead all partitions of an internal topic.
+        """
+        nodes = set(self.target.nodes)
+        for kind in kinds:
+            nodes &= {self.coordinator(kind, f"{self.unique}-{number}") for number in range(COORDINATORS)}
+        if not nodes:
+            raise SetupFailed("no broker coordinates both groups and transactions")
+        return self.target.main if self.target.main in nodes else min(nodes)
 
     def coordinator(self, kind: int, key: str) -> int:
         """Return the broker that coordinates a group or a transactional id."""

@@ -251,6 +251,18 @@ def test_run_ends_scenarios_at_its_limit(broker: kafkalet.Broker) -> None:
     assert run.results[-1].reason == "the time for the run is over"
 
 
+def test_main_broker_that_coordinates_nothing_is_not_asked() -> None:
+    config = {"offsets.topic.replication.factor": 2, "transaction.state.log.replication.factor": 2}
+    only = ("group_describe", "transactions_offsets_refused")
+    with kafkalet.Cluster(2, kafka_version="3.9", config=config | {"auto.leader.rebalance.enable": False}) as cluster:
+        options = Options(cluster.bootstrap_servers.split(",")[1], "3.9", only=only, repeat=0)
+        judge(options)  # creates the internal topics
+        cluster.broker(1).stop()
+        cluster.broker(1).start()
+        run = judge(options)
+    assert run.counts() == {Outcome.AS_KAFKA: 2}
+
+
 def test_scenario_keeps_its_limit_and_says_what_timed_out(
     broker: kafkalet.Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
