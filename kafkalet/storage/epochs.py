@@ -6,9 +6,10 @@ diverges from the leader's, and so do consumers after a leader change. The entri
 `leader-epoch-checkpoint`.
 
 An epoch is written to the file before its first record is appended. The first epoch of a log is not synced to disk
-before the log itself: an empty log has nothing to lose, and creating a topic need not wait for the disk. Truncated
-entries may remain in the file until the next write: when the log is opened, they are truncated again. A broker with a
-temporary directory writes only when the log is flushed or closed.
+before the log itself: an empty log has nothing to lose, and creating a topic need not wait for the disk. Entries that
+were truncated at the end of the log may remain in the file until the next write: when the log is opened, they are
+truncated again. A new log start offset is written at once. A broker with a temporary directory writes only when the log
+is flushed or closed.
 
 Message formats 0 and 1 have no epochs: a log in one of these formats has no entries and no file.
 """
@@ -186,6 +187,11 @@ class LeaderEpochs:
             write_epochs(self._files, self.path, self._entries, force=force)
             self._dirty = self.is_unwritten = False
             self._written = self.entries
+
+    def write_at_once(self) -> None:
+        """Write all changes to the file, unless the directory is temporary."""
+        if self._files.durable:
+            self.write()
 
     def write_records(self, log_end_offset: int) -> None:
         """Write all changes to the file, unless they concern only epochs without records.

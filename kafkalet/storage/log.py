@@ -248,6 +248,7 @@ class Log:
                 first = self.local.entry_metadata(first)
         self._first_unstable = first
 
+    @storing
     def maybe_increment_log_start_offset(self, to: int) -> bool:
         """Raise the log start offset to `to`. Return whether it changed.
 
@@ -264,6 +265,7 @@ class Log:
         self._log_start_offset = to
         self.local.mark_flushed(to)  # deleted records need no recovery
         self.epochs.truncate_from_start(to)
+        self.epochs.write_at_once()
         self.producers.on_log_start_offset_incremented(to)
         self._update_first_unstable()
         return True

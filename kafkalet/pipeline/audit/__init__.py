@@ -19,7 +19,7 @@ file that one task reads. An "entry" is a record batch, or a message in one of t
       surroundings.py, checkpoint_checks.py           checkpoints and other small files
       cluster_metadata.py                             configs of topics, IDs of brokers
       empty_indexes.py                                indexes that have lost all their entries
-    directory_checks.py     other files in the log directories; at_work.py: detect a running broker
+    directory_checks.py     other files in the log directories
     asking.py               expected results of ListOffsets for timestamps chosen by timestamp_sample.py
       comparing.py          compare them with a live broker's responses; broker_job.py: do so in Spark
       steadiness.py         logs that change while they are read

@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 from kafkalet import formats
 from kafkalet.pipeline.logs import checkpoints
+from kafkalet.pipeline.logs.at_work import is_at_rest
 from kafkalet.pipeline.logs.directory import Listing, PartitionLog, is_partition, topic_partition, twice
 from kafkalet.pipeline.logs.files import CorruptFile, UnreadableFile, read_whole
 
-from .at_work import is_at_rest
 from .cluster_metadata import KAFKALET_JSON, ClusterMetadata
 from .findings import Findings
 from .surroundings import CLEANED_UP_TO

@@ -28,11 +28,11 @@ from kafkalet.clock import SystemClock
 from kafkalet.formats import PARTITION_METADATA, uuid_text
 from kafkalet.pipeline.live.broker import LiveBroker, Patience
 from kafkalet.pipeline.live.metadata import TopicPartition
+from kafkalet.pipeline.logs.at_work import is_at_rest, is_locked
 from kafkalet.pipeline.logs.directory import PartitionLog, open_partition
 from kafkalet.pipeline.logs.ends import log_end
 from kafkalet.protocol.errors import KafkaError
 
-from .at_work import is_at_rest, is_locked
 from .audit_options import AuditOptions
 from .audit_tasks import begin, settled, tasks_of
 from .cluster_metadata import UNKNOWN, TopicSettings

@@ -38,6 +38,7 @@ from typing import NamedTuple
 from kafkalet import formats
 
 from . import checkpoints
+from .at_work import is_locked
 from .files import CorruptFile, reason_of, why_unreadable
 from .heads import heads
 
@@ -328,15 +329,35 @@ def _open(path: str, around: _LogDirFiles) -> PartitionLog:
         if not around.lenient:
             raise
         topic_id = None
+    start = max(around.log_start_offsets.get(named, 0), first)
     return PartitionLog(
         *named,
         path,
         segments,
-        max(around.log_start_offsets.get(named, 0), first),
+        _live_start_offset(path, segments, start),
         around.high_watermarks.get(named),
         topic_id,
         around.is_closed,
     )
+
+
+def _live_start_offset(path: str, segments: Sequence[Segment], start: int) -> int:
+    """Return the log start offset of a running broker, if leader-epoch-checkpoint shows that it is above `start`.
+
+    A broker writes log-start-offset-checkpoint once a minute (`log.flush.start.offset.checkpoint.interval.ms`). When it
+    raises the log start offset, it also raises the start of the first leader epoch, and writes that at once
+    (LeaderEpochFileCache.truncateFromStart). After a crash, only the former counts. Batches of old formats have no
+    epoch, and may lie below the first epoch.
+    """
+    try:
+        _, starts = checkpoints.read_epochs(os.path.join(path, formats.LEADER_EPOCHS))
+    except CorruptFile:
+        return start
+    if not starts.size or starts[0] <= start or not is_locked(os.path.dirname(path)):
+        return start
+    head = next((head for each in segments if each.fault is None for head in heads(each.path, 0, each.size)), None)
+    has_epoch = head is not None and head.leader_epoch >= 0 and head.base_offset < starts[0]
+    return int(starts[0]) if has_epoch else start
 
 
 def _segments(directory: str) -> tuple[Segment, ...]:

@@ -92,15 +92,17 @@ def renewed(stale: Split, *, lenient: bool = False) -> Split:
 
     Raises FileNotFoundError if some of the records have been deleted, and CorruptFile as `split` does.
     """
+    if not stale.pieces:
+        return stale
+    path = stale.pieces[0].path
+    log = open_partition(os.path.dirname(path), lenient=lenient)
+    if log.log_start_offset > stale.start_offset:
+        raise FileNotFoundError(errno.ENOENT, _DELETED, path)
     try:
         if not any(piece.is_replaced for piece in stale.pieces):
             return stale
     except FileNotFoundError:
         pass  # the file was deleted, or merged into the segment before it
-    path = stale.pieces[0].path
-    log = open_partition(os.path.dirname(path), lenient=lenient)
-    if log.log_start_offset > stale.start_offset:
-        raise FileNotFoundError(errno.ENOENT, _DELETED, path)
     again = split(log, stale.start_offset, stale.end_offset, max_bytes=_NO_BOUND, lenient=lenient)
     return again[0] if again else stale._replace(pieces=(), size_bytes=0)
 

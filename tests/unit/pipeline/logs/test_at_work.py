@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import kafkalet
-from kafkalet.pipeline.audit import at_work
-from kafkalet.pipeline.audit.at_work import is_at_rest, is_locked
+from kafkalet.pipeline.logs import at_work
+from kafkalet.pipeline.logs.at_work import is_at_rest, is_locked
 
 
 def test_directory_of_a_running_broker_is_locked(tmp_path: Path) -> None:
