@@ -25,6 +25,7 @@ async def handle(request: CreateAclsRequest, context: Context) -> CreateAclsResp
         raise KafkaError(Code.SECURITY_DISABLED, "No Authorizer is configured.")
     acls = [acl_of(creation, context.release) for creation in request.creations]
     created: dict[Acl, None] = {}
+    success = "" if context.release.sends_empty_messages_for_acls else None
     results = []
     for number, acl in enumerate(acls):
         try:
@@ -33,7 +34,7 @@ async def handle(request: CreateAclsRequest, context: Context) -> CreateAclsResp
             results.append(Result(error_code=error.code, error_message=error.message))
         else:
             created[acl] = None
-            results.append(Result())
+            results.append(Result(error_message=success))
         if not number % BETWEEN_PAUSES:
             await pause()
     if len(created) > MOST_CREATED and context.release.checks_acls_at_controller:

@@ -14,7 +14,7 @@ import logging
 from collections.abc import Iterable, Iterator
 
 from kafkalet.broker.cluster.metadata import check_topic_name
-from kafkalet.broker.config.entries import Entry, broker_entries, cluster_entries, topic_entries
+from kafkalet.broker.config.entries import Entry, Source, broker_entries, cluster_entries, topic_entries
 from kafkalet.broker.config.listeners import ADVERTISED, LISTENERS
 from kafkalet.broker.config.reconfiguration import ResourceType, refusal
 from kafkalet.broker.context import Context
@@ -48,19 +48,26 @@ async def handle(request: DescribeConfigsRequest, context: Context) -> DescribeC
         if error is None:
             results.append(_describe(resource, request, context))
         else:
-            answer = Answer(resource_type=resource.resource_type, resource_name=resource.resource_name, configs=[])
+            answer = _answer(resource, context)
             answer.error_code, answer.error_message = error.code, error.message
             refused.append(answer)
     return DescribeConfigsResponse(results=results + refused)
 
 
-def _describe(resource: Resource, request: DescribeConfigsRequest, context: Context) -> Answer:
+def _answer(resource: Resource, context: Context) -> Answer:
     answer = Answer(resource_type=resource.resource_type, resource_name=resource.resource_name, configs=[])
+    if not context.release.sends_empty_messages_for_configs:
+        answer.error_message = None
+    return answer
+
+
+def _describe(resource: Resource, request: DescribeConfigsRequest, context: Context) -> Answer:
+    answer = _answer(resource, context)
     try:
         keys = resource.configuration_keys
         answer.configs = [config for config in _configs(resource, request, context) if not keys or config.name in keys]
     except KafkaError as error:
-        answer.error_code, answer.error_message = error.code, error.message
+        answer.error_code, answer.error_message = error.code, error.message or answer.error_message
     return answer
 
 
@@ -84,7 +91,7 @@ def _configs(resource: Resource, request: DescribeConfigsRequest, context: Conte
         entries = _client_metrics(name, context)
     else:
         entries = _group(name, context)
-    return (_config(entry, request) for entry in entries)
+    return (_config(entry, request, context) for entry in entries)
 
 
 def _known_types(context: Context) -> set[int]:
@@ -108,7 +115,7 @@ def _group(name: str, context: Context) -> Iterator[Entry]:
     return group_entries(context.metadata.group_config.get(name, {}), context.node.config)
 
 
-def _config(entry: Entry, request: DescribeConfigsRequest) -> Config:
+def _config(entry: Entry, request: DescribeConfigsRequest, context: Context) -> Config:
     synonyms = [
         Config.Synonym(name=synonym.name, value=synonym.value, source=synonym.source) for synonym in entry.synonyms
     ]
@@ -116,6 +123,7 @@ def _config(entry: Entry, request: DescribeConfigsRequest) -> Config:
         name=entry.name,
         value=entry.value,
         read_only=entry.read_only,
+        is_default=entry.source is Source.DEFAULT and not context.release.sends_empty_messages_for_configs,
         config_source=entry.source,
         is_sensitive=entry.is_sensitive,
         synonyms=synonyms if request.include_synonyms else [],

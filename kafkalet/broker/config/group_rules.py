@@ -45,8 +45,13 @@ class GroupRules:
 
     @property
     def takes_heartbeats_before_assignments(self) -> bool:
-        """Since 2.7, heartbeats succeed while the leader computes the assignment; earlier, members had to rejoin."""
-        return self.version >= (2, 7)
+        """Since 2.6, heartbeats succeed while the leader computes the assignment; earlier, members had to rejoin."""
+        return self.version >= (2, 6)
+
+    @property
+    def drops_unsynced_members(self) -> bool:
+        """Since 2.8, members that send no SyncGroup within the rebalance timeout are removed (KAFKA-12890)."""
+        return self.version >= (2, 8)
 
     @property
     def takes_new_timeouts(self) -> bool:

@@ -102,7 +102,7 @@ def _change_topic(context: Context, name: str, edit: Edit, validate_only: bool) 
     texts = edit({} if topic is None else topic.config)
     unknown = KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
     if topic is None and not context.release.runs_without_zookeeper:
-        raise unknown
+        raise unknown if context.release.finds_unknown_topics_to_configure else KafkaError(Code.UNKNOWN_SERVER_ERROR)
     if not name:
         raise _invalid("Default topic resources are not allowed.")
     check_topic_name(name)

@@ -380,6 +380,11 @@ class Release(_Named, GroupRules):
         return self.version >= (4, 0)
 
     @property
+    def sends_empty_messages_for_acls(self) -> bool:
+        """Since 2.5, the error message of a successful CreateAcls or DescribeAcls is empty instead of null."""
+        return self.version >= (2, 5)
+
+    @property
     def has_acls_of_users(self) -> bool:
         """Since 3.3, ACLs can concern users and their delegation tokens (KIP-373)."""
         return self.version >= (3, 3)
@@ -405,6 +410,19 @@ class Release(_Named, GroupRules):
     def refuses_duplicates_in_lists(self) -> bool:
         """Configuration changes are refused if a list contains duplicates. Observed in 4.4, not in 4.3."""
         return self.version >= (4, 4)
+
+    @property
+    def sends_empty_messages_for_configs(self) -> bool:
+        """Since 2.7, a DescribeConfigs response without an error message has an empty message instead of null.
+
+        In the same releases, `is_default` of version 0 is always false.
+        """
+        return self.version >= (2, 7)
+
+    @property
+    def finds_unknown_topics_to_configure(self) -> bool:
+        """Since 2.7, altering an unknown topic returns UNKNOWN_TOPIC_OR_PARTITION instead of UNKNOWN_SERVER_ERROR."""
+        return self.version >= (2, 7)
 
     @property
     def configures_groups(self) -> bool:

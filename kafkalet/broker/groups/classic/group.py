@@ -320,7 +320,8 @@ class ClassicGroup:
             self.renew_session(member)
             member.is_new = False
             members.unsynced.add(member.member_id)
-        self._sync_timer = self._later(members.rebalance_timeout_ms, self._drop_unsynced)
+        if self.shard.node.release.drops_unsynced_members:
+            self._sync_timer = self._later(members.rebalance_timeout_ms, self._drop_unsynced)
 
     def select_protocol(self) -> str:
         """Return the protocol that the members would choose now. Requires at least one member."""

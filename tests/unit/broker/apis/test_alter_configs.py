@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 
@@ -67,3 +69,13 @@ def test_broker_id_is_parsed_like_in_java() -> None:
     with asking() as ask:
         for name in ("+1", "0" * 5000 + "1"):
             assert alter(ask, BROKER, name, log_retention_ms="600000")["error_code"] == Code.NONE
+
+
+@pytest.mark.parametrize(
+    ("release", "code"), [("2.6", Code.UNKNOWN_SERVER_ERROR), ("2.7", Code.UNKNOWN_TOPIC_OR_PARTITION)]
+)
+def test_unknown_topic_is_refused(release: str, code: Code) -> None:
+    with asking(kafka_version=release) as ask:
+        resource = {"resource_type": TOPIC, "resource_name": "unknown", "configs": []}
+        answer = ask(Api.ALTER_CONFIGS, 1, resources=[resource], validate_only=False)
+        assert answer["responses"][0]["error_code"] == code

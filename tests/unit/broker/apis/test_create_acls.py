@@ -93,3 +93,14 @@ def test_invalid_super_user_prevents_the_start() -> None:
         authorizing(config={"super.users": "User:a;bob"}),
     ):
         pass
+
+
+@pytest.mark.parametrize(("release", "message"), [("2.4", None), ("2.5", "")])
+def test_message_of_success_is_null_in_old_releases(release: str, message: str | None) -> None:
+    with authorizing(config=SUPER_USER, kafka_version=release) as ask:
+        assert ask(Api.CREATE_ACLS, 1, creations=[creation("t")])["results"] == [
+            {"error_code": 0, "error_message": message}
+        ]
+        wanted = {"resource_type_filter": 2, "pattern_type_filter": 1, "operation": 1, "permission_type": 1}
+        nobody = {"resource_name_filter": None, "principal_filter": None, "host_filter": None}
+        assert ask(Api.DESCRIBE_ACLS, 1, **wanted, **nobody)["error_message"] == message

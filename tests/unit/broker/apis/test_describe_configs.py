@@ -120,3 +120,24 @@ def test_broker_name_of_5000_digits_returns_invalid_request(kind: int) -> None:
 def test_broker_id_is_parsed_like_in_java(name: str) -> None:
     with asking() as ask:
         assert describe(ask, BROKER, name, "num.partitions")
+
+
+@pytest.mark.parametrize(("release", "message"), [("2.6", None), ("2.7", "")])
+def test_missing_message_is_null_in_old_releases(release: str, message: str | None) -> None:
+    with asking(kafka_version=release) as ask:
+        ask.cluster.create_topic("t")
+        resources = [{"resource_type": TOPIC, "resource_name": name, "configuration_keys": []} for name in ("t", "no")]
+        results = ask(Api.DESCRIBE_CONFIGS, 1, resources=resources)["results"]
+        codes = [Code.NONE, Code.UNKNOWN_TOPIC_OR_PARTITION]
+        assert [(one["error_code"], one["error_message"]) for one in results] == [(code, message) for code in codes]
+
+
+@pytest.mark.parametrize(("release", "is_default"), [("2.6", True), ("2.7", False)])
+def test_v0_marks_defaults_only_in_old_releases(release: str, is_default: bool) -> None:
+    with asking(kafka_version=release) as ask:
+        ask.cluster.create_topic("t", config={"retention.ms": "5"})
+        keys = ["cleanup.policy", "retention.ms"]
+        resource = {"resource_type": TOPIC, "resource_name": "t", "configuration_keys": keys}
+        [result] = ask(Api.DESCRIBE_CONFIGS, 0, resources=[resource])["results"]
+        found = {config["name"]: config["is_default"] for config in result["configs"]}
+        assert found == {"cleanup.policy": is_default, "retention.ms": False}

@@ -99,8 +99,8 @@ def test_commit_before_assignments_answers_rebalance_in_progress(group: Acting) 
     assert group.commit(1, member) == Code.REBALANCE_IN_PROGRESS
 
 
-@pytest.mark.parametrize(("release", "code"), [("2.6", Code.REBALANCE_IN_PROGRESS), ("2.7", Code.NONE)])
-def test_until_2_6_heartbeat_before_assignments_answers_rebalance_in_progress(release: str, code: Code) -> None:
+@pytest.mark.parametrize(("release", "code"), [("2.5", Code.REBALANCE_IN_PROGRESS), ("2.6", Code.NONE)])
+def test_until_2_5_heartbeat_before_assignments_answers_rebalance_in_progress(release: str, code: Code) -> None:
     stage = Stage(1, kafka_version=release, **ONE_PARTITION)
     group = Acting(stage)
     member, _ = group.enter(version=5)
