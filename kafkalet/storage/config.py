@@ -20,6 +20,8 @@ from .topic_properties import FORMAT_VERSION, MAX_LONG, TOPIC_PROPERTIES, format
 
 HIGH_WATERMARK, END_OF_ROUND, NOWHERE = "high watermark", "end of the round", "nowhere"
 """Values of `keeps_empty_batch_before`."""
+RECORD, BATCH, COMPRESSED_BATCH = "record", "batch", "compressed batch"
+"""Values of `place_of_max_timestamp`."""
 
 
 class LogRules(NamedTuple):
@@ -39,6 +41,9 @@ class LogRules(NamedTuple):
     keeps_empty_batch_before: str = HIGH_WATERMARK
     # A compacted segment has index entries for batches, not only for what the log cleaner writes at once.
     indexes_each_batch: bool = True
+    # Where the largest timestamp is found: at the first record that has it, or at the last offset of its batch,
+    # either always or only if the batch is compressed or has LogAppendTime.
+    place_of_max_timestamp: str = RECORD
 
 
 NEWEST = LogRules()
@@ -101,6 +106,7 @@ class LogConfig(NamedTuple):
     sets_delete_horizons: bool = True
     keeps_empty_batch_before: str = HIGH_WATERMARK
     indexes_each_batch: bool = True
+    place_of_max_timestamp: str = RECORD
 
     @property
     def is_compacted(self) -> bool:
@@ -165,6 +171,7 @@ class LogConfig(NamedTuple):
             sets_delete_horizons=rules.sets_delete_horizons,
             keeps_empty_batch_before=rules.keeps_empty_batch_before,
             indexes_each_batch=rules.indexes_each_batch,
+            place_of_max_timestamp=rules.place_of_max_timestamp,
         )
 
 

@@ -22,9 +22,11 @@ from collections.abc import Callable
 from functools import partial
 
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.protocol.records.batch import NO_LEADER_EPOCH, NO_TIMESTAMP, Batch
+from kafkalet.protocol.records.batch import LOG_APPEND_TIME, NO_LEADER_EPOCH, NO_TIMESTAMP, Batch
+from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.effort import batch_takes_long
 
+from .config import BATCH, COMPRESSED_BATCH
 from .log import Log
 from .segment import Segment
 from .values import UNKNOWN_OFFSET, TimestampOffset
@@ -191,6 +193,10 @@ def _latest_record(log: Log, known: Known | None) -> TimestampOffset | None:
     for at, head in segment.heads(segment.offset_index.lookup(largest.offset)):
         if head.max_timestamp == largest.timestamp:
             entry = segment.entry(at, head.size)
+            place = log.config.place_of_max_timestamp
+            is_unread = entry.codec is not Codec.NONE or entry.attributes & LOG_APPEND_TIME
+            if place == BATCH or (place == COMPRESSED_BATCH and is_unread):
+                return TimestampOffset(largest.timestamp, entry.last_offset, entry.leader_epoch)
             return _look(segment, at, entry, partial(_first_with, entry, largest.timestamp), known)
     return None
 

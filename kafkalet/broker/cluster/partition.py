@@ -23,7 +23,15 @@ from kafkalet.storage.acceptance import ValidatedBatches
 from kafkalet.storage.epochs import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.log import Log
-from kafkalet.storage.lookup import EARLIEST, EARLIEST_LOCAL, LATEST, Known, find, find_time, legacy_offsets_before
+from kafkalet.storage.lookup import (
+    EARLIEST,
+    EARLIEST_LOCAL,
+    LATEST,
+    Known,
+    find,
+    find_time,
+    legacy_offsets_before,
+)
 from kafkalet.storage.values import (
     UNKNOWN_OFFSET,
     AppendResult,
@@ -475,7 +483,7 @@ class Partition:
                 self._check_high_watermark(log)
                 end = isolation.bound(log)
             return _new_tuple(TimestampOffset, (-1, end, self.state.leader_epoch))
-        by_time = timestamp < EARLIEST and self.release.searches_unknown_timestamps
+        by_time = timestamp < EARLIEST and self.release.searches_timestamp(timestamp)
         if timestamp in (EARLIEST, EARLIEST_LOCAL) and not by_time:
             return find(log, timestamp)
         last_fetchable = (isolation or Isolation.LOG_END).bound(log)

@@ -8,7 +8,7 @@ of all releases and otherwise behaves like 4.4.
 from typing import NamedTuple
 
 from kafkalet.protocol.releases import NEWEST, RELEASES
-from kafkalet.storage.config import END_OF_ROUND, HIGH_WATERMARK, NOWHERE, LogRules
+from kafkalet.storage.config import BATCH, COMPRESSED_BATCH, END_OF_ROUND, HIGH_WATERMARK, NOWHERE, RECORD, LogRules
 
 from .group_rules import GroupRules
 
@@ -53,6 +53,7 @@ class Release(_Named, GroupRules):
             sets_delete_horizons=self.version >= (3, 1),
             keeps_empty_batch_before=self._keeps_empty_batch_before,
             indexes_each_batch=self.version >= (3, 9),
+            place_of_max_timestamp=self._place_of_max_timestamp,
         )
 
     @property
@@ -61,6 +62,13 @@ class Release(_Named, GroupRules):
         if self.version >= (4, 4):
             return HIGH_WATERMARK
         return END_OF_ROUND if self.version >= (3, 5) else NOWHERE
+
+    @property
+    def _place_of_max_timestamp(self) -> str:
+        """What ListOffsets finds for the largest timestamp: since 3.8, the record that has it (KAFKA-16310)."""
+        if self.version >= (3, 8):
+            return RECORD
+        return BATCH if self.version >= (3, 7) else COMPRESSED_BATCH
 
     # ListOffsets
 
@@ -76,8 +84,19 @@ class Release(_Named, GroupRules):
 
     @property
     def searches_unknown_timestamps(self) -> bool:
-        """Before 3.0, ListOffsets looks up unknown negative timestamps as normal ones, and finds the first record."""
-        return self.version < (3, 0)
+        """Before 3.9, ListOffsets looks up unknown negative timestamps as normal ones, and finds the first record.
+
+        It also accepts known ones in every version.
+        """
+        return self.version < (3, 9)
+
+    def searches_timestamp(self, timestamp: int) -> bool:
+        """Return whether ListOffsets looks up a negative timestamp as a normal one.
+
+        The largest timestamp (-3) is known since 3.0 (KIP-734), the first local offset (-4) since 3.5 (KIP-405).
+        """
+        known_since = {-3: (3, 0), -4: (3, 5)}
+        return self.searches_unknown_timestamps and self.version < known_since.get(timestamp, (3, 9))
 
     # Authentication
 

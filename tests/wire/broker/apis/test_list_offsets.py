@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from kafkalet.protocol.errors import Code
+from kafkalet.protocol.records.codecs import Codec
 from kafkalet.storage.lookup import EARLIEST, LATEST, MAX_TIMESTAMP
 from tests.wire.brokers import Plain, Wire, batch, on_the_wire, timed
 
@@ -179,3 +180,28 @@ def test_earliest_has_no_leader_epoch_in_old_formats() -> None:
         wire.produce(batch(b"a"))
         assert wire.list_offset(EARLIEST, version=6)["leader_epoch"] == -1
         assert wire.list_offset(LATEST, version=6)["leader_epoch"] == 0
+
+
+@pytest.mark.parametrize(
+    ("release", "codec", "offset"),
+    [("3.3", "gzip", 2), ("3.3", "none", 1), ("3.7", "gzip", 2), ("3.7", "none", 2), ("3.8", "gzip", 1)],
+)
+def test_largest_timestamp_is_at_the_end_of_its_batch_before_3_8(release: str, codec: str, offset: int) -> None:
+    with on_the_wire(kafka_version=release) as wire:
+        wire.produce(timed(10, 30, 20, codec=Codec[codec.upper()]))
+        assert wire.list_offset(MAX_TIMESTAMP, version=7)["offset"] == offset
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "version", "offset"), [(MAX_TIMESTAMP, 1, 1), (MAX_TIMESTAMP, 6, 1), (-4, 1, 0), (-5, 7, 0)]
+)
+def test_versions_do_not_limit_special_timestamps_before_3_9(timestamp: int, version: int, offset: int) -> None:
+    with on_the_wire(kafka_version="3.3") as wire:
+        wire.produce(timed(10, 30, 20))
+        assert wire.list_offset(timestamp, version=version)["offset"] == offset
+
+
+@pytest.mark.parametrize(("release", "code"), [("3.8", Code.NONE), ("3.9", Code.UNSUPPORTED_VERSION)])
+def test_unknown_timestamp_is_refused_since_3_9(release: str, code: Code) -> None:
+    with on_the_wire(kafka_version=release) as wire:
+        assert wire.list_offset(UNKNOWN_TIME, version=7)["error_code"] == code
