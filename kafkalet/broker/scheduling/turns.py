@@ -90,8 +90,12 @@ class Turns:
         self.deadline_s = self.began_s + SLICE_S
 
     def end(self, task: Task) -> None:
-        """End the immediate turn of `task`."""
+        """End the immediate turn of `task`.
+
+        It keeps its credit, which it did not need because no task was in the queue. So it overtakes new clients.
+        """
         used_s = self._charge(task, self.now_s())
+        task.virtual_s -= CREDIT_S
         self._used_s += used_s
         if used_s > ROUND_S:
             self.is_congested = True

@@ -65,6 +65,18 @@ def work_directly(loop: Loop, task: Worker, seconds: float) -> None:
     loop.turns.end(task)
 
 
+def test_client_with_little_work_overtakes_a_flood_of_new_clients() -> None:
+    loop = Loop()
+    known = Worker(loop, 0.0001)
+    work_directly(loop, known, 0.0001)
+    flood = [Worker(loop, 0.020) for _ in range(50)]
+    for each in flood:
+        loop.turns.queue(each)
+    loop.turns.queue(known)
+    loop.iterate()
+    assert known.done_s == pytest.approx(0.0002)
+
+
 def test_a_task_that_queues_takes_its_turn_in_a_later_iteration() -> None:
     loop = Loop()
     task = Worker(loop, 0.001)
