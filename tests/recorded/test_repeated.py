@@ -51,8 +51,9 @@ class Thrice:
             if isinstance(size, int) and size and changes_nothing(router, request, context):
                 for _ in range(2):
                     again: list[Chunk] = []
-                    serve(router, request, context, again)
-                    if joined(again) != joined(out[start:]):
+                    answered = serve(router, request, context, again)
+                    # On a busy machine, a request may be answered in a later turn.
+                    if isinstance(answered, int) and joined(again) != joined(out[start:]):
                         self.different.append((context.api, request))
             return size
 
@@ -102,6 +103,7 @@ def targets(thrice: Thrice) -> Iterator[dict[str, Target]]:
 def test_repeated_requests_get_the_recorded_answer(
     release: str, scenario: Scenario, targets: dict[str, Target], thrice: Thrice
 ) -> None:
+    thrice.different.clear()
     assert wrong(replay(load(scenario.name), release, targets[release])) == []
     assert thrice.different == []
 
