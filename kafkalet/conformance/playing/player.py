@@ -38,8 +38,9 @@ LONGEST_S = 40.0
 COORDINATOR_TRIES = 100
 COORDINATORS = 12
 """The number of names whose coordinators are asked for, to find a broker that coordinates some names."""
-NOT_YET = frozenset({14, 15, 51})
-"""Errors while a coordinator or its topic is not ready, or still writes the markers of the previous transaction."""
+NOT_YET = frozenset({14, 15, 19, 51})
+"""Errors while a coordinator or its topic is not ready or still writes the markers of the previous transaction, and
+while the leader has not received the new in-sync replicas. The broker has changed nothing."""
 LOADING_S = 5.0
 """How long a request is repeated if a coordinator is not ready that was ready when the answer was recorded."""
 WAITS = frozenset({"max_wait_ms", "timeout_ms", "rebalance_timeout_ms", "session_timeout_ms"})
