@@ -73,6 +73,8 @@ def _grow(topic: Topic, validate_only: bool, context: Context) -> None:
         message = f"The topic {topic.name} currently has {now} partition(s); {topic.count} would not be an increase."
         raise KafkaError(Code.INVALID_PARTITIONS, message)
     more = topic.count - now
+    if more > MAX_RECORDS and context.release.limits_added_partitions:
+        raise KafkaError(Code.POLICY_VIOLATION, "Excessively large number of additional partitions per request.")
     if topic.assignments is not None and len(topic.assignments) != more:
         message = (
             f"Attempted to add {more} additional partition(s), but only {len(topic.assignments)} assignment(s) "
@@ -80,7 +82,7 @@ def _grow(topic: Topic, validate_only: bool, context: Context) -> None:
         )
         raise KafkaError(Code.INVALID_REPLICA_ASSIGNMENT, message)
     if more > MAX_RECORDS:
-        raise KafkaError(Code.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
+        raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
     replication_factor = len(state.partitions[0].replicas)
     if topic.assignments is None:
         replicas = spread(more, replication_factor, metadata.endpoints, first_index=now, away=metadata.away)

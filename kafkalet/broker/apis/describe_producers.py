@@ -34,7 +34,7 @@ def _describe(topic: str, index: int, context: Context) -> Answer:
         if not context.allows(Operation.READ, ResourceType.TOPIC, topic):
             raise KafkaError(Code.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
         if topic not in context.metadata.topics:
-            raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"this cluster has no topic {topic}")
+            raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")
     except KafkaError as error:
         return _refused(index, error.code, error.message if context.release.explains_errors_of_producers else None)
     try:

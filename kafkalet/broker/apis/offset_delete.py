@@ -34,13 +34,18 @@ def handle(request: OffsetDeleteRequest, context: Context) -> OffsetDeleteRespon
     answers = unknown + [
         (topic, index, Code.GROUP_SUBSCRIBED_TO_TOPIC if topic in read else Code.NONE) for topic, index in found
     ]
+    topics = _merged(answers) if unknown or context.release.commits_named_twice_once else _each(request, answers)
     if not unread:
-        return _respond(answers)
+        return OffsetDeleteResponse(topics=topics)
     with_group = context.release.drops_groups_with_their_last_offset
     last_offset = remove(shard, group, unread, with_group=with_group)
 
     def respond(code: Code) -> OffsetDeleteResponse:
-        return _respond(answers) if code is Code.NONE else OffsetDeleteResponse(error_code=code, topics=[])
+        return (
+            OffsetDeleteResponse(topics=topics)
+            if code is Code.NONE
+            else OffsetDeleteResponse(error_code=code, topics=[])
+        )
 
     waiting: OffsetDeleteResponse | Delayed[OffsetDeleteResponse] = shard.when_replicated(
         last_offset, context.node.config.offsets_commit_timeout_ms, respond
@@ -65,9 +70,25 @@ def _partitions(request: OffsetDeleteRequest, context: Context) -> tuple[Answers
     return unknown, found
 
 
-def _respond(answers: Answers) -> OffsetDeleteResponse:
+def _each(request: OffsetDeleteRequest, answers: Answers) -> list[Topic]:
+    """Return a result for each topic of the request, even if it contains a topic twice."""
+    codes = {(name, index): code for name, index, code in answers}
+    return [
+        Topic(
+            name=topic.name,
+            partitions=[
+                Topic.Partition(partition_index=index, error_code=codes[topic.name, index])
+                for index in (partition.partition_index for partition in topic.partitions)
+            ],
+        )
+        for topic in request.topics
+        if topic.partitions
+    ]
+
+
+def _merged(answers: Answers) -> list[Topic]:
     topics: dict[str, Topic] = {}
     for name, index, code in answers:
         topic = topics.setdefault(name, Topic(name=name, partitions=[]))
         topic.partitions.append(Topic.Partition(partition_index=index, error_code=code))
-    return OffsetDeleteResponse(topics=list(topics.values()))
+    return list(topics.values())

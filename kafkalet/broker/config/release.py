@@ -370,6 +370,14 @@ class Release(_Named, GroupRules):
         """
         return not self.runs_without_zookeeper
 
+    @property
+    def limits_added_partitions(self) -> bool:
+        """CreatePartitions refuses more than 10,000 new partitions by policy, and before it looks at the assignments.
+
+        Observed in 4.4. In 3.9, the request fails with UNKNOWN_SERVER_ERROR after all other checks.
+        """
+        return self.version >= (4, 0)
+
     # ACLs
 
     @property

@@ -64,7 +64,7 @@ def check_value(kinds: Iterable[str], key: str, value: float) -> None:
         raise _invalid(f"Quota {key} must be greater than 0")
     if key in _WHOLE:
         most, type_name = _WHOLE[key]
-        if value > most:
+        if value > float(most):  # Java compares doubles
             raise _invalid(f"Proposed value for {key} is too large for {_article(type_name)} {type_name}.")
         if abs(value - int(value + _EPSILON)) >= _EPSILON:
             raise _invalid(f"{key} cannot be a fractional value.")

@@ -141,3 +141,18 @@ def test_v0_marks_defaults_only_in_old_releases(release: str, is_default: bool) 
         [result] = ask(Api.DESCRIBE_CONFIGS, 0, resources=[resource])["results"]
         found = {config["name"]: config["is_default"] for config in result["configs"]}
         assert found == {"cleanup.policy": is_default, "retention.ms": False}
+
+
+def test_properties_of_tiered_storage_are_hidden_until_they_are_set_in_3_3() -> None:
+    with asking(kafka_version="3.3") as ask:
+        ask.cluster.create_topic("t")
+        assert not [name for name in describe(ask, TOPIC, "t") if "local" in name or "remote" in name]
+        texts = {"local.retention.ms": "100", "local.retention.bytes": "-2", "remote.storage.enable": "true"}
+        configs = [{"name": name, "value": text} for name, text in texts.items()]
+        resource = {"resource_type": TOPIC, "resource_name": "t", "configs": configs}
+        [result] = ask(Api.ALTER_CONFIGS, 2, resources=[resource], validate_only=False)["responses"]
+        assert (result["error_code"], result["error_message"]) == (Code.NONE, None)
+        described = describe(ask, TOPIC, "t", *texts)
+        assert {name: synonyms(config) for name, config in described.items()} == {
+            name: [(name, text, 1)] for name, text in texts.items()
+        }

@@ -92,3 +92,12 @@ def test_response_waits_for_the_replicas() -> None:
         assert client.fetch(0) == [5]
         client.stage.clock.advance(5000)
         assert pending.answer()["error_code"] == Code.COORDINATOR_NOT_AVAILABLE
+
+
+@pytest.mark.parametrize(("release", "topics"), [("3.9", 1), ("4.4", 2)])
+def test_topic_listed_twice_is_returned_twice_since_4_0(release: str, topics: int) -> None:
+    with committing(kafka_version=release) as client:
+        client.commit({0: 5})
+        asked = [{"name": "t", "partitions": [{"partition_index": index}]} for index in (0, 1)]
+        answer = client.stage.ask(Api.OFFSET_DELETE, 0, client.node, group_id=client.group_id, topics=asked)
+        assert len(answer["topics"]) == topics

@@ -116,3 +116,9 @@ def test_host_is_accepted_if_it_has_an_address() -> None:
     check_entity({IP: "known.example"}, {"known.example": "10.0.0.1"})
     with pytest.raises(KafkaError, match=r"unknown\.example is not a valid IP or resolvable host\."):
         check_entity({IP: "unknown.example"}, {"unknown.example": None})
+
+
+def test_largest_long_is_compared_as_a_double() -> None:
+    check_value([USER], PRODUCE, 2.0**63)
+    with pytest.raises(KafkaError, match="too large"):
+        check_value([USER], PRODUCE, 2.0**64)
