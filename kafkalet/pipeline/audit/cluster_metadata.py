@@ -22,6 +22,8 @@ from kafkalet.protocol.messages import metadata_records as records
 from kafkalet.protocol.metadata_frame import decode_record
 from kafkalet.protocol.records.batch import Batch, batches
 
+from .findings import Findings
+
 KAFKALET_JSON = "kafkalet.json"
 TOPIC, BROKER = 2, 4
 """Resource types of configs (ConfigResource.Type)."""
@@ -68,11 +70,13 @@ class ClusterMetadata(NamedTuple):
         )
 
 
-def read_metadata(directories: Iterable[str]) -> ClusterMetadata | None:
-    """Return the metadata in these log directories; None if there is none, or if it cannot be read completely."""
+def read_metadata(directories: Iterable[str], findings: Findings) -> ClusterMetadata | None:
+    """Return the metadata in these log directories; None if there is none, or if it cannot be read completely, which is
+    added to what is not checked."""
     places = list(dict.fromkeys(directories))
     logs = [path for each in places if os.path.isdir(path := os.path.join(each, f"{METADATA_TOPIC}-0"))]
     parents = [os.path.dirname(each) for each in places if _BROKER_DIRECTORY.fullmatch(os.path.basename(each))]
+    path = ""
     try:
         for each in (*places, *parents):
             path = os.path.join(each, KAFKALET_JSON)
@@ -80,9 +84,11 @@ def read_metadata(directories: Iterable[str]) -> ClusterMetadata | None:
                 saved = json.loads(read_whole(path))
                 if not logs or saved.get("metadata_log") in (None, list(_state(logs[0]))):
                     return _from_json(path, saved)
-        return _from_log(logs[0]) if logs else None
-    except (CorruptFile, KafkaError, DecodeError, OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None  # The checks of the log itself report damage.
+        path = logs[0] if logs else ""
+        return _from_log(path) if path else None
+    except (CorruptFile, KafkaError, DecodeError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        findings.skip(path, f"the metadata is damaged, so that the settings of topics are unknown: {error}")
+        return None
 
 
 def _from_json(path: str, saved: Mapping[str, Any]) -> ClusterMetadata:

@@ -36,11 +36,5 @@ def padding_bytes(path: str, entry: np.dtype[Any]) -> int:
 
 
 def torn_bytes(path: str, entry: np.dtype[Any]) -> int:
-    """Return the number of bytes after the last complete entry, or 0 if they are all zeros."""
-    size = os.path.getsize(path)
-    rest = size % entry.itemsize
-    if rest == 0:
-        return 0
-    with open(path, "rb") as file:
-        file.seek(size - rest)
-        return rest if file.read().strip(b"\0") else 0
+    """Return the number of bytes after the last complete entry. Preallocated files have a whole number of entries."""
+    return os.path.getsize(path) % entry.itemsize

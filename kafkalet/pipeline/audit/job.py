@@ -24,6 +24,7 @@ from .broker_job import compare_with_broker
 from .cluster_metadata import UNKNOWN, ClusterMetadata, read_metadata
 from .directory_checks import check_directories
 from .facts import SCHEMA, findings_table, tables
+from .findings import Findings
 from .partition_audit import PartitionFacts, audit_partition
 from .report import page
 from .steadiness import Listed, caught_up, listed, live_broker, steadied
@@ -46,9 +47,11 @@ def audit(spark: SparkSession, paths: Sequence[str], options: AuditOptions | Non
     """
     options = options or AuditOptions()
     there = chosen(paths, options)
-    metadata = read_metadata(directories_of(there))
+    damage = Findings()
+    metadata = read_metadata(directories_of(there), damage)
     logs, cluster_id = _listed(there.logs, metadata, options)
     directories = check_directories(there, options.topics, cluster_id, metadata)
+    directories[-1].findings.merge(damage)
     audited = _audit_logs(spark, logs, options)
     logs, facts = [each for each, _ in audited], [found for _, found in audited]
     compared = None

@@ -124,10 +124,16 @@ class RunsOfStretch:
         self._add(joined(runs))
 
     def _check_headers(self, entries: Entries) -> None:
-        """Check that batches without a producer ID have no epoch and no sequence and are not transactional."""
+        """Check that batches without a producer ID (-1) have no epoch and no sequence and are not transactional, and
+        that the others have an epoch."""
         batches = entries.batches
         wrong = (batches.magic > 1) & (batches.producer_id < 0)
-        wrong &= (batches.base_sequence >= 0) | (batches.producer_epoch >= 0) | batches.is_transactional
+        wrong &= (
+            (batches.producer_id != -1)
+            | (batches.base_sequence != -1)
+            | (batches.producer_epoch != -1)
+            | batches.is_transactional
+        )
         for row in np.flatnonzero(wrong).tolist():
             epoch, sequence = batches.producer_epoch[row], batches.base_sequence[row]
             self._findings.add(

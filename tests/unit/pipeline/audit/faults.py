@@ -462,6 +462,14 @@ FAULTS: Mapping[str, Fault] = {
     # indexes
     ".index missing": Fault(deleted("plain-0/1.index"), (("no.index", "plain-0/1.index", 0),), kafka=starts),
     ".index torn": Fault(torn(".index", 3), (("torn-index", "plain-0/1.index", 0),), kafka=starts),
+    ".index torn before zeros": Fault(
+        extended("plain-0/1.index", b"\0"), (("torn-index", "plain-0/1.index", 0),), kafka=starts
+    ),
+    "producer epoch -2 without a producer": Fault(
+        in_batch("compacted-0/-1.log", 51, b"\xff\xfe", at=0, with_checksum=True),
+        (("no-producer", "compacted-0/-1.log", 0),),
+        kafka=starts,
+    ),
     ".index offset": Fault(in_file("plain-0/1.index", 0, b"\0\0\0\x7f"), (("offset-index", "plain-0/1.index", 1),)),
     ".index position": Fault(in_file("plain-0/1.index", 7, b"\x01"), (("offset-index", "plain-0/1.index", 0),)),
     "zeros behind an .index": Fault(

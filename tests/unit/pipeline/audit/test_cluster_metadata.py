@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kafkalet.pipeline.audit.cluster_metadata import UNKNOWN, ClusterMetadata, TopicSettings, read_metadata
+from kafkalet.pipeline.audit.findings import Findings
 from kafkalet.protocol.messages import metadata_records as records
 from kafkalet.protocol.metadata_frame import encode_record
 from kafkalet.protocol.records.build import build_batch
@@ -35,12 +36,16 @@ def written(base_offset: int, *found: records.MetadataRecord) -> bytes:
     return build_batch(values, base_offset=base_offset, leader_epoch=0)
 
 
+def read(directories: list[Path], findings: Findings | None = None) -> ClusterMetadata | None:
+    return read_metadata([str(each) for each in directories], findings or Findings())
+
+
 def metadata(path: Path, *found: records.MetadataRecord) -> ClusterMetadata | None:
     """Write the records to a metadata log and read it."""
     directory = path / "__cluster_metadata-0"
     directory.mkdir(exist_ok=True)
     (directory / f"{0:020d}.log").write_bytes(written(0, *found))
-    return read_metadata([str(path)])
+    return read([path])
 
 
 def test_settings_and_brokers_are_read_from_a_metadata_log(tmp_path: Path) -> None:
@@ -80,7 +85,7 @@ def test_log_is_applied_to_the_newest_snapshot(tmp_path: Path) -> None:
     (directory / f"{3:020d}-{1:010d}.checkpoint").write_bytes(written(0, *CREATED))
     removed = records.ConfigRecord(resource_type=TOPIC, resource_name="raw", name="cleanup.policy", value=None)
     (directory / f"{0:020d}.log").write_bytes(written(0, *CREATED) + written(3, removed))
-    assert read_metadata([str(tmp_path)]).settings("raw") == TopicSettings("delete")  # type: ignore[union-attr]
+    assert read([tmp_path]).settings("raw") == TopicSettings("delete")  # type: ignore[union-attr]
 
 
 def damaged(data: bytes) -> bytes:
@@ -92,7 +97,7 @@ def test_incomplete_metadata_is_unknown(tmp_path: Path, change: Callable[[bytes]
     metadata(tmp_path, *CREATED)
     path = tmp_path / "__cluster_metadata-0" / f"{0:020d}.log"
     path.write_bytes(change(path.read_bytes()))
-    assert read_metadata([str(tmp_path)]) is None
+    assert read([tmp_path]) is None
 
 
 @pytest.mark.parametrize("grown", [False, True])
@@ -101,7 +106,7 @@ def test_kafkalet_json_counts_until_kafka_has_written_to_its_log(tmp_path: Path,
     log = tmp_path / "__cluster_metadata-0" / f"{0:020d}.log"
     saved = {"metadata_log": [log.name, log.stat().st_size - grown], "broker_config": [], "topics": []}
     (tmp_path / "kafkalet.json").write_text(json.dumps(saved))
-    found = read_metadata([str(tmp_path)])
+    found = read([tmp_path])
     assert found is not None
     assert found.settings("raw") == (TopicSettings("compact") if grown else UNKNOWN)
 
@@ -111,9 +116,17 @@ def test_directory_of_one_of_several_brokers_has_the_metadata_of_the_cluster(tmp
     partitions = [{"replicas": [2, 3]}]
     saved = {"broker_config": [[None, {}]], "topics": [topic | {"partitions": partitions}]}
     (tmp_path / "kafkalet.json").write_text(json.dumps(saved))
-    found = read_metadata([str(tmp_path / "broker-2")])
+    found = read([tmp_path / "broker-2"])
     assert found is not None
     assert (found.settings("raw"), found.brokers) == (TopicSettings("compact", 9), {2, 3})
+
+
+def test_damaged_kafkalet_json_is_not_checked(tmp_path: Path) -> None:
+    write_log(tmp_path, (0, [batch(0)]))
+    (tmp_path / "kafkalet.json").write_text("{")
+    verdict = audited(tmp_path)
+    assert (verdict.findings, verdict.exit_status) == ([], 3)
+    assert verdict.coverage.not_checked[0].path == str(tmp_path / "kafkalet.json")
 
 
 def test_node_id_that_is_not_in_the_metadata_is_found(tmp_path: Path) -> None:

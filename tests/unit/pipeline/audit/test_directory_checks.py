@@ -11,7 +11,7 @@ import pytest
 
 from kafkalet.pipeline.audit import AuditOptions, Verdict, audit
 
-from .audited import audited, batch, write_log
+from .audited import audited, batch, write_log, write_metadata
 from .faults import checkpoint, ours
 from .no_spark import NoSpark
 
@@ -112,7 +112,7 @@ def test_directory_of_a_kafkalet_cluster_is_recognized(tmp_path: Path) -> None:
     write_log(tmp_path, (0, [batch(0)]))
     (tmp_path / "broker-1").mkdir()
     assert faults(audited(tmp_path)) == [("empty-partition", str(tmp_path / "broker-1"))]
-    (tmp_path / "kafkalet.json").write_text("{}")
+    write_metadata(tmp_path)
     assert faults(audited(tmp_path)) == []
 
 
