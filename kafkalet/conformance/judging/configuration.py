@@ -54,7 +54,7 @@ NEEDED_BY: Mapping[str, frozenset[str]] = {
     "compression.type": frozenset({"Produce"}),
     "delete.topic.enable": frozenset({"DeleteTopics"}),
     "max.incremental.fetch.session.cache.slots": frozenset({"fetch_sessions", "found_session_zero_id"}),
-    "connections.max.idle.ms": frozenset({"mutation_quotas_versions", "share_not_acquired"}),
+    "connections.max.idle.ms": frozenset({"mutation_quotas_versions", "share_groups"}),
     "transaction.max.timeout.ms": frozenset({"InitProducerId"}),
     "offset.metadata.max.bytes": frozenset({"offsets_fields", "offsets_too_large"}),
     "offsets.topic.num.partitions": frozenset({"consumer_group_patterns"}),
