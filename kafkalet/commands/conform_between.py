@@ -31,7 +31,7 @@ from .conform_output import option_lines
 
 HELP = """usage: kafkalet conform --between HOST:PORT HOST:PORT [OPTION]...
 
-Send the same random requests to two brokers, or to two clusters of the same size. If two responses
+Send the same random requests to two brokers, or to two clusters with the same ids. If two responses
 differ, remove the requests that the difference does not need, and write the rest to a file, with the
 responses of the first broker. At the end, print which APIs, versions, errors and states were reached.
 
@@ -125,6 +125,8 @@ def groups_of(given: dict[str, list[str]], first: Target, second: Target) -> lis
     """Return the groups to perform. Raises UsageError if the brokers lack what a chosen group needs."""
     if len(first.nodes) != len(second.nodes):
         raise Unreachable(f"the clusters have {len(first.nodes)} and {len(second.nodes)} brokers; compare equal sizes")
+    if len(first.nodes) > 1 and first.nodes != second.nodes:
+        raise Unreachable("the brokers of the clusters have different ids; compare clusters with the same ids")
     missing = {group: lacks(group, first, second, "acl" in given) for group in GROUPS}
     if "groups" not in given:
         return [group for group in GROUPS if not missing[group]]

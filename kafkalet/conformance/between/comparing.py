@@ -103,8 +103,6 @@ def lacks(group: str, first: Target, second: Target, acl: bool) -> str:
         return "brokers with an authorizer: add --acl" if needs.acl else "brokers without an authorizer: omit --acl"
     if needs.brokers > len(first.nodes):
         return f"clusters of at least {needs.brokers} brokers"
-    if needs.brokers > 1 and first.nodes != second.nodes:
-        return "clusters whose brokers have the same ids"
     if needs.restart and not (first.restart and second.restart):
         return "a command that restarts a broker: add --restart"
     return ""

@@ -11,7 +11,7 @@ from typing import Any
 from kafkalet.conformance.judging.replaying import advertised
 from kafkalet.conformance.playing.connection import Closed, NoAnswer
 from kafkalet.conformance.playing.matching import Matcher, resolve
-from kafkalet.conformance.playing.placement import is_about_one_broker, renamed, renumbered
+from kafkalet.conformance.playing.placement import is_about_one_broker, renamed
 from kafkalet.conformance.playing.player import Player, compared_part
 from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.recording.recorder import Placeholders
@@ -46,13 +46,15 @@ class Found:
 
 
 class Pair:
-    """Two brokers, or clusters of the same size, that get the same requests. The first one gives the expected answers.
+    """Two brokers, or clusters with the same ids, that get the same requests. The first one gives the expected answers.
 
     Steps raise OutOfTime after `deadline`, a time of `time.monotonic`.
     """
 
     def __init__(self, first: Target, second: Target) -> None:
         self.first, self.second = first, second
+        if len(first.nodes) > 1:
+            first.main = second.main = min(first.nodes)
         self.needs: Mapping[str, Any] = {}
         """What the steps need, as in a transcript; see docs/scenario-format.md."""
         self.coverage = Coverage()
@@ -95,7 +97,7 @@ class Pair:
             if any(value in (0, None, "ZERO") for value in bound) and bound[0] != bound[1]:
                 return [Difference(f"bound to {name}", *bound)]
         placed = self.placed(step, players[0], expected)
-        wanted = players[1].here(advertised(resolve(placed, players[1].names), self.second))
+        wanted = renamed(advertised(resolve(placed, players[1].names), self.second), players[1].renamed)
         matcher = Matcher({"$NODE": self.second.nodes.__contains__, "$CLUSTER": self.second.cluster_id.__eq__})
         counts = compared_part(step, got, players[1].names)
         return matcher.differences(wanted, counts, in_order=step.get("api") == "Fetch")
@@ -103,10 +105,7 @@ class Pair:
     def placed(self, step: Step, player: Player, answer: Any) -> Any:
         """Replace the values in an answer of the first broker that differ between brokers by placeholders."""
         placeholders = Placeholders(player, self.first, step.get("bind", ()))
-        if player.is_placed and player.home is not None:
-            placeholders.nodes = {player.home: "$NODE"}
-            literals = {name: literal for literal, name in player.renamed.items()}
-            answer = renamed(renumbered(answer, 1, player.home), literals)
+        answer = renamed(answer, {name: literal for literal, name in player.renamed.items()})
         return placeholders.of(compared_part(step, answer, player.names))
 
     def record(self, steps: list[Step]) -> list[Step]:

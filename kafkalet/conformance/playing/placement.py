@@ -175,22 +175,22 @@ def _is_single(item: Any) -> bool:
     return False
 
 
-def renumbered(value: Any, node: int, of: int = 1) -> Any:
-    """Replace the broker id `of`, which is 1 in recordings, by `node`, such as that of the main broker."""
+def renumbered(value: Any, node: int) -> Any:
+    """Replace the id 1 of the recorded broker by that of the main broker."""
     match value:
         case dict():
             inner = value.get("resource_type") in BROKERS
-            return {key: _renumbered(key, item, node, of, inner) for key, item in value.items()}
+            return {key: _renumbered(key, item, node, inner) for key, item in value.items()}
         case list():
-            return [renumbered(item, node, of) for item in value]
+            return [renumbered(item, node) for item in value]
     return value
 
 
-def _renumbered(key: str, item: Any, node: int, of: int, about_broker: bool) -> Any:
-    if key == "resource_name" and about_broker and item == str(of):
+def _renumbered(key: str, item: Any, node: int, about_broker: bool) -> Any:
+    if key == "resource_name" and about_broker and item == "1":
         return str(node)
     if key == "node_id" and item == 1:
         return node
     if key in ("broker_ids", "replicas") and isinstance(item, list):
-        return [node if each == of else each for each in item]
-    return renumbered(item, node, of)
+        return [node if each == 1 else each for each in item]
+    return renumbered(item, node)

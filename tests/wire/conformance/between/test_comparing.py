@@ -113,6 +113,12 @@ def test_clusters_of_different_sizes_are_refused(one: kafkalet.Broker, capsys: p
     assert "the clusters have 1 and 2 brokers" in capsys.readouterr().err
 
 
+def test_clusters_with_different_ids_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with kafkalet.Cluster(brokers=2) as one, kafkalet.Cluster(brokers=2, config={"node.id": 5}) as other:
+        assert main(["--between", one.bootstrap_servers, other.bootstrap_servers]) == 2
+    assert "different ids" in capsys.readouterr().err
+
+
 def test_two_clusters_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with (
         kafkalet.Cluster(brokers=3, kafka_version="4.4") as one,
