@@ -165,7 +165,8 @@ if name == "python3":
 if arguments[:1] != ["serve"]:
     os.execv(sys.executable, [sys.executable, "-m", "kafkalet", *arguments])
 if "--listen" not in arguments:
-    arguments += ["--listen", "127.0.0.1:" + os.environ["SNIPPET_PORT"]]
+    port = "0" if "--brokers" in arguments else os.environ["SNIPPET_PORT"]  # the ports after it may be in use
+    arguments += ["--listen", "127.0.0.1:" + port]
 brokers = os.environ["SNIPPET_BROKERS"]
 with open(f"{brokers}.log", "a") as log:
     command = [sys.executable, "-m", "kafkalet", *arguments]

@@ -24,7 +24,10 @@ Result = DescribeUserScramCredentialsResponse.Result
 
 def handle(request: DescribeUserScramCredentialsRequest, context: Context) -> DescribeUserScramCredentialsResponse:
     if not context.allows_on_cluster(Operation.DESCRIBE):
-        raise KafkaError(Code.CLUSTER_AUTHORIZATION_FAILED)
+        refused = KafkaError(Code.CLUSTER_AUTHORIZATION_FAILED)
+        if request.users is not None:
+            raise refused
+        return DescribeUserScramCredentialsResponse(error_code=refused.code, error_message=refused.message, results=[])
     if asked := Counter(user.name for user in request.users or []):
         results = [_described(name, count, context) for name, count in asked.items()]
     else:

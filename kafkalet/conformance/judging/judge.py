@@ -30,7 +30,7 @@ from kafkalet.protocol.api import Api
 from kafkalet.version import VERSION
 
 from .cleaning import clean
-from .configuration import configuration, has_quotas
+from .configuration import Configuration, configuration, has_quotas
 from .nearest import nearest, recorded_releases
 from .repetition import Attempt, combined
 from .replaying import description, replay
@@ -247,7 +247,8 @@ class Judging:
         self.ended = ""
         """Why no more scenarios are performed; "" as long as they are."""
         probed_until = min(self.deadline, time.monotonic() + PROBE_S)
-        self.configuration = configuration(target, probed_until)
+        # A scenario in a file was recorded with a broker of which only its answers are known.
+        self.configuration = Configuration() if options.file else configuration(target, probed_until)
         target.has_quotas = has_quotas(target, probed_until)
         self.uniques: set[str] = set()
         """The unique parts of all names that scenarios created."""

@@ -48,6 +48,7 @@ ATTEMPTS = 5
 _SEGMENT = re.compile(r"(\d+)\.log(\.swap)?")
 _LISTINGS = 20
 MAX_OFFSET = (1 << 63) - 1
+NO_EPOCH = -1
 _CLEANED = re.compile(r"(\d+)\.\w+\.cleaned")
 
 
@@ -321,24 +322,32 @@ def _open(path: str, around: _LogDirFiles) -> PartitionLog:
     named = topic_partition(os.path.basename(path))
     if named is None:
         raise ValueError(f"{path} is not called TOPIC-PARTITION")
-    segments = _segments(path)
-    first = segments[0].base_offset if segments else 0
+    segments, start = _segments_and_start(path, around.log_start_offsets.get(named, 0))
     try:
         topic_id = checkpoints.read_topic_id(path)
     except CorruptFile:
         if not around.lenient:
             raise
         topic_id = None
-    start = max(around.log_start_offsets.get(named, 0), first)
     return PartitionLog(
         *named,
         path,
         segments,
-        _live_start_offset(path, segments, start),
+        start,
         around.high_watermarks.get(named),
         topic_id,
         around.is_closed,
     )
+
+
+def _segments_and_start(path: str, checkpointed: int) -> tuple[tuple[Segment, ...], int]:
+    """Return the segments in a directory, and the log start offset. Raises FileNotFoundError as `_segments` does."""
+    for _ in range(ATTEMPTS):
+        segments = _segments(path)
+        start = max(checkpointed, segments[0].base_offset if segments else 0)
+        with suppress(FileNotFoundError):  # a segment has just been deleted
+            return segments, _live_start_offset(path, segments, start)
+    raise FileNotFoundError(errno.ENOENT, "its segments keep disappearing", path)
 
 
 def _live_start_offset(path: str, segments: Sequence[Segment], start: int) -> int:
@@ -346,8 +355,8 @@ def _live_start_offset(path: str, segments: Sequence[Segment], start: int) -> in
 
     A broker writes log-start-offset-checkpoint once a minute (`log.flush.start.offset.checkpoint.interval.ms`). When it
     raises the log start offset, it also raises the start of the first leader epoch, and writes that at once
-    (LeaderEpochFileCache.truncateFromStart). After a crash, only the former counts. Batches of old formats have no
-    epoch, and may lie below the first epoch.
+    (LeaderEpochFileCache.truncateFromStart). After a crash, only the former counts. The first epoch may also begin
+    after batches of old formats, which have no epoch and end all epochs before them; nothing is deleted then.
     """
     try:
         _, starts = checkpoints.read_epochs(os.path.join(path, formats.LEADER_EPOCHS))
@@ -355,9 +364,15 @@ def _live_start_offset(path: str, segments: Sequence[Segment], start: int) -> in
         return start
     if not starts.size or starts[0] <= start or not is_locked(os.path.dirname(path)):
         return start
-    head = next((head for each in segments if each.fault is None for head in heads(each.path, 0, each.size)), None)
-    has_epoch = head is not None and head.leader_epoch >= 0 and head.base_offset < starts[0]
-    return int(starts[0]) if has_epoch else start
+    before = next((each for each in reversed(segments) if each.base_offset < starts[0]), None)
+    if before is None or before.fault is not None:
+        return start
+    epoch = NO_EPOCH
+    for head in heads(before.path, 0, before.size):
+        if head.base_offset >= starts[0]:
+            break
+        epoch = head.leader_epoch
+    return start if epoch == NO_EPOCH else int(starts[0])
 
 
 def _segments(directory: str) -> tuple[Segment, ...]:
