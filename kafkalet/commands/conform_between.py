@@ -56,8 +56,6 @@ OPTIONS = (
     Option("--release", "RELEASE", "the Kafka release that both brokers emulate (default: the most similar one)"),
     Option("--help", "", "print this help and exit", aliases=("-h",)),
 )
-REACH_S = 15
-"""The time that a broker has for its first answers."""
 NOT_POSSIBLE = 2
 STEPS_SHOWN, FIELDS_SHOWN, CHARACTERS_SHOWN = 40, 6, 700
 
@@ -139,7 +137,7 @@ def groups_of(given: dict[str, list[str]], first: Target, second: Target) -> lis
 
 def target_of(address: str, given: dict[str, list[str]]) -> Target:
     """Connect to a broker. Raises Unreachable."""
-    target = reached(address, REACH_S, "acl" in given)
+    target = reached(address, "acl" in given)
     if "restart" in given:
         target.restart = lambda: restart([*shlex.split(given["restart"][0]), address], target)
     return target

@@ -78,8 +78,7 @@ def validate(
 
     `partition` is the name of the partition in error messages. A bytearray, or a writable view of one, is patched in
     place. With `at_once`, TakesLong is raised if the records have to be decoded or read by the exact reader, or if
-    decompressing them takes long. If it or
-    AppendRefused is raised, the records are unchanged.
+    decompressing them takes long. If it or AppendRefused is raised, the records are unchanged.
     """
     try:
         sent, source = _analyze(records, config, origin)

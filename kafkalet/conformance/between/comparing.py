@@ -58,6 +58,8 @@ class Comparison:
 REPORT_S = 2 * PATIENCE_S
 """The limit for shrinking and recording one difference, also after the end of the comparison."""
 CLEANING_S = 10
+REACH_S = 15
+"""The time that a broker has for its first answers."""
 
 
 class NotWritten(Exception):
@@ -68,12 +70,12 @@ class Unreachable(Exception):
     """A server does not answer as a broker."""
 
 
-def reached(address: str, limit_s: float, acl: bool = False) -> Target:
+def reached(address: str, acl: bool = False) -> Target:
     """Connect to a broker, and ask what it serves. Raises Unreachable."""
     try:
-        return Target(address, acl, deadline=time.monotonic() + limit_s)
+        return Target(address, acl, deadline=time.monotonic() + REACH_S)
     except OutOfTime as error:
-        raise Unreachable(f"the broker at {address} did not answer within {limit_s:g} s") from error
+        raise Unreachable(f"the broker at {address} did not answer within {REACH_S} s") from error
     except UNUSABLE as error:
         raise Unreachable(f"the broker at {address} cannot be compared: {description(error)}") from error
 
@@ -152,7 +154,6 @@ class Comparer:
         """Perform a history, and report its difference if it is the first of its kind."""
         comparison, name = self.comparison, f"{group}_{self.comparison.seed}_{number}"
         self.pair.needs = {"brokers": len(self.pair.first.nodes)} if GROUPS[group].brokers > 1 else {}
-        steps: list[Step] = []
         try:
             made = history(group, comparison.seed, number, self.release, self.versions, sorted(self.pair.first.nodes))
             steps = list(fitted(made.steps, self.versions))

@@ -46,7 +46,7 @@ STATES: dict[str, Callable[[Any], bool]] = {
 }
 """States that an answer shows."""
 MARKED = (
-    "a compacted log", "a log shortened by retention", "several segments", "several waiting requests",
+    "a compacted log", "a log shortened by retention", "small segments", "several waiting requests",
     "duplicate entries in a request", "an election", "a reassignment", "a restart", "SCRAM credentials",
     "quotas", "delegation tokens",
 )  # fmt: skip

@@ -10,7 +10,6 @@ from .comparing import Unreachable, reached
 
 RESTART_S = 120
 """The time that a broker has for a restart."""
-REACH_S = 15
 
 
 def restart(command: Sequence[str], target: Target) -> None:
@@ -22,7 +21,7 @@ def restart(command: Sequence[str], target: Target) -> None:
         raise OSError(f"--restart: {error}") from error
     while True:
         try:
-            reached(f"{target.host}:{target.port}", REACH_S, target.acl)
+            reached(f"{target.host}:{target.port}", target.acl)
             return
         except Unreachable as error:
             if time.monotonic() >= end:

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import kafkalet
-from kafkalet.commands import conform_between
 from kafkalet.commands.command_line import UsageError
 from kafkalet.commands.conform import main
 from kafkalet.conformance.between import comparing
@@ -44,7 +43,7 @@ def test_broker_that_does_not_accept_connections_exits_with_2(broker: str, capsy
 def test_broker_that_does_not_answer_exits_with_2(
     broker: str, silent: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(conform_between, "REACH_S", 1)
+    monkeypatch.setattr(comparing, "REACH_S", 1)
     assert main(["--between", silent, broker, *SHORT]) == 2
     assert capsys.readouterr().err == f"kafkalet: the broker at {silent} did not answer within 1 s\n"
 

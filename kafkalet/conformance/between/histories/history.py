@@ -142,7 +142,7 @@ class History(ScenarioBuilder):
         if self.chance(0.5):
             if old or self.chance(0.7):  # since 4.0, segments can be small only with the internal property
                 out["segment_bytes" if old else "internal_segment_bytes"] = self.of(140, 200, 300, 500, 1000, 2000)
-                self.reached("several segments")
+                self.reached("small segments")
             else:
                 out["segment_bytes"] = LARGE
         if self.chance(0.5):
