@@ -7,7 +7,6 @@
 
 network/         listeners, connections, buffers, and the router from frames to handlers
 apis/            request handlers, one module for each API
-scheduling/      sharing the event loop between requests; long requests, waiting requests
 cluster/         metadata, the controller, leadership, nodes with their partitions, replication
 groups/          the group coordinator: both rebalance protocols, offsets
 transactions/    the transaction coordinator
@@ -22,6 +21,7 @@ broker.py        one broker as seen by handlers: its node, coordinators, fetch s
 coordinators.py  the group and transaction coordinators of a broker
 context.py       what a handler knows about its request; client.py: what it may do with the connection
 views.py         the public views of logs, groups and transactions
+purgatory.py     requests that wait for a change or a timeout
 fetch_sessions.py, telemetry.py, arguments.py, quoting.py
 
 Imports have no cycles, even counting imports for type checking (tests/rules/test_layers.py). From the lowest layer to

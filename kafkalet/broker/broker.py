@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.releases import versions_of
+from kafkalet.tasks.delayed import Delayed
 
 from .apis import SERVED
 from .cluster.controller import Controller
 from .cluster.node import Node
 from .coordinators import Coordinators
 from .fetch_sessions import FetchSessions
-from .scheduling.purgatory import Delayed
 
 if TYPE_CHECKING:  # imported on first use
     from kafkalet.storage.directory import LogDirectory

@@ -5,7 +5,7 @@
     host.start_thread() ... host.stop_thread()   in a thread; `call` runs functions in it
 
 The loop must support `add_reader`: every loop on Unix does, but on Windows only SelectorEventLoop does. The thread uses
-the loop of scheduling/event_loop.py. The state of the server is used only in its loop; other threads use `call` to run
+the loop of network/event_loop.py. The state of the server is used only in its loop; other threads use `call` to run
 a function there.
 
 After a fork, the server runs only in the parent process. In the child, calls raise RuntimeError, stopping has no
@@ -20,7 +20,7 @@ import weakref
 from collections.abc import Callable
 from typing import TypeVar
 
-from .scheduling.event_loop import new_event_loop
+from .network.event_loop import new_event_loop
 
 T = TypeVar("T")
 

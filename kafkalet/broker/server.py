@@ -23,6 +23,8 @@ from kafkalet.storage.environment import StartInterrupted
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.file_system import DISK, FileSystem
 from kafkalet.storage.identity import IdentityRefused, read_identity
+from kafkalet.tasks.turns import Turns
+from kafkalet.tasks.workers import Workers
 
 from .broker_server import BrokerServer
 from .cluster.controller import Controller
@@ -51,8 +53,6 @@ from .coordinators import Coordinators
 from .loop_host import LoopHost
 from .network.addresses import Addresses
 from .network.receiving import ReceiveBuffer
-from .scheduling.turns import Turns
-from .scheduling.work import Workers
 from .watchers import Watchers
 
 if TYPE_CHECKING:  # imported when they are needed
@@ -345,7 +345,7 @@ class Server:
         RuntimeError if the brokers are read-only.
         """
         self._check_writable()
-        from .scheduling.steps import run_steps
+        from kafkalet.tasks.steps import run_steps
 
         cleaned = []
         for node in self.call(self._with_open_logs):

@@ -28,7 +28,7 @@ from kafkalet.broker.cluster.metadata_store import MetadataDamaged
 from kafkalet.broker.cluster.new_topics import NewTopic, check_config
 from kafkalet.broker.config.log_directories import LOG_DIR, LOG_DIRS
 from kafkalet.broker.network.addresses import CannotListen
-from kafkalet.broker.scheduling.event_loop import new_event_loop
+from kafkalet.broker.network.event_loop import new_event_loop
 from kafkalet.embedded import EmbeddedCluster
 from kafkalet.garbage import collected_when_idle
 from kafkalet.properties import InvalidProperty, read_properties

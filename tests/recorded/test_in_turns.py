@@ -12,13 +12,13 @@ import pytest
 import kafkalet
 from kafkalet.broker.apis import fetch, fetch_conversion, list_offsets, produce
 from kafkalet.broker.network import router
-from kafkalet.broker.scheduling import turns
 from kafkalet.conformance.catalogue import Scenario, scenarios
 from kafkalet.conformance.judging.replaying import replay
 from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.recording.recorded_properties import broker_properties
 from kafkalet.conformance.transcripts import load
 from kafkalet.storage import lookup
+from kafkalet.tasks import turns
 
 from .test_golden import wrong
 

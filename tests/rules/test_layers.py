@@ -4,8 +4,9 @@ clock, jaas, locking,         import no module of kafkalet
 properties, sasl_client,
 suggestions, version
 protocol                      imports only itself
+tasks                         protocol.records and the modules in the first line
 formats                       protocol.records; formats of the files beside a log, without policy
-storage                       formats, protocol.records, protocol.errors, and the modules in the first line
+storage                       formats, tasks, protocol.records, protocol.errors, and the modules in the first line
 broker                        protocol, storage, and the modules in the first line
 inspection                    broker, storage, protocol and the modules in the first line; it never writes
 embedded                      broker, and the modules in the first line
@@ -37,6 +38,7 @@ RANK = {
     "suggestions": 0,
     "protocol": 1,
     "formats": 2,
+    "tasks": 2,
     "storage": 3,
     "broker": 4,
     "pipeline": 4,
@@ -61,6 +63,7 @@ STORAGE_MAY_IMPORT = (
     "kafkalet.clock",
     "kafkalet.locking",
     "kafkalet.properties",
+    "kafkalet.tasks",
 )
 
 INSIDE = [path for path in MODULES if name_of(path) not in FACADES]
@@ -99,7 +102,7 @@ def test_pipeline_does_not_import_storage(path: Path) -> None:
 
 @by_name
 def test_protocol_and_storage_do_not_import_networking(path: Path) -> None:
-    if room_of(name_of(path)) in ("protocol", "storage"):
+    if room_of(name_of(path)) in ("protocol", "storage", "tasks"):
         assert not {"asyncio", "socket", "selectors", "ssl"} & set(imports(path))
 
 

@@ -15,10 +15,10 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.network.connection import Connection
 from kafkalet.broker.network.listener import Listener
 from kafkalet.broker.network.listener_context import Limits
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import Clock, SystemClock
 from kafkalet.protocol.wire import Chunk
 from kafkalet.storage.files import FileRange
+from kafkalet.tasks.delayed import Delayed
 
 Pieces = list[bytes | FileRange]
 Answer = bytes | Pieces | None | Delayed[Any]

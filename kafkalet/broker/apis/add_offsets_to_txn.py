@@ -9,13 +9,13 @@ Source: kafka.server.KafkaApis.handleAddOffsetsToTxnRequest.
 
 from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS, partition_of
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.broker.transactions.answering import answer_of
 from kafkalet.broker.transactions.coordinator import for_version
 from kafkalet.broker.transactions.decisions import Producer
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+from kafkalet.tasks.delayed import Delayed
 
 PRODUCER_FENCED_SINCE = 2
 

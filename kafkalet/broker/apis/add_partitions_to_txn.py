@@ -15,7 +15,6 @@ from functools import partial
 
 from kafkalet.broker.cluster.metadata import INTERNAL_TOPICS
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.broker.transactions.answering import answer_of
 from kafkalet.broker.transactions.coordinator import for_version
@@ -29,6 +28,7 @@ from kafkalet.protocol.messages.add_partitions_to_txn import (
     TopicResult,
 )
 from kafkalet.protocol.messages.add_partitions_to_txn import Topic as AskedTopic
+from kafkalet.tasks.delayed import Delayed
 
 PRODUCER_FENCED_SINCE = 2
 BATCHED_SINCE = 4

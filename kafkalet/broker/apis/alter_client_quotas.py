@@ -14,10 +14,10 @@ from kafkalet.broker.cluster.metadata import QuotaEntity
 from kafkalet.broker.context import Context
 from kafkalet.broker.quotas.entities import check_entity, check_value
 from kafkalet.broker.quotas.hosts import look_up, names_of
-from kafkalet.broker.scheduling.work import in_thread
 from kafkalet.broker.security.acl import Operation
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.alter_client_quotas import AlterClientQuotasRequest, AlterClientQuotasResponse
+from kafkalet.tasks.task import in_thread
 
 Entry = AlterClientQuotasRequest.Entry
 Answer = AlterClientQuotasResponse.Entry

@@ -10,7 +10,6 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.consumerGroup
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.consumer.config import runs_consumer_groups
 from kafkalet.broker.groups.consumer.group import consumer_group
-from kafkalet.broker.scheduling.work import pause
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.broker.security.authorized_operations import authorized_operations
 from kafkalet.protocol.errors import Code, KafkaError
@@ -18,6 +17,7 @@ from kafkalet.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
 )
+from kafkalet.tasks.task import pause
 
 HIDDEN_TOPICS = "The group has described topic(s) that the client is not authorized to describe."
 

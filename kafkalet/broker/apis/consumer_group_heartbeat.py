@@ -17,11 +17,11 @@ from kafkalet.broker.groups.consumer.heartbeat import Sender, heartbeat
 from kafkalet.broker.groups.consumer.leaving import leave, schedule_classic_session_timeouts
 from kafkalet.broker.groups.consumer.members import JOINING, LEAVING, LEAVING_FOR_A_RESTART
 from kafkalet.broker.groups.consumer.migration import group_to_join
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest as Request
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse as Response
+from kafkalet.tasks.delayed import Delayed
 
 Answer = Response | Delayed[Response]
 

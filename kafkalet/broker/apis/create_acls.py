@@ -6,11 +6,11 @@ Source: kafka.server.AclApis.handleCreateAcls, org.apache.kafka.controller.AclCo
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.work import pause
 from kafkalet.broker.security.acl import Acl, Operation
 from kafkalet.broker.security.acl_requests import BETWEEN_PAUSES, acl_of, check_new, check_readable
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.create_acls import CreateAclsRequest, CreateAclsResponse
+from kafkalet.tasks.task import pause
 
 Result = CreateAclsResponse.Result
 

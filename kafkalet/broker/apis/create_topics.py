@@ -25,11 +25,11 @@ from kafkalet.broker.cluster.new_topics import NewTopic, check_config, check_nam
 from kafkalet.broker.config.entries import new_topic_entries
 from kafkalet.broker.context import Context
 from kafkalet.broker.quotas.mutations import count_mutations
-from kafkalet.broker.scheduling.work import pause
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.formats import METADATA_TOPIC
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from kafkalet.tasks.task import pause
 
 Topic = CreateTopicsRequest.Topic
 Answer = CreateTopicsResponse.Topic

@@ -8,11 +8,11 @@ Source: kafka.server.AclApis.handleDeleteAcls, org.apache.kafka.controller.AclCo
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.work import pause
 from kafkalet.broker.security.acl import Acl, Operation
 from kafkalet.broker.security.acl_requests import check_filter, filter_of, matching
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.delete_acls import DeleteAclsRequest, DeleteAclsResponse
+from kafkalet.tasks.task import pause
 
 FilterResult = DeleteAclsResponse.FilterResult
 

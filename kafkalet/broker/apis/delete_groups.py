@@ -11,10 +11,10 @@ from kafkalet.broker.cluster.state_log import client_code
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.administration import delete
 from kafkalet.broker.groups.shard import Shard
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from kafkalet.tasks.delayed import Delayed
 
 Answer = DeleteGroupsResponse | Delayed[DeleteGroupsResponse]
 Deleted = DeleteGroupsResponse.Group

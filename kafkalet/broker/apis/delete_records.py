@@ -12,11 +12,11 @@ Source: kafka.server.ReplicaManager.deleteRecords, DelayedDeleteRecords.
 from kafkalet.broker.cluster.metadata import INTERNAL_TOPICS
 from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.purgatory import Delayed
-from kafkalet.broker.scheduling.work import pause
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
+from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.task import pause
 
 Answer = DeleteRecordsResponse.Topic.Partition
 Key = tuple[str, int]

@@ -6,11 +6,11 @@ Source: kafka.server.AclApis.handleDescribeAcls, org.apache.kafka.common.request
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.work import pause
 from kafkalet.broker.security.acl import Operation, PatternType, ResourceType
 from kafkalet.broker.security.acl_requests import BETWEEN_PAUSES, filter_of, matching
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from kafkalet.tasks.task import pause
 
 Resource = DescribeAclsResponse.Resource
 

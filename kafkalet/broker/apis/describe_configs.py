@@ -18,11 +18,11 @@ from kafkalet.broker.config.entries import Entry, Source, broker_entries, cluste
 from kafkalet.broker.config.listeners import ADVERTISED, LISTENERS
 from kafkalet.broker.config.reconfiguration import ResourceType, refusal
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.work import pause
 from kafkalet.broker.security.acl import Operation
 from kafkalet.properties import whole_number
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
+from kafkalet.tasks.task import pause
 
 Resource = DescribeConfigsRequest.Resource
 Answer = DescribeConfigsResponse.Resource

@@ -11,11 +11,11 @@ Source: org.apache.kafka.coordinator.group.GroupMetadataManager.describeGroups.
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic.group import ClassicGroup, State
-from kafkalet.broker.scheduling.work import pause
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.broker.security.authorized_operations import authorized_operations
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from kafkalet.tasks.task import pause
 
 Described = DescribeGroupsResponse.Group
 

@@ -16,11 +16,11 @@ from typing import Any
 from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.partition import Partition
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.work import pause
 from kafkalet.broker.security.acl import Operation
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from kafkalet.storage.directory import LogDirectory
+from kafkalet.tasks.task import pause
 
 Directory = DescribeLogDirsResponse.LogDir
 Topic = DescribeLogDirsResponse.LogDir.Topic

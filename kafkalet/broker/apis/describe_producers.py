@@ -7,10 +7,10 @@ Source: kafka.server.KafkaApis.handleDescribeProducersRequest, Partition.activeP
 
 from kafkalet.broker.cluster.metadata import check_topic_name
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.work import pause
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse
+from kafkalet.tasks.task import pause
 
 Answer = DescribeProducersResponse.Topic.Partition
 NONE = -1

@@ -9,7 +9,6 @@ Source: kafka.server.handlers.DescribeTopicPartitionsRequestHandler, KRaftMetada
 
 from kafkalet.broker.cluster.metadata import PartitionState, TopicState, check_topic_name
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.work import pause
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.broker.security.authorized_operations import authorized_operations
 from kafkalet.protocol.errors import Code, KafkaError
@@ -18,6 +17,7 @@ from kafkalet.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponse,
 )
 from kafkalet.protocol.wire import ZERO_UUID
+from kafkalet.tasks.task import pause
 
 Answer = DescribeTopicPartitionsResponse.Topic
 Partition = DescribeTopicPartitionsResponse.Topic.Partition

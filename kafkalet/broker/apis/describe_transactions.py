@@ -6,13 +6,13 @@ Source: kafka.coordinator.transaction.TransactionCoordinator.handleDescribeTrans
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.work import pause
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
 )
+from kafkalet.tasks.task import pause
 
 Answer = DescribeTransactionsResponse.Transaction
 

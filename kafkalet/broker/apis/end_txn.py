@@ -9,7 +9,6 @@ Source: kafka.server.KafkaApis.handleEndTxnRequest.
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.broker.transactions.answering import answer_of
 from kafkalet.broker.transactions.coordinator import Result, for_version
@@ -17,6 +16,7 @@ from kafkalet.broker.transactions.decisions import End
 from kafkalet.broker.transactions.metadata import EPOCH_RISES_PER_TRANSACTION
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
+from kafkalet.tasks.delayed import Delayed
 
 PRODUCER_FENCED_SINCE = 2
 EPOCH_BUMP_SINCE = 5

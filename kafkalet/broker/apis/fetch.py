@@ -35,14 +35,14 @@ from kafkalet.broker.fetch_sessions import (
     RequestedPartition,
 )
 from kafkalet.broker.quotas.fetching import fetch_max_bytes, refuses
-from kafkalet.broker.scheduling.purgatory import Delayed
-from kafkalet.broker.scheduling.work import answered, pause
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafkalet.protocol.wire import ZERO_UUID
 from kafkalet.storage.files import FileRange
 from kafkalet.storage.values import Isolation, LogOffsetMetadata
+from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.task import pause, until
 
 from . import fetch_quiet
 from .fetch_conversion import convert, refused
@@ -167,7 +167,7 @@ class _Fetch:
         found = await self._read_in_turns(limits, first_time=True)
         if not self._is_due(limits, found):
             if not self._enough(limits, found):  # records may have been appended during the pauses
-                await answered(self._wait(limits, found, lambda: True))
+                await until(self._wait(limits, found, lambda: True))
             found = await self._read_in_turns(limits, first_time=False)
         answers = self._answers(found)
         if self._is_refused(answers):

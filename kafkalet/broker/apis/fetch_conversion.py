@@ -14,7 +14,6 @@ from typing import cast
 
 from kafkalet.broker.config.release import Release
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.work import in_thread, pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.fetch import FetchResponse
 from kafkalet.protocol.records.batch import batches
@@ -23,6 +22,7 @@ from kafkalet.protocol.records.effort import batch_takes_long
 from kafkalet.protocol.wire import Buffer
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.files import FileRange
+from kafkalet.tasks.task import in_thread, pause
 
 Answer = FetchResponse.Topic.Partition
 

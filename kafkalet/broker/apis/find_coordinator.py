@@ -16,10 +16,10 @@ from functools import partial
 from kafkalet.broker.cluster.metadata import Endpoint, TopicState
 from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS, TRANSACTION_STATE, StateTopic, partition_of
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.work import pause
 from kafkalet.broker.security.acl import CLUSTER_NAME, Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kafkalet.tasks.task import pause
 
 TOPICS = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE}
 RESOURCES = {0: ResourceType.GROUP, 1: ResourceType.TRANSACTIONAL_ID}

@@ -15,7 +15,6 @@ Source: kafka.server.KafkaApis.handleInitProducerIdRequest.
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.broker.transactions.answering import answer_of
 from kafkalet.broker.transactions.coordinator import NO_IDS_LEFT, Result, for_version
@@ -23,6 +22,7 @@ from kafkalet.broker.transactions.decisions import Producer
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kafkalet.storage.failures import StorageFailed
+from kafkalet.tasks.delayed import Delayed
 
 NONE = -1
 PRODUCER_FENCED_SINCE = 4

@@ -13,10 +13,10 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic.group import new_classic_group
 from kafkalet.broker.groups.classic_protocol import join
 from kafkalet.broker.groups.group import Caller
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from kafkalet.tasks.delayed import Delayed
 
 Answer = JoinGroupResponse | Delayed[JoinGroupResponse]
 

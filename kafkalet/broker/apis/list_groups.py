@@ -12,9 +12,9 @@ from collections.abc import Coroutine
 from typing import Any
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.work import pause
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from kafkalet.tasks.task import pause
 
 
 def handle(

@@ -19,7 +19,6 @@ from collections.abc import Coroutine
 from typing import Any
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.work import in_thread, pause
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
@@ -34,6 +33,7 @@ from kafkalet.storage.lookup import (
     LongSearch,
 )
 from kafkalet.storage.values import Isolation
+from kafkalet.tasks.task import in_thread, pause
 
 from .list_offsets_repeated import learn
 

@@ -17,10 +17,10 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic.group import classic_group
 from kafkalet.broker.groups.offsets_requests import Asked, CommitAnswer, check_each, commit, is_too_long, sort_out
 from kafkalet.broker.groups.shard import Shard
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from kafkalet.tasks.delayed import Delayed
 
 Answer = OffsetCommitResponse.Topic
 

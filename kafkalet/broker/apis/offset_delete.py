@@ -9,10 +9,10 @@ Source: kafka.server.KafkaApis.handleOffsetDeleteRequest, OffsetMetadataManager.
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.offsets_expiration import remove
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
+from kafkalet.tasks.delayed import Delayed
 
 Topic = OffsetDeleteResponse.Topic
 Key = tuple[str, int]

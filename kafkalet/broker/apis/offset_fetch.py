@@ -19,11 +19,11 @@ from collections.abc import Callable, Iterable, Mapping
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.offsets_records import CommittedOffset
 from kafkalet.broker.groups.shard import Shard
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from kafkalet.protocol.wire import ZERO_UUID
+from kafkalet.tasks.delayed import Delayed
 
 Answer = OffsetFetchResponse | Delayed[OffsetFetchResponse]
 AskedTopic = OffsetFetchRequest.Group.Topic

@@ -12,13 +12,13 @@ Source: kafka.server.ReplicaManager.lastOffsetForLeaderEpoch.
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.work import pause
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
+from kafkalet.tasks.task import pause
 
 Asked = OffsetForLeaderEpochRequest.Topic.Partition
 Answer = OffsetForLeaderEpochResponse.Topic.Partition

@@ -28,8 +28,6 @@ from typing import Any, NamedTuple
 from kafkalet.broker.cluster.metadata import INTERNAL_TOPICS
 from kafkalet.broker.context import Context
 from kafkalet.broker.quoting import quoted
-from kafkalet.broker.scheduling.purgatory import Delayed
-from kafkalet.broker.scheduling.work import answered, in_thread, pause
 from kafkalet.broker.security.acl import Operation as AclOperation
 from kafkalet.broker.security.acl import ResourceType
 from kafkalet.broker.transactions.produce_verification import NOTHING_TO_VERIFY, Verified, verify_produce
@@ -40,6 +38,8 @@ from kafkalet.protocol.records.effort import TakesLong, may_have_many_headers, t
 from kafkalet.protocol.wire import Buffer
 from kafkalet.storage.acceptance import ValidatedBatches
 from kafkalet.storage.refusals import AppendRefused, RecordsRefused
+from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.task import in_thread, pause, until
 
 from .produce_rules import (
     WITHOUT_LOG_START,
@@ -142,7 +142,7 @@ async def _append_in_turns(
     context: Context,
 ) -> Answered:
     """Append records that take a long time to validate, or that the transaction coordinator must verify first."""
-    verified = await answered(asked)
+    verified = await until(asked)
     pending: dict[Key, Pending] = {}
     answers: dict[Key, Answer] = {}
     for key, chunk in sound.items():

@@ -8,9 +8,9 @@ Source: SaslServerAuthenticator.handleSaslToken, kafka.server.KafkaApis.handleSa
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from kafkalet.tasks.delayed import Delayed
 
 
 def handle(

@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from kafkalet.tasks.delayed import Delayed
 
 if TYPE_CHECKING:  # imported only if a listener uses SASL
     from kafkalet.broker.security.sasl.authenticator import Authenticator

@@ -7,10 +7,10 @@ Source: kafka.server.KafkaApis.handleSyncGroupRequest, GroupCoordinatorService.s
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic_protocol import sync
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from kafkalet.tasks.delayed import Delayed
 
 PROTOCOL_SINCE = 5
 

@@ -19,7 +19,6 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic.group import classic_group
 from kafkalet.broker.groups.offsets_requests import Asked, CommitAnswer, check_each, commit, commit_code, sort_out
 from kafkalet.broker.groups.shard import Shard
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.broker.transactions.decisions import Producer
 from kafkalet.broker.transactions.verification import Operation as Verification
@@ -27,6 +26,7 @@ from kafkalet.broker.transactions.verification import Refusals
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from kafkalet.storage.verification import Guard
+from kafkalet.tasks.delayed import Delayed
 
 Answer = TxnOffsetCommitResponse | Delayed[TxnOffsetCommitResponse]
 

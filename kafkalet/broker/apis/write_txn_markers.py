@@ -13,13 +13,13 @@ from collections.abc import Callable
 from functools import partial
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.acl import Operation
 from kafkalet.broker.transactions.answering import answer_of
 from kafkalet.broker.transactions.marker import Marker, write_marker
 from kafkalet.broker.transactions.metadata import TopicPartition
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
+from kafkalet.tasks.delayed import Delayed
 
 Answer = WriteTxnMarkersResponse.Marker
 NO_PRODUCER = -1

@@ -15,9 +15,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from kafkalet.broker.config.broker_config import BrokerConfig
-from kafkalet.broker.scheduling.steps import in_threads
-from kafkalet.broker.scheduling.turns import Turns
-from kafkalet.broker.scheduling.work import Work, Workers, start
 from kafkalet.clock import Clock
 from kafkalet.storage.cleaning.cleaner import CleanerSettings, Round, Step
 from kafkalet.storage.cleaning.log_cleaner import LogCleaner
@@ -26,6 +23,10 @@ from kafkalet.storage.directories import LogDirectories
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.log import Log
+from kafkalet.tasks.steps import in_threads
+from kafkalet.tasks.task import Task, start
+from kafkalet.tasks.turns import Turns
+from kafkalet.tasks.workers import Workers
 
 _LOG = logging.getLogger(__name__)
 
@@ -85,7 +86,7 @@ class Compaction:
         ]
         """The cleaner of each log directory, which does nothing once the directory has failed."""
         self._changed = changed
-        self._background: set[Work[Any]] = set()
+        self._background: set[Task[Any]] = set()
         """The cleaning in the background, if it is in progress."""
         self._requests = 0
         """The number of requests in progress."""
@@ -108,7 +109,7 @@ class Compaction:
         """Clean in the background, unless that is already in progress."""
         if not self._background and not self._requests:
             started = start(self._clean_in_background(), self._turns, self._workers, self._background)
-            if isinstance(started, Work):
+            if isinstance(started, Task):
                 started.then(lambda done: None, _report)
 
     def stop(self) -> None:
@@ -132,7 +133,7 @@ class Compaction:
         """Clean until no log is due, and apply retention to compacted logs. With `roll`, first roll their active
         segments.
 
-        Yields functions to call in a thread, and expects their results (scheduling/steps.py). Return the cleaned
+        Yields functions to call in a thread, and expects their results (tasks/steps.py). Return the cleaned
         replicas in the order of their cleaning.
         """
         self.stop()

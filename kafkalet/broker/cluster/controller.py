@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.config.release import Release
-from kafkalet.broker.scheduling.purgatory import Delayed
-from kafkalet.broker.scheduling.work import answered, in_thread
 from kafkalet.broker.watchers import Watchers
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.files import explain
+from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.task import in_thread, until
 
 from .changes import Change, Changes
 from .leadership import Leadership
@@ -212,7 +212,7 @@ class Controller:
                 await self._save_for_all()
             else:
                 self._waiting_for_save.append(turn := _Turn())
-                await answered(turn)
+                await until(turn)
 
     async def _save_for_all(self) -> None:
         store, includes, waiting = self._metadata_store, self._changes_to_save, list[_Turn]()

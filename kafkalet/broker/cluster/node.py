@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.config.release import Release
+from kafkalet.broker.purgatory import Purgatory
 from kafkalet.broker.quoting import quoted
-from kafkalet.broker.scheduling.purgatory import Purgatory
-from kafkalet.broker.scheduling.turns import Turns
-from kafkalet.broker.scheduling.work import Workers
 from kafkalet.broker.watchers import Watchers
 from kafkalet.clock import Clock, LoopTime, client_time
 from kafkalet.protocol.errors import Code, KafkaError
@@ -26,6 +24,8 @@ from kafkalet.storage.directories import LogDirectories
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.files import explain
+from kafkalet.tasks.turns import Turns
+from kafkalet.tasks.workers import Workers
 
 from .metadata import MetadataImage, PartitionState, TopicState
 from .revision import Noting

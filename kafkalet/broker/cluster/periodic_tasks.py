@@ -28,11 +28,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kafkalet.broker.config.broker_config import BrokerConfig
-from kafkalet.broker.scheduling.periodic import PeriodicRunner
 from kafkalet.clock import Clock, SystemClock, Timer, client_time, elapsed_s
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.files import explain
+from kafkalet.tasks.periodic import PeriodicRunner
 
 from .leadership import Leadership
 from .node import Node

@@ -11,14 +11,15 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
+from kafkalet.broker.purgatory import Purgatory
 from kafkalet.broker.quoting import shown
-from kafkalet.broker.scheduling.purgatory import Delayed, Purgatory
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError, ProtocolError
 from kafkalet.protocol.records.batch import TRANSACTIONAL, Batch, batches
 from kafkalet.protocol.records.build import frame_batch
 from kafkalet.protocol.records.record import Record, encode_records
 from kafkalet.storage.values import Isolation, Origin
+from kafkalet.tasks.delayed import Delayed
 
 from .partition import Partition
 

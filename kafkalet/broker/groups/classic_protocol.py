@@ -9,11 +9,11 @@ classicGroupHeartbeat, classicGroupLeave.
 
 from collections.abc import Sequence
 
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from kafkalet.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from kafkalet.tasks.delayed import Delayed
 
 from .classic.group import ClassicGroup
 from .classic.join import join as join_classic_group

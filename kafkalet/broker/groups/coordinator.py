@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Iterator
 
 from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.state_log import StateLog
-from kafkalet.broker.scheduling.periodic import PeriodicRunner
 from kafkalet.broker.watchers import NO_TOPIC
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.leave_group import LeaveGroupRequest
+from kafkalet.tasks.periodic import PeriodicRunner
 
 from .classic.group import ClassicGroup
 from .classic.recent_lookups import RecentLookups

@@ -13,13 +13,13 @@ from kafkalet.broker.cluster.metadata import TopicState
 from kafkalet.broker.cluster.state_log import NO_PRODUCER, client_code
 from kafkalet.broker.config.release import Release
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kafkalet.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from kafkalet.protocol.records.record import wrapped
 from kafkalet.protocol.wire import ZERO_UUID
+from kafkalet.tasks.delayed import Delayed
 
 from .group import PartitionCheck
 from .offsets_records import NEVER, Commit, CommittedOffset

@@ -11,9 +11,9 @@ from typing import TypeVar
 
 from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.state_log import NO_SEQUENCE, StateLog, StateRecord, client_code
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.tasks.delayed import Delayed
 
 from .classic.recent_lookups import RecentLookups
 from .consumer.checked_regexes import CheckedRegexes

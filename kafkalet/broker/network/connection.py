@@ -32,7 +32,6 @@ from typing import TYPE_CHECKING, cast
 from kafkalet.broker.client import CloseConnection
 from kafkalet.broker.context import Context
 from kafkalet.broker.quoting import shown
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.principal import ANONYMOUS, Principal
 from kafkalet.broker.watchers import NO_TOPIC
 from kafkalet.clock import Timer
@@ -40,6 +39,7 @@ from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import DecodeError, UnsupportedVersion
 from kafkalet.protocol.schema import Response
 from kafkalet.protocol.wire import Chunk
+from kafkalet.tasks.delayed import Delayed
 
 from .closing_fetch import ends_session
 from .listener_context import ListenerContext

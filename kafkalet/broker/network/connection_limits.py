@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from kafkalet.broker.quoting import shown
-from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.tasks.delayed import Delayed
 
 _LOG = logging.getLogger(__name__)
 

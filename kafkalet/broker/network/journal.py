@@ -30,11 +30,11 @@ from itertools import chain
 from struct import error
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import SystemClock, elapsed_s
 from kafkalet.protocol.api import BY_KEY, Api
 from kafkalet.protocol.frame import response_head
 from kafkalet.protocol.wire import Chunk
+from kafkalet.tasks.delayed import Delayed
 
 from .exchange import ConnectionFacts, Exchange, KeptResponse
 from .splitting import Frame, Parts, client_id, frames, pairs, responses

@@ -24,10 +24,10 @@ from asyncio import AbstractEventLoop, TimerHandle
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kafkalet.broker.scheduling.turns import Turns
 from kafkalet.broker.security.principal import ANONYMOUS
 from kafkalet.broker.watchers import NO_TOPIC, Watchers
 from kafkalet.clock import Clock, Timer, elapsed_s
+from kafkalet.tasks.turns import Turns
 
 from .connection import Connection
 from .connection_quotas import ConnectionQuotas

@@ -8,10 +8,10 @@ from asyncio import AbstractEventLoop
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from kafkalet.broker.scheduling.turns import Turns
 from kafkalet.broker.security.principal import Principal
 from kafkalet.broker.watchers import Watchers
 from kafkalet.clock import Clock
+from kafkalet.tasks.turns import Turns
 
 from .receiving import ReceiveBuffer
 from .router import Router

@@ -18,9 +18,9 @@ from collections.abc import Callable
 from typing import Any
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.schema import Response
 from kafkalet.protocol.wire import Chunk
+from kafkalet.tasks.delayed import Delayed
 
 from .request_text import LoggedRequest
 

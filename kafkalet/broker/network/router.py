@@ -41,8 +41,6 @@ from kafkalet.broker.broker import Broker
 from kafkalet.broker.client import Client, CloseConnection
 from kafkalet.broker.context import Context
 from kafkalet.broker.quoting import shown
-from kafkalet.broker.scheduling.purgatory import Delayed
-from kafkalet.broker.scheduling.work import Work, answered, has_yielded, in_thread, pause, start
 from kafkalet.protocol.api import BY_KEY, Api
 from kafkalet.protocol.errors import Code, DecodeError, EncodeError, KafkaError
 from kafkalet.protocol.frame import response_head
@@ -51,6 +49,8 @@ from kafkalet.protocol.schema import Request, Response
 from kafkalet.protocol.tags import skip_tags
 from kafkalet.protocol.text import REPLACE
 from kafkalet.protocol.wire import Buffer, Chunk
+from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.task import Task, has_yielded, in_thread, pause, start, until
 
 from .kept_answers import MOST_QUESTION_BYTES, KeptAnswers, Question
 from .sending import joined
@@ -195,7 +195,7 @@ class Router:
         """Append the response to the connection's delayed request to a list of chunks, and return its size."""
         self._routes: dict[int, Route] = {}
         self._kept = KeptAnswers(broker.node.metadata.revision)
-        self._working: set[Work[Any]] = set()
+        self._working: set[Task[Any]] = set()
         """Requests with a coroutine handler that is still running."""
 
     @property
@@ -378,7 +378,7 @@ class Router:
         with memoryview(frame):  # keeps ReceiveBuffer.give_back from reusing the memory
             request = await in_thread(partial(route.decode, frame, route.version, start))
         answer = self._handle(request, route, context)
-        return await answered(answer) if isinstance(answer, Delayed) else answer
+        return await until(answer) if isinstance(answer, Delayed) else answer
 
     def _finish_delayed(self, answer: Response | Encoded | None, context: Context, out: list[Chunk]) -> int:
         return self._finish(answer, cast(Route, context.route), context, out)
@@ -461,7 +461,7 @@ class Router:
         except KafkaError as refused:
             answer = route.refuse(request, context, refused)
         if isinstance(answer, Delayed):
-            return cast(Response | None, await answered(answer))
+            return cast(Response | None, await until(answer))
         if answer is None or not await has_yielded():
             return cast(Response | None, answer)
         if self._end is not None:

@@ -18,10 +18,10 @@ from typing import Any
 
 from kafkalet.broker.client import CloseConnection
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.sasl.authenticator import Authenticator, IllegalRequest, Refused
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.wire import Chunk
+from kafkalet.tasks.delayed import Delayed
 
 from .connection import Connection
 from .error_responses import error_frame

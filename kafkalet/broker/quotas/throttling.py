@@ -22,11 +22,11 @@ from typing import Any, Generic, Protocol, TypeVar
 from kafkalet.broker.client import Client
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.quoting import quoted
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.principal import Principal
 from kafkalet.clock import Clock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.tasks.delayed import Delayed
 
 from .entities import CONNECT, CONSUME, MUTATE, PRODUCE, REQUEST, Quotas, quota_of, quotas_of_addresses
 from .hosts import IP, names_of

@@ -17,7 +17,7 @@ Source: com.google.re2j, used by org.apache.kafka.coordinator.group.modern.consu
 from collections.abc import Callable, Generator, Iterable
 from typing import TypeVar
 
-from kafkalet.broker.scheduling.work import pause
+from kafkalet.tasks.task import pause
 
 from .classes import WORD, Beyond, none_beyond
 from .syntax import parsing

@@ -10,8 +10,8 @@ from enum import IntEnum
 from typing import NamedTuple, Protocol, TypeVar
 
 from kafkalet.broker.config.release import Release
-from kafkalet.broker.scheduling.work import pause
 from kafkalet.protocol.errors import Code, DecodeError, KafkaError
+from kafkalet.tasks.task import pause
 
 from .acl import CLUSTER_NAME, WILDCARD, Acl, Operation, PatternType, Permission, ResourceType
 

@@ -7,7 +7,7 @@ A coordinator operation continues even if its client disconnects. When that happ
 from collections.abc import Callable
 from typing import TypeVar
 
-from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.tasks.delayed import Delayed
 
 T = TypeVar("T")
 

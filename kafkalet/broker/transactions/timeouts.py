@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable
 
 from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.config.broker_config import BrokerConfig
-from kafkalet.broker.scheduling.periodic import PeriodicRunner
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code
+from kafkalet.tasks.periodic import PeriodicRunner
 
 from .metadata import IDLE_STATES, State
 from .records import encode_key

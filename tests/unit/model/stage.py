@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.network.error_responses import error_response
-from kafkalet.broker.scheduling.purgatory import Delayed
-from kafkalet.broker.scheduling.work import answered, start
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import KafkaError
+from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.task import start, until
 from kafkalet.testing.cluster import Cluster
 from tests.unit.broker.apis.asking import as_received, as_told
 
@@ -191,7 +191,7 @@ async def _in_turns(handling: Any, module: Any, sent: Any, context: Context) -> 
         answer = await handling
     except KafkaError as error:
         answer = getattr(module, "refuse", error_response)(sent, context, error)
-    return await answered(answer) if isinstance(answer, Delayed) else answer
+    return await until(answer) if isinstance(answer, Delayed) else answer
 
 
 class Pending:

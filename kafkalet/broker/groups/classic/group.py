@@ -30,7 +30,6 @@ from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.groups.group import Group, GroupType
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.quoting import quoted, shown
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.watchers import NO_TOPIC
 from kafkalet.clock import Clock, Timer
 from kafkalet.protocol.errors import Code, DecodeError, KafkaError
@@ -40,6 +39,7 @@ from kafkalet.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroup
 from kafkalet.protocol.messages.subscription import ConsumerProtocolSubscription
 from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kafkalet.protocol.records.batch import Batch
+from kafkalet.tasks.delayed import Delayed
 
 from .delayed_join import InitialDelayedJoin
 from .members import ClassicMember, ClassicMembers, place_in_java, place_in_scala

@@ -13,10 +13,10 @@ import logging
 from kafkalet.broker.cluster.metadata import random_uuid
 from kafkalet.broker.groups.group import Caller
 from kafkalet.broker.quoting import quoted
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from kafkalet.protocol.text import MAX_STRING_BYTES
+from kafkalet.tasks.delayed import Delayed
 
 from .group import NEW_MEMBER_JOIN_TIMEOUT_MS, ClassicGroup, State, join_error
 from .members import ClassicMember

@@ -14,10 +14,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 from kafkalet.broker.cluster.state_topics import java_hash
 from kafkalet.broker.groups.assignors.java_order import slot_of
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import Timer
 from kafkalet.protocol.messages.join_group import JoinGroupResponse
 from kafkalet.protocol.messages.sync_group import SyncGroupResponse
+from kafkalet.tasks.delayed import Delayed
 
 
 class ClassicMember:

@@ -21,7 +21,6 @@ from kafkalet.broker.groups.classic.consumer_protocol import (
 from kafkalet.broker.groups.classic.group import new_classic_group
 from kafkalet.broker.groups.classic.join import join as join_classic_group
 from kafkalet.broker.groups.group import Caller
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -29,6 +28,7 @@ from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupRes
 from kafkalet.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from kafkalet.protocol.messages.subscription import ConsumerProtocolSubscription
 from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from kafkalet.tasks.delayed import Delayed
 
 from .config import may_migrate
 from .group import ConsumerGroup

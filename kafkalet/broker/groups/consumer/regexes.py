@@ -18,8 +18,8 @@ from kafkalet.broker.groups.assignors.java_order import grown, ordered, string_h
 from kafkalet.broker.groups.group import TopicCheck
 from kafkalet.broker.quoting import quoted, shown
 from kafkalet.broker.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compiling, in_turns
-from kafkalet.broker.scheduling.work import Work, start
 from kafkalet.protocol.errors import KafkaError
+from kafkalet.tasks.task import Task, start
 
 from . import records
 from .group import ConsumerGroup
@@ -105,7 +105,7 @@ def resolve_later(group: ConsumerGroup, may_describe: TopicCheck | None) -> None
 def _begin(group: ConsumerGroup, may_describe: TopicCheck | None) -> None:
     node = group.shard.node
     work = start(_resolve(group, may_describe), node.turns, node.workers)
-    if isinstance(work, Work):
+    if isinstance(work, Task):
         work.then(lambda _: None, lambda error: _LOG.error("unexpected error while resolving topics", exc_info=error))
 
 

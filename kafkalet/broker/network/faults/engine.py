@@ -20,11 +20,11 @@ from kafkalet.broker.broker_server import BrokerServer
 from kafkalet.broker.context import Context
 from kafkalet.broker.network.error_responses import error_response, refusal
 from kafkalet.broker.network.router import Handler, Route
-from kafkalet.broker.scheduling.purgatory import Delayed
-from kafkalet.broker.scheduling.work import answered
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.schema import Request, Response
+from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.task import until
 
 from .items import expanded, split
 from .refusals import PARTITIONS_IN_RESPONSE, ROOT, SESSION_ERRORS, mark_partitions, merge, places
@@ -97,7 +97,7 @@ class Faults:
         return self._serve(rule, request, context, handle)
 
     async def _hold(self, rule: FaultRule, request: Request, context: Context, handle: Handler) -> Any:
-        await answered(rule.hold(context))
+        await until(rule.hold(context))
         answer = self._serve(rule, request, context, handle)
         return await answer if answer.__class__ is CoroutineType else answer
 
@@ -247,7 +247,7 @@ def _then(answer: Any, transform: Callable[[Any], Any]) -> Any:
 
 async def _transformed(work: Coroutine[Any, Any, Any], transform: Callable[[Any], Any]) -> Any:
     answer = await work
-    return transform(await answered(answer) if isinstance(answer, Delayed) else answer)
+    return transform(await until(answer) if isinstance(answer, Delayed) else answer)
 
 
 def _mark(rule: FaultRule, code: Code, answer: Any) -> Any:

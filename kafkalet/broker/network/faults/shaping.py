@@ -14,11 +14,11 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.network.connection import Connection
 from kafkalet.broker.network.router import Finish, Route, Serve
 from kafkalet.broker.network.sending import join
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import Timer, client_time
 from kafkalet.protocol.records.batch import LOG_OVERHEAD
 from kafkalet.protocol.wire import Chunk
 from kafkalet.storage.files import FileRange
+from kafkalet.tasks.delayed import Delayed
 
 from .rule import FaultRule
 

@@ -22,11 +22,11 @@ from enum import Enum, auto
 from typing import NamedTuple, Protocol, TypeVar
 
 from kafkalet.broker.client import Client, CloseConnection
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.principal import Principal
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import DecodeError
 from kafkalet.protocol.frame import RequestHeader
+from kafkalet.tasks.delayed import Delayed
 
 from .listener import SaslListener
 from .mechanism import AuthenticationFailed, BrokenExchange, InvalidCredentials, Mechanism

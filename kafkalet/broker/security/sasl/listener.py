@@ -10,12 +10,13 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
-from kafkalet.broker.scheduling.purgatory import Delayed, Purgatory
+from kafkalet.broker.purgatory import Purgatory
 from kafkalet.broker.security.delegation_tokens import DelegationTokens
 from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism
 from kafkalet.clock import Clock
 from kafkalet.jaas import LOGIN_MODULES, LoginModule, MalformedJaas, parse_login_module
 from kafkalet.properties import HIDDEN, InvalidProperty, Type
+from kafkalet.tasks.delayed import Delayed
 
 from .java_hashing import hash_order
 from .mechanism import Mechanism

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.work import finish
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.messages import request_type, response_type
+from kafkalet.tasks.task import finish
 from kafkalet.testing.cluster import Cluster
 
 

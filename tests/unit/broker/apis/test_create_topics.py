@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from kafkalet.broker.cluster.controller import Controller
-from kafkalet.broker.scheduling.work import finish
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.failures import StorageFailed
+from kafkalet.tasks.task import finish
 
 from .asking import Asking, asking
 

@@ -5,9 +5,9 @@ Most tests of Fetch are in tests/wire; CONTRIBUTING.md explains which tests cove
 
 from typing import Any
 
-from kafkalet.broker.scheduling.work import finish
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
+from kafkalet.tasks.task import finish
 from tests.wire.brokers import batch
 
 from .asking import Asking, as_told, asking

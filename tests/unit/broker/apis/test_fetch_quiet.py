@@ -14,7 +14,6 @@ from kafkalet.broker.apis import fetch, fetch_quiet
 from kafkalet.broker.cluster.partition import Partition
 from kafkalet.broker.context import Context
 from kafkalet.broker.network.router import Router
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
@@ -25,6 +24,7 @@ from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_
 from kafkalet.protocol.wire import Chunk
 from kafkalet.storage.files import FileRange
 from kafkalet.storage.values import Origin
+from kafkalet.tasks.delayed import Delayed
 from tests.wire.brokers import batch
 
 from .asking import NoClient, as_received

@@ -12,13 +12,13 @@ from kafkalet.broker import context as context_module
 from kafkalet.broker.apis import list_offsets
 from kafkalet.broker.context import Context
 from kafkalet.broker.network.router import Router
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.frame import decode_response_header, request_frame
 from kafkalet.protocol.messages.list_offsets import ListOffsetsResponse
 from kafkalet.protocol.wire import Chunk
+from kafkalet.tasks.delayed import Delayed
 
 from .asking import NoClient, as_received
 from .changing_log import CHANGES, Log

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from kafkalet.broker.cluster.state_log import StateLog, StateRecord
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.record import Record
+from kafkalet.tasks.delayed import Delayed
 from tests.unit.model.stage import Stage
 
 RECORDS = [StateRecord(b"k", b"v"), StateRecord(b"gone", None)]

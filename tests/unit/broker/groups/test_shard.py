@@ -3,8 +3,8 @@
 import pytest
 
 from kafkalet.broker.cluster.state_log import StateRecord, client_code
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.tasks.delayed import Delayed
 
 from .acting import Acting
 from .committing import committing

@@ -8,12 +8,12 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.network.exchange import Exchange
 from kafkalet.broker.network.journal import Journal
 from kafkalet.broker.network.router import Router
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.server import Server
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.frame import RequestHeader
 from kafkalet.protocol.messages import request_type
 from kafkalet.protocol.wire import Chunk
+from kafkalet.tasks.delayed import Delayed
 from tests.unit.broker.apis.asking import NoClient, asking
 
 

@@ -16,13 +16,13 @@ from kafkalet.broker.network.journal import (
     Journal,
     Unsupported,
 )
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.messages.fetch import FetchRequest
 from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafkalet.protocol.messages.metadata import MetadataRequest
 from kafkalet.protocol.messages.produce import ProduceRequest
 from kafkalet.protocol.records.build import build_batch, numbered
+from kafkalet.tasks.delayed import Delayed
 
 from .journaling import Journaled, header, journaled
 

@@ -16,7 +16,6 @@ from kafkalet.broker.config.release import Release
 from kafkalet.broker.context import Context
 from kafkalet.broker.network import router as router_module
 from kafkalet.broker.network.router import Router
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, DecodeError, KafkaError
@@ -25,6 +24,7 @@ from kafkalet.protocol.messages.api_versions import ApiVersionsResponse
 from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafkalet.protocol.schema import Response
 from kafkalet.protocol.wire import Chunk
+from kafkalet.tasks.delayed import Delayed
 
 
 class Broker:

@@ -10,12 +10,12 @@ from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.context import Context
 from kafkalet.broker.quotas.entities import CONNECT, CONSUME, MUTATE, PRODUCE, REQUEST
 from kafkalet.broker.quotas.throttling import FORGET_MS, MANY_METERS, Throttling
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.list_offsets import ListOffsetsResponse
 from kafkalet.protocol.messages.produce import ProduceResponse
+from kafkalet.tasks.delayed import Delayed
 
 USER: QuotaEntity = frozenset({("user", "ANONYMOUS")})
 ANY_CLIENT: QuotaEntity = frozenset({("client-id", None)})

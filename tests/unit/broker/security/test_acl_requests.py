@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.broker.config.release import Release
-from kafkalet.broker.scheduling.work import finish
 from kafkalet.broker.security.acl import Acl, Operation, PatternType, Permission, ResourceType
 from kafkalet.broker.security.acl_requests import (
     BETWEEN_PAUSES,
@@ -19,6 +18,7 @@ from kafkalet.broker.security.acl_requests import (
 from kafkalet.protocol.errors import Code, DecodeError, KafkaError
 from kafkalet.protocol.messages.create_acls import CreateAclsRequest
 from kafkalet.protocol.messages.describe_acls import DescribeAclsRequest
+from kafkalet.tasks.task import finish
 
 KRAFT, ZOOKEEPER = Release.of("4.4"), Release.of("2.8")
 ACL = Acl(ResourceType.TOPIC, PatternType.LITERAL, "t", "User:alice", "*", Operation.READ, Permission.ALLOW)

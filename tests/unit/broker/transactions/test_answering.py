@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.transactions.answering import answer_of
+from kafkalet.tasks.delayed import Delayed
 
 
 def test_immediate_result_is_returned() -> None:

@@ -12,10 +12,10 @@ from kafkalet.broker.client import CloseConnection
 from kafkalet.broker.context import Context
 from kafkalet.broker.network.connection import PENDING_BYTES, TURN_REQUESTS
 from kafkalet.broker.network.receiving import RECEIVE_BYTES
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import DecodeError
 from kafkalet.storage.files import FileRange, Files
+from kafkalet.tasks.delayed import Delayed
 from tests.wire.serving import Answer, Serving, frame, in_loop
 
 KERNEL_BYTES = 64 * 1024  # requested socket buffer size; Linux doubles it, on both sides

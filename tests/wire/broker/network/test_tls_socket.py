@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.security.tls import handshake_limit
 from kafkalet.broker.security.tls.handshake_limit import limit_handshake_messages
 from kafkalet.storage.files import FileRange, Files
+from kafkalet.tasks.delayed import Delayed
 from tests.wire.serving import Answer, frame, in_loop
 
 from .tls import TlsServing, certificate

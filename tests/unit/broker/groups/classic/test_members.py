@@ -1,8 +1,8 @@
 """The members of a classic group."""
 
 from kafkalet.broker.groups.classic.members import ClassicMember, ClassicMembers, place_in_java, place_in_scala
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import ManualClock
+from kafkalet.tasks.delayed import Delayed
 
 
 def member_with(**protocols: bytes) -> ClassicMember:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kafkalet.broker.scheduling.event_loop import new_event_loop
+from kafkalet.broker.network.event_loop import new_event_loop
 
 Loop = asyncio.AbstractEventLoop
 

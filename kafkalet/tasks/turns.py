@@ -40,7 +40,7 @@ NEW_S = 0.005
 numbers of new clients."""
 
 
-class Task(Protocol):
+class Queued(Protocol):
     """An object that takes turns. It is in the queue at most once."""
 
     virtual_s: float
@@ -65,7 +65,7 @@ class Turns:
     def __init__(self, call_soon: Callable[[Callable[[], None]], object], now_s: Callable[[], float]) -> None:
         self._call_soon = call_soon
         self.now_s = now_s
-        self._queue: list[tuple[float, int, Task]] = []
+        self._queue: list[tuple[float, int, Queued]] = []
         self._order = count()
         """A tie-breaker: tasks with the same virtual time run in the order in which they joined."""
         self._virtual_s = CREDIT_S
@@ -89,7 +89,7 @@ class Turns:
         self.began_s = self.now_s()
         self.deadline_s = self.began_s + SLICE_S
 
-    def end(self, task: Task) -> None:
+    def end(self, task: Queued) -> None:
         """End the immediate turn of `task`.
 
         It keeps its credit, which it did not need because no task was in the queue. So it overtakes new clients.
@@ -107,19 +107,19 @@ class Turns:
         """Return whether the current turn should end."""
         return self.now_s() > self.deadline_s
 
-    def queue(self, task: Task) -> None:
+    def queue(self, task: Queued) -> None:
         """Queue a task, which is not the current one, for a turn in a later iteration of the event loop."""
         start_s = self._virtual_s - CREDIT_S
         start_s = max(start_s, task.virtual_s) if task.virtual_s else start_s + NEW_S
         heappush(self._queue, (start_s, next(self._order), task))
         self._schedule()
 
-    def queue_again(self, task: Task) -> None:
+    def queue_again(self, task: Queued) -> None:
         """Queue the current task, or one that it has started, for another turn."""
         self._charge(task, self.now_s())
         self.queue(task)
 
-    def _charge(self, task: Task, now_s: float) -> float:
+    def _charge(self, task: Queued, now_s: float) -> float:
         """Charge `task` for the current turn. Return the duration of the turn, which may exceed the charge."""
         used_s = now_s - self.began_s
         task.virtual_s = self._start_s + (used_s if used_s < CHARGE_S else CHARGE_S)  # noqa: FURB136 - faster than min()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkalet.broker.scheduling.turns import CHARGE_S, CREDIT_S, CYCLE_S, ROUND_S, SLICE_S, Turns
+from kafkalet.tasks.turns import CHARGE_S, CREDIT_S, CYCLE_S, ROUND_S, SLICE_S, Turns
 
 
 class Loop:

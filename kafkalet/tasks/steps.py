@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
-from .work import in_thread
+from .task import in_thread
 
 T = TypeVar("T")
 Step = Callable[[], Any]

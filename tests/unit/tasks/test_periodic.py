@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafkalet.broker.scheduling.periodic import PeriodicRunner
 from kafkalet.clock import Clock, ManualClock
+from kafkalet.tasks.periodic import PeriodicRunner
 
 
 @pytest.fixture

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from kafkalet.broker.scheduling.steps import in_threads, run_steps
-from kafkalet.broker.scheduling.turns import Turns
-from kafkalet.broker.scheduling.work import Work, Workers, start
+from kafkalet.tasks.steps import in_threads, run_steps
+from kafkalet.tasks.task import Task, start
+from kafkalet.tasks.turns import Turns
+from kafkalet.tasks.workers import Workers
 from tests.wire.serving import in_loop
 
 Steps = Generator[Callable[[], Any], Any, Any]
@@ -18,7 +19,7 @@ Steps = Generator[Callable[[], Any], Any, Any]
 async def in_workers(steps: Steps) -> Any:
     """The result of the generator, whose steps run in worker threads."""
     loop = asyncio.get_running_loop()
-    running: set[Work[Any]] = set()
+    running: set[Task[Any]] = set()
     turns = Turns(loop.call_soon, loop.time)
     turns.begin()
     work = start(in_threads(steps), turns, Workers(loop.call_soon_threadsafe), running)

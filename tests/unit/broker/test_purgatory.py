@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkalet.broker.scheduling.purgatory import Delayed, Purgatory
+from kafkalet.broker.purgatory import Purgatory
 from kafkalet.clock import ManualClock
+from kafkalet.tasks.delayed import Delayed
 
 
 class Loop:

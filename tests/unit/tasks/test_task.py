@@ -10,20 +10,19 @@ from typing import Any
 
 import pytest
 
-from kafkalet.broker.scheduling.purgatory import Delayed
-from kafkalet.broker.scheduling.turns import SLICE_S, Turns
-from kafkalet.broker.scheduling.work import (
-    WORKERS,
-    Work,
-    Workers,
-    answered,
+from kafkalet.protocol.records.interruption import Interrupted, check
+from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.task import (
+    Task,
     finish,
     has_yielded,
     in_thread,
     pause,
     start,
+    until,
 )
-from kafkalet.protocol.records.interruption import Interrupted, check
+from kafkalet.tasks.turns import SLICE_S, Turns
+from kafkalet.tasks.workers import WORKERS, Workers
 from tests.wire.serving import in_loop
 
 
@@ -35,13 +34,13 @@ class Stage:
         self.now_s = 0.0
         self.turns = Turns(loop.call_soon, lambda: self.now_s)
         self.workers = Workers(loop.call_soon_threadsafe)
-        self.running: set[Work[Any]] = set()
+        self.running: set[Task[Any]] = set()
 
     def start(self, work: Coroutine[Any, Any, Any]) -> Any:
         self.turns.begin()
         return start(work, self.turns, self.workers, self.running)
 
-    async def result(self, work: Work[Any]) -> Any:
+    async def result(self, work: Task[Any]) -> Any:
         """The result of the work."""
         arrived: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         work.then(arrived.set_result, arrived.set_exception)
@@ -121,7 +120,7 @@ async def test_waiting_for_a_delayed_gets_its_answer() -> None:
     delayed: Delayed[int] = Delayed()
 
     async def work() -> int:
-        return await answered(delayed) + 1
+        return await until(delayed) + 1
 
     stage = Stage()
     begun = stage.start(work())
@@ -149,7 +148,7 @@ async def test_completed_delayed_is_not_waited_for() -> None:
 
 
 async def _wait_for(delayed: Delayed[int]) -> int:
-    return await answered(delayed)
+    return await until(delayed)
 
 
 @in_loop
@@ -408,7 +407,7 @@ async def test_handler_fails_if_no_thread_can_be_started(monkeypatch: pytest.Mon
 
 UNINTERRUPTED = """
 import asyncio, threading
-from kafkalet.broker.scheduling import work
+from kafkalet.tasks import workers as work
 
 async def main():
     workers = work.Workers(asyncio.get_running_loop().call_soon_threadsafe)
