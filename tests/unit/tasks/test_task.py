@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Coroutine
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kafkalet.protocol.records.interruption import Interrupted, check
+from kafkalet.protocol.records.interruption import check
 from kafkalet.tasks.delayed import Delayed
 from kafkalet.tasks.task import (
     Task,
@@ -24,6 +23,8 @@ from kafkalet.tasks.task import (
 from kafkalet.tasks.turns import SLICE_S, Turns
 from kafkalet.tasks.workers import WORKERS, Workers
 from tests.wire.serving import in_loop
+
+from .endless import Endless
 
 
 class Stage:
@@ -263,53 +264,8 @@ async def test_has_given_way_is_true_after_the_first_turn() -> None:
     assert await stage.result(stage.start(work())) == [False, True]
 
 
-@in_loop
-async def test_switch_interval_is_restored_when_the_threads_are_idle() -> None:
-    stage = Stage()
-    found = sys.getswitchinterval()
-    may_end = threading.Event()
-
-    async def work() -> float:
-        return await in_thread(lambda: (may_end.wait(5), sys.getswitchinterval())[1])
-
-    begun = stage.start(work())
-    may_end.set()
-    during = await stage.result(begun)
-    assert during < found
-    assert sys.getswitchinterval() == pytest.approx(found)
-    stage.workers.close()
-
-
-@in_loop
-async def test_closed_workers_end_their_threads() -> None:
-    stage = Stage()
-    used: list[threading.Thread] = []
-    begun = stage.start(_in_thread(lambda: used.append(threading.current_thread())))
-    await stage.result(begun)
-    stage.workers.close()
-    [thread] = used
-    thread.join(10)
-    assert not thread.is_alive()
-
-
 async def _in_thread(call: Callable[[], None], *, droppable: bool = False) -> None:
     await in_thread(call, droppable=droppable)
-
-
-class Endless:
-    """A computation that ends only if it is interrupted."""
-
-    def __init__(self) -> None:
-        self.begun, self.interrupted = threading.Event(), threading.Event()
-
-    def __call__(self) -> None:
-        self.begun.set()
-        try:
-            while True:
-                check()
-        except Interrupted:
-            self.interrupted.set()
-            raise
 
 
 @in_loop
@@ -382,17 +338,6 @@ async def test_stopped_work_interrupts_its_call() -> None:
 
 
 @in_loop
-async def test_closed_workers_interrupt_their_calls_and_wait_for_them() -> None:
-    stage, calls = Stage(), [Endless() for _ in range(WORKERS + 1)]
-    for call in calls:
-        stage.start(_in_thread(call))
-    for call in calls[:WORKERS]:
-        assert call.begun.wait(10)
-    stage.workers.close()
-    assert [call.interrupted.is_set() for call in calls] == [True] * WORKERS + [False]
-
-
-@in_loop
 async def test_handler_fails_if_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
@@ -403,26 +348,6 @@ async def test_handler_fails_if_no_thread_can_be_started(monkeypatch: pytest.Mon
         await stage.result(stage.start(_in_thread(lambda: None)))
     assert not stage.running
     assert sys.getswitchinterval() == found_s
-
-
-UNINTERRUPTED = """
-import asyncio, threading
-from kafkalet.tasks import workers as work
-
-async def main():
-    workers = work.Workers(asyncio.get_running_loop().call_soon_threadsafe)
-    begun = threading.Event()
-    workers.submit(lambda: (begun.set(), threading.Event().wait()))
-    begun.wait()
-    work.STOP_S = 0
-    workers.close()
-
-asyncio.run(main())
-"""
-
-
-def test_interpreter_does_not_wait_for_calls_that_cannot_be_interrupted() -> None:
-    assert subprocess.run([sys.executable, "-c", UNINTERRUPTED], timeout=60, check=False).returncode == 0
 
 
 def test_finish_runs_a_coroutine_without_a_loop() -> None:
