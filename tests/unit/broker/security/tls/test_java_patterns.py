@@ -12,58 +12,25 @@ from kafkalet.broker.security.tls.java_patterns import UnsupportedPattern, compi
 @pytest.mark.parametrize(
     ("pattern", "text"),
     [
-        ("(?<n>a)b\\k<n>", "aba"),
-        ("\\Qa.b(\\E+", "a.b(("),
-        ("\\Qa.b", "a.b"),
-        ("a(?i)b|C", "aB"),
-        ("a(?i)b|C", "c"),
-        ("(a(?i)b)c", "aBc"),
-        ("(?i:a)b", "Ab"),
-        ("(?i)a(?-i)b", "Ab"),
-        ("(?s).", "\n"),
-        ("(?m)a$\\nb", "a\nb"),
+        ("^CN=(.*?),OU=ServiceUsers.*$", "CN=kafka,OU=ServiceUsers,O=x"),
+        ("^.*[Cc][Nn]=([a-zA-Z0-9.]*).*$", "O=x,cn=a.b"),
+        ("(?<n>a)b", "ab"),
+        ("(?i)aB", "Ab"),
         ("a$\\n", "a\n"),
-        ("\\p{Alpha}\\P{Digit}\\p{L}", "aäß"),
-        ("[\\p{Upper}_]+", "A_"),
-        ("\\h[\\h]\\H", "\u3000 a"),
-        ("\\R\\v[\\v]\\V", "\r\n\x0b\u2028a"),
-        ("\\x41\\x{1F600}\\u00e9\\053\\e\\cA", "A\U0001f600é+\x1b\x01"),
-        ("(a)\\12", "aa2"),
-        ("a\\z", "a"),
-        ("a\\Z\\n", "a\n"),
+        ("(a)\\1", "aa"),
         ("a++b?+c*+d{1,2}+", "aabccdd"),
-        ("[]a]+", "]a"),
-        ("[^]a]", "b"),
-        ("[a|~&-]+", "a|~&-"),
-        ("[+--]+", "+,-"),
-        ("[--a]+", "-a`"),
-        ("[\\d-a]+", "1-a"),
-        ("[a-c-e]+", "b-e"),
+        ("[^a]", "b"),
+        ("[\\d_-]+", "1-_"),
         ("(?>a+)b(?=c)(?!d)c(?<=c)(?<!d)", "aabc"),
         ("\\/\\-\\ \\é", "/- é"),
-        ("\\w\\d\\s\\W\\D\\S\\t\\a\\f", "a1 éaé\t\a\f"),
+        ("\\w\\d\\s\\W\\D\\S\\t\\f", "a1 éaé\t\f"),
     ],
 )
 def test_pattern_matches_as_in_java(pattern: str, text: str) -> None:
     assert compile_pattern(pattern).fullmatch(text)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text"),
-    [
-        (".", "\u2028"),
-        ("\\w", "é"),
-        ("\\d", "\u0663"),
-        ("(?i)é", "É"),
-        ("(a(?i)b)c", "aBC"),
-        ("\\P{Alpha}", "a"),
-        ("\\P{L}", "ä"),
-        ("\\2(a)", "a"),
-        ("\\Q[a-z]\\E", "b"),
-        ("a\\z\\n", "a\n"),
-        ("\\V", "\x0b"),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "text"), [(".", "\u2028"), ("\\w", "é"), ("\\d", "\u0663"), ("(?i)é", "É")])
 def test_pattern_does_not_match_as_in_java(pattern: str, text: str) -> None:
     assert not compile_pattern(pattern).fullmatch(text)
 
@@ -71,10 +38,9 @@ def test_pattern_does_not_match_as_in_java(pattern: str, text: str) -> None:
 @pytest.mark.parametrize(
     "pattern",
     [
-        *("(", ")", "a)", "[", "[a", "*", "a**", "a{", "{1}", "a{,2}", "a{99999999999}", "\\", "\\y", "\\k", "\\k<"),
-        *("\\k<1>", "\\k<n>", "(?<1>a)", "(?P<a>)", "(?<a>x)(?<a>y)", "(?#a)", "(?x)a b", "(?<=a*)b", "\\G", "\\X"),
-        *("[a&&b]", "[a[b]]", "[\\P{Alpha}]", "[\\p{L}]", "[\\b]", "[\\H]", "[z-a]", "\\p{Greek}", "\\p"),
-        *("\\x4", "\\x{110000}", "\\u12", "\\08", "\\c"),
+        *("(", ")", "a)", "[", "[a", "*", "a**", "a{", "{1}", "a{,2}", "a{99999999999}", "\\", "\\y", "\\k<n>"),
+        *("(?<1>a)", "(?P<a>)", "(?<a>x)(?<a>y)", "(?#a)", "a(?i)b", "(?s).", "(?<=a*)b", "\\G", "\\Qa\\E", "\\z"),
+        *("[a&&b]", "[a[b]]", "[]a]", "[a||b]", "[a--b]", "[\\b]", "[z-a]", "\\p{Alpha}", "\\x41", "\\12"),
     ],
 )
 def test_unsupported_pattern_is_refused(pattern: str) -> None:
@@ -89,12 +55,6 @@ def test_any_text_compiles_or_is_refused(text: str) -> None:
     except UnsupportedPattern:
         return
     assert all(match.re is pattern for match in matches(pattern, "1aL\n"))
-
-
-@given(st.text())
-def test_quoted_text_matches_itself(text: str) -> None:
-    if "\\E" not in text:
-        assert compile_pattern(f"\\Q{text}\\E").fullmatch(text)
 
 
 @pytest.mark.parametrize(

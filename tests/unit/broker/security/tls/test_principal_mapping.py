@@ -54,7 +54,7 @@ def test_message_names_the_rules() -> None:
         ("DEFAULT/L", "Invalid rule: `DEFAULT/L`, unmatched substring: `/L`"),
         ("RULE:CN=(.*)/$1/X", "Invalid rule: `RULE:CN=(.*)/$1/X`, unmatched substring: `X`"),
         ("RULE:CN=(.*)/$1", "unmatched substring: `RULE:CN=(.*)/$1`"),
-        ("RULE:(/x/", "the pattern ( is not supported: Unclosed group"),
+        ("RULE:(/x/", "the pattern ( is not supported: missing )"),
     ],
 )
 def test_invalid_rule_is_refused(rules: str, message: str) -> None:
@@ -72,10 +72,6 @@ def test_any_rules_map_a_name_or_are_refused(rules: str, name: str) -> None:
     assert isinstance(result, str)
 
 
-@given(st.text(st.characters(exclude_characters="\\E")))
+@given(st.text())
 def test_default_keeps_any_name(name: str) -> None:
     assert PrincipalMapping().name_of(name) == name
-    quoted = name.replace("/", "\\E\\/\\Q")
-    if not name.strip() or name != name.strip():
-        return
-    assert PrincipalMapping(f"RULE:\\Q{quoted}\\E/found/").name_of(name) in ("found", "foundfound")
