@@ -60,7 +60,7 @@ class Broker:
         self.fetch_sessions = FetchSessions(
             node.client_clock,
             config.max_incremental_fetch_session_cache_slots,
-            returned_go_last=release.moves_every_told_partition,
+            returned_go_last=release.moves_every_returned_partition,
             takes_nameless=release.takes_nameless_topics_into_sessions,
         )
         self.authorizer = self._authorizer()

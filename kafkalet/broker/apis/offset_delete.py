@@ -27,14 +27,14 @@ def handle(request: OffsetDeleteRequest, context: Context) -> OffsetDeleteRespon
     if group is None:
         raise KafkaError(Code.GROUP_ID_NOT_FOUND)
     group.check_delete_offsets()
-    if context.release.commits_named_twice_once:
+    if context.release.commits_only_last_duplicate:
         found = list(dict.fromkeys(found))
     read = {topic for topic, _ in found if group.is_subscribed_to(topic)}
     unread = [key for key in found if key[0] not in read]
     answers = unknown + [
         (topic, index, Code.GROUP_SUBSCRIBED_TO_TOPIC if topic in read else Code.NONE) for topic, index in found
     ]
-    topics = _merged(answers) if unknown or context.release.commits_named_twice_once else _each(request, answers)
+    topics = _merged(answers) if unknown or context.release.commits_only_last_duplicate else _each(request, answers)
     if not unread:
         return OffsetDeleteResponse(topics=topics)
     with_group = context.release.drops_groups_with_their_last_offset

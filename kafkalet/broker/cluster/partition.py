@@ -483,7 +483,7 @@ class Partition:
                 self._check_high_watermark(log)
                 end = isolation.bound(log)
             return _new_tuple(TimestampOffset, (-1, end, self.state.leader_epoch))
-        by_time = timestamp < EARLIEST and self.release.searches_timestamp(timestamp)
+        by_time = self.release.searches_unknown_timestamps and timestamp < self.release.lowest_known_timestamp
         if timestamp in (EARLIEST, EARLIEST_LOCAL) and not by_time:
             return find(log, timestamp)
         last_fetchable = (isolation or Isolation.LOG_END).bound(log)

@@ -17,7 +17,7 @@ broker_config.py        the effective values of a broker's properties
 connection_overrides.py the parser of max.connections.per.ip.overrides
 entries.py, documentation.py      the entries that DescribeConfigs returns
 dynamic.py, reconfiguration.py    changes by AlterConfigs and IncrementalAlterConfigs
-release.py, group_rules.py        differences between Kafka releases
+release.py, rule.py               differences between Kafka releases
 features.py                       feature levels
 
 docs/configuration.md is generated from the tables: python -m tests.unit.broker.config.configuration_page

@@ -128,9 +128,7 @@ class Features:
         With KRaft, this is a typical metadata log offset of a new cluster, plus one for each change. It is 0 for
         releases that support features but run with ZooKeeper, and -1 for older releases.
         """
-        if self.supported:
-            return (14 if self.release.version >= (4, 0) else 8) + self.metadata.feature_changes
-        return 0 if self.release.version >= (2, 7) else -1
+        return self.release.first_epoch_of_features + (self.metadata.feature_changes if self.supported else 0)
 
     def check(self, name: str, level: int, upgrade_type: int, node_id: int) -> None:
         """Raise KafkaError (INVALID_UPDATE_VERSION) unless the feature may be changed to this level.

@@ -2,33 +2,33 @@
 
 `kafkalet.protocol.releases` lists the API versions of each release; this module defines the differences in how they
 respond. Other code uses these rules and never compares versions itself. The release `newest` supports the API versions
-of all releases and otherwise behaves like 4.4.
+of all releases and otherwise behaves like 4.4. docs/compatibility.md lists the rules.
 """
 
-from typing import NamedTuple
+from functools import cache
 
 from kafkalet.protocol.releases import NEWEST, RELEASES
 from kafkalet.storage.config import BATCH, COMPRESSED_BATCH, END_OF_ROUND, HIGH_WATERMARK, NOWHERE, RECORD, LogRules
 
-from .group_rules import GroupRules
+from .rule import FIRST, KRAFT, Rule, Version, between, changing, since, until, with_zookeeper, without_zookeeper
 
 
 class UnknownRelease(ValueError):
     """Raised for a release that cannot be emulated. The message lists the supported releases."""
 
 
-class _Named(NamedTuple):
-    name: str
-    version: tuple[int, ...]
-
-
-class Release(_Named, GroupRules):
+class Release:
     """A Kafka release, and how it differs from other releases. Example: `Release.of("3.9")`.
 
-    A rule is true in the releases that its docstring names.
+    There is one instance for each release. A rule is true in the releases that its declaration names.
     """
 
-    __slots__ = ()
+    def __init__(self, name: str, version: Version) -> None:
+        self.name = name
+        self.version = version
+        for rule, declared in RULES.items():
+            setattr(self, rule, declared.value_in(version))
+        self.log_rules = LogRules(*(getattr(self, name) for name in LogRules._fields))
 
     @classmethod
     def of(cls, name: str = NEWEST) -> "Release":
@@ -38,495 +38,277 @@ class Release(_Named, GroupRules):
         """
         for known in RELEASES:
             if name == known or (name.startswith(known + ".") and name[len(known) + 1 :].isdecimal()):
-                newest = RELEASES[-2] if known == NEWEST else known
-                return cls(known, tuple(int(part) for part in newest.split(".")))
+                return _release(known)
         raise UnknownRelease(f"Kafka {name} cannot be emulated; known are {', '.join(RELEASES)}")
 
-    @property
-    def log_rules(self) -> LogRules:
-        """The rules that concern logs."""
-        return LogRules(
-            version=self.version,
-            lifts_unstable_to_log_start=self.version < (4, 0),
-            honours_message_format=self.version < (3, 0),
-            refuses_claimed_append_time=self.version < (3, 6),
-            sets_delete_horizons=self.version >= (3, 1),
-            keeps_empty_batch_before=self._keeps_empty_batch_before,
-            indexes_each_batch=self.version >= (3, 9),
-            place_of_max_timestamp=self._place_of_max_timestamp,
-        )
+    # fmt: off
 
-    @property
-    def _keeps_empty_batch_before(self) -> str:
-        """Where the log cleaner keeps a batch without records, so that the last offset of a log is not lost."""
-        if self.version >= (4, 4):
-            return HIGH_WATERMARK
-        return END_OF_ROUND if self.version >= (3, 5) else NOWHERE
-
-    @property
-    def _place_of_max_timestamp(self) -> str:
-        """What ListOffsets finds for the largest timestamp: since 3.8, the record that has it (KAFKA-16310)."""
-        if self.version >= (3, 8):
-            return RECORD
-        return BATCH if self.version >= (3, 7) else COMPRESSED_BATCH
+    runs_without_zookeeper = without_zookeeper("The cluster runs in KRaft mode instead of with ZooKeeper.")
 
     # ListOffsets
+    returns_duplicate_partitions = until(4, 0,
+        "A ListOffsets response includes a partition as often as the request names it, and topics without partitions.")
+    ignores_isolation_of_replicas = until(4, 0,
+        "ListOffsets ignores an invalid isolation level unless the replica id is -1.")
+    searches_unknown_timestamps = until(3, 9,
+        "ListOffsets looks up an unknown negative timestamp as a normal one, and finds the first record. It accepts "
+        "known ones in every version.")
+    lowest_known_timestamp = changing(
+        "The lowest negative timestamp that ListOffsets knows is {} (KIP-734, KIP-405).",
+        {FIRST: -2, (3, 0): -3, (3, 5): -4})
 
-    @property
-    def returns_duplicate_partitions(self) -> bool:
-        """Before 4.0, a ListOffsets response includes duplicate partitions and topics without partitions."""
-        return self.version < (4, 0)
-
-    @property
-    def ignores_isolation_of_replicas(self) -> bool:
-        """Before 4.0, ListOffsets ignores an invalid isolation level unless the replica id is -1."""
-        return self.version < (4, 0)
-
-    @property
-    def searches_unknown_timestamps(self) -> bool:
-        """Before 3.9, ListOffsets looks up unknown negative timestamps as normal ones, and finds the first record.
-
-        It also accepts known ones in every version.
-        """
-        return self.version < (3, 9)
-
-    def searches_timestamp(self, timestamp: int) -> bool:
-        """Return whether ListOffsets looks up a negative timestamp as a normal one.
-
-        The largest timestamp (-3) is known since 3.0 (KIP-734), the first local offset (-4) since 3.5 (KIP-405).
-        """
-        known_since = {-3: (3, 0), -4: (3, 5)}
-        return self.searches_unknown_timestamps and self.version < known_since.get(timestamp, (3, 9))
+    # Logs; see also kafkalet.storage.config.LogRules
+    lifts_unstable_to_log_start = until(4, 0,
+        "If DeleteRecords removes part of an open transaction, the last stable offset rises to the log start offset.")
+    honours_message_format = until(3, 0, "message.format.version selects the format on disk (KIP-724).")
+    refuses_claimed_append_time = until(3, 6,
+        "Every topic refuses batches that claim LogAppendTime, not only topics that use LogAppendTime.")
+    sets_delete_horizons = since(3, 1, "The log cleaner gives tombstones and markers a delete horizon (KIP-534).")
+    keeps_empty_batch_before = changing(
+        "So that the last offset of a log is not lost, the log cleaner keeps an empty batch at this place: {}.",
+        {FIRST: NOWHERE, (3, 5): END_OF_ROUND, (4, 4): HIGH_WATERMARK})
+    indexes_each_batch = since(3, 9,
+        "A compacted segment has index entries for batches, not only for what the log cleaner writes at once.")
+    place_of_max_timestamp = changing(
+        "The offset that ListOffsets returns for the largest timestamp is that of its {} (KAFKA-16310).",
+        {FIRST: COMPRESSED_BATCH, (3, 7): BATCH, (3, 8): RECORD})
 
     # Authentication
-
-    @property
-    def delays_close_before_handshake(self) -> bool:
-        """Before 4.0, an illegal request before SaslHandshake closes the connection after a delay.
-
-        Later releases close the connection immediately, because they do not support clients that begin with GSSAPI.
-        """
-        return self.version < (4, 0)
-
-    @property
-    def reads_unsecured_tokens_as_base64url(self) -> bool:
-        """Since 4.2, the parts of an unsecured OAUTHBEARER token are base64url; in earlier releases they are base64."""
-        return self.version >= (4, 2)
+    delays_close_before_handshake = until(4, 0,
+        "An illegal request before SaslHandshake closes the connection after a delay. Later releases close it "
+        "immediately, because they do not support clients that begin with GSSAPI.")
+    reads_unsecured_tokens_as_base64url = since(4, 2,
+        "The parts of an unsecured OAUTHBEARER token are base64url instead of base64.")
 
     # Fetch
-
-    @property
-    def waits_past_end_in_same_segment(self) -> bool:
-        """Before 3.8, a Fetch past the last stable offset or high watermark waits, unless a segment ends in between."""
-        return self.version < (3, 8)
-
-    @property
-    def waits_past_end_in_same_batch(self) -> bool:
-        """Since 4.0, a Fetch inside the first batch after the last stable offset or high watermark waits.
-
-        The position of a reader is the start of the batch (LogSegment.read).
-        """
-        return self.version >= (4, 0)
-
-    @property
-    def refuses_zstd_topics_to_old_fetches(self) -> bool:
-        """Before 4.0, Fetch below v10 returns UNSUPPORTED_COMPRESSION_TYPE for topics with compression.type=zstd."""
-        return self.version < (4, 0)
-
-    @property
-    def moves_every_told_partition(self) -> bool:
-        """Before 3.0, a fetch session moves every partition in a response to the end, even those without records."""
-        return self.version < (3, 0)
-
-    @property
-    def takes_nameless_topics_into_sessions(self) -> bool:
-        """Since 4.3, a fetch session treats a zero topic id as unknown instead of failing the request."""
-        return self.version >= (4, 3)
-
-    @property
-    def converts_newer_formats_only(self) -> bool:
-        """Before 3.0, records are down-converted, or refused, only if the client cannot read them.
-
-        In these releases, a refusal looks like a failed read: empty records and no list of aborted transactions.
-        """
-        return self.version < (3, 0)
-
-    @property
-    def returns_null_records_on_fetch_errors(self) -> bool:
-        """Before 4.0, a Fetch response with a top-level error has null records instead of empty records."""
-        return self.version < (4, 0)
-
-    @property
-    def returns_null_for_unread_partitions(self) -> bool:
-        """Before 3.1, Fetch returns null aborted transactions for partitions that are unknown or unauthorized."""
-        return self.version < (3, 1)
-
-    @property
-    def returns_endpoints_to_followers(self) -> bool:
-        """Before 4.0, Fetch v16 returns leader endpoints to followers as well as to consumers."""
-        return self.version < (4, 0)
+    waits_past_end_in_same_segment = until(3, 8,
+        "A Fetch past the last stable offset or high watermark waits, unless a segment ends in between.")
+    waits_past_end_in_same_batch = since(4, 0,  # the position of a reader is the start of the batch (LogSegment.read)
+        "A Fetch inside the first batch after the last stable offset or high watermark waits.")
+    refuses_zstd_topics_to_old_fetches = until(4, 0,
+        "Fetch below v10 returns UNSUPPORTED_COMPRESSION_TYPE for topics with compression.type=zstd.")
+    moves_every_returned_partition = until(3, 0,
+        "A fetch session moves every partition in a response to the end, even those without records.")
+    takes_nameless_topics_into_sessions = since(4, 3,
+        "A fetch session treats a zero topic id as unknown instead of failing the request.")
+    converts_newer_formats_only = until(3, 0,
+        "Records are down-converted, or refused, only if the client cannot read them. A refusal looks like a failed "
+        "read: empty records and no list of aborted transactions.")
+    returns_null_records_on_fetch_errors = until(4, 0,
+        "A Fetch response with a top-level error has null records instead of empty records.")
+    returns_null_for_unread_partitions = until(3, 1,
+        "Fetch returns null aborted transactions for partitions that are unknown or unauthorized.")
+    returns_endpoints_to_followers = until(4, 0,
+        "Fetch v16 returns leader endpoints to followers as well as to consumers.")
 
     # Produce
+    refuses_epochs_never_given = since(4, 0,
+        "A transactional batch with an epoch that was never issued is refused with INVALID_PRODUCER_EPOCH (KIP-890).")
+    verifies_transactions = since(3, 6,
+        "The first batch of a transaction is verified with the transaction coordinator (KIP-890).")
 
-    @property
-    def refuses_epochs_never_given(self) -> bool:
-        """Since 4.0, a transactional batch with an epoch that was never issued is refused (KIP-890).
+    maps_produced_partitions_by_topic_id = since(4, 1,
+        "The order of the response to a Produce request that fails as a whole depends on topic ids, too.")
 
-        The error is INVALID_PRODUCER_EPOCH.
-        """
-        return self.version >= (4, 0)
-
-    @property
-    def verifies_transactions(self) -> bool:
-        """Since 3.6, the first batch of a transaction is verified with the transaction coordinator (KIP-890)."""
-        return self.version >= (3, 6)
-
-    # Coordinators
-
-    @property
-    def has_unavailable_share_coordinators(self) -> bool:
-        """Before 4.0, FindCoordinator v6 returns COORDINATOR_NOT_AVAILABLE for share groups; later, INVALID_REQUEST."""
-        return self.version < (4, 0)
-
-    # Offsets
-
-    @property
-    def deduplicates_refused_offsets(self) -> bool:
-        """Before 3.5, OffsetFetch leaves out duplicates also among topics that the client may not describe."""
-        return self.version < (3, 5)
-
-    @property
-    def commits_named_twice_once(self) -> bool:
-        """Before 4.0, if a partition is listed twice, OffsetCommit commits only its last entry."""
-        return self.version < (4, 0)
-
-    @property
-    def reports_unknown_groups_to_commits(self) -> bool:
-        """Since 4.0, a group member's OffsetCommit v9 returns GROUP_ID_NOT_FOUND if the group does not exist."""
-        return self.version >= (4, 0)
-
-    # Transactions
-
-    @property
-    def lets_writers_be_idempotent(self) -> bool:
-        """Since 2.8, clients that may write to any topic may be idempotent producers (KIP-679)."""
-        return self.version >= (2, 8)
-
-    @property
-    def explains_errors_of_producers(self) -> bool:
-        """Since 3.0, DescribeProducers checks topic names, and its errors have messages."""
-        return self.version >= (3, 0)
-
-    @property
-    def lets_administrators_write_markers(self) -> bool:
-        """Since 3.8, WriteTxnMarkers is allowed with ALTER on the cluster, not only with CLUSTER_ACTION (KIP-1037)."""
-        return self.version >= (3, 8)
-
-    @property
-    def answers_concurrent_transactions_first(self) -> bool:
-        """Since 4.0, AddPartitionsToTxn checks for CONCURRENT_TRANSACTIONS before it checks the producer."""
-        return self.version >= (4, 0)
-
-    @property
-    def implies_transaction_version_2(self) -> bool:
-        """Since 4.0, if a broker adds a partition to a transaction, the transaction has version 2 (KIP-890)."""
-        return self.version >= (4, 0)
-
-    @property
-    def remembers_last_start(self) -> bool:
-        """Before 4.0, InitProducerId keeps the start time of the last transaction until the log is reloaded.
-
-        Later releases reset it to -1.
-        """
-        return self.version < (4, 0)
-
-    @property
-    def returns_duplicate_added_partitions(self) -> bool:
-        """Since 3.6, if a partition is listed several times, AddPartitionsToTxn returns a result for each (KIP-890)."""
-        return self.version >= (3, 6)
-
-    @property
-    def checks_epochs_before_asking(self) -> bool:
-        """Since 4.1, the producer epoch is compared with the log before the coordinator verifies the transaction."""
-        return self.version >= (4, 1)
-
-    @property
-    def asks_again_when_too_early(self) -> bool:
-        """Since 4.0, a broker retries for a while if the coordinator returns CONCURRENT_TRANSACTIONS."""
-        return self.version >= (4, 0)
-
-    @property
-    def sends_transaction_versions(self) -> bool:
-        """Since 4.2, markers of transaction version 2 are refused unless they have a new epoch (KIP-1228)."""
-        return self.version >= (4, 2)
+    # Metadata and topics
+    waits_for_created_topics = with_zookeeper(
+        "Metadata returns the result of creating a topic: LEADER_NOT_AVAILABLE or an error. Without ZooKeeper, a "
+        "broker does not wait for the controller and always returns UNKNOWN_TOPIC_OR_PARTITION.")
+    limits_added_partitions = since(4, 0,  # observed in 4.4; 3.9 fails with UNKNOWN_SERVER_ERROR after all other checks
+        "CreatePartitions refuses more than 10,000 new partitions by policy, and before it checks the assignments.")
 
     # Replication
+    holds_high_watermark_below_min_isr = since(3, 7,
+        "The high watermark advances only while at least min.insync.replicas are in sync (KIP-966).")
+    caps_min_isr_at_replicas = since(3, 7, "min.insync.replicas is capped at the number of replicas (KIP-966).")
+    sorts_in_sync_replicas = since(4, 0,  # observed in 4.4, not in 3.9
+        "The leader reports the in-sync replicas sorted by id, not in the order in which they joined the ISR.")
+    fences_leaders_after_a_crash = since(4, 0,  # observed in 4.4, not in 3.9
+        "After an unclean shutdown of its leader, a partition has no leader for one leader epoch.")
 
-    @property
-    def holds_high_watermark_below_min_isr(self) -> bool:
-        """Since 3.7, the high watermark advances only while at least min.insync.replicas are in sync (KIP-966)."""
-        return self.version >= (3, 7)
+    # Transactions
+    lets_writers_be_idempotent = since(2, 8,
+        "Clients that may write to any topic may be idempotent producers (KIP-679).")
+    explains_errors_of_producers = since(3, 0, "DescribeProducers checks topic names, and its errors have messages.")
+    lets_administrators_write_markers = since(3, 8,
+        "WriteTxnMarkers is allowed with ALTER on the cluster, not only with CLUSTER_ACTION (KIP-1037).")
+    answers_concurrent_transactions_first = since(4, 0,
+        "AddPartitionsToTxn checks for CONCURRENT_TRANSACTIONS before it checks the producer.")
+    implies_transaction_version_2 = since(4, 0,
+        "If a broker adds a partition to a transaction, the transaction has version 2 (KIP-890).")
+    remembers_last_start = until(4, 0,
+        "InitProducerId keeps the start time of the last transaction until the log is reloaded. Later releases reset "
+        "it to -1.")
+    returns_duplicate_added_partitions = since(3, 6,
+        "If a partition is listed several times, AddPartitionsToTxn returns a result for each (KIP-890).")
+    maps_refused_partitions_of_transactions = until(3, 5,
+        "The response to an AddPartitionsToTxn request that fails as a whole has the order of a Java hash table.")
+    checks_epochs_before_asking = since(4, 1,
+        "The producer epoch is compared with the log before the coordinator verifies the transaction.")
+    retries_concurrent_transactions = since(4, 0,
+        "A broker that verifies a transaction retries for a while if the coordinator returns CONCURRENT_TRANSACTIONS.")
+    sends_transaction_versions = since(4, 2,
+        "Markers of transaction version 2 are refused unless they have a new epoch (KIP-1228).")
 
-    @property
-    def caps_min_isr_at_replicas(self) -> bool:
-        """Since 3.7, min.insync.replicas is capped at the number of replicas (KIP-966)."""
-        return self.version >= (3, 7)
+    # Committed offsets
+    deduplicates_fetched_offsets = until(4, 0,
+        "OffsetFetch leaves out duplicate partitions and topics without partitions.")
+    deduplicates_refused_offsets = until(3, 5,
+        "OffsetFetch leaves out duplicates also among topics that the client may not describe.")
+    commits_only_last_duplicate = until(4, 0,
+        "If a partition is listed twice, OffsetCommit commits only its last entry.")
+    reports_unknown_groups_to_commits = since(4, 0,
+        "A group member's OffsetCommit v9 returns GROUP_ID_NOT_FOUND if the group does not exist.")
+    refuses_unreplicated_offsets = until(4, 0,
+        "OffsetFetch with require_stable refuses unreplicated commits with UNSTABLE_OFFSET_COMMIT. Later releases wait "
+        "until the commit is replicated.")
+    creates_groups_for_transactions = until(4, 0,
+        "TxnOffsetCommit always creates a missing group. Later releases do so only if the request has no generation.")
+    forgets_pending_offsets_of_failed_commits = until(4, 0,
+        "A failed TxnOffsetCommit also drops earlier pending offsets for the same partitions.")
+    names_cause_of_failed_commits = until(4, 0,
+        "Failed commits return INVALID_COMMIT_OFFSET_SIZE if too large, and REQUEST_TIMED_OUT if too slow. Later "
+        "releases return UNKNOWN_SERVER_ERROR and COORDINATOR_NOT_AVAILABLE.")
+    keeps_old_offsets_in_zookeeper = with_zookeeper(
+        "OffsetCommit and OffsetFetch v0 use a separate store in ZooKeeper.")
+    refuses_old_offsets = between(KRAFT, (4, 0),
+        "OffsetCommit and OffsetFetch v0 return UNSUPPORTED_VERSION, because there is no ZooKeeper. `newest` stores "
+        "these offsets like all others.")
+    expires_offsets_of_active_groups = until(2, 1,
+        "Each offset expires a fixed time after its commit, even if the group is active (KIP-211).")
+    offset_value_version = changing(
+        "The log records that store committed offsets have version {}.", {FIRST: 3, (4, 1): 4})
+    keeps_topic_ids_of_offsets = since(4, 3,
+        "Committed offsets are stored with the topic id even if the client sent the topic name.")
+    drops_groups_with_their_last_offset = until(4, 0,
+        "Deleting the last offset also removes an empty group. Later releases remove it in the next expiration check.")
 
-    @property
-    def deduplicates_fetched_offsets(self) -> bool:
-        """Before 4.0, OffsetFetch leaves out duplicate partitions and topics without partitions."""
-        return self.version < (4, 0)
+    # Groups
+    configures_groups = since(4, 0, "Groups can be configured.")
+    writes_group_batches_with_sequence_0 = since(4, 0,
+        "All batches that a group coordinator writes have sequence 0, not only batches with offsets.")
+    has_unavailable_share_coordinators = until(4, 0,
+        "FindCoordinator v6 returns COORDINATOR_NOT_AVAILABLE for share groups instead of INVALID_REQUEST.")
+    returns_refused_groups_first = since(3, 5,
+        "DescribeGroups lists the groups that the client may not describe before all others.")
+    trims_group_states = since(4, 0, "ListGroups strips spaces around the states in its state filter.")
+    ignores_case_of_group_states = since(3, 8, "The state filter of ListGroups is case-insensitive.")
 
-    @property
-    def refuses_unreplicated_offsets(self) -> bool:
-        """Before 4.0, OffsetFetch with require_stable refuses unreplicated commits with UNSTABLE_OFFSET_COMMIT.
+    # Groups of the classic protocol
+    writes_new_groups = since(4, 0,
+        "A group is written to the log when the first client tries to join, before it has members.")
+    hides_unwritten_groups = since(4, 0,
+        "A group without records, as after a refused commit, is hidden until the next record of its shard.")
+    delays_every_initial_rebalance = since(4, 0,
+        "New members prolong the initial rebalance delay of any empty group, not only of a new group.")
+    spares_tombstones_of_simple_groups = until(4, 0,
+        "Deleting a group without a generation writes no tombstone, because no record of it exists.")
+    group_value_version = changing(
+        "The log records that store classic groups have version {}.",
+        {FIRST: 0, (0, 10, 1): 1, (2, 1): 2, (2, 3): 3})
+    takes_heartbeats_before_assignments = since(2, 6,
+        "Heartbeats succeed while the leader computes the assignment. In earlier releases, members have to rejoin.")
+    drops_unsynced_members = since(2, 8,
+        "Members that send no SyncGroup within the rebalance timeout are removed (KAFKA-12890).")
+    takes_new_timeouts = since(3, 4, "A member that rejoins may change its timeouts.")
+    rebalances_when_pending_member_leaves = since(4, 0,
+        "A LeaveGroup with a member id that was assigned but never used makes all members rejoin.")
+    refuses_unknown_instance_ids = since(3, 0,
+        "Every request with an unknown instance id is refused, not only JoinGroup.")
+    breaks_ties_like_java = since(4, 0,
+        "The order of a Java hash table decides ties between protocols. In earlier releases, that of a Scala one does.")
+    hides_assignments_of_rebalances = until(4, 0,
+        "DescribeGroups returns assignments only for stable groups. Later releases always return the last assignment.")
 
-        Later releases wait until the commit is replicated.
-        """
-        return self.version < (4, 0)
-
-    @property
-    def creates_groups_for_transactions(self) -> bool:
-        """Before 4.0, TxnOffsetCommit always creates a missing group; later, only if the request has no generation."""
-        return self.version < (4, 0)
-
-    @property
-    def forgets_pending_offsets_of_failed_commits(self) -> bool:
-        """Before 4.0, a failed TxnOffsetCommit also drops earlier pending offsets for the same partitions."""
-        return self.version < (4, 0)
-
-    @property
-    def numbers_group_records(self) -> bool:
-        """Since 4.0, all batches that a group coordinator writes have sequence 0, not only batches with offsets."""
-        return self.version >= (4, 0)
-
-    @property
-    def tells_sizes_of_commits(self) -> bool:
-        """Before 4.0, failed commits return INVALID_COMMIT_OFFSET_SIZE if too large, REQUEST_TIMED_OUT if too slow.
-
-        Later releases return UNKNOWN_SERVER_ERROR and COORDINATOR_NOT_AVAILABLE instead.
-        """
-        return self.version < (4, 0)
-
-    @property
-    def keeps_old_offsets_in_zookeeper(self) -> bool:
-        """Before 3.3, OffsetCommit and OffsetFetch v0 use a separate store in ZooKeeper."""
-        return not self.runs_without_zookeeper
-
-    @property
-    def refuses_old_offsets(self) -> bool:
-        """Since 3.3, OffsetCommit and OffsetFetch v0 return UNSUPPORTED_VERSION, because there is no ZooKeeper.
-
-        `newest` supports them and stores the offsets in Kafka.
-        """
-        return self.runs_without_zookeeper and self.name != NEWEST
-
-    @property
-    def dates_every_offset(self) -> bool:
-        """Before 2.1, each offset expires a fixed time after its commit, even if the group is active (KIP-211)."""
-        return self.version < (2, 1)
-
-    @property
-    def offset_value_version(self) -> int:
-        """The version of the log records that store committed offsets."""
-        return 4 if self.version >= (4, 1) else 3
-
-    @property
-    def keeps_topic_ids_of_offsets(self) -> bool:
-        """Since 4.3, committed offsets are stored with the topic id even if the client sent the topic name."""
-        return self.version >= (4, 3)
-
-    @property
-    def drops_groups_with_their_last_offset(self) -> bool:
-        """Before 4.0, deleting the last offset also removes an empty group.
-
-        Later releases remove the group in the next expiration check.
-        """
-        return self.version < (4, 0)
-
-    @property
-    def sorts_in_sync_replicas(self) -> bool:
-        """The leader reports the in-sync replicas sorted by id, not in the order in which they joined the ISR.
-
-        Observed in 4.4, not in 3.9.
-        """
-        return self.version >= (4, 0)
-
-    @property
-    def fences_leaders_after_a_crash(self) -> bool:
-        """After an unclean shutdown of its leader, a partition has no leader for one leader epoch.
-
-        Observed in 4.4, not in 3.9.
-        """
-        return self.version >= (4, 0)
-
-    # Metadata
-
-    @property
-    def waits_for_created_topics(self) -> bool:
-        """Before 3.3, Metadata returns the result of creating a topic: LEADER_NOT_AVAILABLE or an error.
-
-        A KRaft broker does not wait for the controller and always returns UNKNOWN_TOPIC_OR_PARTITION.
-        """
-        return not self.runs_without_zookeeper
-
-    @property
-    def limits_added_partitions(self) -> bool:
-        """CreatePartitions refuses more than 10,000 new partitions by policy, and before it looks at the assignments.
-
-        Observed in 4.4. In 3.9, the request fails with UNKNOWN_SERVER_ERROR after all other checks.
-        """
-        return self.version >= (4, 0)
+    # Groups of the consumer protocol
+    runs_consumer_groups = since(4, 0,  # supported, but disabled by default, since 3.7
+        "The consumer protocol (KIP-848) is enabled by default.")
+    checks_topics_of_members = since(4, 0,
+        "Clients that may not describe the topics of a consumer group can neither join nor describe it.")
+    supports_regular_expressions = since(4, 0,
+        "Members may subscribe by regular expression (ConsumerGroupHeartbeat v1).")
+    first_epoch_of_consumer_groups = changing(
+        "A new consumer group has epoch {}, and the first change increments it.", {FIRST: 0, (4, 3): 1})
+    keeps_hash_of_topics = since(4, 1,
+        "The metadata of a group's topics is stored as a hash instead of a record with all topics.")
+    reconciles_subscription_changes_at_once = since(4, 2,
+        "A member immediately revokes partitions of unsubscribed topics, and may rejoin with any epoch.")
+    notices_expressions_given_up = since(4, 3,
+        "A member that drops its regular expression immediately triggers a new assignment.")
+    keeps_assignment_epochs = since(4, 3,
+        "Partitions keep the epoch in which they were assigned, so that members may commit late (KIP-1251), and "
+        "group.consumer.assignment.interval.ms takes effect.")
+    settles_empty_groups = since(4, 4,
+        "The assignment epoch catches up with the group epoch when the last member leaves.")
+    rebalances_for_another_assignor = since(4, 4,
+        "The group is immediately reassigned when most members prefer another assignor, and a static member may "
+        "rejoin a full group.")
 
     # ACLs
+    checks_rights_to_alter_brokers_first = changing(
+        "The right to alter a broker is checked before the new values are.",
+        {FIRST: True, KRAFT: False, (4, 0): True})  # in between, the broker checks the values, the controller the right
+    asks_for_any_resource_first = without_zookeeper(  # Authorizer.authorizeByResourceType instead of AclAuthorizer
+        "A client that may use a resource which no ACL names may use at least one (KIP-679).")
+    checks_acls_at_controller = without_zookeeper(
+        "AclControlManager checks new ACLs and filters instead of AclAuthorizer.")
+    refuses_acls_without_host = since(4, 0, "CreateAcls returns INVALID_REQUEST if the host is empty.")
+    sends_empty_messages_for_acls = since(2, 5,
+        "The error message of a successful CreateAcls or DescribeAcls is empty instead of null.")
+    has_acls_of_users = since(3, 3, "ACLs can concern users and their delegation tokens (KIP-373).")
+    has_acls_of_two_phase_commits = since(4, 1, "ACLs can allow two-phase commits (KIP-939).")
 
-    @property
-    def checks_rights_to_alter_brokers_first(self) -> bool:
-        """Whether the right to alter a broker is checked before the new values are.
-
-        Between 3.3 and 4.0, the broker checks the values, and then the controller the right.
-        """
-        return self.version >= (4, 0) or not self.runs_without_zookeeper
-
-    @property
-    def asks_for_any_resource_first(self) -> bool:
-        """Whether a client that may use a resource which no ACL names may use at least one (KIP-679).
-
-        True in KRaft releases, which use Authorizer.authorizeByResourceType. AclAuthorizer looks only at the ACLs.
-        """
-        return self.runs_without_zookeeper
-
-    @property
-    def checks_acls_at_controller(self) -> bool:
-        """Whether AclControlManager checks new ACLs and filters, as in KRaft releases, rather than AclAuthorizer."""
-        return self.runs_without_zookeeper
-
-    @property
-    def refuses_acls_without_host(self) -> bool:
-        """Since 4.0, CreateAcls returns INVALID_REQUEST if the host is empty."""
-        return self.version >= (4, 0)
-
-    @property
-    def sends_empty_messages_for_acls(self) -> bool:
-        """Since 2.5, the error message of a successful CreateAcls or DescribeAcls is empty instead of null."""
-        return self.version >= (2, 5)
-
-    @property
-    def has_acls_of_users(self) -> bool:
-        """Since 3.3, ACLs can concern users and their delegation tokens (KIP-373)."""
-        return self.version >= (3, 3)
-
-    @property
-    def has_acls_of_two_phase_commits(self) -> bool:
-        """Since 4.1, ACLs can allow two-phase commits (KIP-939)."""
-        return self.version >= (4, 1)
-
-    # Configuration
-
-    @property
-    def sets_min_isr_cluster_wide(self) -> bool:
-        """Since 4.1, a new cluster has a cluster-wide min.insync.replicas, for eligible leader replicas (KIP-966)."""
-        return self.version >= (4, 1)
-
-    @property
-    def prints_sets_as_java(self) -> bool:
-        """Since 4.3, error messages about properties show sets as `[a, b]` instead of `Set(a, b)`."""
-        return self.version >= (4, 3)
-
-    @property
-    def refuses_duplicates_in_lists(self) -> bool:
-        """Configuration changes are refused if a list contains duplicates. Observed in 4.4, not in 4.3."""
-        return self.version >= (4, 4)
-
-    @property
-    def sends_empty_messages_for_configs(self) -> bool:
-        """Since 2.7, a DescribeConfigs response without an error message has an empty message instead of null.
-
-        In the same releases, `is_default` of version 0 is always false.
-        """
-        return self.version >= (2, 7)
-
-    @property
-    def finds_unknown_topics_to_configure(self) -> bool:
-        """Since 2.7, altering an unknown topic returns UNKNOWN_TOPIC_OR_PARTITION instead of UNKNOWN_SERVER_ERROR."""
-        return self.version >= (2, 7)
-
-    @property
-    def configures_groups(self) -> bool:
-        """Since 4.0, groups can be configured."""
-        return self.version >= (4, 0)
-
-    @property
-    def parses_client_metrics(self) -> bool:
-        """Since 4.0, properties of client metrics subscriptions have types and defaults instead of being plain text."""
-        return self.version >= (4, 0)
-
-    @property
-    def changes_features_together(self) -> bool:
-        """Since 4.0, UpdateFeatures changes either all requested features or none."""
-        return self.version >= (4, 0)
-
-    @property
-    def refuses_appending_to_unknown_properties(self) -> bool:
-        """Since 4.0, appending to an unknown property returns INVALID_CONFIG instead of UNKNOWN_SERVER_ERROR."""
-        return self.version >= (4, 0)
-
-    @property
-    def runs_without_zookeeper(self) -> bool:
-        """Since 3.3, when KRaft became production-ready, the cluster runs in KRaft mode instead of with ZooKeeper."""
-        return self.version >= (3, 3)
+    # Configuration and features
+    sets_min_isr_cluster_wide = since(4, 1,
+        "A new cluster has a cluster-wide min.insync.replicas, for eligible leader replicas (KIP-966).")
+    prints_sets_as_java = since(4, 3,
+        "Error messages about properties show sets as `[a, b]` instead of `Set(a, b)`.")
+    refuses_duplicates_in_lists = since(4, 4,  # observed in 4.4, not in 4.3
+        "Configuration changes are refused if a list contains duplicates.")
+    sends_empty_messages_for_configs = since(2, 7,
+        "A DescribeConfigs response without an error message has an empty message instead of null, and `is_default` of "
+        "version 0 is always false.")
+    finds_unknown_topics_to_configure = since(2, 7,
+        "Altering an unknown topic returns UNKNOWN_TOPIC_OR_PARTITION instead of UNKNOWN_SERVER_ERROR.")
+    parses_client_metrics = since(4, 0,
+        "Properties of client metrics subscriptions have types and defaults instead of being plain text.")
+    changes_features_together = since(4, 0, "UpdateFeatures changes either all requested features or none.")
+    first_epoch_of_features = changing(
+        "The finalized features of a new cluster have epoch {}.", {FIRST: -1, (2, 7): 0, KRAFT: 8, (4, 0): 14})
+    refuses_appending_to_unknown_properties = since(4, 0,
+        "Appending to an unknown property returns INVALID_CONFIG instead of UNKNOWN_SERVER_ERROR.")
 
     # SCRAM credentials and delegation tokens
+    alters_mechanisms_independently = with_zookeeper(
+        "AlterUserScramCredentials can change both mechanisms of a user in one request. Without ZooKeeper, a user that "
+        "is listed twice is refused.")
+    describes_refused_users = without_zookeeper(
+        "An unauthorized DescribeUserScramCredentials has one result, without a name, for each user.")
+    escapes_described_users = until(3, 0,
+        "DescribeUserScramCredentials lists all users as ZooKeeper stores them: `%20` for a space.")
+    knows_master_key = until(4, 0, "delegation.token.master.key is a synonym of delegation.token.secret.key.")
+    checks_token_owners_first = with_zookeeper(
+        "RenewDelegationToken reports the wrong owner of a token before it reports its expiry.")
+    keeps_expired_tokens = until(3, 0,
+        "ExpireDelegationToken with a negative period cannot remove a token that has expired.")
+    renews_tokens_for_any_time = with_zookeeper(
+        "RenewDelegationToken does not limit the period, and a period of 0 ends now.")
+    authorizes_token_owners = since(3, 3,
+        "DESCRIBE_TOKENS on a user allows describing the delegation tokens of this user (KIP-373).")
+    wraps_token_times = until(4, 0,
+        "Times of delegation tokens that do not fit into an int64 wrap around and become negative.")
+    time_of_refused_tokens = changing(
+        "If the controller refuses a request for a delegation token, the times in the response are {}.",
+        {FIRST: -1, KRAFT: 0})
 
-    @property
-    def alters_mechanisms_independently(self) -> bool:
-        """With ZooKeeper, AlterUserScramCredentials can change both mechanisms of a user in one request.
+    # fmt: on
 
-        Without it, a user that is listed twice is refused.
-        """
-        return not self.runs_without_zookeeper
 
-    @property
-    def describes_refused_users(self) -> bool:
-        """Since 3.3, an unauthorized DescribeUserScramCredentials has one result, without a name, for each user."""
-        return self.runs_without_zookeeper
+RULES = {name: rule for name, rule in vars(Release).items() if isinstance(rule, Rule)}
+"""The rules by name, in the order of their declaration."""
 
-    @property
-    def escapes_described_users(self) -> bool:
-        """Before 3.0, DescribeUserScramCredentials lists all users as ZooKeeper stores them: `%20` for a space."""
-        return self.version < (3, 0)
 
-    @property
-    def knows_master_key(self) -> bool:
-        """Before 4.0, delegation.token.master.key is a synonym of delegation.token.secret.key."""
-        return self.version < (4, 0)
-
-    @property
-    def checks_token_owners_first(self) -> bool:
-        """With ZooKeeper, RenewDelegationToken reports the wrong owner of a token before it reports its expiry."""
-        return not self.runs_without_zookeeper
-
-    @property
-    def keeps_expired_tokens(self) -> bool:
-        """Before 3.0, ExpireDelegationToken with a negative period cannot remove a token that has expired."""
-        return self.version < (3, 0)
-
-    @property
-    def renews_tokens_for_any_time(self) -> bool:
-        """With ZooKeeper, RenewDelegationToken does not limit the period, and a period of 0 ends now."""
-        return not self.runs_without_zookeeper
-
-    @property
-    def authorizes_token_owners(self) -> bool:
-        """Since 3.3, DESCRIBE_TOKENS on a user allows describing the delegation tokens of this user (KIP-373)."""
-        return self.version >= (3, 3)
-
-    @property
-    def wraps_token_times(self) -> bool:
-        """Before 4.0, times of delegation tokens that do not fit into an int64 wrap around and become negative."""
-        return self.version < (4, 0)
-
-    @property
-    def time_of_refused_tokens(self) -> int:
-        """The times in responses to requests for delegation tokens that the controller refuses."""
-        return 0 if self.runs_without_zookeeper else -1
+@cache
+def _release(name: str) -> Release:
+    newest = RELEASES[-2] if name == NEWEST else name
+    return Release(name, tuple(int(part) for part in newest.split(".")))

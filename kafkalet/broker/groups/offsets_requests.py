@@ -119,7 +119,7 @@ def sort_out(
             partitions = [partition for partition in partitions if 0 <= partition.partition_index < count]
         if partitions:
             found.append(Asked(state, partitions))
-    return _each_once(found) if context.release.commits_named_twice_once else found
+    return _each_once(found) if context.release.commits_only_last_duplicate else found
 
 
 def check_each(asked: Sequence[Asked], check: PartitionCheck | None) -> None:
@@ -180,7 +180,7 @@ def _commits_of(
     now_ms = shard.clock.now_ms()
     record_offset = shard.log.end_offset
     expire_timestamp_ms = NEVER if retention_ms == -1 else wrapped(now_ms + retention_ms)
-    dates_all = shard.node.release.dates_every_offset
+    dates_all = shard.node.release.expires_offsets_of_active_groups
     new = tuple.__new__  # takes a third of the time of CommittedOffset(...)
     commits: list[Commit] = []
     for topic, partitions in asked:
@@ -221,7 +221,7 @@ def commit_code(code: Code, release: Release) -> Code:
     """Map an error from the log to the error code for a commit response."""
     if code is Code.NONE:
         return code
-    if release.tells_sizes_of_commits:
+    if release.names_cause_of_failed_commits:
         if code in TOO_LARGE:
             return Code.INVALID_COMMIT_OFFSET_SIZE
         if code is Code.REQUEST_TIMED_OUT:

@@ -38,7 +38,7 @@ class Shard:
         self.clock: Clock = node.clock
         self.client_clock: Clock = node.client_clock
         self.groups: dict[str, Group] = {}
-        self._base_sequence = 0 if node.release.numbers_group_records else NO_SEQUENCE
+        self._base_sequence = 0 if node.release.writes_group_batches_with_sequence_0 else NO_SEQUENCE
         self.offsets = Offsets(log, node.release.offset_value_version)
 
     def visible_groups(self) -> Iterator[Group]:

@@ -178,7 +178,7 @@ class _Refusal:
         if node is self.request:
             values["session_id"] = node.session_id
         elif "partition_index" in values:
-            has_no_lists = self.release.moves_every_told_partition
+            has_no_lists = self.release.moves_every_returned_partition
             values["records"] = None if self.release.returns_null_records_on_fetch_errors and not has_no_lists else b""
             values["aborted_transactions"] = None if has_no_lists else []
 
@@ -254,7 +254,7 @@ def _is_incomplete(request: Any, release: Release) -> bool:
 def _in_map_order(request: Any, version: int, release: Release) -> Any:
     """Return the request with its items in the order of the Java map that Kafka puts them in, without repetitions."""
     match request.API:
-        case Api.ADD_PARTITIONS_TO_TXN if version < 4 and release.version < (3, 5):
+        case Api.ADD_PARTITIONS_TO_TXN if version < 4 and release.maps_refused_partitions_of_transactions:
             topics = _by_name(_in_map(request.v3_and_below_topics, "partitions"))
             return copy_with(request, v3_and_below_topics=topics)
         case Api.ALTER_USER_SCRAM_CREDENTIALS:
@@ -262,15 +262,15 @@ def _in_map_order(request: Any, version: int, release: Release) -> Any:
             return copy_with(request, deletions=[users[name] for name in sorted(users)], upsertions=[])
         case Api.DESCRIBE_USER_SCRAM_CREDENTIALS if not release.describes_refused_users:
             return copy_with(request, users=[])
-        case Api.FETCH if release.moves_every_told_partition:
+        case Api.FETCH if release.moves_every_returned_partition:
             return copy_with(request, topics=_in_linked_map(request.topics, "partitions"))
-        case Api.OFFSET_FETCH if release.version < (4, 0):
+        case Api.OFFSET_FETCH if release.deduplicates_fetched_offsets:
             groups = {group.group_id: group for group in request.groups}
             order = ordered(groups, string_hash, grown(len(groups), with_capacity(len(request.groups))))
             topics = _by_name(_in_map(request.topics or [], "partition_indexes"))
             return copy_with(request, topics=topics, groups=[groups[name] for name in order])
         case Api.PRODUCE:
-            salt = 31 * 31 if release.version >= (4, 1) else 0  # TopicIdPartition instead of TopicPartition
+            salt = 31 * 31 if release.maps_produced_partitions_by_topic_id else 0
             return copy_with(request, topic_data=_in_map(request.topic_data, "partition_data", salt))
         case Api.WRITE_TXN_MARKERS:
             markers = {marker.producer_id: marker for marker in request.markers}

@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from kafkalet.broker.context import Context
 
 
-_BITS = {
-    kind: sum(1 << operation for operation in OPERATIONS[kind]) for kind in (ResourceType.TOPIC, ResourceType.CLUSTER)
-}
+_BITS = {kind: sum(1 << operation for operation in operations) for kind, operations in OPERATIONS.items()}
+_CONFIGS = 1 << Operation.DESCRIBE_CONFIGS | 1 << Operation.ALTER_CONFIGS
 
 
 def authorized_operations(context: Context, resource_type: ResourceType, name: str) -> int:
     """Return the operations that the client may perform on a topic, a group or the cluster."""
-    supported = context.release.group_operations if resource_type is ResourceType.GROUP else _BITS[resource_type]
+    supported = _BITS[resource_type]
+    if resource_type is ResourceType.GROUP and not context.release.configures_groups:
+        supported &= ~_CONFIGS
     if context.authorizer is None:
         return supported
     return sum(

@@ -121,7 +121,7 @@ class Transactions:
 
         def answered(codes: dict[TopicPartition, Code]) -> None:
             too_early = Code.CONCURRENT_TRANSACTIONS in codes.values()
-            if too_early and self._release.asks_again_when_too_early and clock.now_ms() < give_up_ms:
+            if too_early and self._release.retries_concurrent_transactions and clock.now_ms() < give_up_ms:
                 clock.call_later(RETRY_MS, ask)
             else:
                 then({each: _refusal(code, operation) for each, code in codes.items() if code})

@@ -136,7 +136,7 @@ class ClassicGroup:
         if known_as is not None and known_as != member_id:
             raise KafkaError(Code.FENCED_INSTANCE_ID)
         is_unheard_of = instance_id is not None and known_as is None
-        counts = joins or self.shard.node.release.looks_for_instance_ids
+        counts = joins or self.shard.node.release.refuses_unknown_instance_ids
         if member_id not in self.members or (is_unheard_of and counts):
             raise KafkaError(Code.UNKNOWN_MEMBER_ID)
 
@@ -325,7 +325,7 @@ class ClassicGroup:
 
     def select_protocol(self) -> str:
         """Return the protocol that the members would choose now. Requires at least one member."""
-        in_java = self.shard.node.release.keeps_groups_in_java
+        in_java = self.shard.node.release.breaks_ties_like_java
         return self.members.select_protocol(place_in_java if in_java else place_in_scala)
 
     def _become_empty(self) -> None:
@@ -491,7 +491,7 @@ class ClassicGroup:
             for member in leaving
         ]
         if any(answer.error_code == Code.NONE for answer in answers) and (
-            len(self.members) < size or self.shard.node.release.misses_expected_members
+            len(self.members) < size or self.shard.node.release.rebalances_when_pending_member_leaves
         ):
             self._member_left()
         self.flush()

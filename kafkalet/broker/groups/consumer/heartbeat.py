@@ -151,7 +151,7 @@ def _check_epoch(group: ConsumerGroup, member: ConsumerMember, epoch: int, held:
     The previous epoch is also valid if the member owns only partitions that are assigned to it, because it may have
     missed the response with the current epoch.
     """
-    rejoins = epoch == JOINING and group.shard.node.release.looks_at_subscriptions_within_epochs
+    rejoins = epoch == JOINING and group.shard.node.release.reconciles_subscription_changes_at_once
     if rejoins or epoch == member.member_epoch:
         return
     if epoch < member.member_epoch and epoch == member.previous_member_epoch and _is_subset(held, member.assigned):
@@ -218,7 +218,7 @@ class Decision:
             names_changed = after.topic_names != before.topic_names
         status, changes, self._needs_resolving = update_regexes(group, before, after)
         self.changes += changes
-        self.has_subscription_changed = group.shard.node.release.looks_at_subscriptions_within_epochs and (
+        self.has_subscription_changed = group.shard.node.release.reconciles_subscription_changes_at_once and (
             names_changed or status is not RegexStatus.SAME
         )
         raises = (
@@ -273,7 +273,7 @@ class Decision:
         if not self.has_subscription_changed and after.is_reconciled_to(self.target_epoch):
             return
         names = wanted_names(after, group.members.resolved)
-        within_epochs = group.shard.node.release.looks_at_subscriptions_within_epochs
+        within_epochs = group.shard.node.release.reconciles_subscription_changes_at_once
         if within_epochs:
             wanted = frozenset(topic_ids(names, group.shard.node.metadata))
         else:
