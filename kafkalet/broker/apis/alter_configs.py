@@ -5,7 +5,7 @@ Properties that the request leaves out revert to their defaults.
 Source: kafka.server.ConfigAdminManager.preprocess, ConfigurationControlManager.legacyAlterConfigResource.
 """
 
-from kafkalet.broker.config.reconfiguration import ResourceType, change
+from kafkalet.broker.apis.parts.config_changes import ResourceType, change
 from kafkalet.broker.context import Context
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse

@@ -7,11 +7,11 @@ Missing groups and groups of other types return GROUP_ID_NOT_FOUND.
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.consumerGroupDescribe.
 """
 
+from kafkalet.broker.apis.parts.authorized_operations import authorized_operations
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.consumer.config import runs_consumer_groups
 from kafkalet.broker.groups.consumer.group import consumer_group
 from kafkalet.broker.security.acl import Operation, ResourceType
-from kafkalet.broker.security.authorized_operations import authorized_operations
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,

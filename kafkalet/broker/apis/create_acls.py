@@ -5,9 +5,9 @@ An ACL that exists already is created successfully. Each ACL is created or refus
 Source: kafka.server.AclApis.handleCreateAcls, org.apache.kafka.controller.AclControlManager.createAcls.
 """
 
+from kafkalet.broker.apis.parts.acl_requests import BETWEEN_PAUSES, acl_of, check_new, check_readable
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Acl, Operation
-from kafkalet.broker.security.acl_requests import BETWEEN_PAUSES, acl_of, check_new, check_readable
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.create_acls import CreateAclsRequest, CreateAclsResponse
 from kafkalet.tasks.task import pause

@@ -7,10 +7,10 @@ Source: kafka.server.ControllerApis.createPartitions, ReplicationControlManager.
 
 from collections import Counter
 
+from kafkalet.broker.apis.parts.mutation_quota import count_mutations
 from kafkalet.broker.cluster.assignments import check_assignments
 from kafkalet.broker.cluster.metadata import spread
 from kafkalet.broker.context import Context
-from kafkalet.broker.quotas.mutations import count_mutations
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse

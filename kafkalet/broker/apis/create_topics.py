@@ -18,13 +18,13 @@ from collections import Counter
 from collections.abc import Coroutine, Iterator, Mapping
 from typing import Any
 
+from kafkalet.broker.apis.parts.mutation_quota import count_mutations
 from kafkalet.broker.cluster.assignments import in_order
 from kafkalet.broker.cluster.changes import Change
 from kafkalet.broker.cluster.metadata import new_topic_id
 from kafkalet.broker.cluster.new_topics import NewTopic, check_config, check_name, place_topic
 from kafkalet.broker.config.entries import new_topic_entries
 from kafkalet.broker.context import Context
-from kafkalet.broker.quotas.mutations import count_mutations
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.formats import METADATA_TOPIC
 from kafkalet.protocol.errors import Code, KafkaError

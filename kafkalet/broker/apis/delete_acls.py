@@ -7,9 +7,9 @@ more than 10,000 ACLs deletes none, except with ZooKeeper.
 Source: kafka.server.AclApis.handleDeleteAcls, org.apache.kafka.controller.AclControlManager.deleteAcls.
 """
 
+from kafkalet.broker.apis.parts.acl_requests import check_filter, filter_of, matching
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Acl, Operation
-from kafkalet.broker.security.acl_requests import check_filter, filter_of, matching
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.delete_acls import DeleteAclsRequest, DeleteAclsResponse
 from kafkalet.tasks.task import pause

@@ -14,8 +14,8 @@ Source: kafka.server.ControllerApis.deleteTopics.
 from collections import Counter
 from collections.abc import Iterator
 
+from kafkalet.broker.apis.parts.mutation_quota import count_mutations
 from kafkalet.broker.context import Context
-from kafkalet.broker.quotas.mutations import count_mutations
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse

@@ -5,9 +5,9 @@ Kafka returns the resources in the order of a HashMap. Here they have the order 
 Source: kafka.server.AclApis.handleDescribeAcls, org.apache.kafka.common.requests.DescribeAclsResponse.aclsResources.
 """
 
+from kafkalet.broker.apis.parts.acl_requests import BETWEEN_PAUSES, filter_of, matching
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation, PatternType, ResourceType
-from kafkalet.broker.security.acl_requests import BETWEEN_PAUSES, filter_of, matching
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from kafkalet.tasks.task import pause

@@ -13,10 +13,10 @@ Source: kafka.server.ConfigHelper.
 import logging
 from collections.abc import Iterable, Iterator
 
+from kafkalet.broker.apis.parts.config_changes import ResourceType, refusal
 from kafkalet.broker.cluster.metadata import check_topic_name
 from kafkalet.broker.config.entries import Entry, Source, broker_entries, cluster_entries, topic_entries
 from kafkalet.broker.config.listeners import ADVERTISED, LISTENERS
-from kafkalet.broker.config.reconfiguration import ResourceType, refusal
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation
 from kafkalet.properties import whole_number

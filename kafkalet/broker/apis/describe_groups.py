@@ -9,10 +9,10 @@ types are reported in the state Dead.
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager.describeGroups.
 """
 
+from kafkalet.broker.apis.parts.authorized_operations import authorized_operations
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic.group import ClassicGroup, State
 from kafkalet.broker.security.acl import Operation, ResourceType
-from kafkalet.broker.security.authorized_operations import authorized_operations
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from kafkalet.tasks.task import pause

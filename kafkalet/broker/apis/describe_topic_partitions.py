@@ -7,10 +7,10 @@ is followed by the requested topics that the client may not describe.
 Source: kafka.server.handlers.DescribeTopicPartitionsRequestHandler, KRaftMetadataCache.
 """
 
+from kafkalet.broker.apis.parts.authorized_operations import authorized_operations
 from kafkalet.broker.cluster.metadata import PartitionState, TopicState, check_topic_name
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation, ResourceType
-from kafkalet.broker.security.authorized_operations import authorized_operations
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,

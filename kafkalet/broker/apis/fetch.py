@@ -34,7 +34,6 @@ from kafkalet.broker.fetch_sessions import (
     PartitionResult,
     RequestedPartition,
 )
-from kafkalet.broker.quotas.fetching import fetch_max_bytes, refuses
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -46,6 +45,7 @@ from kafkalet.tasks.task import pause, until
 
 from . import fetch_quiet
 from .fetch_conversion import convert, refused
+from .fetch_quota import fetch_max_bytes, refuses
 from .fetch_repeated import CONSUMER, READ_BYTES, learn
 
 AnswerTopic = FetchResponse.Topic

@@ -10,8 +10,8 @@ Source: kafka.server.ConfigAdminManager.preprocess, ConfigurationControlManager.
 from collections.abc import Mapping
 from enum import IntEnum
 
+from kafkalet.broker.apis.parts.config_changes import ResourceType, change
 from kafkalet.broker.config.catalog import known_property
-from kafkalet.broker.config.reconfiguration import ResourceType, change
 from kafkalet.broker.context import Context
 from kafkalet.properties import Property, Type
 from kafkalet.protocol.errors import Code, KafkaError

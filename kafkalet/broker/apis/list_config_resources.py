@@ -10,7 +10,7 @@ Source: kafka.server.KafkaApis.handleListConfigResources.
 
 from collections.abc import Iterable
 
-from kafkalet.broker.config.reconfiguration import ResourceType
+from kafkalet.broker.apis.parts.config_changes import ResourceType
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation
 from kafkalet.protocol.errors import Code

@@ -25,11 +25,11 @@ import logging
 from collections.abc import Collection, Iterable
 from functools import partial
 
+from kafkalet.broker.apis.parts.authorized_operations import authorized_operations
 from kafkalet.broker.cluster.metadata import INTERNAL_TOPICS, NO_LEADER, PartitionState, TopicState, check_topic_name
 from kafkalet.broker.context import Context
 from kafkalet.broker.quoting import quoted
 from kafkalet.broker.security.acl import CLUSTER_NAME, Operation, ResourceType
-from kafkalet.broker.security.authorized_operations import authorized_operations
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalet.protocol.wire import ZERO_UUID

@@ -13,9 +13,9 @@ in-sync replicas have the offsets.
 Source: kafka.server.KafkaApis.handleOffsetCommitRequest, OffsetMetadataManager.commitOffset.
 """
 
+from kafkalet.broker.apis.parts.offset_commits import Asked, CommitAnswer, check_each, commit, is_too_long, sort_out
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic.group import classic_group
-from kafkalet.broker.groups.offsets_requests import Asked, CommitAnswer, check_each, commit, is_too_long, sort_out
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError

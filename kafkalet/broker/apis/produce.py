@@ -30,7 +30,6 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.quoting import quoted
 from kafkalet.broker.security.acl import Operation as AclOperation
 from kafkalet.broker.security.acl import ResourceType
-from kafkalet.broker.transactions.produce_verification import NOTHING_TO_VERIFY, Verified, verify_produce
 from kafkalet.broker.transactions.verification import Operation
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.produce import ProduceRequest, ProduceResponse
@@ -50,6 +49,7 @@ from .produce_rules import (
     is_transactional,
     is_usual_batch,
 )
+from .produce_verification import NOTHING_TO_VERIFY, Verified, verify_produce
 
 _LOG = logging.getLogger(__name__)
 

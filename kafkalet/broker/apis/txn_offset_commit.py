@@ -15,9 +15,9 @@ Source: kafka.server.KafkaApis.handleTxnOffsetCommitRequest, OffsetMetadataManag
 
 from collections.abc import Sequence
 
+from kafkalet.broker.apis.parts.offset_commits import Asked, CommitAnswer, check_each, commit, commit_code, sort_out
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic.group import classic_group
-from kafkalet.broker.groups.offsets_requests import Asked, CommitAnswer, check_each, commit, commit_code, sort_out
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.broker.transactions.decisions import Producer

@@ -9,8 +9,8 @@ sort the results by name. If a feature is listed twice, its last level is used.
 Source: FeatureControlManager; kafka.controller.KafkaController with ZooKeeper.
 """
 
+from kafkalet.broker.apis.parts.config_changes import MIN_ISR
 from kafkalet.broker.config.features import ELIGIBLE_LEADERS, Features
-from kafkalet.broker.config.reconfiguration import MIN_ISR
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation
 from kafkalet.protocol.errors import Code, KafkaError

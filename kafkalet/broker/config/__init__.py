@@ -16,7 +16,7 @@ Code that uses the tables:
 broker_config.py        the effective values of a broker's properties
 connection_overrides.py the parser of max.connections.per.ip.overrides
 entries.py, documentation.py      the entries that DescribeConfigs returns
-dynamic.py, reconfiguration.py    changes by AlterConfigs and IncrementalAlterConfigs
+dynamic.py                        checks changes of broker properties (apis/parts/config_changes.py)
 release.py, rule.py               differences between Kafka releases
 features.py                       feature levels
 

@@ -4,9 +4,7 @@
     hosts.py        the addresses of host names with quotas
     meters.py       measures the recent usage of a client
     throttling.py   mutes clients over quota and sets the throttle time
-    fetching.py     the throttling of Fetch, which returns an empty response
-    mutations.py    the throttling of topic creation and deletion, which may be refused
 
 A broker without quotas does not import these modules. A broker with quotas has a `Throttling`, which the router calls
-before and after each request.
+before and after each request. Handlers ask it in `apis/fetch_quota.py` and `apis/parts/mutation_quota.py`.
 """

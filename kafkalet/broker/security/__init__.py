@@ -6,8 +6,6 @@
     scram_credentials         what a broker stores of a password
     delegation_tokens         tokens with which other clients of a user log in (KIP-48)
     acl, authorizer           authorization: which operations a principal may perform on which resources
-    acl_requests              ACLs and filters in requests
-    authorized_operations     the operations on a resource that responses name (KIP-430)
     acl_text, short_forms     users, ACLs and TLS in the arguments of the test kit and of commands
 
 Without an authorizer, every principal may do everything. Source: org.apache.kafka.common.security,

@@ -10,5 +10,4 @@ markers                 writes the markers of a transaction to all of its partit
 timeouts                aborts transactions that time out, and expires transactional ids
 answering               turns callbacks into responses
 verification            asks the coordinator whether a partition is part of a transaction
-produce_verification    verifies all partitions of a Produce request
 """

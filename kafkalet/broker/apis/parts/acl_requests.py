@@ -10,10 +10,9 @@ from enum import IntEnum
 from typing import NamedTuple, Protocol, TypeVar
 
 from kafkalet.broker.config.release import Release
+from kafkalet.broker.security.acl import CLUSTER_NAME, WILDCARD, Acl, Operation, PatternType, Permission, ResourceType
 from kafkalet.protocol.errors import Code, DecodeError, KafkaError
 from kafkalet.tasks.task import pause
-
-from .acl import CLUSTER_NAME, WILDCARD, Acl, Operation, PatternType, Permission, ResourceType
 
 BETWEEN_PAUSES = 500
 """The number of ACLs that are compared with a filter between two pauses."""

@@ -11,14 +11,13 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from kafkalet.broker.broker import Broker
+from kafkalet.broker.transactions.decisions import Producer
+from kafkalet.broker.transactions.metadata import TopicPartition
+from kafkalet.broker.transactions.verification import Operation, Refusals
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import batches
 from kafkalet.protocol.wire import Buffer
 from kafkalet.storage.verification import Guard
-
-from .decisions import Producer
-from .metadata import TopicPartition
-from .verification import Operation, Refusals
 
 PASSES = frozenset(
     {

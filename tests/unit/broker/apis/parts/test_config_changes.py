@@ -1,10 +1,10 @@
-"""`kafkalet.broker.config.reconfiguration`: changes at runtime and the order of the checks."""
+"""`kafkalet.broker.apis.parts.config_changes`: changes at runtime and the order of the checks."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from kafkalet.broker.config.reconfiguration import change
+from kafkalet.broker.apis.parts.config_changes import change
 from kafkalet.broker.context import Context
 from kafkalet.protocol.errors import Code, KafkaError
 from tests.unit.broker.apis.asking import Asking, NoClient, asking

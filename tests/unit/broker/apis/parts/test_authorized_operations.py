@@ -4,9 +4,9 @@ from typing import cast
 
 import pytest
 
+from kafkalet.broker.apis.parts.authorized_operations import authorized_operations
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import CLUSTER_NAME, Operation, ResourceType
-from kafkalet.broker.security.authorized_operations import authorized_operations
 from kafkalet.broker.security.authorizer import Authorizer
 from kafkalet.broker.security.principal import Principal
 from kafkalet.testing.cluster import Cluster

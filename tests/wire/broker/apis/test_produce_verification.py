@@ -9,9 +9,8 @@ import kafkalet
 from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE
 from kafkalet.broker.transactions.verification import Transactions
 from kafkalet.protocol.errors import Code
+from tests.wire.broker.transactions.producing import Tx, producing
 from tests.wire.brokers import batch
-
-from .producing import Tx, producing
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""`kafkalet.broker.quotas.fetching`: throttling of consumers, over the wire."""
+"""`kafkalet.broker.apis.fetch_quota`: throttling of consumers, over the wire."""
 
 from typing import Any
 

@@ -2,11 +2,10 @@
 
 import pytest
 
+from kafkalet.broker.apis.parts.offset_commits import is_too_long
 from kafkalet.broker.cluster.metadata import PartitionState
-from kafkalet.broker.groups.offsets_requests import is_too_long
 from kafkalet.protocol.errors import Code, KafkaError
-
-from .committing import Committing, committing
+from tests.unit.broker.groups.committing import Committing, committing
 
 METADATA_TOO_LONG = Code.OFFSET_METADATA_TOO_LARGE
 

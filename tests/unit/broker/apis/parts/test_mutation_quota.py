@@ -1,4 +1,4 @@
-"""`kafkalet.broker.quotas.mutations`: CreateTopics, DeleteTopics and CreatePartitions with a quota."""
+"""`kafkalet.broker.apis.parts.mutation_quota`: CreateTopics, DeleteTopics and CreatePartitions with a quota."""
 
 from typing import Any
 

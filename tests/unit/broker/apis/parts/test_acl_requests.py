@@ -4,9 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkalet.broker.config.release import Release
-from kafkalet.broker.security.acl import Acl, Operation, PatternType, Permission, ResourceType
-from kafkalet.broker.security.acl_requests import (
+from kafkalet.broker.apis.parts.acl_requests import (
     BETWEEN_PAUSES,
     AclFilter,
     acl_of,
@@ -15,6 +13,8 @@ from kafkalet.broker.security.acl_requests import (
     filter_of,
     matching,
 )
+from kafkalet.broker.config.release import Release
+from kafkalet.broker.security.acl import Acl, Operation, PatternType, Permission, ResourceType
 from kafkalet.protocol.errors import Code, DecodeError, KafkaError
 from kafkalet.protocol.messages.create_acls import CreateAclsRequest
 from kafkalet.protocol.messages.describe_acls import DescribeAclsRequest

@@ -13,6 +13,9 @@ from kafkalet.broker.cluster.metadata import TopicState
 from kafkalet.broker.cluster.state_log import NO_PRODUCER, client_code
 from kafkalet.broker.config.release import Release
 from kafkalet.broker.context import Context
+from kafkalet.broker.groups.group import PartitionCheck
+from kafkalet.broker.groups.offsets_records import NEVER, Commit, CommittedOffset
+from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
@@ -20,10 +23,6 @@ from kafkalet.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest,
 from kafkalet.protocol.records.record import wrapped
 from kafkalet.protocol.wire import ZERO_UUID
 from kafkalet.tasks.delayed import Delayed
-
-from .group import PartitionCheck
-from .offsets_records import NEVER, Commit, CommittedOffset
-from .shard import Shard
 
 R = TypeVar("R")
 TopicT = TypeVar("TopicT", OffsetCommitResponse.Topic, TxnOffsetCommitResponse.Topic)

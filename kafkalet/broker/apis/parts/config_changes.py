@@ -11,16 +11,15 @@ from collections.abc import Callable, Collection, Mapping
 from enum import IntEnum
 
 from kafkalet.broker.cluster.metadata import check_topic_name
+from kafkalet.broker.config.dynamic import check_change, refused_by_component
+from kafkalet.broker.config.features import ELIGIBLE_LEADERS
+from kafkalet.broker.config.release import Release
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation
 from kafkalet.broker.security.acl import ResourceType as SecuredResource
 from kafkalet.properties import InvalidProperty, whole_number
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.config import UnknownProperty, check
-
-from .dynamic import check_change, refused_by_component
-from .features import ELIGIBLE_LEADERS
-from .release import Release
 
 Edit = Callable[[Mapping[str, str]], dict[str, str]]
 """A function that takes the old properties of a resource and returns the new ones. May raise KafkaError."""
@@ -173,7 +172,7 @@ def _change_broker(context: Context, name: str, edit: Edit, named: Collection[st
 
 
 def _change_client_metrics(context: Context, name: str, edit: Edit, validate_only: bool) -> None:
-    from .client_metrics import check as check_client_metrics
+    from kafkalet.broker.config.client_metrics import check as check_client_metrics
 
     kept: dict[str, dict[str, str]] = context.metadata.client_metrics
     texts = edit(kept.get(name, {}))
@@ -184,7 +183,7 @@ def _change_client_metrics(context: Context, name: str, edit: Edit, validate_onl
 
 
 def _change_group(context: Context, name: str, edit: Edit, validate_only: bool) -> None:
-    from .group_properties import check as check_group
+    from kafkalet.broker.config.group_properties import check as check_group
 
     kept: dict[str, dict[str, str]] = context.metadata.group_config
     texts = edit(kept.get(name, {}))

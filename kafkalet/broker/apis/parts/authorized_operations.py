@@ -1,19 +1,12 @@
-"""Which operations a client may perform on a resource, as a bit field (KIP-430).
+"""The operations that a client may perform on a resource, as a bit field (KIP-430).
 
 Bit n stands for the operation with number n. Only operations that make sense for the type of the resource are included.
 
 Source: kafka.server.AuthHelper.authorizedOperations, org.apache.kafka.security.authorizer.AclEntry.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from .acl import OPERATIONS, Operation, ResourceType
-
-if TYPE_CHECKING:
-    from kafkalet.broker.context import Context
-
+from kafkalet.broker.context import Context
+from kafkalet.broker.security.acl import OPERATIONS, Operation, ResourceType
 
 _BITS = {kind: sum(1 << operation for operation in operations) for kind, operations in OPERATIONS.items()}
 _CONFIGS = 1 << Operation.DESCRIBE_CONFIGS | 1 << Operation.ALTER_CONFIGS
