@@ -20,11 +20,11 @@ from kafkalet.protocol.api import Api
 from kafkalet.protocol.releases import versions_of
 from kafkalet.tasks.delayed import Delayed
 
-from .apis import SERVED
 from .cluster.controller import Controller
 from .cluster.node import Node
 from .coordinators import Coordinators
 from .fetch_sessions import FetchSessions
+from .served import SERVED
 
 if TYPE_CHECKING:  # imported on first use
     from kafkalet.storage.directory import LogDirectory

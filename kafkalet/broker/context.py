@@ -32,9 +32,7 @@ from .repetitions import Repetitions
 from .security.acl import CLUSTER_NAME, Operation, ResourceType
 from .security.principal import ANONYMOUS
 
-if TYPE_CHECKING:  # imported only if requests are logged or recorded
-    from .network.exchange import ConnectionFacts
-    from .network.request_text import LoggedRequest
+if TYPE_CHECKING:  # imported only with SASL
     from .security.sasl.authenticator import Authenticator
 
 _NUMBERS = count(1)
@@ -104,8 +102,8 @@ class Context:
         self.client_id = ""  # "" if the client sent null, as in Kafka
         self.route: object = None  # used by the router to encode the response
         self.request: Request | None = None  # used by the router if the response cannot be encoded
-        self.logged_request: LoggedRequest | None = None  # used by the request log
-        self.journaled: ConnectionFacts | None = None  # used by the journal
+        self.logged_request: object = None  # used by the request log
+        self.journaled: object = None  # used by the journal
         self.listener = listener  # the name of the listener
         self.looked_up_offsets: dict[tuple[str, int], int] | None = None
         """The smallest offset that the client has looked up in each partition (ListOffsets).

@@ -117,7 +117,7 @@ class Server:
         self.file_system: FileSystem = DISK
         """Where the data directory is. Tests replace it before the start, to simulate broken disks."""
         self.is_read_only = False
-        """Whether the data directories stay unchanged, if it is set before the start; see read_only.py."""
+        """Whether the data directories stay unchanged, if it is set before the start; see served.py."""
         self._overlay: Overlay | None = None
         self.short_forms: ShortForms | None = None
         """Users and ACLs that are created at startup, if they are set before the start."""
@@ -332,8 +332,8 @@ class Server:
             from .network.faults.engine import Faults
 
             self._faults = Faults(self.watchers.touch)
-            for broker in self.brokers.values():
-                self._faults.attach(broker)
+            for node_id, broker in self.brokers.items():
+                self._faults.attach(node_id, broker.router)
         return self._faults
 
     # Log cleaner and retention
@@ -546,7 +546,9 @@ class Server:
             if new.name not in self.metadata.topics:
                 self.controller.create_topic(new)
         if self.short_forms is not None:
-            self.short_forms.create(self.metadata)
+            for acl in self.short_forms.acls:
+                self.metadata.acls.add(acl)
+            self.metadata.scram_credentials.update(self.short_forms.credentials())
 
     def _start_listening(self, broker: BrokerServer, loop: asyncio.AbstractEventLoop) -> None:
         for listener in broker.listeners:
@@ -669,7 +671,7 @@ class Server:
         self.nodes[node_id] = node
         self.brokers[node_id] = broker
         if self._faults is not None:
-            self._faults.attach(broker)
+            self._faults.attach(node_id, broker.router)
         self.metadata.away.discard(node_id)
         self.metadata.endpoints[node_id] = self._addresses.take(node_id, broker.listeners, config.broker_rack)
         return broker

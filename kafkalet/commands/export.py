@@ -11,11 +11,11 @@ import shutil
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kafkalet.broker.cluster.features import Features
 from kafkalet.broker.cluster.kraft.exporting import write_metadata_log
 from kafkalet.broker.cluster.metadata import NO_SEGMENT, MetadataImage
 from kafkalet.broker.cluster.metadata_store import FILE, MetadataDamaged, MetadataStore, log_folder
 from kafkalet.broker.config.broker_config import DEFAULT_NODE_ID
-from kafkalet.broker.config.features import Features
 from kafkalet.broker.config.release import Release, UnknownRelease
 from kafkalet.broker.network.addresses import CannotListen
 from kafkalet.clock import SystemClock

@@ -16,10 +16,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from kafkalet.broker import arguments
-from kafkalet.broker.apis import SERVED
-from kafkalet.broker.network.faults.items import GROUP, PARTITION, TOPIC, nameable
 from kafkalet.broker.network.faults.refusals import PARTITIONS_IN_RESPONSE, ROOT, can_refuse, places
 from kafkalet.broker.network.faults.rule import Actions, FaultRule, Filters, Selection, Text
+from kafkalet.broker.network.request_items import GROUP, PARTITION, TOPIC, nameable
+from kafkalet.broker.served import SERVED
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages import response_type

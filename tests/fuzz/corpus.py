@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from kafkalet.broker.apis import SERVED
+from kafkalet.broker.served import SERVED
 from kafkalet.conformance.notation import messages
 from kafkalet.conformance.playing.matching import resolve
 from kafkalet.conformance.transcripts import load, names

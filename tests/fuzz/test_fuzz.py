@@ -10,7 +10,7 @@ INPUTS = 3000
 
 
 def test_corpus_covers_every_supported_api() -> None:
-    from kafkalet.broker.apis import SERVED
+    from kafkalet.broker.served import SERVED
 
     keys = {int.from_bytes(frame[:2], "big") for frame in corpus()}
     assert set(SERVED) <= keys

@@ -10,8 +10,8 @@ from contextlib import ExitStack
 import pytest
 
 import kafkalet
-from kafkalet.broker.apis import SERVED
 from kafkalet.broker.security.short_forms import AUTHORIZER
+from kafkalet.broker.served import SERVED
 from kafkalet.conformance.catalogue import Scenario, scenarios
 from kafkalet.conformance.judging.replaying import replay
 from kafkalet.conformance.playing.target import Target

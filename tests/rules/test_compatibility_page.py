@@ -1,6 +1,6 @@
 """docs/compatibility.md lists the releases that can be emulated, and the APIs that are supported or not."""
 
-from kafkalet.broker.apis import SERVED
+from kafkalet.broker.served import SERVED
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.releases import RELEASES
 from tests.source import ROOT

@@ -7,7 +7,7 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-from kafkalet.broker.apis import SERVED
+from kafkalet.broker.served import SERVED
 from kafkalet.conformance.transcripts import load, names
 from kafkalet.protocol.api import Api
 from tests.source import MODULES, ROOT, SOURCE, name_of
@@ -25,7 +25,7 @@ ELSEWHERE: dict[str, str] = {
     "broker.config.without_effect": "broker/config/test_catalog.py",
     "broker.config.security_properties": "broker/config/test_catalog.py",
     "broker.context": "broker/network/test_router.py",
-    "broker.config.features": "broker/apis/test_api_versions.py",
+    "broker.cluster.features": "broker/apis/test_api_versions.py",
     "broker.groups.administration": "testing/test_group.py",
     "broker.groups.assignors.spec": "broker/groups/assignors/test_uniform.py",
     "broker.groups.classic.consumer_protocol": "broker/groups/consumer/test_migration.py",
@@ -94,6 +94,7 @@ ELSEWHERE: dict[str, str] = {
     "control.state": "control/routes/test_topics.py",
     "control.top": "commands/test_top.py",
     "control.routes.events": "control/test_events.py",
+    "broker.served": "broker/test_read_only.py",
     "embedded": "broker/test_server.py",
     "broker.views": "broker/test_server.py",
     "testing.operations": "testing/test_cluster.py",

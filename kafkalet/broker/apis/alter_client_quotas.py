@@ -10,9 +10,8 @@ from collections.abc import Coroutine, Mapping
 from functools import partial
 from typing import Any
 
-from kafkalet.broker.cluster.metadata import QuotaEntity
 from kafkalet.broker.context import Context
-from kafkalet.broker.quotas.entities import check_entity, check_value
+from kafkalet.broker.quotas.entities import QuotaEntity, check_entity, check_value
 from kafkalet.broker.quotas.hosts import look_up, names_of
 from kafkalet.broker.security.acl import Operation
 from kafkalet.protocol.errors import Code, KafkaError

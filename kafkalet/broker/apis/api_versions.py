@@ -13,7 +13,7 @@ Source: kafka.server.KafkaApis.handleApiVersionsRequest, ApiVersionsResponse; v5
 
 import re
 
-from kafkalet.broker.config.features import Features
+from kafkalet.broker.cluster.features import Features
 from kafkalet.broker.context import Context
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse

@@ -10,7 +10,7 @@ from typing import Any
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.assignors.java_order import order_of_strings
-from kafkalet.broker.groups.consumer.checked_regexes import LONG_EXPRESSION
+from kafkalet.broker.groups.checked_regexes import LONG_EXPRESSION
 from kafkalet.broker.groups.consumer.config import assignors, runs_consumer_groups
 from kafkalet.broker.groups.consumer.group import consumer_group, existing_group
 from kafkalet.broker.groups.consumer.heartbeat import Sender, heartbeat

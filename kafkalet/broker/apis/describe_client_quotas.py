@@ -9,9 +9,8 @@ Source: org.apache.kafka.image.ClientQuotasImage.describe.
 from collections.abc import Sequence
 from enum import IntEnum
 
-from kafkalet.broker.cluster.metadata import QuotaEntity
 from kafkalet.broker.context import Context
-from kafkalet.broker.quotas.entities import CLIENT, USER
+from kafkalet.broker.quotas.entities import CLIENT, USER, QuotaEntity
 from kafkalet.broker.quotas.hosts import IP
 from kafkalet.broker.security.acl import Operation
 from kafkalet.protocol.errors import Code, KafkaError

@@ -10,7 +10,7 @@ ApiVersions.
 Source: org.apache.kafka.raft.KafkaRaftClient.handleDescribeQuorumRequest, DescribeQuorumRequest.
 """
 
-from kafkalet.broker.config.features import Features
+from kafkalet.broker.cluster.features import Features
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation
 from kafkalet.formats import METADATA_TOPIC

@@ -10,7 +10,7 @@ Source: FeatureControlManager; kafka.controller.KafkaController with ZooKeeper.
 """
 
 from kafkalet.broker.apis.parts.config_changes import MIN_ISR
-from kafkalet.broker.config.features import ELIGIBLE_LEADERS, Features
+from kafkalet.broker.cluster.features import ELIGIBLE_LEADERS, Features
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation
 from kafkalet.protocol.errors import Code, KafkaError

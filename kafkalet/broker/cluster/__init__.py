@@ -12,6 +12,7 @@ state_log           a partition of an internal topic, which a coordinator append
 state_topics        the internal topics of the coordinators
 new_topics          validation and replica placement of new topics
 assignments         validation of manual replica assignments
+features            feature levels (KIP-584)
 producer_ids        assignment of producer ids
 compaction          the log cleaner in the background and on request
 log_moves           moves replicas to other log directories

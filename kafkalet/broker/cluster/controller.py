@@ -412,7 +412,7 @@ class Controller:
 
     def _eligible_below(self, topic: TopicState) -> int:
         """Return min.insync.replicas of a topic, or 0 if the feature of eligible leader replicas is disabled."""
-        from kafkalet.broker.config.features import ELIGIBLE_LEADERS, Features
+        from .features import ELIGIBLE_LEADERS, Features
 
         if not Features(self.release, self.metadata).level(ELIGIBLE_LEADERS):
             return 0

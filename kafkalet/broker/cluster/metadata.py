@@ -20,7 +20,8 @@ from kafkalet.protocol.errors import Code, KafkaError
 
 from .revision import DETACHED, Noting, Revision
 
-if TYPE_CHECKING:  # imported only if there are credentials or tokens
+if TYPE_CHECKING:  # imported only if there are quotas, credentials or tokens
+    from kafkalet.broker.quotas.entities import QuotaEntity
     from kafkalet.broker.security.delegation_tokens import DelegationToken
     from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism
 
@@ -75,13 +76,6 @@ def new_topic_id() -> bytes:
         drawn = random_uuid()
         if drawn[0] >> 2 != 62:  # the character with value 62 in URL-safe base64 is '-'
             return drawn
-
-
-QuotaEntity = frozenset[tuple[str, str | None]]
-"""The entity that a quota applies to.
-
-It consists of pairs of type ("user", "client-id", "ip") and name. The name is None for the default entity.
-"""
 
 
 class Endpoint(NamedTuple):

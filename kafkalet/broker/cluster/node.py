@@ -93,7 +93,7 @@ class Node:
         self._unopened: dict[tuple[str, int], Partition] = {}
         """The replicas whose logs have not been opened yet."""
         self.is_read_only = False
-        """Whether nothing may change the data but groups; see read_only.py."""
+        """Whether nothing may change the data but groups; see served.py."""
         self.offline: dict[tuple[str, int], str] = Noting(metadata.revision)
         """The replicas whose logs cannot be opened, or whose log directory has failed, with the reasons."""
         self.observer: Observer
@@ -168,7 +168,7 @@ class Node:
 
     def feature_level(self, name: str) -> int:
         """Return the level of a cluster feature such as "transaction.version", or 0 if the feature is disabled."""
-        from kafkalet.broker.config.features import Features
+        from .features import Features
 
         return Features(self.release, self.metadata).level(name)
 

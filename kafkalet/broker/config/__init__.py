@@ -18,7 +18,6 @@ connection_overrides.py the parser of max.connections.per.ip.overrides
 entries.py, documentation.py      the entries that DescribeConfigs returns
 dynamic.py                        checks changes of broker properties (apis/parts/config_changes.py)
 release.py, rule.py               differences between Kafka releases
-features.py                       feature levels
 
 docs/configuration.md is generated from the tables: python -m tests.unit.broker.config.configuration_page
 """

@@ -7,6 +7,8 @@
     consumer/           groups whose partitions the broker assigns (ConsumerGroupHeartbeat, KIP-848)
     assignors/          the server-side assignors: uniform and range
     offsets...          committed offsets, including those of open transactions
+    recent_lookups      the clients that recently looked up the coordinator and may join soon
+    checked_regexes     the validated regular expressions of subscriptions
 
 A request handler looks up the shard that its group belongs to and works on that shard.
 """

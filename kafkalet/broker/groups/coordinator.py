@@ -15,13 +15,13 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.leave_group import LeaveGroupRequest
 from kafkalet.tasks.periodic import PeriodicRunner
 
+from .checked_regexes import CheckedRegexes
 from .classic.group import ClassicGroup
-from .classic.recent_lookups import RecentLookups
-from .consumer.checked_regexes import CheckedRegexes
 from .consumer.group import ConsumerGroup
 from .consumer.leaving import fence
 from .loading import load
 from .offsets_expiration import quiet_ms, remove_expired, remove_partitions
+from .recent_lookups import RecentLookups
 from .shard import Shard
 
 FOUND_GROUPS = 10_000

@@ -15,10 +15,10 @@ from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.tasks.delayed import Delayed
 
-from .classic.recent_lookups import RecentLookups
-from .consumer.checked_regexes import CheckedRegexes
+from .checked_regexes import CheckedRegexes
 from .group import Group
 from .offsets import Offsets
+from .recent_lookups import RecentLookups
 
 T = TypeVar("T")
 

@@ -613,7 +613,7 @@ class Connection:
         """Discard all data from now on, in both directions, but keep the connection open."""
         if self.is_closed:
             return
-        from .faults.black_hole import BlackHole
+        from .black_hole import BlackHole
 
         self._socket, self._tls = cast(socket.socket, BlackHole(self._socket)), None
         self._is_black_hole = True

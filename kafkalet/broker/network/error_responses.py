@@ -32,7 +32,7 @@ from kafkalet.protocol.messages.api_versions import ApiVersionsRequest
 from kafkalet.protocol.schema import Request, Response, Struct
 from kafkalet.protocol.wire import ZERO_UUID, Chunk
 
-from .faults.items import PARTITION, PARTITION_NAMES, TOPIC, TOPIC_NAMES, copy_with, first_of, parts_of
+from .request_items import PARTITION, PARTITION_NAMES, TOPIC, TOPIC_NAMES, copy_with, first_of, parts_of
 
 if TYPE_CHECKING:
     from kafkalet.broker.config.release import Release

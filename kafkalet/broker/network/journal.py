@@ -320,8 +320,8 @@ class Journal:
     def _facts(self, context: Context) -> ConnectionFacts:
         """Return the `ConnectionFacts` of a connection. There is one for each client id that it has used."""
         facts = context.journaled
-        if facts is None or facts.client_id != context.client_id:
-            opened_s = elapsed_s() if facts is None else facts.opened_s
+        if not isinstance(facts, ConnectionFacts) or facts.client_id != context.client_id:
+            opened_s = facts.opened_s if isinstance(facts, ConnectionFacts) else elapsed_s()
             facts = context.journaled = ConnectionFacts(
                 context.number,
                 context.client_id,

@@ -55,7 +55,7 @@ class RequestLog:
         if self._end is not None:
             self._end(answer, context)
         logged = context.logged_request
-        if logged is not None:
+        if isinstance(logged, LoggedRequest):
             logged.answer(answer)
 
     def _logged_request(self, frame: bytes | bytearray, context: Context) -> LoggedRequest:

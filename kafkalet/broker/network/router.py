@@ -34,13 +34,13 @@ from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from importlib import import_module
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, cast
 
-from kafkalet.broker.apis import SERVED
 from kafkalet.broker.broker import Broker
 from kafkalet.broker.client import Client, CloseConnection
 from kafkalet.broker.context import Context
 from kafkalet.broker.quoting import shown
+from kafkalet.broker.served import CHANGING, SERVED, read_only_error
 from kafkalet.protocol.api import BY_KEY, Api
 from kafkalet.protocol.errors import Code, DecodeError, EncodeError, KafkaError
 from kafkalet.protocol.frame import response_head
@@ -444,11 +444,12 @@ class Router:
         refuse = getattr(module, "refuse", _refuse)
         handle = module.handle
         may_be_kept = getattr(module, "may_be_kept", None)
-        if self.broker.node.is_read_only:
-            from kafkalet.broker.read_only import ALLOWED, refusing
+        if self.broker.node.is_read_only and api in CHANGING:
 
-            if api not in ALLOWED:
-                handle, may_be_kept = refusing(api, refuse), None
+            def refuse_changes(request: Any, context: Context) -> NoReturn:
+                raise read_only_error(api)
+
+            handle, may_be_kept = refuse_changes, None
         route = self._routes[number] = Route(api, version, request_type(api).decode, handle, refuse, may_be_kept)
         return route
 

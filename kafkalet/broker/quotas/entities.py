@@ -14,7 +14,6 @@ kafka.server.ClientQuotaManager.
 
 from collections.abc import Iterable, Mapping
 
-from kafkalet.broker.cluster.metadata import QuotaEntity
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .hosts import IP, address_of
@@ -32,6 +31,11 @@ _EPSILON = 1e-6
 
 _NOT_LOOKED_UP: Mapping[str, str | None] = {}
 
+QuotaEntity = frozenset[tuple[str, str | None]]
+"""The entity that a quota applies to.
+
+It consists of pairs of type ("user", "client-id", "ip") and name. The name is None for the default entity.
+"""
 Quotas = Mapping[QuotaEntity, Mapping[str, float]]
 
 

@@ -6,9 +6,7 @@ publisher (`InetAddress.getByName`), and uses the first address, IPv4 before IPv
 """
 
 import socket
-from collections.abc import Iterable, Mapping
-
-from kafkalet.broker.cluster.metadata import QuotaEntity
+from collections.abc import Collection, Iterable, Mapping
 
 IP = "ip"
 _LONGEST_NAME = 253
@@ -34,7 +32,7 @@ def look_up(host: str) -> str | None:
     return str(found[0][1])
 
 
-def names_of(entities: Iterable[QuotaEntity]) -> dict[str, None]:
+def names_of(entities: Iterable[Collection[tuple[str, str | None]]]) -> dict[str, None]:
     """Return the hosts in `entities` that are names rather than addresses, in order."""
     hosts = (name for entity in entities for kind, name in entity if kind == IP and name)
     return {host: None for host in hosts if _may_be_a_name(host)}

@@ -24,8 +24,9 @@ from .acl import Acl
 from .principal import user
 
 if TYPE_CHECKING:
-    from kafkalet.broker.cluster.metadata import MetadataImage
     from kafkalet.broker.config.release import Release
+
+    from .scram_credentials import ScramCredential, ScramMechanism
 
 AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 NAME_OF_CERTIFICATE = "RULE:^CN=([^,+]+).*$/$1/,DEFAULT"
@@ -125,15 +126,17 @@ class ShortForms(NamedTuple):
         config = login_module_text("PLAIN", {f"user_{name}": password for name, password in self.users.items()})
         return {f"{prefix_of(name)}plain.sasl.jaas.config": config for name in listeners}
 
-    def create(self, metadata: MetadataImage) -> None:
-        """Create the ACLs in the metadata, unless they exist, and replace the SCRAM credentials of the users."""
-        for acl in self.acls:
-            metadata.acls.add(acl)
-        if self.users:
-            from .scram_credentials import credentials_of_user
+    def credentials(self) -> dict[tuple[str, ScramMechanism], ScramCredential]:
+        """Return the SCRAM credentials of the users."""
+        if not self.users:
+            return {}
+        from .scram_credentials import credentials_of_user
 
-            for name, password in self.users.items():
-                metadata.scram_credentials.update(credentials_of_user(name, password))
+        return {
+            key: made
+            for name, password in self.users.items()
+            for key, made in credentials_of_user(name, password).items()
+        }
 
 
 def checked_acls(given: Iterable[str | Acl]) -> tuple[Acl, ...]:

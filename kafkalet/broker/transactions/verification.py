@@ -20,20 +20,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE, partition_of
 from kafkalet.broker.config.release import Release
-from kafkalet.broker.coordinators import Coordinators
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .decisions import Producer
 from .metadata import EPOCH_RISES_PER_TRANSACTION, TopicPartition
 
-if TYPE_CHECKING:  # loaded only when transactions are inspected
+if TYPE_CHECKING:  # loaded only when there are transactions, or when they are inspected
+    from kafkalet.broker.cluster.node import Node
     from kafkalet.broker.views import TransactionView
+
+    from .coordinator import TransactionCoordinator
 
 Refusals = dict[TopicPartition, KafkaError]
 
@@ -59,6 +61,15 @@ class Operation(IntEnum):
         return cls.ADD if version >= 5 else cls.VERIFY if version >= 4 else cls.VERIFY_FOR_OLD
 
 
+class Leader(Protocol):
+    """The part of the `Coordinators` of the responsible broker that is needed here."""
+
+    node: Node
+
+    @property
+    def transactions(self) -> TransactionCoordinator: ...
+
+
 class Transactions:
     """The transactions of a cluster, regardless of which broker coordinates them.
 
@@ -71,7 +82,7 @@ class Transactions:
         metadata: MetadataImage,
         clock: Clock,
         release: Release,
-        coordinators_of: Callable[[int], Coordinators | None],
+        coordinators_of: Callable[[int], Leader | None],
     ) -> None:
         self._metadata = metadata
         self._clock = clock
@@ -153,7 +164,7 @@ class Transactions:
         else:
             then(coordinator.verify_partitions(transactional_id, producer, partitions))
 
-    def _leader(self, transactional_id: str) -> Coordinators | None:
+    def _leader(self, transactional_id: str) -> Leader | None:
         """Return the coordinators of the broker responsible for this id, or None if there is none at the moment."""
         topic = self._metadata.topics.get(TRANSACTION_STATE.name)
         if topic is None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import kafkalet
-from kafkalet.broker.apis import SERVED
 from kafkalet.broker.cluster.metadata_store import MetadataStore
+from kafkalet.broker.served import SERVED
 from kafkalet.conformance.playing.connection import Connection
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code

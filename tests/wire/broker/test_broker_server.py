@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 import kafkalet
-from kafkalet.broker.apis import SERVED
+from kafkalet.broker.served import SERVED
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from tests.wire.brokers import Closed, Wire, batch, on_the_wire

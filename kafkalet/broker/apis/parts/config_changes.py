@@ -10,9 +10,9 @@ checks in the controller.
 from collections.abc import Callable, Collection, Mapping
 from enum import IntEnum
 
+from kafkalet.broker.cluster.features import ELIGIBLE_LEADERS
 from kafkalet.broker.cluster.metadata import check_topic_name
 from kafkalet.broker.config.dynamic import check_change, refused_by_component
-from kafkalet.broker.config.features import ELIGIBLE_LEADERS
 from kafkalet.broker.config.release import Release
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation

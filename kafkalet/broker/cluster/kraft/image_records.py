@@ -12,8 +12,8 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from typing import NamedTuple
 
+from kafkalet.broker.cluster.features import ELIGIBLE_LEADERS
 from kafkalet.broker.cluster.metadata import MetadataImage, PartitionState, TopicState, random_uuid
-from kafkalet.broker.config.features import ELIGIBLE_LEADERS
 from kafkalet.protocol.messages.metadata_records import (
     AccessControlEntryRecord,
     ClientQuotaRecord,

@@ -17,10 +17,10 @@ import logging
 import os
 from collections.abc import Callable, Iterable
 
+from kafkalet.broker.cluster.features import every_level
 from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.cluster.metadata_store import BOOTSTRAP, LoadedMetadata, MetadataStore
 from kafkalet.broker.config.broker_config import BrokerConfig
-from kafkalet.broker.config.features import every_level
 from kafkalet.broker.quoting import quoted, shown
 from kafkalet.properties import InvalidProperty
 

@@ -3,7 +3,6 @@
     join                handles JoinGroup: validation, new members, rejoining, static members
     group               the state machine that takes a group from one generation to the next
     delayed_join        the delay before the first generation of an empty group
-    recent_lookups      the clients that recently looked up the coordinator and may join soon
     members             the members of a group
     records             the records of a group in __consumer_offsets
     consumer_protocol   the subscriptions and assignments inside the messages of consumers

@@ -7,7 +7,7 @@
     reconciliation      moves a member towards its target assignment
     records             the records of a group in __consumer_offsets
     topics, xxh3        the subscribed topics of a group and the hash of their metadata
-    regexes             subscriptions by regular expression; checked_regexes caches the validated expressions
+    regexes             subscriptions by regular expression
     leaving             removes members that leave or are fenced
     config              broker and group properties
     classic_members     members of the classic protocol in a consumer group

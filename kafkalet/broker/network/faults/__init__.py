@@ -2,7 +2,6 @@
 
     engine.py     the faults of a cluster, and what each does to a request (the hook `Router.intercept`)
     rule.py       one fault: the requests that it matches, on which of them it fires, and its counters
-    items.py      the topics, partitions and groups of a request, whatever its API
     refusals.py   error responses for a whole request or a part of it, whatever its API
     shaping.py    the bytes of a response: corrupt, truncated, slow (the hook `Router.shaping`)
 

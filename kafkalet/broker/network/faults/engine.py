@@ -16,17 +16,16 @@ from functools import partial
 from types import CoroutineType
 from typing import Any, cast
 
-from kafkalet.broker.broker_server import BrokerServer
 from kafkalet.broker.context import Context
 from kafkalet.broker.network.error_responses import error_response, refusal
-from kafkalet.broker.network.router import Handler, Route
+from kafkalet.broker.network.request_items import expanded, split
+from kafkalet.broker.network.router import Handler, Route, Router
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.schema import Request, Response
 from kafkalet.tasks.delayed import Delayed
 from kafkalet.tasks.task import until
 
-from .items import expanded, split
 from .refusals import PARTITIONS_IN_RESPONSE, ROOT, SESSION_ERRORS, mark_partitions, merge, places
 from .rule import FaultRule, is_named
 from .shaping import Shaping, corrupted_records
@@ -43,16 +42,16 @@ class Faults:
         self._touch = touch
         self.rules: list[FaultRule] = []
         self._shaping = Shaping(self._hook)
-        self._brokers: dict[int, BrokerServer] = {}
+        self._routers: dict[int, Router] = {}
 
-    def attach(self, broker: BrokerServer) -> None:
+    def attach(self, node_id: int, router: Router) -> None:
         """Apply the faults to another broker of the cluster."""
-        self._brokers[broker.node.node_id] = broker
+        self._routers[node_id] = router
         self._hook()
 
     def brokers_closed(self) -> None:
         """Forget the brokers and the held requests, because their connections have been closed."""
-        self._brokers.clear()
+        self._routers.clear()
         self._shaping.clear()
         for rule in self.rules:
             rule.held.clear()
@@ -76,10 +75,10 @@ class Faults:
     def _hook(self) -> None:
         intercept = self._intercept if self.rules else None
         shaping = self._shaping if self.rules or self._shaping.is_needed else None
-        for broker in self._brokers.values():
-            broker.router.intercept = intercept
-            if broker.router.shaping is not shaping:
-                broker.router.shaping = shaping
+        for router in self._routers.values():
+            router.intercept = intercept
+            if router.shaping is not shaping:
+                router.shaping = shaping
 
     def _intercept(self, request: Request, context: Context, handle: Handler) -> Any:
         for rule in self.rules:

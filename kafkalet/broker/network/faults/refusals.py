@@ -11,13 +11,12 @@ from typing import Any
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.network.error_responses import is_error_code
+from kafkalet.broker.network.request_items import GROUP, PARTITION, TOPIC, Part, identity, kinds, parts_of
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages import request_type
 from kafkalet.protocol.schema import Struct
 from kafkalet.protocol.wire import ZERO_UUID
-
-from .items import GROUP, PARTITION, TOPIC, Part, identity, kinds, parts_of
 
 ROOT = "request"
 """The kind of an error code that belongs to the whole request."""

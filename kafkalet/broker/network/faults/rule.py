@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from kafkalet.broker.context import Context
+from kafkalet.broker.network.request_items import Item, expanded, has_elements, items
 from kafkalet.clock import client_time
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.schema import Request
 from kafkalet.tasks.delayed import Delayed
 
-from .items import Item, expanded, has_elements, items
 from .refusals import PARTITIONS_IN_RESPONSE, ROOT, SESSION_ERRORS, can_refuse, places
 
 Text = str | re.Pattern[str]

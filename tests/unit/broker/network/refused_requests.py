@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kafkalet.broker.apis import SERVED
+from kafkalet.broker.served import SERVED
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.fields import Field
 from kafkalet.protocol.frame import request_frame

@@ -41,7 +41,7 @@ def test_responses_are_those_that_kafka_gives_during_authentication(release: str
 
 
 def test_recorded_requests_cover_every_version_of_every_api_of_a_release() -> None:
-    from kafkalet.broker.apis import SERVED
+    from kafkalet.broker.served import SERVED
 
     covered = {(each.request.API, each.version) for each in refused("4.4")}
     expected = {(api, v) for api, each in versions_of("4.4").items() for v in range(each.low, each.high + 1)}

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kafkalet.broker.apis import SERVED
 from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.network.exchange import ConnectionFacts, Exchange, KeptResponse, plain
+from kafkalet.broker.served import SERVED
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.frame import RequestHeader

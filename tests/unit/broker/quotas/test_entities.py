@@ -2,7 +2,6 @@
 
 import pytest
 
-from kafkalet.broker.cluster.metadata import QuotaEntity
 from kafkalet.broker.quotas.entities import (
     CLIENT,
     CONNECT,
@@ -10,6 +9,7 @@ from kafkalet.broker.quotas.entities import (
     PRODUCE,
     REQUEST,
     USER,
+    QuotaEntity,
     check_entity,
     check_value,
     quota_of,

@@ -5,10 +5,9 @@ from typing import Any, cast
 
 import pytest
 
-from kafkalet.broker.cluster.metadata import QuotaEntity
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.context import Context
-from kafkalet.broker.quotas.entities import CONNECT, CONSUME, MUTATE, PRODUCE, REQUEST
+from kafkalet.broker.quotas.entities import CONNECT, CONSUME, MUTATE, PRODUCE, REQUEST, QuotaEntity
 from kafkalet.broker.quotas.throttling import FORGET_MS, MANY_METERS, Throttling
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.config.release import Release
 from kafkalet.broker.security.acl_text import parse_acls
 from kafkalet.broker.security.scram_credentials import ScramMechanism, credential_of_password
@@ -90,12 +89,10 @@ def test_one_listener_with_sasl_is_enough() -> None:
     ShortForms.of({"a": "b"}).check_protocols(["PLAINTEXT", "SASL_PLAINTEXT"])
 
 
-def test_metadata_gets_acls_and_scram_credentials() -> None:
-    metadata = MetadataImage("")
-    ShortForms.of({"alice": "secret"}, acls=["alice:read:topic:t"]).create(metadata)
-    assert list(metadata.acls) == parse_acls("alice:read:topic:t")
+def test_users_have_scram_credentials() -> None:
+    credentials = ShortForms.of({"alice": "secret"}).credentials()
     for mechanism in ScramMechanism:
-        made = metadata.scram_credentials["alice", mechanism]
+        made = credentials["alice", mechanism]
         assert made == credential_of_password(mechanism, "secret", made.salt)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kafkalet.broker.apis import SERVED
+from kafkalet.broker.served import SERVED
 from kafkalet.conformance.playing.connection import Connection, decode_answer
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code

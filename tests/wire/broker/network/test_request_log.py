@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kafkalet
-from kafkalet.broker.apis import SERVED
 from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.network import request_text
 from kafkalet.broker.network.request_text import describe
+from kafkalet.broker.served import SERVED
 from kafkalet.conformance.playing.connection import Connection
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code

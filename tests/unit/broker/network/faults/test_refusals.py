@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from kafkalet.broker.apis import SERVED
-from kafkalet.broker.network.faults.items import PARTITION, PARTITION_NAMES, TOPIC, TOPIC_NAMES, parts_of
 from kafkalet.broker.network.faults.refusals import can_refuse, places
+from kafkalet.broker.network.request_items import PARTITION, PARTITION_NAMES, TOPIC, TOPIC_NAMES, parts_of
+from kafkalet.broker.served import SERVED
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from tests.unit.protocol.messages.recorded import recorded

@@ -1,9 +1,9 @@
-"""`kafkalet.broker.config.features`: the features of releases and changes of their levels."""
+"""`kafkalet.broker.cluster.features`: the features of releases and changes of their levels."""
 
 import pytest
 
+from kafkalet.broker.cluster.features import Features, UpgradeType
 from kafkalet.broker.cluster.metadata import MetadataImage
-from kafkalet.broker.config.features import Features, UpgradeType
 from kafkalet.broker.config.release import Release
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.releases import RELEASES

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafkalet.broker.groups.consumer.checked_regexes import MOST_CHECKED, CheckedRegexes
+from kafkalet.broker.groups.checked_regexes import MOST_CHECKED, CheckedRegexes
 from kafkalet.protocol.errors import Code, KafkaError
 
 

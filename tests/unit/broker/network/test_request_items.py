@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kafkalet.broker.network.faults.items import GROUP, PARTITION, TOPIC, Item, items, nameable, split
+from kafkalet.broker.network.request_items import GROUP, PARTITION, TOPIC, Item, items, nameable, split
 from kafkalet.protocol.api import Api
 from tests.unit.broker.apis.asking import as_received
 

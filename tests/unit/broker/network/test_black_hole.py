@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalet.broker.network.faults.black_hole import BlackHole
+from kafkalet.broker.network.black_hole import BlackHole
 from kafkalet.broker.network.sending import Outbox
 from kafkalet.storage.files import FileRange, Files
 

@@ -14,10 +14,10 @@ from enum import IntEnum
 from functools import cache
 from typing import NamedTuple
 
-from kafkalet.broker.cluster.metadata import MetadataImage
+from kafkalet.broker.config.release import Release
 from kafkalet.protocol.errors import Code, KafkaError
 
-from .release import Release
+from .metadata import MetadataImage
 
 
 class Feature(NamedTuple):

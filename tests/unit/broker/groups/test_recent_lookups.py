@@ -1,6 +1,6 @@
 """The recent lookups of a group's coordinator, and whether more clients are expected to join."""
 
-from kafkalet.broker.groups.classic.recent_lookups import RECENT_MS, RecentLookups
+from kafkalet.broker.groups.recent_lookups import RECENT_MS, RecentLookups
 from kafkalet.clock import ManualClock
 
 
