@@ -20,7 +20,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kafkalet.pipeline.session import missing as spark_missing
+from kafkalet.pipeline.requirements import missing as spark_missing
 from kafkalet.pipeline.session import spark_session
 from tests.oracle.apache_kafka import missing as kafka_missing
 from tests.spark import connector

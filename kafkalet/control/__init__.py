@@ -6,7 +6,6 @@ routes/     one module of routes for each area
 shapes      the shapes of JSON values: checks of requests, and JSON Schema
 openapi     the OpenAPI document, generated from the routes
 failures    exceptions as HTTP responses
-events      server-sent events
 page/       the web page: HTML, CSS and JavaScript modules, without a build step
 client      a client of the API, for `kafkalet ctl` and `kafkalet top`
 overview    what `kafkalet top` shows

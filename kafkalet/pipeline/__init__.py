@@ -1,6 +1,6 @@
 """Load, read, dump and audit Kafka logs of any size with Spark, from log directories or from a live broker.
 
-    session.py     Spark sessions that have the `kafkalog` format registered
+    session.py     Spark sessions that have the `kafkalog` format registered; requirements.py: what Spark requires
     source.py      the format: spark.read, df.write; stream.py: spark.readStream; tasks.py, reader.py: code run in tasks
     options.py     the options of a reader; columns.py: its columns; filters.py, positions.py: the offset ranges to read
     origin.py      the interface of log directories (directory_origin.py) and brokers (broker_origin.py)

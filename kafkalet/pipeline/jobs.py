@@ -21,7 +21,7 @@ from kafkalet.properties import InvalidProperty
 from .commands.command_line import UsageError, conf, parse
 from .failures import reason_of
 from .option_types import BadOption
-from .session import missing
+from .requirements import missing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

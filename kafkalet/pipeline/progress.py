@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TextIO
 
 from kafkalet.clock import Clock, SystemClock
 
-from .session import context_of
+from .requirements import context_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,7 +5,7 @@ data directory/                         directory.py
   recovery-point-offset-checkpoint      checkpoints.py
   replication-offset-checkpoint
   log-start-offset-checkpoint
-  cleaner-offset-checkpoint             cleaning/state.py
+  cleaner-offset-checkpoint             cleaner_state.py
   .kafka_cleanshutdown
   <topic>-<partition>/                  log.py
     00000000000000000000.log            segment.py: record batches as they were sent

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kafkalet.clock import Clock
 
-from .cleaning.state import CleanerState
+from .cleaner_state import CleanerState
 from .deletion import Deletions
 from .files import Files
 from .flushing import Flusher

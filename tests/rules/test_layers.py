@@ -180,6 +180,7 @@ ENVIRONMENT = {
     "kafkalet.commands.security_options",
     "kafkalet.broker.cluster.metadata_store",
     "kafkalet.conformance.clients.drivers.contract",
+    "kafkalet.pipeline.requirements",
     "kafkalet.pipeline.session",
 }
 """The modules that may read environment variables: for a command, temporary directories and JAVA_HOME."""

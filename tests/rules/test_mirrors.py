@@ -93,7 +93,6 @@ ELSEWHERE: dict[str, str] = {
     "control.fields": "control/test_openapi.py",
     "control.state": "control/routes/test_topics.py",
     "control.top": "commands/test_top.py",
-    "control.routes.events": "control/test_events.py",
     "broker.served": "broker/test_read_only.py",
     "embedded": "broker/test_server.py",
     "broker.views": "broker/test_server.py",

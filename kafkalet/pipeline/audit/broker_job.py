@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kafkalet.pipeline.live.broker import LiveBroker
-from kafkalet.pipeline.session import context_of
+from kafkalet.pipeline.requirements import context_of
 
 from .asking import Answers, search, whole_log
 from .audit_options import AuditOptions

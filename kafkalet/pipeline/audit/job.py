@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from kafkalet.formats import METADATA_TOPIC
 from kafkalet.pipeline.logs.directory import Listing, PartitionLog, listing
-from kafkalet.pipeline.session import context_of
+from kafkalet.pipeline.requirements import context_of
 
 from .audit_options import AuditOptions
 from .audit_tasks import AuditTask, bytes_together, packed, settled, tasks_of

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kafkalet.pipeline.session import context_of
+from kafkalet.pipeline.requirements import context_of
 
 from .dump_files import ROW_GROUP_BYTES, WrittenFile, open_sink
 from .dump_runs import STAGING

@@ -26,7 +26,7 @@ from pyspark.sql.types import IntegerType
 
 from kafkalet.pipeline.failures import job_failures
 from kafkalet.pipeline.option_types import BadOption
-from kafkalet.pipeline.session import context_of
+from kafkalet.pipeline.requirements import context_of
 
 from .order import is_in_order
 from .placement import partitions_of

@@ -27,6 +27,7 @@ from kafkalet.clock import elapsed_s
 from kafkalet.formats import CLEANED
 from kafkalet.protocol.records.batch import INT32, LENGTH_AT, LOG_OVERHEAD, UP_TO_MAGIC, Batch, batches
 from kafkalet.storage import scan
+from kafkalet.storage.cleaner_state import Cleaning
 from kafkalet.storage.config import END_OF_ROUND, HIGH_WATERMARK, LogConfig
 from kafkalet.storage.files import File, Files
 from kafkalet.storage.index import MAX_RELATIVE_OFFSET, IndexPool
@@ -38,7 +39,6 @@ from kafkalet.storage.values import AbortedTransaction
 from .offset_map import OffsetMap
 from .record_filter import CannotClean, LastRecord, RecordFilter
 from .selection import LogToClean
-from .state import Cleaning
 from .transactions import CleanedTransactions
 
 MAX_OPEN_FILES = 8

@@ -14,6 +14,7 @@ from typing import Any
 
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.storage.checkpoints import TopicPartition
+from kafkalet.storage.cleaner_state import CleanerState, Cleaning, CleaningAborted
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.files import explain
 from kafkalet.storage.index import OutOfOrder
@@ -24,7 +25,6 @@ from .cleaner import CleanerSettings, Round, Step, clean
 from .offset_map import MapTooSmall
 from .record_filter import CannotClean
 from .selection import LogToClean, filthiest
-from .state import CleanerState, Cleaning, CleaningAborted
 
 _log = logging.getLogger(__name__)
 

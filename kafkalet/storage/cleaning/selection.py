@@ -18,11 +18,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kafkalet.storage import retention
+from kafkalet.storage.cleaner_state import CleanerState
 from kafkalet.storage.log import Log
 from kafkalet.storage.segment import Segment
 from kafkalet.storage.topic_properties import MAX_LONG
-
-from .state import CleanerState
 
 _log = logging.getLogger(__name__)
 

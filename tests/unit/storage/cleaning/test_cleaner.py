@@ -232,7 +232,7 @@ def test_batch_larger_than_the_buffer_is_cleaned(place: CleanedPlace) -> None:
 
 def test_limited_rate_delays_the_round(place: CleanedPlace, monkeypatch: pytest.MonkeyPatch) -> None:
     paused: list[float] = []
-    monkeypatch.setattr("kafkalet.storage.cleaning.state.Cleaning.pause", lambda self, seconds: paused.append(seconds))
+    monkeypatch.setattr("kafkalet.storage.cleaner_state.Cleaning.pause", lambda self, seconds: paused.append(seconds))
     place.put("abc" * 100, "abc" * 100)
     place.clean(CleanerSettings(max_bytes_per_second=1000.0))
     assert max(paused) > 5

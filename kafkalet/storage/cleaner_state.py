@@ -13,9 +13,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from kafkalet.protocol.records.interruption import Interrupted, interruptible
-from kafkalet.storage import checkpoints
-from kafkalet.storage.checkpoints import CLEANER_OFFSETS, CorruptCheckpoint, TopicPartition
-from kafkalet.storage.files import Files, explain
+
+from . import checkpoints
+from .checkpoints import CLEANER_OFFSETS, CorruptCheckpoint, TopicPartition
+from .files import Files, explain
 
 T = TypeVar("T")
 

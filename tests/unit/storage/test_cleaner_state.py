@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalet.storage.cleaning.state import CleanerState, Cleaning, CleaningAborted
+from kafkalet.storage.cleaner_state import CleanerState, Cleaning, CleaningAborted
 from kafkalet.storage.files import Files
 
 ORDERS, PAYMENTS = ("orders", 0), ("payments", 3)

@@ -11,9 +11,9 @@ from unittest.mock import ANY
 import pytest
 from confluent_kafka import Producer
 
-from kafkalet.control import events, server, state
-
-from .asking import Asking, asking
+from kafkalet.control import server, state
+from kafkalet.control.routes import events
+from tests.wire.control.asking import Asking, asking
 
 
 class Stream:
