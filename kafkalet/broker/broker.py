@@ -65,6 +65,8 @@ class Broker:
         )
         self.authorizer = self._authorizer()
         """Decides what clients may do; None if they may do everything."""
+        self.is_plain = False
+        """Whether fast paths may be used, because no hook needs the messages (network/hooks.py)."""
         self.throttling: Throttling | None = None
         """Enforces the client quotas; None until one is set."""
         self._telemetry: Telemetry | None = None

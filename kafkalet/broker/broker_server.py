@@ -163,7 +163,7 @@ class BrokerServer(Broker):
         super().apply_quotas(addresses)
         throttling = self.throttling
         if throttling is not None:
-            self.router.throttle = throttling if self.node.metadata.client_quotas else None
+            self.router.hooks.throttle = throttling if self.node.metadata.client_quotas else None
             for listener in self.listeners:
                 listener.admission = throttling.connect if throttling.limits_connections else None
 

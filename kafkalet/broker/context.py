@@ -124,14 +124,16 @@ class Context:
         self.began_s: float | None = None
         self.throttle_ms = 0
 
-    def repetitions_of(self, request: Hashable) -> Repetitions[Context] | None:
-        """Return where to add a plan for the repetitions of a request (repetitions.py), or None if none is wanted.
+    @property
+    def is_plain(self) -> bool:
+        """Whether fast paths may be used, because no hook needs the messages (network/hooks.py)."""
+        return self.broker.is_plain
 
-        The first request is only noted, because a plan costs more than a request.
-        """
+    def repetitions_of(self, request: Hashable) -> Repetitions[Context] | None:
+        """Note a request. Return the connection's repetitions if a plan should be added now (repetitions.py)."""
         if self.repetitions is None:
             self.repetitions = Repetitions(self.metadata.revision)
-        return None if self.repetitions.is_first(request) else self.repetitions
+        return self.repetitions if self.repetitions.should_learn(request) else None
 
     def remember_offset(self, place: tuple[str, int], offset: int) -> None:
         """Note an offset that the client has looked up in a partition (`looked_up_offsets`)."""

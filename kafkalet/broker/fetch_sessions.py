@@ -68,13 +68,13 @@ class PartitionResult(NamedTuple):
     must_return: bool  # there is a diverging epoch or a preferred read replica
 
 
-class Known:
+class CachedPartition:
     """A partition in a session, with its last request and the last offsets that were returned."""
 
-    __slots__ = ("asked", "high_watermark", "log_start_offset")
+    __slots__ = ("high_watermark", "log_start_offset", "requested")
 
-    def __init__(self, asked: RequestedPartition) -> None:
-        self.asked = asked
+    def __init__(self, requested: RequestedPartition) -> None:
+        self.requested = requested
         self.high_watermark = -1
         self.log_start_offset = -1
 
@@ -110,21 +110,25 @@ class FetchSession:
         self.from_follower = from_follower
         self.created_ms = self.last_used_ms = now_ms
         self.epoch = 1
-        self.partitions: dict[tuple[str | bytes, int], tuple[Key, Known]] = {}
+        self.partitions: dict[tuple[str | bytes, int], tuple[Key, CachedPartition]] = {}
 
     def update(
-        self, asked: Iterable[tuple[Key, RequestedPartition]], forgotten: Iterable[Key], *, takes_nameless: bool = True
+        self,
+        requested: Iterable[tuple[Key, RequestedPartition]],
+        forgotten: Iterable[Key],
+        *,
+        takes_nameless: bool = True,
     ) -> bool:
         """Add, change and remove partitions. Return False at the first invalid partition, and keep earlier changes."""
-        for key, what in asked:
+        for key, what in requested:
             if key[:2] == NAMELESS and not takes_nameless:
                 return False
             identity = identity_of(key)
             known = self.partitions.get(identity)
             if known is None:
-                self.partitions[identity] = (key, Known(what))
+                self.partitions[identity] = (key, CachedPartition(what))
             else:
-                known[1].asked = what
+                known[1].requested = what
         for key in forgotten:
             if key[:2] == NAMELESS and not takes_nameless:
                 return False
@@ -141,8 +145,8 @@ class FetchContext:
     is_stateless = True
     """True for requests without a session. Calling `settle` is then unnecessary: it selects all partitions."""
 
-    def __init__(self, asked: list[tuple[Key, RequestedPartition]]) -> None:
-        self.asked = asked
+    def __init__(self, requested: list[tuple[Key, RequestedPartition]]) -> None:
+        self.requested = requested
 
     def settle(self, answers: dict[Key, PartitionResult]) -> tuple[Code, int, list[Key]]:
         """Return the response's top-level error, its session id, and its partitions in order."""
@@ -170,13 +174,13 @@ class FullContext(FetchContext):
 
     def __init__(
         self,
-        asked: list[tuple[Key, RequestedPartition]],
+        requested: list[tuple[Key, RequestedPartition]],
         sessions: "FetchSessions",
         ended: int,
         uses_topic_ids: bool,
         from_follower: bool,
     ) -> None:
-        super().__init__(asked)
+        super().__init__(requested)
         self.sessions = sessions
         self.ended = ended
         self.uses_topic_ids = uses_topic_ids
@@ -189,9 +193,9 @@ class FullContext(FetchContext):
         if not self.sessions.takes_nameless and any(key[:2] == NAMELESS for key in answers):
             del self.sessions.sessions[session.id]
             return Code.UNKNOWN_SERVER_ERROR, self.ended, []
-        asked = dict(self.asked)
+        requested = dict(self.requested)
         for key, result in answers.items():
-            cached = Known(asked[key])
+            cached = CachedPartition(requested[key])
             cached.high_watermark, cached.log_start_offset = result.high_watermark, result.log_start_offset
             session.partitions[identity_of(key)] = (key, cached)
         return Code.NONE, session.id, list(answers)
@@ -209,7 +213,7 @@ class IncrementalContext(FetchContext):
                 # the topic's name was unknown until now
                 session.partitions[identity] = ((topic, topic_id, index), cached)
         self.known = list(session.partitions.values())
-        super().__init__([(key, cached.asked) for key, cached in self.known])
+        super().__init__([(key, cached.requested) for key, cached in self.known])
         self.session = session
         self.kept_id = session.id
         self.expected_epoch = session.epoch
@@ -255,7 +259,7 @@ class FetchSessions:
         self,
         session_id: int,
         epoch: int,
-        asked: list[tuple[Key, RequestedPartition]],
+        requested: list[tuple[Key, RequestedPartition]],
         forgotten: list[Key],
         *,
         uses_topic_ids: bool,
@@ -266,8 +270,8 @@ class FetchSessions:
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             self.sessions.pop(session_id, None)
             if epoch == FINAL_EPOCH:
-                return FetchContext(asked)
-            return FullContext(asked, self, session_id, uses_topic_ids, from_follower)
+                return FetchContext(requested)
+            return FullContext(requested, self, session_id, uses_topic_ids, from_follower)
         session = self.sessions.get(session_id)
         if session is None:
             return ErrorContext(Code.FETCH_SESSION_ID_NOT_FOUND)
@@ -275,11 +279,11 @@ class FetchSessions:
             return ErrorContext(Code.INVALID_FETCH_SESSION_EPOCH)
         if session.uses_topic_ids != uses_topic_ids:
             return ErrorContext(Code.FETCH_SESSION_TOPIC_ID_ERROR)
-        if not session.update(asked, forgotten, takes_nameless=self.takes_nameless):
+        if not session.update(requested, forgotten, takes_nameless=self.takes_nameless):
             return ErrorContext(Code.UNKNOWN_SERVER_ERROR, session_id)
         if not session.partitions:
             del self.sessions[session_id]
-            return FetchContext(asked)
+            return FetchContext(requested)
         session.last_used_ms = self.clock.now_ms()
         session.epoch = next_epoch(session.epoch)
         return IncrementalContext(session, name_of, self.returned_go_last)
@@ -290,13 +294,13 @@ class FetchSessions:
         return self.sessions.get(session.id) is session and len(partitions) == 1 and partition in partitions
 
     def repeat(
-        self, session: FetchSession, asked: RequestedPartition, high_watermark: int, log_start_offset: int
+        self, session: FetchSession, requested: RequestedPartition, high_watermark: int, log_start_offset: int
     ) -> None:
         """Update a session after a request for its only partition, whose response has records (`context`, `settle`)."""
         session.last_used_ms = self.clock.now_ms()
         session.epoch = next_epoch(session.epoch)
         [(_, cached)] = session.partitions.values()
-        cached.asked, cached.high_watermark, cached.log_start_offset = asked, high_watermark, log_start_offset
+        cached.requested, cached.high_watermark, cached.log_start_offset = requested, high_watermark, log_start_offset
 
     def open(self, uses_topic_ids: bool, from_follower: bool, size: int) -> FetchSession | None:
         """Open a session with a new id. Return None if there is no room and no session may be evicted."""

@@ -1,21 +1,23 @@
 """The requests that a connection repeats, and the plans with which they are answered without decoding them.
 
 Clients send almost the same bytes again and again: the correlation id changes and, in a Fetch, the offset. A handler
-that has answered such a request twice adds a plan (apis/fetch_repeated.py, apis/list_offsets_repeated.py). The layout
+that has answered such a request twice adds a plan (apis/fetch_plan.py, apis/list_offsets_plan.py). The layout
 of its requests alternates between bytes that must be equal and numbers that may change:
 
     | key, version | correlation id | ... | session epoch | ... | fetch offset | ... |
           equal          number      equal      number     equal      number    equal
 
 All requests of one length have the same layout, because a client that names other partitions sends the same fields. If
-they do not, the last layout counts, and the other requests are decoded.
+two layouts have the same length, the newer one is used, and the other requests are decoded.
 
 A plan refers to a partition and its log. So all plans are dropped when the brokers, topics or partitions of the cluster
-have changed (cluster/revision.py), and learnt again.
+have changed (cluster/revision.py), and learnt again. If there are too many plans, a new one replaces the one that has
+not been used for the longest time.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Hashable
 from struct import Struct
 from typing import Any, Generic, Protocol, TypeVar
@@ -28,9 +30,12 @@ C = TypeVar("C")
 P = TypeVar("P", contravariant=True)
 
 MOST_PLANS = 128
-"""The number of plans of a connection. Requests that would need another one are decoded."""
-MOST_MISSED = 8 * MOST_PLANS
-"""The number of requests without a plan after which all plans are dropped, because others may be needed by now."""
+"""The number of plans of a connection."""
+MISSES_PER_PLAN = 8
+"""While there are as many plans, one of so many repeated requests without a plan gets one.
+
+A plan costs about as much as ten requests, and may replace one that is about to be used.
+"""
 MOST_NOTED = 256
 """The number of requests that are noted until they are repeated. Then all of them are forgotten."""
 
@@ -47,16 +52,7 @@ class Plan(Protocol[P]):
 
 
 class Outdated(Exception):
-    """A plan is of no more use, because its session has gone."""
-
-
-class _Layout(Generic[C]):
-    __slots__ = ("plans", "struct")
-
-    def __init__(self, struct: Struct) -> None:
-        self.struct = struct
-        self.plans: dict[tuple[Any, ...], Plan[C]] = {}
-        """The plans by the bytes that must be equal."""
+    """The plan cannot be used again: its session no longer exists."""
 
 
 class Repetitions(Generic[C]):
@@ -67,38 +63,35 @@ class Repetitions(Generic[C]):
     def __init__(self, revision: Revision) -> None:
         self._revision = revision
         self._noted: dict[Hashable, None] = {}
+        self._missed = 0
         self._forget()
 
     def _forget(self) -> None:
         """Drop all plans."""
-        self._layouts: dict[int, _Layout[C]] = {}
-        self._plans = self._missed = 0
+        self._layouts: dict[int, Struct] = {}
+        """The layouts by the size of the requests."""
+        self._plans: OrderedDict[tuple[Any, ...], Plan[C]] = OrderedDict()
+        """The plans by the bytes that must be equal. Those that were used last come last."""
         self._valid_at = self._revision.number
 
-    def is_first(self, request: Hashable) -> bool:
-        """Note a request that may be repeated. Return False if a plan should be added, because it was noted before."""
+    def should_learn(self, request: Hashable) -> bool:
+        """Note a request that has no plan. Return True if one should be added now, because it was noted before."""
         if request in self._noted:
-            if self._plans < MOST_PLANS:
-                return False
-            self._missed += 1
-            if self._missed > MOST_MISSED:
-                self._forget()
-            return True
+            if len(self._plans) < MOST_PLANS:
+                return True
+            self._missed = (self._missed + 1) % MISSES_PER_PLAN
+            return not self._missed
         if len(self._noted) >= MOST_NOTED:
             self._noted.clear()
         self._noted[request] = None
-        return True
+        return False
 
     def add(self, struct: Struct, frame: bytes, plan: Plan[C]) -> None:
         """Add a plan for the repetitions of the request `frame`. `struct` has the format described above."""
-        layout = self._layouts.get(len(frame))
-        if layout is None or layout.struct.format != struct.format:
-            if layout is not None:
-                self._plans -= len(layout.plans)
-            layout = self._layouts[len(frame)] = _Layout(struct)
-        key = layout.struct.unpack(frame)[::2]
-        self._plans += key not in layout.plans
-        layout.plans[key] = plan
+        if len(self._plans) >= MOST_PLANS:
+            self._plans.popitem(last=False)
+        self._layouts[len(frame)] = struct
+        self._plans[struct.unpack(frame)[::2]] = plan
 
     def answer(self, frame: bytes | bytearray, context: C, out: list[Chunk]) -> int | None:
         """Answer a request if it is a repetition: append the response to `out` and return its size. Otherwise None."""
@@ -108,13 +101,14 @@ class Repetitions(Generic[C]):
         layout = self._layouts.get(len(frame))
         if layout is None:
             return None
-        fields = layout.struct.unpack(frame)
-        plan = layout.plans.get(fields[::2])
+        fields = layout.unpack(frame)
+        key, plans = fields[::2], self._plans
+        plan = plans.get(key)
         if plan is None:
             return None
+        plans.move_to_end(key)
         try:
             return plan.answer(fields[1::2], context, out)
         except Outdated:
-            del layout.plans[fields[::2]]
-            self._plans -= 1
+            del plans[key]
             return None

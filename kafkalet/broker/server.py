@@ -667,7 +667,7 @@ class Server:
             self._buffer,
             self.unimplemented_calls,
         )
-        broker.router.journal = self.journal
+        broker.router.hooks.journal = self.journal
         self.nodes[node_id] = node
         self.brokers[node_id] = broker
         if self._faults is not None:

@@ -8,7 +8,7 @@ import contextlib
 import socket
 from collections.abc import Callable, Coroutine
 from functools import wraps
-from types import TracebackType
+from types import SimpleNamespace, TracebackType
 from typing import Any, Self
 
 from kafkalet.broker.context import Context
@@ -48,7 +48,8 @@ class StubRouter:
     def __init__(self, answer: Callable[[bytes, Context], Answer]) -> None:
         self.answer = answer
         self.frames: list[bytes | bytearray] = []
-        self.journal = self.recorder = None
+        self.hooks = SimpleNamespace(journal=None)
+        self.recorder = None
 
     def context(self, client: Connection, peer: tuple[str, int], listener: str) -> Any:
         context = Context.__new__(Context)
@@ -59,9 +60,9 @@ class StubRouter:
     def route(self, frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | Delayed[Any]:
         self.frames.append(frame)
         answer = self.answer(bytes(frame), context)
-        return answer if isinstance(answer, Delayed) else self.finish(answer, context, out)
+        return answer if isinstance(answer, Delayed) else self.encode_delayed(answer, context, out)
 
-    def finish(self, answer: Any, context: Context, out: list[Chunk]) -> int:
+    def encode_delayed(self, answer: Any, context: Context, out: list[Chunk]) -> int:
         if answer is None:
             return 0
         pieces = [answer] if isinstance(answer, bytes) else answer

@@ -42,7 +42,7 @@ def handle(request: ApiVersionsRequest, context: Context) -> ApiVersionsResponse
     return response
 
 
-def may_be_kept(response: ApiVersionsResponse) -> bool:
+def is_cacheable(response: ApiVersionsResponse) -> bool:
     return response.error_code == Code.NONE
 
 

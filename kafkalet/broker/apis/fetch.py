@@ -11,16 +11,15 @@ v12 adds the last fetched epoch and diverging epochs (KIP-595)
 v13 replaces topic names with topic ids (KIP-516)
 v16 adds the current leader and its endpoint to NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951)
 
-Partitions with an unknown topic name or topic id are set aside first, as are those that the client may not read: a
-follower needs CLUSTER_ACTION on the cluster, a consumer READ on each topic. They come last in the response, and their
-errors do not make a request respond early. The handler responds immediately if max_wait_ms is 0, no partition can be
-read, min_bytes are available, a read failed, or a reader has diverged from the log. Otherwise the request waits until
-enough records have arrived or max_wait_ms has passed, and then reads all partitions again.
+The partitions to read are selected first (fetch_partitions.py). The others come last in the response, and their errors
+do not make a request respond early. The handler responds immediately if max_wait_ms is 0, no partition can be read,
+min_bytes are available, a read failed, or a reader has diverged from the log. Otherwise the request waits until enough
+records have arrived or max_wait_ms has passed, and then reads all partitions again.
 
 Source: kafka.server.KafkaApis.handleFetchRequest, ReplicaManager.fetchMessages and readFromLog, DelayedFetch.
 """
 
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from kafkalet.broker.cluster.partition import Partition, Read
@@ -28,13 +27,10 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.fetch_sessions import (
     NAMELESS,
     NO_SESSION,
-    FetchContext,
-    IncrementalContext,
     Key,
     PartitionResult,
     RequestedPartition,
 )
-from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafkalet.protocol.wire import ZERO_UUID
@@ -43,10 +39,10 @@ from kafkalet.storage.values import Isolation, LogOffsetMetadata
 from kafkalet.tasks.delayed import Delayed
 from kafkalet.tasks.task import pause, until
 
-from . import fetch_quiet
 from .fetch_conversion import convert, refused
+from .fetch_partitions import ErrorOf, FetchPartitions
+from .fetch_plan import CONSUMER, READ_BYTES, learn
 from .fetch_quota import fetch_max_bytes, refuses
-from .fetch_repeated import CONSUMER, READ_BYTES, learn
 
 AnswerTopic = FetchResponse.Topic
 Answer = FetchResponse.Topic.Partition
@@ -109,56 +105,44 @@ def handle_with_errors(
 class _Fetch:
     """A Fetch request that is being processed."""
 
-    is_plain = True
-    """Whether the fast paths may be used (fetch_repeated.py, fetch_quiet.py)."""
+    error_of: ErrorOf | None = None
+    """Returns the error of a partition that is not read because of a fault."""
 
     def __init__(self, request: FetchRequest, context: Context) -> None:
         self.request = request
         self.context = context
-        self.by_id = context.version >= 13
         self.level = ISOLATION_LEVELS.get(request.isolation_level)
         state = request.replica_state
         self.replica_id = request.replica_id if state is None else state.replica_id
-        self.session: FetchContext = context.broker.fetch_sessions.context(
-            request.session_id,
-            request.session_epoch,
-            self._requested_partitions(),
-            self._forgotten_partitions(),
-            uses_topic_ids=self.by_id,
-            from_follower=self.replica_id >= 0,
-            name_of=self._name_of,
+        self.partitions = FetchPartitions(request, context, self.replica_id)
+        self.session = self.partitions.session
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the fast paths may be used (fetch_plan.py, fetch_partitions.py)."""
+        return (
+            self.context.is_plain
+            and self.context.version >= UNCONVERTED_SINCE
+            and self.replica_id == CONSUMER
+            and self.error_of is None
         )
-        self.readable: list[tuple[Key, RequestedPartition]] = []
-        self.refused: dict[Key, Code] = {}
-        self.quiet: fetch_quiet.QuietPartitions | None = None
-        """The partitions that need not be read; None if all are read."""
 
     def serve(self) -> FetchResponse | Delayed[FetchResponse] | Coroutine[Any, Any, FetchResponse]:
-        refusal_of = self._refusal if self.context.authorizer is None else self._refusal_with_rights()
-        for key, asked in self._asked():
-            refusal = refusal_of(key)
-            if refusal is None:
-                self.readable.append((key, asked))
-            else:
-                self.refused[key] = refusal
-        if self.replica_id < 0:  # for consumers, Kafka puts unknown ids first; the sort is stable
-            self.refused = dict(sorted(self.refused.items(), key=lambda one: one[1] != Code.UNKNOWN_TOPIC_ID))
-        if not self.readable and not self.quiet:
+        partitions, level, is_plain = self.partitions, self.level, self.is_plain
+        partitions.select(self.error_of, level if is_plain else None)
+        if not partitions:
             return self._respond({})
-        level = self.level
         if level is None:
             return self._refuse_all(Code.UNKNOWN_SERVER_ERROR)
         self.context.reads_committed = level is Isolation.LAST_STABLE
         limits = self._limits(level)
-        if len(self.readable) > PARTITIONS_WITHOUT_PAUSE or self.context.version < UNCONVERTED_SINCE:
+        if len(partitions.readable) > PARTITIONS_WITHOUT_PAUSE or self.context.version < UNCONVERTED_SINCE:
             return self._serve_in_turns(limits)
         found = self._read(limits, first_time=True)
         if self._is_due(limits, found) or self._enough(limits, found):
             response = self._respond(found)
-            if self.is_plain and len(self.readable) == 1:
-                learn(
-                    self.request, response, self.context, self.session, limits.isolation, only_leader=limits.only_leader
-                )
+            if is_plain and len(partitions.readable) == 1:
+                learn(self.request, response, self.context, self.session, level, only_leader=limits.only_leader)
             return response
         return self._wait(limits, found, lambda: self._respond(self._read(limits, first_time=False)))
 
@@ -176,86 +160,6 @@ class _Fetch:
         if self.context.version < UNCONVERTED_SINCE:
             await self._convert(answers)
         return self._build_response(answers, *settled)
-
-    def _asked(self) -> list[tuple[Key, RequestedPartition]]:
-        """Return the requested partitions but the quiet ones (fetch_quiet.py)."""
-        session, context, level = self.session, self.context, self.level
-        if (
-            not isinstance(session, IncrementalContext)
-            or len(session.known) > fetch_quiet.MOST_PARTITIONS
-            or not self.is_plain
-            or self.replica_id != CONSUMER
-            or level is None
-            or context.version < UNCONVERTED_SINCE
-            or context.authorizer is not None
-            or context.broker.throttling is not None
-            or context.controller.config.replica_selector_class
-        ):
-            return session.asked
-        self.quiet = fetch_quiet.QuietPartitions(context.node, level, only_leader=context.version < 11)
-        return self.quiet.set_aside(session.known)
-
-    def _look_again(self) -> None:
-        """Find out which partitions are readable after a wait: quiet ones may have changed."""
-        if self.quiet is not None:
-            session = self.session
-            assert isinstance(session, IncrementalContext)
-            self.readable = self.quiet.set_aside([one for one in session.known if one[0] not in self.refused])
-
-    # Reading the request
-
-    def _requested_partitions(self) -> list[tuple[Key, RequestedPartition]]:
-        """Return the requested partitions. Duplicates keep their first position and last parameters."""
-        asked: dict[Key, RequestedPartition] = {}
-        for topic in self.request.topics:
-            name, topic_id = (self._name_of(topic.topic_id), topic.topic_id) if self.by_id else (topic.topic, None)
-            for partition in topic.partitions:
-                leader_epoch, fetched_epoch = partition.current_leader_epoch, partition.last_fetched_epoch
-                asked[name, topic_id, partition.partition] = RequestedPartition(
-                    partition.fetch_offset,
-                    partition.partition_max_bytes,
-                    partition.log_start_offset,
-                    leader_epoch if leader_epoch >= 0 else None,
-                    fetched_epoch if fetched_epoch >= 0 else None,
-                )
-        return list(asked.items())
-
-    def _forgotten_partitions(self) -> list[Key]:
-        return [
-            (self._name_of(topic.topic_id), topic.topic_id, index) if self.by_id else (topic.topic, None, index)
-            for topic in self.request.forgotten_topics_data
-            for index in topic.partitions
-        ]
-
-    def _name_of(self, topic_id: bytes) -> str:
-        """Return the name of the topic with this id, or "" if it is unknown."""
-        topic = self.context.metadata.topic_by_id(topic_id)
-        return "" if topic is None else topic.name
-
-    def _refusal(self, key: Key) -> Code | None:
-        """Return the error of a partition that does not exist, otherwise None."""
-        name, topic_id, index = key
-        if topic_id is not None and not name:
-            return Code.UNKNOWN_TOPIC_ID
-        if self.context.metadata.partition(name, index) is None:
-            return Code.UNKNOWN_TOPIC_OR_PARTITION
-        return None
-
-    def _refusal_with_rights(self) -> Callable[[Key], Code | None]:
-        """Return a function that also refuses partitions that the client may not read."""
-        context = self.context
-        follows = self.replica_id >= 0 and context.allows_on_cluster(Operation.CLUSTER_ACTION)
-
-        def refusal(key: Key) -> Code | None:
-            name, topic_id, _ = key
-            is_named = topic_id is None or bool(name)
-            if not follows and (
-                self.replica_id >= 0 or (is_named and not context.allows(Operation.READ, ResourceType.TOPIC, name))
-            ):
-                return Code.TOPIC_AUTHORIZATION_FAILED
-            return self._refusal(key)
-
-        return refusal
 
     def _limits(self, level: Isolation) -> Limits:
         request, context = self.request, self.context
@@ -286,12 +190,10 @@ class _Fetch:
 
     def _reading(self, limits: Limits, first_time: bool) -> Iterator[tuple[Key, Found]]:
         """Read the partitions in order, within the limit for the whole response."""
-        if not first_time:
-            self._look_again()
         at_least_one = limits.first_batch_whole
         left = limits.max_bytes
-        for key, asked in self.readable:
-            one = self._read_partition(key, asked, limits, min(asked.max_bytes, left), at_least_one, first_time)
+        for key, requested in self.partitions.readable if first_time else self.partitions.to_read():
+            one = self._read_partition(key, requested, limits, min(requested.max_bytes, left), at_least_one, first_time)
             yield key, one
             at_least_one = at_least_one and one.size == 0
             left = max(0, left - one.size)  # a negative max_bytes applies only to the first partition
@@ -305,32 +207,38 @@ class _Fetch:
         )
 
     def _read_partition(
-        self, key: Key, asked: RequestedPartition, limits: Limits, max_bytes: int, at_least_one: bool, first_time: bool
+        self,
+        key: Key,
+        requested: RequestedPartition,
+        limits: Limits,
+        max_bytes: int,
+        at_least_one: bool,
+        first_time: bool,
     ) -> Found:
         name, topic_id, index = key
         try:
             partition = self.context.node.partition(name, index)
             if topic_id is not None and topic_id != partition.topic_id:
                 raise KafkaError(Code.INCONSISTENT_TOPIC_ID, f"topic {name} has been recreated with another id")
-            preferred = self._preferred_replica(partition, asked, limits)
+            preferred = self._preferred_replica(partition, requested, limits)
             if preferred is not None:
                 return preferred
             if limits.from_follower:
-                self._check_follower(partition, asked, limits.replica_id)
+                self._check_follower(partition, requested, limits.replica_id)
             read = partition.read(
-                asked.fetch_offset,
+                requested.fetch_offset,
                 max_bytes,
                 limits.isolation,
                 at_least_one,
-                asked.current_leader_epoch,
-                asked.last_fetched_epoch,
+                requested.current_leader_epoch,
+                requested.last_fetched_epoch,
                 limits.only_leader,
             )
         except KafkaError as error:
             return self._failed(name, index, error.code)
         if limits.from_follower and first_time and read.diverging is None:
             self.context.controller.follower_fetched(
-                partition, limits.replica_id, asked.fetch_offset, asked.log_start_offset
+                partition, limits.replica_id, requested.fetch_offset, requested.log_start_offset
             )
         return self._succeeded(index, read, limits)
 
@@ -377,14 +285,14 @@ class _Fetch:
                 answer.current_leader = Answer.LeaderIdAndEpoch(leader_id=state.leader, leader_epoch=state.leader_epoch)
         return Found(answer, 0, None, True)
 
-    def _preferred_replica(self, partition: Partition, asked: RequestedPartition, limits: Limits) -> Found | None:
+    def _preferred_replica(self, partition: Partition, requested: RequestedPartition, limits: Limits) -> Found | None:
         """Redirect a consumer to a replica in its rack (KIP-392), if the replica selector finds one."""
         if limits.rack is None or not partition.is_leader:
             return None
-        node = self.context.controller.preferred_replica(partition, limits.rack, asked.fetch_offset)
+        node = self.context.controller.preferred_replica(partition, limits.rack, requested.fetch_offset)
         if node is None:
             return None
-        log = partition.log_for(asked.current_leader_epoch)
+        log = partition.log_for(requested.current_leader_epoch)
         answer = Answer(
             partition_index=partition.index,
             high_watermark=log.high_watermark,
@@ -397,11 +305,11 @@ class _Fetch:
         return Found(answer, 0, None, True)
 
     @staticmethod
-    def _check_follower(partition: Partition, asked: RequestedPartition, replica_id: int) -> None:
+    def _check_follower(partition: Partition, requested: RequestedPartition, replica_id: int) -> None:
         """Raise KafkaError unless the follower is an assigned replica (Partition.followerReplicaOrThrow)."""
-        partition.log_for(asked.current_leader_epoch)
+        partition.log_for(requested.current_leader_epoch)
         if replica_id not in partition.followers:
-            code = Code.NOT_LEADER_OR_FOLLOWER if asked.current_leader_epoch is None else Code.UNKNOWN_LEADER_EPOCH
+            code = Code.NOT_LEADER_OR_FOLLOWER if requested.current_leader_epoch is None else Code.UNKNOWN_LEADER_EPOCH
             raise KafkaError(code, f"broker {replica_id} is not a replica of {partition!r}")
 
     # Waiting
@@ -409,7 +317,7 @@ class _Fetch:
     def _wait(self, limits: Limits, found: dict[Key, Found], then: Callable[[], T]) -> Delayed[T]:
         """Wait until enough can be read or max_wait_ms has passed, and then respond with the result of `then`."""
         waiting: Delayed[T] = self.context.node.purgatory.park(
-            [(name, index) for name, _, index in self._waiting_for()],
+            list(self.partitions.waiting_for()),
             limits.max_wait_ms,
             lambda: then() if self._enough(limits, found) else None,
             then,
@@ -417,28 +325,25 @@ class _Fetch:
         )
         return waiting
 
-    def _waiting_for(self) -> Iterable[Key]:
-        return (key for key, _ in (self.session.asked if self.quiet else self.readable) if key not in self.refused)
-
     def _enough(self, limits: Limits, found: dict[Key, Found]) -> bool:
         """Return True if the request can complete (DelayedFetch.tryComplete). Does not read the logs."""
         readable_bytes = 0
-        places = [(key, asked, found[key].position) for key, asked in self.readable]
-        for key, asked, place in [*places, *self.quiet.changed()] if self.quiet else places:
+        places = [(key, requested, found[key].position) for key, requested in self.partitions.readable]
+        for key, requested, place in [*places, *self.partitions.changed()]:
             assert place is not None, "a request with a failed partition must not wait"
             name, _, index = key
             try:
                 partition = self.context.node.partition(name, index)
-                end = partition.end_metadata(limits.isolation, asked.current_leader_epoch, limits.only_leader)
+                end = partition.end_metadata(limits.isolation, requested.current_leader_epoch, limits.only_leader)
                 if place.offset > end.offset:
                     if not self._waits_past(end, place):
                         return True
                 elif place.offset < end.offset and place.on_older_segment(end):
                     return True
                 if place.offset < end.offset and place.on_same_segment(end):
-                    readable_bytes += min(end.bytes_since(place), asked.max_bytes)
-                if asked.last_fetched_epoch is not None and partition.has_diverged(
-                    asked.fetch_offset, asked.last_fetched_epoch
+                    readable_bytes += min(end.bytes_since(place), requested.max_bytes)
+                if requested.last_fetched_epoch is not None and partition.has_diverged(
+                    requested.fetch_offset, requested.last_fetched_epoch
                 ):
                     return True
             except KafkaError:
@@ -464,7 +369,7 @@ class _Fetch:
 
     def _answers(self, found: dict[Key, Found]) -> dict[Key, Answer]:
         answers = {key: one.answer for key, one in found.items()}
-        for key, code in self.refused.items():
+        for key, code in self.partitions.refused.items():
             knows_aborted = not self.context.release.returns_null_for_unread_partitions
             answers[key] = refused(key[2], code, knows_aborted=knows_aborted)
         return answers
@@ -478,10 +383,10 @@ class _Fetch:
 
     async def _convert(self, answers: dict[Key, Answer]) -> None:
         """Convert the records to a message format that the request version supports."""
-        for key, asked in self.readable:
+        for key, requested in self.partitions.readable:
             from_follower = self.replica_id >= 0
             answers[key] = await convert(
-                answers[key], key[0], asked.fetch_offset, self.context, from_follower=from_follower
+                answers[key], key[0], requested.fetch_offset, self.context, from_follower=from_follower
             )
 
     def _build_response(
@@ -539,7 +444,7 @@ class _Fetch:
     def _refuse_all(self, code: Code) -> FetchResponse:
         """Fail the whole request. Versions without topic ids also return the error for every partition."""
         topics: list[AnswerTopic] = []
-        if not self.by_id:
+        if self.context.version < 13:
             records = None if self.context.release.returns_null_records_on_fetch_errors else b""
             topics = [
                 AnswerTopic(
@@ -554,16 +459,18 @@ class _Fetch:
 class _FaultyFetch(_Fetch):
     """A Fetch request with faults: some partitions are not read."""
 
-    is_plain = False
-    error_of: Callable[[str, int], Code | None]
-
-    def _refusal(self, key: Key) -> Code | None:
-        return None if self.error_of(key[0], key[2]) is not None else super()._refusal(key)
+    error_of: ErrorOf
 
     def _read_partition(
-        self, key: Key, asked: RequestedPartition, limits: Limits, max_bytes: int, at_least_one: bool, first_time: bool
+        self,
+        key: Key,
+        requested: RequestedPartition,
+        limits: Limits,
+        max_bytes: int,
+        at_least_one: bool,
+        first_time: bool,
     ) -> Found:
         code = self.error_of(key[0], key[2])
         if code is not None:
             return self._failed(key[0], key[2], code)
-        return super()._read_partition(key, asked, limits, max_bytes, at_least_one, first_time)
+        return super()._read_partition(key, requested, limits, max_bytes, at_least_one, first_time)

@@ -35,7 +35,7 @@ from kafkalet.storage.lookup import (
 from kafkalet.storage.values import Isolation
 from kafkalet.tasks.task import in_thread, pause
 
-from .list_offsets_repeated import learn
+from .list_offsets_plan import learn
 
 AskedTopic = ListOffsetsRequest.Topic
 Asked = ListOffsetsRequest.Topic.Partition

@@ -68,7 +68,7 @@ async def handle(request: MetadataRequest, context: Context) -> MetadataResponse
     )
 
 
-def may_be_kept(response: MetadataResponse) -> bool:
+def is_cacheable(response: MetadataResponse) -> bool:
     """Return whether every requested topic exists. A request for a missing topic may create it."""
     return all(topic.error_code == Code.NONE for topic in response.topics)
 

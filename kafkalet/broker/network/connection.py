@@ -273,7 +273,7 @@ class Connection:
             self._serve(kept + count)
 
     def _receive_while_blocked(self, data: memoryview) -> None:
-        journal = self._shared.router.journal
+        journal = self._shared.router.hooks.journal
         self._rest += data
         if journal is not None and self._context is not None:
             journal.arrived(self._context, len(data))
@@ -402,7 +402,7 @@ class Connection:
         out: list[Chunk] = []
         try:
             assert self._context is not None
-            size = self._shared.router.finish(response, self._context, out)
+            size = self._shared.router.encode_delayed(response, self._context, out)
         except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
             self._close_after_bug()
             return
@@ -639,8 +639,8 @@ class Connection:
             shared.loop.remove_writer(self._fd)
         shared.forget(self._fd)
         self._socket.close()
-        if self._context is not None and shared.router.journal is not None:
-            shared.router.journal.closed(self._context, reason)
+        if self._context is not None and shared.router.hooks.journal is not None:
+            shared.router.hooks.journal.closed(self._context, reason)
         if self._delayed is not None:
             self._delayed.cancel()
             self._delayed = None

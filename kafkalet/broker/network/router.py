@@ -1,6 +1,6 @@
 """Decodes requests, calls their handlers and encodes the responses.
 
-    frame ── header ── served? ── decode ── intercept ── handle ──┬── throttle ── encode ── chunks
+    frame ── header ── served? ── decode ── intercept ── handle ──┬── hooks ── encode ── chunks
                │          │         │                             ├── Delayed: the connection waits
                └──────────┴─────────┴── CloseConnection           └── None: the client expects no response
 
@@ -19,11 +19,9 @@ RequestContext.parseRequest):
   getErrorResponse): a KafkaError raised by a handler is passed to `refuse` in the handler's module or, if there is no
   such function, to error_responses.py.
 
-Four hooks are None until they are used: `intercept` and `shaping` (fault injection, see faults), `throttle` (quotas,
-see quotas/throttling.py), `journal` (journal.py). A fifth one is active while the logger `kafkalet.requests` is at
-level debug (request_log.py). Requests of clients that are not authenticated are checked before (sasl_connection.py).
-
-Without hooks, ApiVersions and Metadata are mostly answered with bytes of an earlier answer (kept_answers.py).
+Faults, quotas, the request log and the journal are hooks (hooks.py). Without them, repeated requests are answered from
+their bytes (repetitions.py, response_cache.py). Requests of clients that are not authenticated are checked before
+(sasl_connection.py).
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from importlib import import_module
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 from kafkalet.broker.broker import Broker
 from kafkalet.broker.client import Client, CloseConnection
@@ -52,7 +50,8 @@ from kafkalet.protocol.wire import Buffer, Chunk
 from kafkalet.tasks.delayed import Delayed
 from kafkalet.tasks.task import Task, has_yielded, in_thread, pause, start, until
 
-from .kept_answers import MOST_QUESTION_BYTES, KeptAnswers, Question
+from .hooks import Answer, Encode, Handler, Hooks, Serve, Throttle
+from .response_cache import MOST_KEY_BYTES, CacheKey, ResponseCache
 from .sending import joined
 
 if TYPE_CHECKING:  # imported only if requests are recorded
@@ -72,35 +71,7 @@ PRODUCE_DECODED_AT_ONCE = 1024 * 1024
 FREED_AT_ONCE = 10_000
 """A response that contains a longer list is freed in steps."""
 
-Answer = Response | Delayed[Any] | None
-Handler = Callable[[Any, Context], Any]
-"""Returns an `Answer`, or a coroutine that returns one (work.py)."""
 Refusal = Callable[[Any, Context, KafkaError], Answer]
-Serve = Callable[[bytes | bytearray, Context, list[Chunk]], int | Delayed[Any]]
-Finish = Callable[[Any, Context, list[Chunk]], int]
-
-
-class Throttle(Protocol):
-    """Measures client requests and throttles the clients."""
-
-    def begin(self, context: Context, request_bytes: int) -> None:
-        """Called when a request arrives."""
-
-    def pause(self, context: Context) -> None:
-        """Called when the response is delayed."""
-
-    def end(self, answer: Response | None, context: Context) -> None:
-        """Called with the response, or None if none is expected. May set `throttle_time_ms` and mute the client."""
-
-
-class Shaping(Protocol):
-    """Changes the bytes of responses."""
-
-    def wrap(self, route: Serve, finish: Finish) -> tuple[Serve, Finish]:
-        """Return replacements of `Router.route` and `Router.finish`."""
-
-    def alters(self, context: Context) -> bool:
-        """Return whether the response to the current request of a connection will be changed or lost."""
 
 
 class Encoded(NamedTuple):
@@ -144,7 +115,7 @@ class Route:
     """One version of one API: how to decode its requests, handle them, and encode the responses."""
 
     __slots__ = (
-        *("api", "close_frame", "decode", "flexible", "handle", "header_size", "may_be_kept", "refuse", "version"),
+        *("api", "close_frame", "decode", "flexible", "handle", "header_size", "is_cacheable", "refuse", "version"),
     )
 
     def __init__(
@@ -154,15 +125,15 @@ class Route:
         decode: Callable[[Any, int, int], Any],
         handle: Handler,
         refuse: Refusal,
-        may_be_kept: Callable[[Any], bool] | None = None,
+        is_cacheable: Callable[[Any], bool] | None = None,
     ) -> None:
         self.api = api
         self.version = version
         self.decode = decode
         self.handle = handle
         self.refuse = refuse
-        self.may_be_kept = may_be_kept
-        """Whether a response may be sent again to the same request (kept_answers.py); None if no response may be."""
+        self.is_cacheable = is_cacheable
+        """Returns whether a response may be sent again to the same request (response_cache.py); None: never."""
         self.flexible = version in api.flexible
         head = response_head(api, version)
         self.close_frame = head.pack
@@ -179,24 +150,20 @@ class Router:
         self.broker = broker
         self.unimplemented_calls = {} if unimplemented_calls is None else unimplemented_calls
         """The number of calls to each unimplemented API, by API name. Routers may share this dictionary."""
-        self.intercept: Callable[[Request, Context, Handler], Answer] | None = None
-        """Called instead of the handler, which it gets as an argument. It may observe, answer, delay or close."""
-        self._throttle: Throttle | None = None
-        self._journal: Journal | None = None
         self.recorder: Journal | None = None
         """The journal if connections call it for each turn; None if there is no journal, or if `route` calls it."""
-        self._shaping: Shaping | None = None
-        self._logs_requests = False
-        self._end: Callable[[Response | None, Context], None] | None = None
-        """Called with each response before it is encoded; see `Throttle.end`."""
-        self.route: Serve = self._serve
+        self.route: Serve
         """Serve a request; see `_serve`."""
-        self.finish: Finish = self._finish_delayed
+        self.encode_delayed: Encode
         """Append the response to the connection's delayed request to a list of chunks, and return its size."""
+        self._on_response: Callable[[Response | None, Context], None] | None
+        """Called with each response before it is encoded; see `Throttle.end`."""
         self._routes: dict[int, Route] = {}
-        self._kept = KeptAnswers(broker.node.metadata.revision)
+        self._cache = ResponseCache(broker.node.metadata.revision)
         self._working: set[Task[Any]] = set()
         """Requests with a coroutine handler that is still running."""
+        self.hooks = Hooks(broker, self._choose)
+        self._choose()
 
     @property
     def is_busy(self) -> bool:
@@ -210,64 +177,43 @@ class Router:
 
     def context(self, client: Client, peer: tuple[str, int], listener: str) -> Context:
         """Return the context for the requests of a new connection."""
-        if _REQUESTS.isEnabledFor(logging.DEBUG) is not self._logs_requests:
-            self._logs_requests = not self._logs_requests
-            self._choose()
+        if _REQUESTS.isEnabledFor(logging.DEBUG) is (self.hooks.request_log is None):
+            self._log_requests()
         return Context(self.broker, client, peer, listener)
 
-    @property
-    def throttle(self) -> Throttle | None:
-        """Called with each request, and with its response before it is encoded; None if there are no quotas."""
-        return self._throttle
+    def _log_requests(self) -> None:
+        """Start to log requests, or stop."""
+        from .request_log import RequestLog
 
-    @throttle.setter
-    def throttle(self, throttle: Throttle | None) -> None:
-        self._throttle = throttle
-        self._choose()
-
-    @property
-    def journal(self) -> Journal | None:
-        """Records each request with its response; None if they are not recorded."""
-        return self._journal
-
-    @journal.setter
-    def journal(self, journal: Journal | None) -> None:
-        self._journal = journal
-        self._choose()
-
-    @property
-    def shaping(self) -> Shaping | None:
-        """Changes the bytes of responses; None unless there are faults that do so."""
-        return self._shaping
-
-    @shaping.setter
-    def shaping(self, shaping: Shaping | None) -> None:
-        self._shaping = shaping
-        self._choose()
+        self.hooks.request_log = RequestLog if self.hooks.request_log is None else None
 
     def _choose(self) -> None:
-        """Set `route`, `finish` and `_end` according to the active hooks, so that inactive hooks cost nothing."""
-        throttle = self._throttle
-        self.finish = self._finish_delayed
-        self.route, self._end = (self._serve, None) if throttle is None else (self._serve_throttled, throttle.end)
-        if self._logs_requests:
-            from .request_log import RequestLog
-
-            log = RequestLog(self.route, self._end)
-            self.route, self._end = log.route, log.end
-        self.recorder = None
-        if self._journal is not None:
-            if self._shaping is None:
-                self.recorder = self._journal
-                self.finish = self._journal.attach_finish(self.finish)
+        """Follow a change of the hooks, so that unused ones cost nothing."""
+        hooks = self.hooks
+        self._is_plain, self._intercept = self.broker.is_plain, hooks.intercept
+        self.route, self.encode_delayed, self._on_response, self.recorder = (
+            self._serve,
+            self._encode_delayed,
+            None,
+            None,
+        )
+        if hooks.throttle is not None:
+            self.route, self._on_response = partial(self._serve_throttled, hooks.throttle), hooks.throttle.end
+        if hooks.request_log is not None:
+            log = hooks.request_log(self.route, self._on_response)
+            self.route, self._on_response = log.route, log.end
+        if hooks.journal is not None:
+            if hooks.shaping is None:
+                self.recorder = hooks.journal
+                self.encode_delayed = hooks.journal.attach_finish(self.encode_delayed)
             else:  # the journal gets the responses as they were before
-                self.route, self.finish = self._journal.attach(self.route, self.finish)
-        if self._shaping is not None:
-            self.route, self.finish = self._shaping.wrap(self.route, self.finish)
+                self.route, self.encode_delayed = hooks.journal.attach(self.route, self.encode_delayed)
+        if hooks.shaping is not None:
+            self.route, self.encode_delayed = hooks.shaping.wrap(self.route, self.encode_delayed)
 
-    def _serve_throttled(self, frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | Delayed[Response]:
-        throttle = self._throttle
-        assert throttle is not None
+    def _serve_throttled(
+        self, throttle: Throttle, frame: bytes | bytearray, context: Context, out: list[Chunk]
+    ) -> int | Delayed[Response]:
         throttle.begin(context, len(frame))
         answer = self._serve(frame, context, out)
         if not isinstance(answer, int):
@@ -277,18 +223,25 @@ class Router:
     def _serve(self, frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | Delayed[Response]:
         """Serve a request. The chunks of the response are appended to `out`, and its size is returned (0: no response).
 
-        If the response is delayed, return its `Delayed`, whose result must be passed to `finish`. Raises
+        If the response is delayed, return its `Delayed`, whose result must be passed to `encode_delayed`. Raises
         CloseConnection and DecodeError if the client is at fault; any other exception is a bug.
         """
-        repetitions = context.repetitions
-        if repetitions is not None and self._end is None and self.intercept is None:
+        is_plain = self._is_plain
+        if is_plain and (repetitions := context.repetitions) is not None:
             size = repetitions.answer(frame, context, out)
             if size is not None:
                 return size
         route, end = self._read_header(frame, context)
-        question = None if route.may_be_kept is None else self._question(route, frame, end, context)
-        if question is not None and (size := self._answer_again(question, route, context, out)):
-            return size
+        key: CacheKey | None = None
+        if (
+            is_plain
+            and route.is_cacheable is not None
+            and context.authenticator is None
+            and len(frame) - end <= MOST_KEY_BYTES
+        ):
+            key = route, context.listener, bytes(frame[end:])
+            if size := self._append_cached(key, route, context, out):
+                return size
         if len(frame) > DECODED_AT_ONCE and not _is_decoded_at_once(route.api, len(frame)):
             answer = self._start(self._decode_and_handle(frame, end, route, context))
         else:
@@ -299,9 +252,9 @@ class Router:
                     context.request = None  # because its records would keep the frame in memory
                 return answer
             answer = answer.result()
-        if question is None:
-            return self._finish(answer, route, context, out)
-        return self._finish_and_keep(question, answer, route, context, out)
+        if key is None:
+            return self._encode(answer, route, context, out)
+        return self._encode_and_cache(key, answer, route, context, out)
 
     def _read_header(self, frame: bytes | bytearray, context: Context) -> tuple[Route, int]:
         """Decode the header of a request into `context`. Return its route, and where the message begins."""
@@ -328,44 +281,30 @@ class Router:
         context.correlation_id = correlation_id
         return route, end
 
-    def _question(self, route: Route, frame: bytes | bytearray, start: int, context: Context) -> Question | None:
-        """Return what a kept answer depends on; None if the handler has to be called."""
-        if (
-            len(frame) - start > MOST_QUESTION_BYTES
-            or self._end is not None
-            or self.intercept is not None
-            or context.authorizer is not None
-            or context.authenticator is not None
-        ):
-            return None
-        return route, context.listener, bytes(frame[start:])
-
-    def _answer_again(self, question: Question, route: Route, context: Context, out: list[Chunk]) -> int:
-        """Append the kept answer to `out` and return its size; 0 if there is none."""
-        kept = self._kept.find(question)
-        if kept is None:
+    def _append_cached(self, key: CacheKey, route: Route, context: Context, out: list[Chunk]) -> int:
+        """Append the cached response to `out` and return its size; 0 if there is none."""
+        cached = self._cache.get(key)
+        if cached is None:
             return 0
-        size = len(kept) + route.header_size
-        out += route.close_frame(size, context.correlation_id), kept
+        size = len(cached) + route.header_size
+        out += route.close_frame(size, context.correlation_id), cached
         return size + 4
 
-    def _finish_and_keep(
-        self, question: Question, answer: Any, route: Route, context: Context, out: list[Chunk]
-    ) -> int:
+    def _encode_and_cache(self, key: CacheKey, answer: Any, route: Route, context: Context, out: list[Chunk]) -> int:
         body = len(out) + 1
-        size = self._finish(answer, route, context, out)
-        assert route.may_be_kept is not None
-        if isinstance(answer, Response) and route.may_be_kept(answer):
-            self._kept.keep(question, b"".join(cast(list[Buffer], out[body:])))
+        size = self._encode(answer, route, context, out)
+        assert route.is_cacheable is not None
+        if isinstance(answer, Response) and route.is_cacheable(answer):
+            self._cache.add(key, b"".join(cast(list[Buffer], out[body:])))
         return size
 
     def _handle(self, request: Any, route: Route, context: Context) -> Any:
         context.request = request
         try:
-            if self.intercept is None:
+            if self._intercept is None:
                 answer = route.handle(request, context)
             else:
-                answer = self.intercept(request, context, route.handle)
+                answer = self._intercept(request, context, route.handle)
         except KafkaError as refused:
             answer = route.refuse(request, context, refused)
         if answer.__class__ is CoroutineType:
@@ -380,15 +319,15 @@ class Router:
         answer = self._handle(request, route, context)
         return await until(answer) if isinstance(answer, Delayed) else answer
 
-    def _finish_delayed(self, answer: Response | Encoded | None, context: Context, out: list[Chunk]) -> int:
-        return self._finish(answer, cast(Route, context.route), context, out)
+    def _encode_delayed(self, answer: Response | Encoded | None, context: Context, out: list[Chunk]) -> int:
+        return self._encode(answer, cast(Route, context.route), context, out)
 
-    def _finish(self, answer: Response | Encoded | None, route: Route, context: Context, out: list[Chunk]) -> int:
+    def _encode(self, answer: Response | Encoded | None, route: Route, context: Context, out: list[Chunk]) -> int:
         if isinstance(answer, Encoded):
             pieces, size = answer
         else:
-            if self._end is not None:
-                self._end(answer, context)
+            if self._on_response is not None:
+                self._on_response(answer, context)
             if answer is None:
                 context.request = None
                 return 0
@@ -443,14 +382,14 @@ class Router:
         module = import_module(f"kafkalet.broker.apis.{api.module}")
         refuse = getattr(module, "refuse", _refuse)
         handle = module.handle
-        may_be_kept = getattr(module, "may_be_kept", None)
+        is_cacheable = getattr(module, "is_cacheable", None)
         if self.broker.node.is_read_only and api in CHANGING:
 
             def refuse_changes(request: Any, context: Context) -> NoReturn:
                 raise read_only_error(api)
 
-            handle, may_be_kept = refuse_changes, None
-        route = self._routes[number] = Route(api, version, request_type(api).decode, handle, refuse, may_be_kept)
+            handle, is_cacheable = refuse_changes, None
+        route = self._routes[number] = Route(api, version, request_type(api).decode, handle, refuse, is_cacheable)
         return route
 
     async def _in_turns(
@@ -465,8 +404,8 @@ class Router:
             return cast(Response | None, await until(answer))
         if answer is None or not await has_yielded():
             return cast(Response | None, answer)
-        if self._end is not None:
-            self._end(answer, context)
+        if self._on_response is not None:
+            self._on_response(answer, context)
         try:
             encoded = await in_thread(partial(_encode_long, answer, route.version), droppable=True)
         except EncodeError as problem:

@@ -110,7 +110,7 @@ def test_the_final_epoch_ends_the_session(client: Client) -> None:
 
 
 def test_an_incremental_request_reads_every_partition_of_the_session(client: Client) -> None:
-    assert [key for key, _ in client.ask(client.open(A, B), 1).asked] == [A, B]
+    assert [key for key, _ in client.ask(client.open(A, B), 1).requested] == [A, B]
 
 
 def test_an_unknown_id_is_refused(client: Client) -> None:
@@ -163,30 +163,30 @@ def test_after_an_error_has_gone_the_partition_is_told_again(client: Client) -> 
 def test_partitions_with_records_go_to_the_end_of_the_order(client: Client) -> None:
     session_id = client.open(A, B, C)
     client.ask(session_id, 1).settle({A: told(size=5), B: told(), C: told()})
-    assert [key for key, _ in client.ask(session_id, 2).asked] == [B, C, A]
+    assert [key for key, _ in client.ask(session_id, 2).requested] == [B, C, A]
 
 
 def test_a_partition_that_only_changed_keeps_its_place(client: Client) -> None:
     session_id = client.open(A, B)
     client.ask(session_id, 1).settle({A: told(high_watermark=3), B: told()})
-    assert [key for key, _ in client.ask(session_id, 2).asked] == [A, B]
+    assert [key for key, _ in client.ask(session_id, 2).requested] == [A, B]
 
 
 def test_before_kafka_3_a_partition_that_only_changed_goes_to_the_end_too(client: Client) -> None:
     client.sessions.returned_go_last = True
     session_id = client.open(A, B)
     client.ask(session_id, 1).settle({A: told(high_watermark=3), B: told()})
-    assert [key for key, _ in client.ask(session_id, 2).asked] == [B, A]
+    assert [key for key, _ in client.ask(session_id, 2).requested] == [B, A]
 
 
 def test_a_named_partition_is_added_and_a_forgotten_one_removed(client: Client) -> None:
     session_id = client.open(A, B)
-    assert [key for key, _ in client.ask(session_id, 1, C, forgotten=(A,)).asked] == [B, C]
+    assert [key for key, _ in client.ask(session_id, 1, C, forgotten=(A,)).requested] == [B, C]
 
 
 def test_a_partition_that_is_named_and_forgotten_is_removed(client: Client) -> None:
     session_id = client.open(A, B)
-    assert [key for key, _ in client.ask(session_id, 1, A, forgotten=(A,)).asked] == [B]
+    assert [key for key, _ in client.ask(session_id, 1, A, forgotten=(A,)).requested] == [B]
 
 
 def test_a_session_without_partitions_ends_with_the_next_request(client: Client) -> None:
@@ -202,7 +202,7 @@ def test_nameless_topic_fails_a_request_of_a_session_that_cannot_have_it(client:
     session_id = client.open(topic, by_id=True)
     named, forgotten = ((), (nameless,)) if is_forgotten else ((nameless,), ())
     assert client.ask(session_id, 1, *named, forgotten=forgotten, by_id=True).error == Code.UNKNOWN_SERVER_ERROR
-    assert client.ask(session_id, 1, by_id=True).asked == [(topic, ASKED)]
+    assert client.ask(session_id, 1, by_id=True).requested == [(topic, ASKED)]
 
 
 def test_of_two_requests_that_overlap_the_first_is_refused(client: Client) -> None:
@@ -217,7 +217,7 @@ def test_a_topic_that_was_unknown_by_its_id_is_read_once_it_is_there(client: Cli
     unknown: Key = ("", topic_id, 0)
     session_id = client.open(unknown, by_id=True)
     client.names[topic_id] = "a"
-    assert [key for key, _ in client.ask(session_id, 1, by_id=True).asked] == [("a", topic_id, 0)]
+    assert [key for key, _ in client.ask(session_id, 1, by_id=True).requested] == [("a", topic_id, 0)]
 
 
 def test_a_full_cache_gives_no_session_beside_fresh_ones() -> None:

@@ -93,7 +93,7 @@ def test_outdated_plan_is_removed(known: Repetitions[Context]) -> None:
 
 
 def test_plans_are_dropped_when_the_cluster_has_changed(known: Repetitions[Context], revision: Revision) -> None:
-    known.is_first("a")
+    known.should_learn("a")
     plan = Recording(b"plan")
     known.add(LAYOUT, frame(), plan)
     held = weakref.ref(plan)
@@ -101,40 +101,39 @@ def test_plans_are_dropped_when_the_cluster_has_changed(known: Repetitions[Conte
     revision.advance()
     assert answers(known, OTHER.pack(b"\0\2\0\1", 0, b"a", 0, b"bcde")) == []
     assert held() is None
-    assert not known.is_first("a")  # it may be learnt again
+    assert known.should_learn("a")  # again
     known.add(LAYOUT, frame(), Recording(b"new"))
     assert answers(known, frame()) == [b"new"]
 
 
-def test_plans_are_dropped_when_many_other_requests_are_repeated(
+def test_request_is_learnt_when_it_is_repeated(known: Repetitions[Context]) -> None:
+    assert [known.should_learn("a"), known.should_learn("b"), known.should_learn("a")] == [False, False, True]
+
+
+def test_plan_that_was_not_used_for_the_longest_time_is_replaced(
+    known: Repetitions[Context], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repetitions, "MOST_PLANS", 2)
+    names = [b"one", b"two", b"six"]
+    for name in names[:2]:
+        known.add(LAYOUT, frame(middle=name), Recording(name))
+    answers(known, frame(middle=b"one"))
+    known.add(LAYOUT, frame(middle=b"six"), Recording(b"six"))
+    assert [answers(known, frame(middle=name)) for name in names] == [[b"one"], [], [b"six"]]
+
+
+def test_while_there_are_many_plans_few_requests_are_learnt(
     known: Repetitions[Context], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(repetitions, "MOST_PLANS", 1)
-    monkeypatch.setattr(repetitions, "MOST_MISSED", 2)
-    known.is_first("a")
+    monkeypatch.setattr(repetitions, "MISSES_PER_PLAN", 3)
+    known.should_learn("a")
     known.add(LAYOUT, frame(), Recording(b"plan"))
-    assert [known.is_first("a") for _ in range(4)] == [True, True, True, False]
-    assert answers(known, frame()) == []
-
-
-def test_second_request_of_a_kind_is_not_the_first(known: Repetitions[Context]) -> None:
-    assert [known.is_first("a"), known.is_first("b"), known.is_first("a")] == [True, True, False]
-
-
-def test_no_more_plans_are_wanted_when_there_are_many(
-    known: Repetitions[Context], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(repetitions, "MOST_PLANS", 1)
-    known.is_first("a")
-    known.add(LAYOUT, frame(), plan := Recording(b"plan"))
-    assert known.is_first("a")
-    plan.is_outdated = True
-    answers(known, frame())
-    assert not known.is_first("a")
+    assert [known.should_learn("a") for _ in range(6)] == [False, False, True] * 2
 
 
 def test_noted_requests_are_limited(known: Repetitions[Context], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repetitions, "MOST_NOTED", 2)
     for request in "abc":
-        known.is_first(request)
-    assert known.is_first("a")
+        known.should_learn(request)
+    assert not known.should_learn("a")

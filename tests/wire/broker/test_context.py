@@ -34,7 +34,7 @@ def wire() -> Iterator[Wire]:
 def seen(wire: Wire) -> Seen:
     noted = Seen()
     for broker in wire.cluster.server.brokers.values():
-        broker.router.intercept = noted
+        broker.router.hooks.intercept = noted
     return noted
 
 

@@ -5,7 +5,7 @@
                      └── delay, hang, barrier ──> error or handler ──> drop_response, disconnect="after", throttle_ms
                                                                    ──> corrupt, truncate, bandwidth (shaping.py)
 
-While there are faults, `Faults` is the hook `Router.intercept` of every broker in the cluster. All methods run in the
+While there are faults, `Faults` is the hook `Hooks.intercept` of every broker in the cluster. All methods run in the
 event loop of the cluster.
 """
 
@@ -18,8 +18,9 @@ from typing import Any, cast
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.network.error_responses import error_response, refusal
+from kafkalet.broker.network.hooks import Handler
 from kafkalet.broker.network.request_items import expanded, split
-from kafkalet.broker.network.router import Handler, Route, Router
+from kafkalet.broker.network.router import Route, Router
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.schema import Request, Response
@@ -76,9 +77,9 @@ class Faults:
         intercept = self._intercept if self.rules else None
         shaping = self._shaping if self.rules or self._shaping.is_needed else None
         for router in self._routers.values():
-            router.intercept = intercept
-            if router.shaping is not shaping:
-                router.shaping = shaping
+            router.hooks.intercept = intercept
+            if router.hooks.shaping is not shaping:
+                router.hooks.shaping = shaping
 
     def _intercept(self, request: Request, context: Context, handle: Handler) -> Any:
         for rule in self.rules:

@@ -12,7 +12,8 @@ from typing import Any, cast
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.network.connection import Connection
-from kafkalet.broker.network.router import Finish, Route, Serve
+from kafkalet.broker.network.hooks import Encode, Serve
+from kafkalet.broker.network.router import Route
 from kafkalet.broker.network.sending import join
 from kafkalet.clock import Timer, client_time
 from kafkalet.protocol.records.batch import LOG_OVERHEAD
@@ -29,7 +30,7 @@ MUTED_MS = 60_000
 
 
 class Shaping:
-    """The responses that are to be changed. Implements the hook `Router.shaping`."""
+    """The responses that are to be changed. Implements the hook `Hooks.shaping`."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         """`changed` is called when `is_needed` has changed."""
@@ -75,20 +76,20 @@ class Shaping:
         """Whether there is a response to change."""
         return bool(self._due or self._lost)
 
-    def wrap(self, route: Serve, finish: Finish) -> tuple[Serve, Finish]:
-        """Return variants of `Router.route` and `Router.finish` that change responses."""
+    def wrap(self, route: Serve, encode: Encode) -> tuple[Serve, Encode]:
+        """Return variants of `Router.route` and `Router.encode_delayed` that change responses."""
 
         def shaping_route(frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | Delayed[Any]:
             before = len(out)
             size = route(frame, context, out)
             return self._shape(out, before, size, context) if isinstance(size, int) and self.is_needed else size
 
-        def shaping_finish(answer: Any, context: Context, out: list[Chunk]) -> int:
+        def shaping_encode(answer: Any, context: Context, out: list[Chunk]) -> int:
             before = len(out)
-            size = finish(answer, context, out)
+            size = encode(answer, context, out)
             return self._shape(out, before, size, context) if self.is_needed else size
 
-        return shaping_route, shaping_finish
+        return shaping_route, shaping_encode
 
     def _shape(self, out: list[Chunk], before: int, size: int, context: Context) -> int:
         if self._lost:

@@ -205,7 +205,7 @@ class Observation:
         server = self._server
         server.journal = journal
         for broker in server.brokers.values():
-            broker.router.journal = journal
+            broker.router.hooks.journal = journal
 
 
 @contextmanager

@@ -202,7 +202,7 @@ class Recorder(Journal):
             return
         server, _ = self._observer
         broker = server.brokers.get(context.node.node_id)
-        shaping = None if broker is None else broker.router.shaping
+        shaping = None if broker is None else broker.router.hooks.shaping
         sent.is_altered = shaping is not None and shaping.alters(context)
         client = context.client
         if isinstance(client, Connection) and client.discards_data:

@@ -24,9 +24,9 @@ class Journaled:
         self.journal = journal
         self.server = server
         self.router = Router(server.brokers[1])
-        self.router.journal = journal
+        self.router.hooks.journal = journal
         # The journal is called for each request, because there is no connection that calls it for each turn.
-        self.route, self.finish = journal.attach(self.router.route, self.router.finish)
+        self.route, self.finish = journal.attach(self.router.route, self.router.encode_delayed)
         self.context = self.connect()
 
     def connect(self) -> Context:

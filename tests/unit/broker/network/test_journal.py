@@ -43,8 +43,8 @@ def ask_metadata(journaled: Journaled, client_id: str = "me") -> Exchange:
 def test_router_without_journal_has_no_overhead() -> None:
     with journaled() as asked:
         router = asked.router
-        router.journal = None
-        assert (router.route, router.finish, router.recorder) == (router._serve, router._finish_delayed, None)
+        router.hooks.journal = None
+        assert (router.route, router.encode_delayed, router.recorder) == (router._serve, router._encode_delayed, None)
 
 
 def test_request_is_recorded_with_its_context() -> None:
@@ -199,7 +199,7 @@ def test_waiting_request_is_included(waiting: Journaled) -> None:
 
 def test_delayed_response_completes_a_waiting_request(waiting: Journaled) -> None:
     answer = ListOffsetsResponse(topics=[])
-    waiting.router.finish(answer, waiting.context, [])
+    waiting.router.encode_delayed(answer, waiting.context, [])
     [exchange] = waiting.journal.exchanges()
     assert (exchange.is_waiting, exchange.has_waited) == (False, True)
     assert exchange.response() == answer

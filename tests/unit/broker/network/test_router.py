@@ -38,7 +38,8 @@ class Broker:
             metadata=SimpleNamespace(cluster_id="C", revision=Revision()),
             is_read_only=False,
         )
-        self.controller = self.authorizer = None
+        self.controller = SimpleNamespace(config=SimpleNamespace(replica_selector_class=None))
+        self.authorizer = None
         self.api_versions: dict[Api, tuple[int, int]] = {
             Api.LIST_OFFSETS: (1, 11),
             Api.PRODUCE: (0, 13),
@@ -195,7 +196,7 @@ def test_random_bytes_are_answered_or_close_the_connection(frame: bytes) -> None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(router_module, "import_module", routing.import_module)
         routing.broker.api_versions = {api: (api.versions.low, api.versions.high) for api in Api if api.client_facing}
-        routing.router.intercept = lambda request, context, handle: None
+        routing.router.hooks.intercept = lambda request, context, handle: None
         with contextlib.suppress(CloseConnection, DecodeError):
             routing.route(frame)
 
@@ -250,7 +251,7 @@ def test_delayed_response_is_finished_later(routing: Routing) -> None:
     routing.handlers["list_offsets"] = lambda request, context: delayed
     assert routing.route(ask()) == (delayed, b"")
     out: list[Chunk] = []
-    size = routing.router.finish(answer(), routing.context, out)
+    size = routing.router.encode_delayed(answer(), routing.context, out)
     wire = b"".join(out)  # type: ignore[arg-type]
     assert size == len(wire)
     assert wire[4:8] == (77).to_bytes(4, "big")
@@ -266,7 +267,7 @@ def test_completed_delayed_response_is_sent_immediately(routing: Routing) -> Non
 
 
 def test_finishing_without_a_response_sends_no_bytes(routing: Routing) -> None:
-    assert routing.router.finish(None, routing.context, []) == 0
+    assert routing.router.encode_delayed(None, routing.context, []) == 0
 
 
 def test_unexpected_exception_of_a_handler_is_raised(routing: Routing) -> None:
@@ -345,7 +346,7 @@ def test_interceptor_is_called_instead_of_the_handler(routing: Routing) -> None:
         seen.append(request)
         return handle(request, context) if len(seen) == 1 else None
 
-    routing.router.intercept = intercept
+    routing.router.hooks.intercept = intercept
     assert routing.route(ask())[0]
     assert routing.route(ask()) == (0, b"")
     assert len(routing.asked) == 1
@@ -371,24 +372,24 @@ class Counting:
 
 
 def test_the_throttle_sees_each_request_and_its_answer_before_it_is_encoded(routing: Routing) -> None:
-    routing.router.throttle = throttle = Counting()
+    routing.router.hooks.throttle = throttle = Counting()
     _, wire = routing.route(ask(5))
     assert ListOffsetsResponse.decode(wire[8:], 5).throttle_time_ms == 1234
     assert throttle.told == [len(ask(5)), "end"]
 
 
 def test_throttle_is_called_for_a_delayed_response(routing: Routing) -> None:
-    routing.router.throttle = throttle = Counting()
+    routing.router.hooks.throttle = throttle = Counting()
     delayed: Delayed[Any] = Delayed()
     routing.handlers["list_offsets"] = lambda request, context: delayed
     assert routing.route(ask()) == (delayed, b"")
-    routing.router.finish(None, routing.context, [])
+    routing.router.encode_delayed(None, routing.context, [])
     assert throttle.told[1:] == ["pause", None]
 
 
 def test_throttle_can_be_removed(routing: Routing) -> None:
-    routing.router.throttle = throttle = Counting()
-    routing.router.throttle = None
+    routing.router.hooks.throttle = throttle = Counting()
+    routing.router.hooks.throttle = None
     routing.route(ask())
     assert throttle.told == []
 

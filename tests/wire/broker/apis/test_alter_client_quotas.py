@@ -68,11 +68,11 @@ def test_entity_without_quotas_is_removed() -> None:
 def test_broker_without_quotas_does_not_measure_requests() -> None:
     with asking() as ask:
         router = ask.cluster.server.brokers[1].router
-        assert router.throttle is None
+        assert router.hooks.throttle is None
         alter(ask, entry({"user": "u"}, **{PRODUCE: 5.0}))
-        assert (router.throttle is None) is False
+        assert (router.hooks.throttle is None) is False
         alter(ask, entry({"user": "u"}, **{PRODUCE: None}))
-        assert (router.throttle is None) is True
+        assert (router.hooks.throttle is None) is True
 
 
 def test_quotas_survive_a_restart(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_quotas_survive_a_restart(tmp_path: Path) -> None:
         assert ask.cluster.server.metadata.client_quotas == {
             frozenset({("user", "u"), ("client-id", None)}): {PRODUCE: 5.0}
         }
-        assert ask.cluster.server.brokers[1].router.throttle is not None
+        assert ask.cluster.server.brokers[1].router.hooks.throttle is not None
 
 
 def test_producer_over_quota_receives_the_throttle_time_and_is_muted() -> None:

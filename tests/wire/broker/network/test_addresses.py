@@ -22,6 +22,8 @@ class StubBroker:
     def __init__(self) -> None:
         self.api_versions: dict[object, tuple[int, int]] = {}
         self.node = SimpleNamespace(metadata=SimpleNamespace(revision=Revision()))
+        self.controller = SimpleNamespace(config=SimpleNamespace(replica_selector_class=None))
+        self.authorizer = None
 
 
 def plaintext(host: str, port: int, advertised: tuple[str, int] | None = None) -> list[ListenerSettings]:

@@ -130,12 +130,12 @@ def test_records_of_any_size_are_recorded_with_their_sizes(kafka: kafkalet.Broke
 
 def test_journal_that_is_attached_later_records_existing_connections(kafka: kafkalet.Broker) -> None:
     router = kafka.server.brokers[1].router
-    journal = router.journal
-    kafka.server.call(lambda: setattr(router, "journal", None))
+    journal = router.hooks.journal
+    kafka.server.call(lambda: setattr(router.hooks, "journal", None))
     with connect(kafka) as sock:
         sock.sendall(frame(list_offsets(), 1))
         receive(sock, 1)
-        kafka.server.call(lambda: setattr(router, "journal", journal))
+        kafka.server.call(lambda: setattr(router.hooks, "journal", journal))
         sock.sendall(frame(list_offsets(), 2))
         receive(sock, 1)
         assert numbers(kafka) == [("ListOffsets", 2, True)]

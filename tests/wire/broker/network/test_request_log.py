@@ -245,7 +245,7 @@ def test_exception_in_handler_is_shown(wire: Wire, lines: Lines, later: bool) ->
         delayed = wire.cluster.server.nodes[1].purgatory.park(["k"], 1, lambda: None, lambda: "late")
         return delayed.map(lambda _: {}["missing"])
 
-    wire.cluster.server.brokers[1].router.intercept = break_down
+    wire.cluster.server.brokers[1].router.hooks.intercept = break_down
     with pytest.raises(Closed):
         wire.ask("Metadata", 9, {"topics": []})
     what = "KeyError: 'missing' (waited)" if later else "LookupError: a bug"
@@ -368,9 +368,9 @@ def test_disabled_log_adds_no_step_to_routing() -> None:
     with on_the_wire() as wire:
         wire.ask("Metadata", 9, {"topics": []})
         router = wire.cluster.server.brokers[1].router
-        router.journal = None
+        router.hooks.journal = None
         assert router.route == router._serve
-        assert router._end is None
+        assert router._on_response is None
 
 
 def test_changed_log_level_applies_from_the_next_connection(caplog: pytest.LogCaptureFixture) -> None:
@@ -386,7 +386,7 @@ def test_changed_log_level_applies_from_the_next_connection(caplog: pytest.LogCa
         caplog.set_level(logging.WARNING, REQUESTS)
         assert ask("third") == 4
         router = wire.cluster.server.brokers[1].router
-        router.journal = None
+        router.hooks.journal = None
         assert router.route == router._serve
 
 

@@ -51,7 +51,7 @@ class Sent:
             if isinstance(answer, int):
                 self._done.set()
             else:
-                answer.then(lambda found: (router.finish(found, context, self._out), self._done.set()))  # type: ignore[arg-type, func-returns-value]
+                answer.then(lambda found: (router.encode_delayed(found, context, self._out), self._done.set()))  # type: ignore[arg-type, func-returns-value]
 
         asking.cluster.server.call(send)
 

@@ -357,6 +357,6 @@ def test_faults_fire_in_the_order_in_which_they_were_set(ask: Asking) -> None:
 def test_router_has_no_hooks_without_faults(ask: Asking) -> None:
     router = ask.cluster.server.brokers[1].router
     with ask.cluster.fault("Produce", delay=1, strict=False):
-        assert router.intercept is not None
-    hooks = [router.intercept, router.shaping]
+        assert router.hooks.intercept is not None
+    hooks = [router.hooks.intercept, router.hooks.shaping]
     assert hooks == [None, None]

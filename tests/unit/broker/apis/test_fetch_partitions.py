@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet import Cluster
-from kafkalet.broker.apis import fetch, fetch_quiet
+from kafkalet.broker.apis import fetch, fetch_partitions
 from kafkalet.broker.cluster.partition import Partition
 from kafkalet.broker.context import Context
 from kafkalet.broker.network.router import Router
@@ -43,14 +43,14 @@ def cluster() -> Iterator[Cluster]:
 class Consumer:
     """A fetch session over the partitions of a topic. Methods must be called in the thread of the cluster."""
 
-    def __init__(self, cluster: Cluster, topic: str, version: int, *, sets_aside: bool, **fields: Any) -> None:
-        """Without `sets_aside`, all partitions are read."""
+    def __init__(self, cluster: Cluster, topic: str, version: int, *, leaves_out_quiet: bool, **fields: Any) -> None:
+        """Without `leaves_out_quiet`, all partitions are read."""
         self.router: Router = cluster.server.brokers[1].router
         self.context: Context = self.router.context(NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
         self.topic = topic
         self.topic_id = cluster.server.metadata.topics[topic].topic_id
         self.version = version
-        self.sets_aside = sets_aside
+        self.leaves_out_quiet = leaves_out_quiet
         self.fields: dict[str, Any] = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 20, **fields}
         self.session_id = self.session_epoch = 0
         self.offsets = dict.fromkeys(range(PARTITIONS), 0)
@@ -84,7 +84,9 @@ class Consumer:
         out: list[Chunk] = []
         self.response = b""
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(fetch_quiet, "MOST_PARTITIONS", fetch_quiet.MOST_PARTITIONS if self.sets_aside else -1)
+            patch.setattr(
+                fetch_partitions, "MOST_PARTITIONS", fetch_partitions.MOST_PARTITIONS if self.leaves_out_quiet else -1
+            )
             answer = self.router.route(frame, self.context, out)
         if isinstance(answer, int):
             self._receive(out)
@@ -93,7 +95,7 @@ class Consumer:
             answer.then(lambda response: self._finish(response, out))
 
     def _finish(self, response: Any, out: list[Chunk]) -> None:
-        self.router.finish(response, self.context, out)
+        self.router.encode_delayed(response, self.context, out)
         self._receive(out)
 
     def _receive(self, out: list[Chunk]) -> None:
@@ -186,7 +188,7 @@ def test_responses_do_not_depend_on_setting_quiet_partitions_aside(
 ) -> None:
     topic = Topic(cluster)
     call = cluster.server.call
-    consumers = [Consumer(cluster, topic.name, version, sets_aside=yes, **fields) for yes in (True, False)]
+    consumers = [Consumer(cluster, topic.name, version, leaves_out_quiet=yes, **fields) for yes in (True, False)]
 
     def each(action: Callable[[Consumer], object]) -> None:
         call(lambda: [action(consumer) for consumer in consumers])
@@ -219,7 +221,7 @@ def test_responses_do_not_depend_on_setting_quiet_partitions_aside(
 
 def test_quiet_partitions_are_not_read(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     topic = Topic(cluster)
-    consumer = Consumer(cluster, topic.name, 12, sets_aside=True)
+    consumer = Consumer(cluster, topic.name, 12, leaves_out_quiet=True)
     read: list[int] = []
 
     class Counted(fetch._Fetch):

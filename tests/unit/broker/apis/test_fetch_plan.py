@@ -181,11 +181,11 @@ def test_interceptor_sees_repetitions(log: Log) -> None:
     def read() -> None:
         for _ in range(3):
             reader.fetch(0)
-        reader.router.intercept = intercept
+        reader.router.hooks.intercept = intercept
         try:
             reader.fetch(0)
         finally:
-            reader.router.intercept = None
+            reader.router.hooks.intercept = None
 
     log.cluster.server.call(read)
     assert seen == [0]

@@ -1,7 +1,7 @@
 """The fast path of ListOffsets: a request that a connection repeats, for one partition.
 
 Clients that watch lag ask for the same offset again and again. Their requests differ only in the correlation id, and
-the responses only in the offset, its timestamp and its leader epoch. As in fetch_repeated.py, the layouts are learnt
+the responses only in the offset, its timestamp and its leader epoch. As in fetch_plan.py, the layouts are learnt
 from the general encoder, and the offset is looked up as by the general handler (list_offsets.py). Errors, offsets that
 are not found, and searches that take long are left to that handler.
 """
@@ -22,8 +22,8 @@ _NOTHING_KNOWN = Known()  # stays empty
 _API = Api.LIST_OFFSETS  # in Python 3.11, looking up a member of an enum is slow
 
 
-class RepeatedListOffsets:
-    """The repetitions of `request`, which has one partition, and their responses."""
+class ListOffsetsPlan:
+    """Answers the repetitions of `request`, which has one partition."""
 
     __slots__ = (
         *("_client_id", "_isolation", "_leader_epoch", "_partition", "_place", "_route", "_timestamp", "_version"),
@@ -34,15 +34,15 @@ class RepeatedListOffsets:
         self, request: ListOffsetsRequest, response: ListOffsetsResponse, context: Context, isolation: Isolation
     ) -> None:
         [topic] = request.topics
-        [asked] = topic.partitions
+        [requested] = topic.partitions
         self._version = context.version
         self._client_id = context.client_id
         self._route = context.route
-        self._place = (topic.name, asked.partition_index)
+        self._place = (topic.name, requested.partition_index)
         self._partition = context.node.partition(*self._place)
-        self._timestamp = asked.timestamp
+        self._timestamp = requested.timestamp
         self._isolation = isolation
-        self._leader_epoch = asked.current_leader_epoch if asked.current_leader_epoch >= 0 else None
+        self._leader_epoch = requested.current_leader_epoch if requested.current_leader_epoch >= 0 else None
         self._learn_response(response)
 
     def _learn_response(self, response: ListOffsetsResponse) -> None:
@@ -86,20 +86,20 @@ def learn(
 ) -> None:
     """Prepare the connection for repetitions of `request`, which has just got `response`, if it has one partition."""
     if (
-        len(request.topics) != 1
+        not context.is_plain
+        or len(request.topics) != 1
         or len(request.topics[0].partitions) != 1
         or request.replica_id != CONSUMER
         or isolation is None
-        or context.authorizer is not None
     ):
         return
     [topic] = request.topics
-    [asked] = topic.partitions
+    [requested] = topic.partitions
     [answer] = response.topics[0].partitions
     if answer.error_code or answer.offset < 0:
         return
-    repetitions = context.repetitions_of((_API, topic.name, asked.partition_index, asked.timestamp, isolation))
+    repetitions = context.repetitions_of((_API, topic.name, requested.partition_index, requested.timestamp, isolation))
     if repetitions is not None:
         frame = RequestHeader(_API, context.version, 0, context.client_id).encode() + request.encode(context.version)
-        plan = RepeatedListOffsets(request, response, context, isolation)
+        plan = ListOffsetsPlan(request, response, context, isolation)
         repetitions.add(Struct(f">4si{len(frame) - 8}s"), frame, plan)

@@ -6,12 +6,11 @@ of the request (repetitions.py) and of its response, and later requests are answ
 
     | size | correlation id | ... | high watermark, last stable offset, log start offset | ... | records | ...
 
-The layouts are not written down here: they are found by encoding the messages with different values. This requires that
-the version has a session epoch (v7) and a log start offset (v5); the general handler learns from version 10 on, because
-earlier ones may need converted records. The records are read in the same way as by
-the general handler, and everything that depends on more than the offset is left to it: an error, too few records, an
-aborted transaction, a partition, session or limit that has changed. `answer` then returns None, and has changed
-nothing.
+The layouts are not written down here: they are found by encoding the messages with different values. This requires a
+session epoch (v7) and a log start offset (v5); the general handler learns only plain requests, of v10 and later. The
+records are read in the same way as by the general handler, and everything that depends on more than the offset is left
+to it: an error, too few records, an aborted transaction, a session that has changed. `answer` then returns None, and
+has changed nothing.
 """
 
 from struct import Struct
@@ -47,12 +46,12 @@ OFFSETS_BYTES = 3 * 8
 """The size of the high watermark, the last stable offset and the log start offset."""
 
 
-class RepeatedFetch:
-    """The requests that repeat `request`, which has one partition, and their responses."""
+class FetchPlan:
+    """Answers the requests that repeat `request`, which has one partition."""
 
     __slots__ = (
         *("_head", "_is_flexible", "_middle", "_response", "_tail"),
-        *("_client_id", "_fetch_max_bytes", "_identity", "_isolation", "_leader_epoch", "_max_bytes", "_min_bytes"),
+        *("_client_id", "_identity", "_isolation", "_leader_epoch", "_max_bytes", "_min_bytes"),
         *("_only_leader", "_parameters", "_partition", "_route", "_session", "_version"),
     )
 
@@ -76,8 +75,7 @@ class RepeatedFetch:
         self._identity = identity_of(key)
         self._parameters = requested[1:]  # all but the fetch offset
         self._partition = context.node.partition(key[0], key[2])
-        self._fetch_max_bytes = context.node.config.fetch_max_bytes
-        limit = min(request.max_bytes, self._fetch_max_bytes)
+        limit = min(request.max_bytes, context.node.config.fetch_max_bytes)
         self._max_bytes = min(requested.max_bytes, limit)
         self._min_bytes = max(1, min(request.min_bytes, limit))
         self._isolation = isolation
@@ -109,14 +107,9 @@ class RepeatedFetch:
         """See Plan. The numbers are the correlation id, the session epoch and the fetch offset."""
         correlation_id, epoch, offset = numbers
         session, partition, sessions = self._session, self._partition, context.broker.fetch_sessions
-        if context.node.config.fetch_max_bytes != self._fetch_max_bytes or (
-            session is not None and not sessions.has_only(session, self._identity)
-        ):
+        if session is not None and not sessions.has_only(session, self._identity):
             raise Outdated
-        if (
-            epoch != (FINAL_EPOCH if session is None else session.epoch)
-            or context.controller.config.replica_selector_class
-        ):
+        if epoch != (FINAL_EPOCH if session is None else session.epoch):
             return None
         try:
             read = partition.read(
@@ -132,8 +125,8 @@ class RepeatedFetch:
         except (KafkaError, OSError):
             return None
         if session is not None:
-            asked = RequestedPartition(offset, *self._parameters)
-            sessions.repeat(session, asked, read.high_watermark, read.log_start_offset)
+            requested = RequestedPartition(offset, *self._parameters)
+            sessions.repeat(session, requested, read.high_watermark, read.log_start_offset)
         context.route = self._route
         context.api, context.version, context.client_id = Api.FETCH, self._version, self._client_id
         context.correlation_id = correlation_id
@@ -166,27 +159,22 @@ def learn(
     *,
     only_leader: bool,
 ) -> None:
-    """Prepare the connection for repetitions of `request`, which has just got `response`, if it has one partition."""
+    """Prepare the connection for repetitions of a plain request, which has just got `response`."""
     if (
-        len(session.asked) != 1
+        len(session.requested) != 1
         or len(request.topics) != 1
         or len(request.topics[0].partitions) != 1
         or request.forgotten_topics_data
         or response.error_code
         or len(response.responses) != 1
-        or context.authorizer is not None
-        or context.broker.throttling is not None
     ):
         return
-    [(key, requested)] = session.asked
+    [(key, requested)] = session.requested
     [answer] = response.responses[0].partitions
-    state = request.replica_state
     if (
-        (request.replica_id if state is None else state.replica_id) != CONSUMER
-        or requested.last_fetched_epoch is not None
+        requested.last_fetched_epoch is not None
         or answer.error_code
         or answer.aborted_transactions
-        or answer.preferred_read_replica >= 0
         or (repetitions := context.repetitions_of((Api.FETCH, key, isolation))) is None
     ):
         return
@@ -195,20 +183,20 @@ def learn(
         kept = session.session
     elif not session.is_stateless or request.session_id != NO_SESSION:
         return
-    plan = RepeatedFetch(request, response, context, kept, key, requested, isolation, only_leader=only_leader)
+    plan = FetchPlan(request, response, context, kept, key, requested, isolation, only_leader=only_leader)
     repetitions.add(*_layout_of(request, context), plan)
 
 
 def _layout_of(request: FetchRequest, context: Context) -> tuple[Struct, bytes]:
     """Return the layout of a request (repetitions.py), and the request. Encoding other numbers finds their places."""
     header = RequestHeader(Api.FETCH, context.version, 0, context.client_id).encode()
-    [asked] = request.topics[0].partitions
-    kept = request.session_epoch, asked.fetch_offset
+    [requested] = request.topics[0].partitions
+    kept = request.session_epoch, requested.fetch_offset
     frames = []
     for values in ((0, 0), (-1, 0), (0, -1)):
-        request.session_epoch, asked.fetch_offset = values
+        request.session_epoch, requested.fetch_offset = values
         frames.append(header + request.encode(context.version))
-    request.session_epoch, asked.fetch_offset = kept
+    request.session_epoch, requested.fetch_offset = kept
     frame = frames[0]
     epoch_at, offset_at = (_first_difference(frame, other) for other in frames[1:])
     between, after = offset_at - epoch_at - 4, len(frame) - offset_at - 8

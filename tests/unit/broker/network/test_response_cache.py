@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import kafkalet
 from kafkalet.broker.apis import api_versions, metadata
 from kafkalet.broker.cluster.revision import Revision
-from kafkalet.broker.network import kept_answers
-from kafkalet.broker.network.kept_answers import KeptAnswers
+from kafkalet.broker.network import response_cache
+from kafkalet.broker.network.response_cache import ResponseCache
 from kafkalet.broker.network.router import Router
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import KafkaError
@@ -26,7 +26,6 @@ from kafkalet.protocol.messages.metadata import MetadataRequest
 from kafkalet.protocol.schema import Request
 from kafkalet.storage.failures import StorageFailed
 from tests.unit.broker.apis.asking import Asking, NoClient
-from tests.unit.broker.apis.authorizing import authorizing
 
 LISTENERS = {
     "listeners": "PLAINTEXT://127.0.0.1:0,OTHER://127.0.0.1:0",
@@ -311,72 +310,43 @@ def test_a_refused_client_name_reaches_the_handler(kept: Kept, monkeypatch: pyte
     assert len(calls) == 2
 
 
-@pytest.mark.parametrize("hook", ["intercept", "throttle", "log"])
-def test_a_hook_sees_every_request(
-    kept: Kept, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, hook: str
-) -> None:
-    calls = count_calls(monkeypatch, api_versions)
-    kept.route(CLIENT, 3)
-    if hook == "intercept":
-        kept.cluster.server.brokers[1].router.intercept = lambda request, context, handler: handler(request, context)
-    elif hook == "throttle":
-        quotas = kept.cluster.server.metadata.client_quotas
-        quotas[frozenset({("user", None)})] = {"request_percentage": 100.0}
-        broker = kept.cluster.server.brokers[1]
-        kept.cluster.server.call(broker.apply_quotas)
-        assert broker.router.throttle is not None
-    else:
-        caplog.set_level(logging.DEBUG, "kafkalet.requests")
-    kept.route(CLIENT, 3)
-    assert len(calls) == 2
-
-
-def test_an_authorizer_sees_every_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = count_calls(monkeypatch, metadata)
-    with authorizing() as ask:
-        kept = Kept(ask.cluster)
-        kept.route(MetadataRequest(topics=None), 9)
-        kept.route(MetadataRequest(topics=None), 9)
-    assert len(calls) == 2
-
-
 # The bounds
 
 
 def test_a_change_forgets_the_answers() -> None:
     revision = Revision()
-    kept = KeptAnswers(revision)
-    assert kept.find((1, "L", b"?")) is None
-    kept.keep((1, "L", b"?"), b"!")
-    assert kept.find((1, "L", b"?")) == b"!"
+    kept = ResponseCache(revision)
+    assert kept.get((1, "L", b"?")) is None
+    kept.add((1, "L", b"?"), b"!")
+    assert kept.get((1, "L", b"?")) == b"!"
     revision.advance()
-    assert kept.find((1, "L", b"?")) is None
+    assert kept.get((1, "L", b"?")) is None
 
 
 def test_an_answer_built_during_a_change_is_not_kept() -> None:
     revision = Revision()
-    kept = KeptAnswers(revision)
-    assert kept.find((1, "L", b"?")) is None
+    kept = ResponseCache(revision)
+    assert kept.get((1, "L", b"?")) is None
     revision.advance()
-    kept.keep((1, "L", b"?"), b"!")
-    assert kept.find((1, "L", b"?")) is None
+    kept.add((1, "L", b"?"), b"!")
+    assert kept.get((1, "L", b"?")) is None
 
 
 def test_all_are_forgotten_when_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_answers, "MOST_BYTES", 2500)
-    kept = KeptAnswers(Revision())
+    monkeypatch.setattr(response_cache, "MOST_BYTES", 2500)
+    kept = ResponseCache(Revision())
     for number in range(3):
-        assert kept.find((number, "L", b"?")) is None
-        kept.keep((number, "L", b"?"), bytes(600))
-    assert [kept.find((number, "L", b"?")) is None for number in range(3)] == [True, True, False]
+        assert kept.get((number, "L", b"?")) is None
+        kept.add((number, "L", b"?"), bytes(600))
+    assert [kept.get((number, "L", b"?")) is None for number in range(3)] == [True, True, False]
 
 
 def test_an_answer_that_is_too_long_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_answers, "MOST_BYTES", 1000)
-    kept = KeptAnswers(Revision())
-    assert kept.find((1, "L", b"?")) is None
-    kept.keep((1, "L", b"?"), bytes(1000))
-    assert kept.find((1, "L", b"?")) is None
+    monkeypatch.setattr(response_cache, "MOST_BYTES", 1000)
+    kept = ResponseCache(Revision())
+    assert kept.get((1, "L", b"?")) is None
+    kept.add((1, "L", b"?"), bytes(1000))
+    assert kept.get((1, "L", b"?")) is None
 
 
 def test_a_long_request_is_handled_each_time(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
