@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .operations import ClusterOperations
 
 MOST_REQUESTS = 20
+"""The most lines of polls, which repeat or wait, and of other requests: there may be many idle consumers."""
 MOST_FOLDED = 2000
 """The number of requests that are searched for repetitions."""
 _DIFFERS = re.compile(r"( session=\d+)/\d+| in [\d.]+ ms(?: \(waited\))?$")
@@ -30,7 +31,7 @@ def report(cluster: ClusterOperations, faults: Iterable[object] = ()) -> str:
     Never raises an exception.
     """
     parts = (
-        ("The last requests, with the time before now:", lambda: _requests(cluster), MOST_REQUESTS),
+        ("The last requests, with the time before now:", lambda: _requests(cluster), 2 * MOST_REQUESTS),
         ("Logs:", lambda: _logs(cluster), MOST_LINES),
         ("Groups:", lambda: _groups(cluster), MOST_LINES),
         ("Open transactions:", lambda: _transactions(cluster), MOST_LINES),
@@ -54,12 +55,15 @@ def _requests(cluster: ClusterOperations) -> list[str]:
     """Requests with the same text, the latest first, by this text."""
     for each in reversed(journal.exchanges()[-MOST_FOLDED:]):
         text = each.text(now_s) if each.is_waiting else _DIFFERS.sub(r"\1", each.text(now_s))
-        if text not in same and len(same) == MOST_REQUESTS:
-            break
         same.setdefault(text, []).append(each)
     lines = []
+    left = {True: MOST_REQUESTS, False: MOST_REQUESTS}
     for text, exchanges in same.items():
         latest = exchanges[0]
+        is_poll = len(exchanges) > 1 or latest.is_waiting
+        if not left[is_poll]:
+            continue
+        left[is_poll] -= 1
         times = f", {len(exchanges)} times in {latest.began_s - exchanges[-1].began_s:.1f} s"
         shown = text + times if len(exchanges) > 1 else latest.text(now_s)
         lines.append(f"-{now_s - latest.began_s:.3f} s  {shown}")
