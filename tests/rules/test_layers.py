@@ -1,22 +1,7 @@
-"""The layers of the package: a module may import only modules of lower layers.
+"""The layers of the package: imports lead down, between folders and between files.
 
-clock, jaas, locking,         import no module of kafkalet
-properties, sasl_client,
-suggestions, version
-protocol                      imports only itself
-tasks                         protocol.records and the modules in the first line
-formats                       protocol.records; formats of the files beside a log, without policy
-storage                       formats, tasks, protocol.records, protocol.errors, and the modules in the first line
-broker                        protocol, storage, and the modules in the first line
-inspection                    broker, storage, protocol and the modules in the first line; it never writes
-embedded                      broker, and the modules in the first line
-pipeline                      formats, protocol and the modules in the first line; not storage or broker, whose logs it
-audits
-testing                       embedded, broker, protocol and the modules in the first line
-aio                           testing, and what it uses
-control                       testing, and what it uses
-conformance                   testing, and what it uses; the parts that judge a broker import only protocol
-commands, cli                 all of the above
+`FLOORS` states the order of the folders, from the ground up, and why each stands where it stands. A file or folder may
+import only what stands on a lower floor of the folder that both have in common.
 """
 
 import ast
@@ -27,29 +12,69 @@ from tests.source import FILES, MODULES, imports, name_of, room_of, tree_of
 
 from .every import for_every
 
-RANK = {
-    "version": 0,
-    "clock": 0,
-    "garbage": 0,
-    "jaas": 0,
-    "locking": 0,
-    "properties": 0,
-    "sasl_client": 0,
-    "suggestions": 0,
-    "protocol": 1,
-    "formats": 2,
-    "tasks": 2,
-    "storage": 3,
-    "broker": 4,
-    "pipeline": 4,
-    "embedded": 5,
-    "testing": 6,
-    "aio": 7,
-    "control": 7,
-    "conformance": 7,
-    "inspection": 5,
-    "commands": 8,
-    "cli": 9,
+FLOORS: dict[str, tuple[str, ...]] = {
+    "kafkalet": (
+        "clock garbage jaas locking properties sasl_client suggestions version",  # know nothing of Kafka's messages
+        "protocol",  # bytes and values: no files, no sockets
+        "formats tasks",  # formats of the files beside a log, without policy; how work takes time
+        "storage",  # logs on disk: no requests, no leaders
+        "broker pipeline",  # requests and leaders; reads logs by itself, because its audits check those of storage
+        "embedded inspection",  # one cluster in a process; data directories without a broker, never written
+        "testing",  # the test kit, which the brokers do not know
+        "aio conformance control",  # the test kit in coroutines; judges of brokers and clients; the test kit over HTTP
+        "commands",  # all of the above on the command line
+        "cli",  # finds the command
+    ),
+    "kafkalet.broker": (
+        "arguments client fetch_sessions purgatory quoting regex served views watchers",  # values without a broker
+        "config",  # properties and releases, which everything reads
+        "security",  # who a client is and what it may do, by properties and ACLs
+        "quotas",  # how much a client may do
+        "cluster",  # the metadata, and the replicas of a broker; has the ACLs and the quotas
+        "groups",  # the coordinator of groups: state in a partition of the cluster
+        "transactions",  # their coordinator; a commit of offsets ends in a group
+        "coordinators repetitions telemetry",  # the parts of a broker that handlers use
+        "broker",  # has all of these parts
+        "context",  # a request to a broker
+        "apis",  # answers requests; `parts` takes a context, like its handlers
+        "network",  # brings requests to the handlers
+        "broker_server loop_host",  # a broker with listeners; the thread or loop in which it runs
+        "server",  # the brokers of a cluster, started and stopped together
+        "seeding",  # fills a server with records
+    ),
+    "kafkalet.broker.apis": ("parts",),
+    "kafkalet.broker.cluster": ("kraft",),
+    "kafkalet.broker.groups": ("assignors", "classic", "consumer"),  # consumer groups may have classic members
+    "kafkalet.broker.network": ("faults",),  # act on requests and connections, which do not know them
+    "kafkalet.broker.security": ("tls", "sasl"),  # tokens are signed with keys that TLS reads
+    "kafkalet.conformance": (
+        "notation clients",  # plain data of messages; clients are judged with code of their own
+        "playing",  # performs the steps of a transcript
+        "reports scenarios",  # show results; produce steps
+        "judging",  # plays many scenarios and reports them
+        "recording",  # plays scenarios at Apache Kafka, and judges the transcripts
+        "between",  # plays random histories at two brokers
+    ),
+    "kafkalet.conformance.between": ("histories",),
+    "kafkalet.conformance.clients": ("drivers observing", "judges", "scenarios"),  # a scenario names its judges
+    "kafkalet.conformance.clients.observing": ("rules",),
+    "kafkalet.control": ("routes",),
+    "kafkalet.pipeline": (
+        "decoding",  # bytes to columns
+        "logs live",  # where bytes come from: directories, brokers
+        "audit writing",  # what is done with columns
+        "dumping",  # reads through the source
+        "commands",  # all of the above on the command line
+    ),
+    "kafkalet.protocol": ("records", "messages"),  # messages carry records
+    "kafkalet.storage": ("cleaning",),  # rewrites the segments of a log, which does not know it
+}
+"""The folders in each folder, from the ground up; in the first two, also the files."""
+RANKS = {
+    f"{folder}.{name}": rank
+    for folder, floors in FLOORS.items()
+    for rank, floor in enumerate(floors)
+    for name in floor.split()
 }
 FACADES = {"kafkalet", "kafkalet.__main__"}
 NEWER = {"annotationlib", "compression"}  # in the standard library of newer Python versions
@@ -74,16 +99,27 @@ def ours(path: Path) -> set[str]:
     return {module for module in imports(path) if module.split(".")[0] == "kafkalet"}
 
 
-def test_every_package_has_a_layer() -> None:
-    assert {room_of(name_of(path)) for path in INSIDE} <= RANK.keys()
+def test_every_folder_has_a_floor() -> None:
+    folders = {name.rpartition(".")[0] for name in map(name_of, INSIDE)} - {"kafkalet"}
+    files = {name for name in map(name_of, INSIDE) if name.rpartition(".")[0] in ("kafkalet", "kafkalet.broker")}
+    assert RANKS.keys() == folders | files
+
+
+def between(name: str, other: str) -> tuple[str, str]:
+    """Return the parts of the two modules that are in the folder that they have in common."""
+    ours, others = name.split("."), other.split(".")
+    same = next(number for number, (one, two) in enumerate(zip(ours, others, strict=False)) if one != two)
+    return ".".join(ours[: same + 1]), ".".join(others[: same + 1])
 
 
 @by_name
-def test_imports_lead_to_lower_layers_only(path: Path) -> None:
-    room = room_of(name_of(path))
-    for module in ours(path):
-        other = room_of(module)
-        assert other == room or RANK[other] < RANK[room], f"{name_of(path)} imports {module}"
+def test_imports_lead_to_lower_floors_only(path: Path) -> None:
+    name = name_of(path)
+    for module in ours(path) - {name}:
+        if not name.startswith(f"{module}.") and not module.startswith(f"{name}."):
+            one, other = between(name, module)
+            if one in RANKS and other in RANKS:
+                assert RANKS[other] < RANKS[one], f"{name} imports {module}"
 
 
 @by_name
@@ -122,8 +158,18 @@ def _guarded(path: Path, module: str) -> bool:
 
 
 def test_imports_have_no_cycles() -> None:
-    """Import cycles are not allowed, including lazy imports and imports for type checking."""
-    graph = {name: ours(path) & FILES.keys() for name, path in FILES.items() if name not in FACADES}
+    """Neither files nor folders import each other in a circle, including lazy imports and imports for type checking.
+
+    A file beside a folder may be used by the folder, or use it, but not both.
+    """
+    graph: dict[str, set[str]] = {name: set() for name in map(name_of, INSIDE)}
+    for path in INSIDE:
+        name = name_of(path)
+        for module in ours(path) & FILES.keys() - FACADES - {name}:
+            graph[name].add(module)
+            if not name.startswith(f"{module}.") and not module.startswith(f"{name}."):
+                one, other = between(name, module)
+                graph.setdefault(one, set()).add(other)
     done: set[str] = set()
 
     def visit(name: str, way: tuple[str, ...]) -> None:
