@@ -1,4 +1,4 @@
-# The two commands that matter: `make run` and `make test`. Each sets up what it needs.
+# The commands that matter: `make run`, `make test` and `make test-all`. Each sets up what it needs.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,54 +8,55 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 
-.PHONY: run test quick coverage check bench clients docs fuzz torture oracle record dist clean
+.PHONY: run test test-all quick coverage check bench clients docs fuzz torture oracle record dist clean
 
 run:
 	$(PYTHON) -m kafkalet serve $(ARGS)
 
-$(BIN)/.ready: pyproject.toml
+# One mark for each extra of pyproject.toml, so that a target installs no more than it needs.
+$(BIN)/.ready-%: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,spark,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'
 	touch $@
 
-test: $(BIN)/.ready
-	$(BIN)/python -m pytest -n 4 $(ARGS)
+# Each test belongs to one of these two (tests/conftest.py). Spark starts once for each of its two workers.
+test: $(BIN)/.ready-test
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow" $(ARGS)
 
-quick: $(BIN)/.ready
-	$(BIN)/python -m pytest -n 2 --dist worksteal --hypothesis-profile=quick -m "not slow and not oracle" tests/unit tests/rules $(ARGS)
+test-all: $(BIN)/.ready-test-all
+	$(BIN)/python -m pytest -n 2 --dist loadfile tests/spark $(ARGS)
+	$(BIN)/python -m pytest -n 4 --dist worksteal -m slow --ignore tests/spark $(ARGS)
 
-coverage: $(BIN)/.ready
-	$(BIN)/python -m pytest -n 4 --cov --cov-report=term-missing:skip-covered tests/unit tests/wire tests/recorded $(ARGS)
+quick: $(BIN)/.ready-test
+	$(BIN)/python -m pytest -n 2 --dist worksteal --hypothesis-profile=quick -m "not slow" tests/unit tests/rules $(ARGS)
 
-check: $(BIN)/.ready
+coverage: $(BIN)/.ready-test-all
+	$(BIN)/python -m pytest -n 4 --dist worksteal --cov --cov-report=term-missing:skip-covered tests/unit tests/wire tests/recorded $(ARGS)
+
+check: $(BIN)/.ready-dev
 	$(BIN)/ruff check kafkalet tests benchmarks examples docs
 	$(BIN)/ruff format --check kafkalet tests benchmarks examples docs
 	$(BIN)/mypy
 
-bench: $(BIN)/.ready
+bench: $(BIN)/.ready-test-all
 	$(BIN)/python -m benchmarks $(ARGS)
 
-fuzz: $(BIN)/.ready
+fuzz: $(BIN)/.ready-test
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
-torture: $(BIN)/.ready
+torture: $(BIN)/.ready-test
 	$(BIN)/python -m tests.torture $(ARGS)
 
-oracle: $(BIN)/.ready
+oracle: $(BIN)/.ready-test-all
 	$(BIN)/python -m pytest -m oracle $(ARGS)
 
-record: $(BIN)/.ready
+record: $(BIN)/.ready-test-all
 	$(BIN)/python -m tests.oracle.record $(RELEASE) $(ARGS)
 
-clients: $(BIN)/.ready
+clients: $(BIN)/.ready-test-all
 	$(BIN)/python -m pytest -m toolchain tests/clients -sv $(ARGS)
 
-$(BIN)/.docs-ready: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
-	touch $@
-
-docs: $(BIN)/.docs-ready
+docs: $(BIN)/.ready-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict $(ARGS)
 
 # The wheel and the source distribution, as they would be published. Only tools are needed for it, not the tests' packages.

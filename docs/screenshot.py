@@ -2,7 +2,7 @@
 
     python docs/screenshot.py [FILE]        docs/images/page.png by default
 
-It runs three brokers with plausible data, and Chromium with Playwright (pip install -e '.[test]').
+It runs three brokers with plausible data, and Chromium with Playwright (pip install -e '.[test-all]').
 """
 
 import json

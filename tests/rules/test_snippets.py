@@ -24,7 +24,7 @@ ALL = [snippet for document in DOCUMENTS for snippet in snippets(document)]
 NOT_RUN = {
     "docker compose up": "it needs a Docker daemon and the network",
     "docker build": "it needs a Docker daemon and the network",
-    "make test": "it would run this test again",
+    "make test": "it takes minutes",
     "make bench": "it takes minutes",
     "spark-submit --master yarn": "it needs a YARN cluster",
     "kafkalet serve &\nkcat": "it needs kcat, which is not a Python package",

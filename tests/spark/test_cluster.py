@@ -20,7 +20,6 @@ from kafkalet.pipeline import submit
 
 pyspark = pytest.importorskip("pyspark", reason="pip install 'kafkalet[spark]'")
 pytestmark = [
-    pytest.mark.xdist_group("spark"),
     pytest.mark.skipif(os.environ.get("KAFKALET_TEST_CLUSTER") != "1", reason="KAFKALET_TEST_CLUSTER=1 is not set"),
 ]
 

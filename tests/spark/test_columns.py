@@ -31,7 +31,6 @@ def rows(columns: list[str]) -> list[dict[str, object]]:
     return listed
 
 
-@pytest.mark.xdist_group("spark")
 def test_arrow_schema_matches_sparks_schema(spark: SparkSession) -> None:
     from pyspark.sql.pandas.types import to_arrow_schema
 

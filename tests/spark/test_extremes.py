@@ -28,8 +28,6 @@ from kafkalet.protocol.records.build import build_batch, numbered
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.xdist_group("spark_streams")
-
 PARTITIONS = int(os.environ.get("KAFKALET_TEST_PARTITIONS", "500"))
 """The number of partitions in the test of many partitions; 10000 takes a minute or two."""
 GIANT_BYTES = 24_000_000

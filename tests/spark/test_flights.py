@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [
-    pytest.mark.xdist_group("spark_streams"),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),  # kafka-python's
 ]
 

@@ -24,8 +24,6 @@ from .commands.filled import RECORDS, fill
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 
 @pytest.fixture(autouse=True)
 def level() -> Iterator[None]:

@@ -218,7 +218,6 @@ def test_metric_text_is_parsed(text: str, number: int) -> None:
     assert _number(text) == number
 
 
-@pytest.mark.xdist_group("spark")
 def test_spark_reports_tasks_and_records_of_a_job(spark: "SparkSession") -> None:
     status = SparkStatus(spark, "counting")
     assert status.seen() == Seen(0, 0, 0)
@@ -232,7 +231,6 @@ def test_spark_reports_tasks_and_records_of_a_job(spark: "SparkSession") -> None
     assert SparkStatus(spark, "the next").seen() == Seen(0, 0, 0)
 
 
-@pytest.mark.xdist_group("spark")
 def test_job_group_is_reset_afterwards(spark: "SparkSession") -> None:
     status = SparkStatus(spark, "counting")
     assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") == status._group

@@ -17,8 +17,6 @@ from . import connector
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 VALUES = [b"one", b"two", b"three"]
 
 

@@ -17,8 +17,6 @@ from tests.rules.test_snippets import reason_not_to_run
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 PATHS = ("flights.csv", "logs", "dump", "report")
 """Files and directories in the commands."""
 BY_DOCUMENT = {

@@ -21,8 +21,6 @@ from .history import PARTITIONS, T0, History, Seen
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 
 def as_seen(row: Any) -> Seen:
     row = row if isinstance(row, dict) else row.asDict(recursive=True)

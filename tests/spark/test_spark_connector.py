@@ -24,8 +24,6 @@ from . import connector
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
-pytestmark = pytest.mark.xdist_group("spark_streams")
-
 CONFIG = {"log.retention.ms": "-1", "auto.create.topics.enable": "false"}
 LONG_TRANSACTIONS = {"transaction.timeout.ms": 900_000}
 PATIENCE_S = 120

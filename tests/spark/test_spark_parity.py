@@ -27,8 +27,6 @@ from . import connector
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.xdist_group("spark_streams")
-
 T0 = 1_357_000_000_000
 REFUSED = "refused"
 PATIENCE_S = 60

@@ -21,8 +21,6 @@ from kafkalet.pipeline.stream import LogStream, as_json, from_json, limited
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = pytest.mark.xdist_group("spark_streams")
-
 
 PATIENCE_S = 60
 

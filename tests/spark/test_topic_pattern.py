@@ -11,8 +11,6 @@ from kafkalet.pipeline.topic_pattern import BadPattern, compiled
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 NAMES = ("a", "b", "aa", "b.x", "bbx", "Aa", "xa", "__m", "3", "a-b", "flights", "aba", "Orders_2", "[", "{1}", "\\")
 
 PATTERNS = (

@@ -2,11 +2,19 @@
 
 import asyncio
 import gc
+from collections.abc import Iterator
 
 import pytest
 
 from kafkalet import garbage
 from kafkalet.garbage import collected_when_idle
+from tests.garbage import collect
+
+
+@pytest.fixture(autouse=True)
+def _freeze_again() -> Iterator[None]:
+    yield
+    collect()
 
 
 class Part:

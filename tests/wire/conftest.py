@@ -4,13 +4,14 @@ kafka-python does not close sockets that are still connecting when it is closed.
 without this, a later test that happens to collect garbage would fail with a ResourceWarning about them.
 """
 
-import gc
 import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.garbage import collect
 
 HERE = Path(__file__).parent
 STILL_CONNECTING = r"ignore:unclosed <socket.*laddr=\('0\.0\.0\.0':ResourceWarning"
@@ -27,7 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _collect_sockets(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if _uses_kafka_python(request.path):
-        gc.collect()
+        collect()
 
 
 @cache

@@ -1,7 +1,6 @@
 """kafka-python."""
 
 import contextlib
-import gc
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,8 @@ with warnings.catch_warnings():
     import kafka
     import kafka.admin
     import kafka.errors
+
+from tests.garbage import collect
 
 from .interface import (
     HEARTBEAT_MS,
@@ -306,4 +307,4 @@ class KafkaPython:
         self._opened.close()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)  # from sockets that were still connecting
-            gc.collect()
+            collect()

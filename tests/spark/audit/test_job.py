@@ -23,8 +23,6 @@ from tests.unit.pipeline.logs.made import CONFIG, Made
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 CLOSE_TOGETHER = AuditOptions(max_bytes_per_task=500, chunk_bytes=1000)
 
 

@@ -16,8 +16,6 @@ from kafkalet.pipeline.option_types import BadOption
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 FLIGHTS = "carrier,at,delay,to\nUA,2013-01-01T05:00:00Z,2,X\nAA,2013-01-01T04:00:00Z,,Y\nUA,2013-01-01T06:00:00Z,-1,Z\n"
 
 

@@ -20,8 +20,6 @@ from kafkalet.pipeline.commands.running import Running
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 CSV = "id,at,name\n1,2013-01-01T05:00:00Z,a\n2\n3,2013-01-01T06:00:00Z,c\n4,2013-01-01T07:00:00Z,d,e,f\n2\n"
 JSON = '{"id":1,"name":"a"}\n{"id":2,\n{"id":3,"name":"c"}\nnonsense\n'
 

@@ -14,8 +14,6 @@ from kafkalet.pipeline.commands.record_columns import Roles, are_records, as_rec
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 AT = datetime.datetime(2013, 1, 1, 10, 0, tzinfo=datetime.UTC)
 
 

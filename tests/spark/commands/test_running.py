@@ -3,14 +3,10 @@
 import io
 from typing import TYPE_CHECKING
 
-import pytest
-
 from kafkalet.pipeline.commands.running import Running
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.xdist_group("spark")
 
 
 def test_results_are_lines() -> None:

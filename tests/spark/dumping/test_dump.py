@@ -21,8 +21,6 @@ from tests.spark.history import History, Seen
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 
 def run(spark: "SparkSession", out: Path, source: dict[str, str], file_format: str = "parquet") -> DumpRun | None:
     return dump(spark, dump_options(source, str(out), file_format), lambda _: None, clock=ManualClock())

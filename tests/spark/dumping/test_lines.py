@@ -3,14 +3,10 @@
 import json
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from kafkalet.pipeline.dumping.lines import with_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.xdist_group("spark")
 
 COLUMNS = {
     "key": "X'6b'",

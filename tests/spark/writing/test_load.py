@@ -18,8 +18,6 @@ from tests.unit.pipeline.writing.making import entries, log, records
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 T0 = 1_600_000_000_000
 ROWS = 3000
 

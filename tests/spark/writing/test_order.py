@@ -14,8 +14,6 @@ from kafkalet.pipeline.writing.order import falls, is_in_order
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 TASKS = 3
 
 

@@ -19,8 +19,6 @@ from tests.unit.pipeline.writing.making import load, numbered, records, rows, wr
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.xdist_group("spark")
 COLUMNS = ["key", "value", "timestamp"]
 
 

@@ -13,6 +13,7 @@ from kafkalet.inspection.faults import Finding, Report
 from kafkalet.inspection.segment_check import LogState, Snapshot, SnapshotEntry, check_snapshot
 from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.records.crc32c import crc32c
+from tests.profile import examples
 
 from .sample import SEGMENT, copy, faults, findings
 
@@ -46,7 +47,7 @@ def position_of(path: Path, byte: int) -> int:
     return max(position for position in entry_positions(path) if position <= byte)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
 def test_flipped_bit_in_log_is_found_in_its_batch(built: Path, tmp_path: Path, place: float, bit: int) -> None:
     partition = copy(built / "t-0", tmp_path / "t-0")
@@ -64,7 +65,7 @@ def test_flipped_bit_in_log_is_found_in_its_batch(built: Path, tmp_path: Path, p
         assert (LOG, at) in [(name, position) for name, position, _ in found]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(0.6), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
 @pytest.mark.parametrize(("name", "size"), [(INDEX, 8), (TIMEINDEX, 12), (TXNINDEX, 34)])
 def test_flipped_bit_in_index_is_found_in_its_entry(
@@ -88,7 +89,7 @@ def test_flipped_bit_in_index_is_found_in_its_entry(
         assert (name, entry) in found or (name == TXNINDEX and found == [(name, None)])
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(0.4), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.floats(0, 1, exclude_max=True))
 @pytest.mark.parametrize("name", [LOG, INDEX, TIMEINDEX, TXNINDEX])
 def test_truncated_file_is_found(built: Path, tmp_path: Path, name: str, place: float) -> None:
@@ -103,7 +104,7 @@ def test_truncated_file_is_found(built: Path, tmp_path: Path, name: str, place: 
         assert name in [file for file, _, _ in faults(partition)]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(0.6), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.floats(0, 1), data=st.binary(min_size=1, max_size=40))
 @pytest.mark.parametrize("name", [LOG, TXNINDEX])
 def test_inserted_bytes_are_found(built: Path, tmp_path: Path, name: str, place: float, data: bytes) -> None:

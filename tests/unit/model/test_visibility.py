@@ -24,6 +24,7 @@ from hypothesis.stateful import (
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records.build import build_batch, numbered
+from tests.profile import examples
 
 from .members import SESSION_MS, ClassicMember, ConsumerMember, Member, commit, committed
 from .producers import TIMEOUT_MS, TOPIC, Committed, Producer, Transaction
@@ -379,9 +380,8 @@ def test_any_history_leaves_what_the_model_says(capsys: pytest.CaptureFixture[st
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         Visibility,
         settings=settings(
-            max_examples=settings().max_examples // 4,
+            max_examples=examples(0.25),
             stateful_step_count=30,
-            deadline=None,
             suppress_health_check=list(HealthCheck),
         ),
     )

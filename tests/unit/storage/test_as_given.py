@@ -14,6 +14,7 @@ from kafkalet.protocol.records.build import build_batch, build_message_set, numb
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.storage.epochs import EpochEntry
 from kafkalet.storage.values import Isolation
+from tests.profile import examples
 
 from .place import CONFIG, Place, bases, content, four, with_epoch
 from .producing import T0, logged, marker
@@ -233,7 +234,7 @@ def state(place: Place) -> list[object]:
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(0.6))
 @given(logs(), st.lists(st.booleans(), min_size=12, max_size=12), st.sampled_from([150, 1 << 20]), st.booleans())
 def test_any_entries_are_read_byte_for_byte_and_survive_restarts(
     pieces: list[bytes], together: list[bool], segment_bytes: int, is_clean: bool

@@ -21,6 +21,7 @@ from kafkalet.protocol.records.batch import batches
 from kafkalet.storage.log import Log
 from kafkalet.storage.lookup import EARLIEST, MAX_TIMESTAMP, find
 from kafkalet.storage.values import Isolation
+from tests.profile import examples
 
 from .place import CONFIG, Place, content, four
 from .producing import T0, logged
@@ -320,7 +321,6 @@ class LogModel(RuleBasedStateMachine):
 
 
 LogModel.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(0.4), stateful_step_count=25, suppress_health_check=list(HealthCheck)
 )
 TestLogModel = LogModel.TestCase
-TestLogModel.pytestmark = [pytest.mark.slow]

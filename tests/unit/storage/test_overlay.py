@@ -16,6 +16,7 @@ from kafkalet.storage.file_system import DISK, READ, READ_AND_WRITE, Buffer, Fil
 from kafkalet.storage.files import replace_file
 from kafkalet.storage.overlay import Overlay
 from kafkalet.storage.values import Isolation
+from tests.profile import examples
 
 from .place import CONFIG, TOPIC_ID, Place, content
 from .producing import produced
@@ -210,7 +211,7 @@ def contents(system: FileSystem, root: str, below: str = "") -> dict[str, bytes 
     return found
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(3), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=Steps)
 def test_any_steps_look_as_on_a_disk(base: Path, tmp_path: Path, steps: list[tuple[Any, ...]]) -> None:
     plain = tmp_path / "plain"

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
-import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -21,6 +20,7 @@ from kafkalet.protocol.records.batch import batches
 from kafkalet.protocol.records.control import ControlType, control_type
 from kafkalet.storage.log import Log
 from kafkalet.storage.values import AbortedTransaction, Isolation
+from tests.profile import examples
 
 from .place import CONFIG, Place, content
 
@@ -284,7 +284,6 @@ def named(aborted: Iterable[AbortedTransaction]) -> list[tuple[int, int]]:
 
 
 TransactionsModel.TestCase.settings = settings(
-    max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(0.6), stateful_step_count=30, suppress_health_check=list(HealthCheck)
 )
 TestTransactionsModel = TransactionsModel.TestCase
-TestTransactionsModel.pytestmark = [pytest.mark.slow]

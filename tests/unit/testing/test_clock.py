@@ -19,6 +19,7 @@ from kafkalet.broker.loop_host import LoopHost
 from kafkalet.clock import Clock as AnyClock
 from kafkalet.clock import LoopClock, MovableClock, RealTimeTimers, SystemClock, client_time
 from kafkalet.testing.clock import movable
+from tests.profile import examples
 from tests.wire.brokers import batch
 
 HOUR_MS = 3_600_000
@@ -258,7 +259,7 @@ steps = st.tuples(st.integers(0, 20), st.booleans())  # hours, sessions
 
 
 @given(st.lists(timers, max_size=12), st.lists(steps, max_size=6))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(0.6))
 def test_exactly_the_due_timers_of_all_loops_run_in_order(
     two: TwoLoops, timers: list[tuple[int, int, bool]], steps: list[tuple[int, bool]]
 ) -> None:

@@ -1,7 +1,6 @@
 """The thread or event loop that a cluster runs in: starting, failing to start, calling into it, and stopping."""
 
 import asyncio
-import gc
 import os
 import socket
 import threading
@@ -14,6 +13,7 @@ import pytest
 
 import kafkalet
 from kafkalet.protocol.errors import Code, KafkaError
+from tests.garbage import collect
 from tests.wire.brokers import Closed, Wire, batch
 
 
@@ -22,7 +22,7 @@ def threads() -> set[str]:
 
 
 def descriptors() -> int:
-    gc.collect()
+    collect()
     return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
 
 

@@ -17,7 +17,7 @@ TIMEOUT_MS = 20_000.0
 @contextlib.contextmanager
 def launched() -> Iterator["Browser"]:
     """Run Chromium without a window. Skips the test if there is none."""
-    api = pytest.importorskip("playwright.sync_api", reason="the web page is tested with: pip install -e '.[test]'")
+    api = pytest.importorskip("playwright.sync_api", reason="the web page is tested with: pip install -e '.[test-all]'")
     executable = next(filter(None, map(shutil.which, COMMANDS)), None)
     with api.sync_playwright() as playwright:
         try:

@@ -21,7 +21,7 @@ from .browser import launched, opened
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
 
-pytestmark = pytest.mark.xdist_group("page")  # one browser for all tests
+pytestmark = pytest.mark.slow
 
 START_MS = 1_700_000_000_000
 

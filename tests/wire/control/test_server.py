@@ -22,6 +22,7 @@ from kafkalet.control.route import JSON, MAX_BODY_BYTES, Route
 from kafkalet.control.routes import areas
 from kafkalet.control.server import ControlServer
 from kafkalet.control.shapes import AnyOf, Integer, ListOf, Object, Shape, Text
+from tests.profile import examples
 
 from .asking import TOKEN, Asking, asking
 
@@ -308,7 +309,7 @@ def impatient() -> Iterator[Asking]:
 
 
 @given(data=st.data())
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(3), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_no_body_causes_an_internal_error(impatient: Asking, data: st.DataObject) -> None:
     route = data.draw(st.sampled_from(operations()))
     names = {name: data.draw(st.sampled_from(["t", "0", "1", "x", "%00"])) for name in route.path}
@@ -317,7 +318,7 @@ def test_no_body_causes_an_internal_error(impatient: Asking, data: st.DataObject
 
 
 @given(data=st.data())
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_no_parameter_causes_an_internal_error(impatient: Asking, data: st.DataObject) -> None:
     routes = [route for area in areas() for route in area if route.method in ("GET", "DELETE")]
     route = data.draw(st.sampled_from([route for route in routes if route.produces == JSON]))

@@ -79,7 +79,7 @@ def _kafka_python(
     consumer.subscribe([topic])
     try:
         while not app.stopping.is_set():
-            received = consumer.poll(50)
+            received = consumer.poll(500)  # kafka-python 3.0 forgets a join that outlasts a poll
             for record in itertools.chain.from_iterable(received.values()):
                 app.process(record.value)
             if received:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafkalet.protocol.api import Api
+from tests.profile import examples
 
 from .asking import Asking, asking
 
@@ -34,7 +35,7 @@ def test_paging_returns_every_partition_once() -> None:
             ask.cluster.create_topic(name, count)
 
         @given(limit=st.integers(1, 10), some=st.sets(st.sampled_from("abc"), min_size=1))
-        @settings(max_examples=30, deadline=None)
+        @settings(max_examples=examples(0.3))
         def check(limit: int, some: set[str]) -> None:
             assert pages(ask, limit) == everything, "a request without names returns all topics"
             assert pages(ask, limit, *some) == [pair for pair in everything if pair[0] in some]

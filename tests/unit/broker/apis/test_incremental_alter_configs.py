@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.build import build_batch, numbered
+from tests.profile import examples
 
 from .asking import Asking, asking
 
@@ -100,7 +101,7 @@ WORD = st.sampled_from(["compact", "delete"])
     operation=st.sampled_from([APPEND, SUBTRACT]),
     words=st.lists(WORD, min_size=1, max_size=2, unique=True),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(0.25))
 def test_append_and_subtract_treat_lists_as_sets(before: list[str], operation: int, words: list[str]) -> None:
     with asking() as ask:
         ask.cluster.create_topic("t", config={"cleanup.policy": ",".join(before)})

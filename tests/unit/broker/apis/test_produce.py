@@ -23,6 +23,7 @@ from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.crc32c import crc32c
 from kafkalet.protocol.records.effort import MANY_BYTES, MANY_HEADER_BYTES, MANY_RECORDS, RECORDS_AT_ONCE
 from kafkalet.protocol.records.record import Record
+from tests.profile import examples
 from tests.unit.storage.producing import T0, produced
 from tests.wire.brokers import batch
 
@@ -169,7 +170,7 @@ def _outcome(ask: Asking, version: int, fields: dict[str, Any]) -> Any:
         return error.code, error.message
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(2), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(version=st.sampled_from([9, 9, 9, 3, 7, 12]), fields=requests(), takes_long=st.booleans())
 def test_usual_batch_gets_the_same_answer_and_log_as_on_the_general_path(
     two_brokers: tuple[Asking, Asking], version: int, fields: dict[str, Any], takes_long: bool

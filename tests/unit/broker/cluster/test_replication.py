@@ -14,6 +14,7 @@ from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.build import build_batch, numbered
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.storage.log import Log
+from tests.profile import examples
 from tests.wire.brokers import batch, timed
 
 
@@ -229,13 +230,13 @@ class Upheavals(RuleBasedStateMachine):
 
 
 Upheavals.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(0.4), stateful_step_count=25, suppress_health_check=list(HealthCheck)
 )
 TestUpheavals = Upheavals.TestCase
 
 
 @given(st.lists(st.tuples(st.sampled_from([1, 2]), st.integers(1, 3)), min_size=1, max_size=8))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(0.25))
 def test_logs_are_equal_after_any_sequence_of_leaders(turns: list[tuple[int, int]]) -> None:
     with kafkalet.Cluster(brokers=2) as cluster:
         cluster.create_topic("t", assignments=[[1, 2]])

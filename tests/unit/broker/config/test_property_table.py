@@ -55,6 +55,7 @@ def test_effect_of_a_property_is_found_by_its_name(name: str, expected: bool) ->
     assert has_effect(name, (4, 4)) is expected
 
 
+@pytest.mark.slow
 def test_each_effective_security_property_is_read_by_its_name() -> None:
     rows = (*security_declarations(), *authorizer_properties().values())
     names = names_in_code() | {"sasl.jaas.config"}  # read with the prefix of a mechanism

@@ -13,6 +13,7 @@ from kafkalet.broker.groups.offsets_records import CommittedOffset
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
 from kafkalet.storage.values import Origin
+from tests.profile import examples
 
 from .committing import Committing, committing
 
@@ -103,8 +104,7 @@ STEPS = st.lists(
 )
 
 
-@pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=30)
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=examples(0.3))
 @given(STEPS)
 def test_replay_restores_offsets_as_written(steps: list[tuple[str, str | bool, int, int]]) -> None:
     with committing() as client:

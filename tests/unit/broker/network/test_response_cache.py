@@ -25,6 +25,7 @@ from kafkalet.protocol.messages.api_versions import ApiVersionsRequest
 from kafkalet.protocol.messages.metadata import MetadataRequest
 from kafkalet.protocol.schema import Request
 from kafkalet.storage.failures import StorageFailed
+from tests.profile import examples
 from tests.unit.broker.apis.asking import Asking, NoClient
 
 LISTENERS = {
@@ -245,7 +246,7 @@ class Changes:
 STEP = st.one_of([st.tuples(st.just(name), arguments) for name, arguments in STEPS.items()])
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(0.25))
 @given(st.lists(STEP, min_size=1, max_size=12))
 def test_a_kept_answer_is_the_one_that_the_handler_would_build(three_brokers: Kept, steps: list[Any]) -> None:
     three_brokers.cluster.reset()

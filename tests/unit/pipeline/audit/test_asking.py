@@ -14,6 +14,7 @@ from kafkalet.pipeline.audit.asking import NOTHING, Answers, LogPlace, search, w
 from kafkalet.pipeline.audit.audit_tasks import begin, tasks_of
 from kafkalet.pipeline.logs.directory import PartitionLog
 from kafkalet.storage.lookup import MAX_TIMESTAMP, find
+from tests.profile import examples
 from tests.unit.pipeline.logs.made import T0, Made
 
 from .audited import batch, fill, write_log
@@ -49,7 +50,7 @@ def test_answers_equal_those_of_the_log(tmp_path: Path, start: int, max_bytes: i
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(0.3))
 @given(st.lists(st.lists(st.integers(0, 400), min_size=1, max_size=5), min_size=1, max_size=25), st.integers(0, 30))
 def test_answers_equal_those_of_the_log_for_any_timestamps(
     tmp_path_factory: pytest.TempPathFactory, batches: list[list[int]], start: int

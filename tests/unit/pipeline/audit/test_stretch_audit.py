@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.pipeline.audit import AuditOptions
@@ -22,7 +22,6 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_every_flipped_byte_is_found(log: Path, data: st.DataObject) -> None:
     path = data.draw(st.sampled_from(sorted(log.rglob("*.log"))).filter(lambda path: path.stat().st_size > 0))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kafkalet.formats import offsets_bytes
 from kafkalet.pipeline.audit import AuditOptions
+from tests.profile import examples
 from tests.unit.pipeline.logs.made import Made
 
 from .audited import (
@@ -123,7 +124,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(0.6))
 @given(data=st.data())
 def test_every_flipped_byte_is_found_with_its_entry(log: Made, data: st.DataObject) -> None:
     path = data.draw(st.sampled_from(segments(log, ".txnindex")))

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.pipeline.decoding.batches import scan, walk, wrong_checksums
@@ -91,7 +91,6 @@ def test_incomplete_entry_stops_the_walk(data: bytes, missing: int, kind: type) 
 
 @pytest.mark.slow
 @given(some_entries, st.data())
-@settings(max_examples=200)
 def test_invalid_entry_is_rejected_as_by_consumer(data: bytes, chance: st.DataObject) -> None:
     damage = chance.draw(damaged(data))
     before: list[Batch] = []

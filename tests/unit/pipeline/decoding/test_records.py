@@ -22,6 +22,7 @@ from kafkalet.protocol.records.batch import HEADER_SIZE, Batch, TimestampType, b
 from kafkalet.protocol.records.build import build_batch, build_message_set, frame_batch, numbered
 from kafkalet.protocol.records.codecs import Codec, compress
 from kafkalet.protocol.records.record import Record, encode_records
+from tests.profile import examples
 from tests.unit.protocol.records.recorded import recorded
 from tests.unit.protocol.records.strategies import NOW, damaged, record_lists
 
@@ -73,7 +74,7 @@ def entries(draw: st.DrawFn, record_count: int = 40) -> bytes:
 
 @pytest.mark.slow
 @given(entries())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example])
+@settings(max_examples=examples(0.6), suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example])
 def test_records_match_the_full_decoder(data: bytes) -> None:
     assert decoded(data) == expected(data)
 
@@ -87,7 +88,7 @@ def judged(read: Callable[[], Any]) -> Any:
 
 @pytest.mark.slow
 @given(record_lists(max_groups=3), st.sampled_from([Codec.NONE, Codec.NONE, Codec.GZIP]), st.data())
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example])
 def test_damaged_records_are_handled_as_by_the_full_decoder(
     records: list[Record], codec: Codec, data: st.DataObject
 ) -> None:
@@ -115,7 +116,7 @@ def test_damaged_records_are_handled_as_by_the_full_decoder(
 
 @pytest.mark.slow
 @given(entries(8), st.data())
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example])
 def test_arbitrary_bytes_are_decoded_or_rejected(data: bytes, chance: st.DataObject) -> None:
     damage = chance.draw(damaged(data))
     seen = judged(lambda: rows_of(decode(damage, walk(damage)[0])))

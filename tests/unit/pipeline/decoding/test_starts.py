@@ -7,6 +7,7 @@ from kafkalet.pipeline.decoding import starts as module
 from kafkalet.pipeline.decoding.lanes import Lanes
 from kafkalet.pipeline.decoding.starts import record_starts, walk
 from kafkalet.protocol.records.record import Record, encode_records
+from tests.profile import examples
 
 sizes = st.sampled_from([0, 1, 50, 51, 57, 58, 120, 300, 8180, 8183, 8184, 8185, 9000])
 
@@ -31,7 +32,7 @@ def laid_out(batches: list[list[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 
 @given(st.lists(st.lists(sizes, min_size=1, max_size=30), min_size=1, max_size=40))
-@settings(max_examples=60)
+@settings(max_examples=examples(0.6))
 def test_records_are_found_in_many_batches_and_in_few(batches: list[list[int]]) -> None:
     *where, starts = laid_out(batches)
     assert record_starts(*where).tolist() == starts

@@ -32,6 +32,7 @@ from kafkalet.pipeline.logs.transactions import (
 )
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.storage import lookup
+from tests.profile import examples
 
 from .made import CONFIG, T0, Made
 
@@ -187,4 +188,4 @@ def read(splits: list[Split]) -> list[tuple[int, int]]:
 
 TestLogsModel = LogsModel.TestCase
 TestLogsModel.pytestmark = [pytest.mark.slow]
-TestLogsModel.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+TestLogsModel.settings = settings(max_examples=examples(0.25), stateful_step_count=20)

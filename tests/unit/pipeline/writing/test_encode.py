@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.pipeline.writing.encode import EncodedFields, encode, encode_headers, size, spell
@@ -55,7 +55,6 @@ def expected(rows: list[tuple[int, bytes | None, bytes | None, list[Header] | No
     return encode_records(records, 0, rows[0][0])
 
 
-@settings(deadline=None)
 @given(rows, st.lists(st.integers(1, 20)))
 def test_records_are_encoded_as_by_the_broker(
     rows: list[tuple[int, bytes | None, bytes | None, list[Header] | None]], cuts: list[int]

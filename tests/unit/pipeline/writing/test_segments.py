@@ -10,6 +10,7 @@ from kafkalet.clock import ManualClock
 from kafkalet.pipeline.writing.segments import Placed, SegmentFiles, SegmentFull, SegmentLimits, WrittenSegment
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.directory import LogDirectory
+from tests.profile import examples
 
 from .making import T0, load, log, numbered
 
@@ -59,7 +60,7 @@ def test_segments_do_not_depend_on_append_sizes(tmp_path: Path) -> None:
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "pieces" / name).read_bytes()
 
 
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=examples(0.12))
 @given(
     st.integers(1024, 20_000),
     st.integers(0, 3000),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kafkalet.broker.seeding.partitioner import partition_of
 from kafkalet.pipeline.writing import task
+from tests.profile import examples
 
 from .making import T0, entries, load, numbered, records, rows
 
@@ -15,7 +16,7 @@ SHAPE = {"transactionalShare": 0.5, "transactionSize": 20, "openTransactions": 2
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=examples(0.2))
 @given(
     pieces=st.lists(st.integers(0, 200), min_size=1, max_size=8),
     chunk=st.integers(1, 20_000),

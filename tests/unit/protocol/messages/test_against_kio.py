@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kafkalet.protocol.schema import Request, Response
+from tests.profile import examples
 
 from .values import message_versions
 
@@ -41,7 +42,7 @@ def compare_with_kio(message: type[Request] | type[Response], version: int) -> N
 
     both = pair(message, version)
 
-    @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @settings(max_examples=examples(0.04), suppress_health_check=list(HealthCheck), database=None)
     @given(strategy(both))
     def check(ours: Request | Response) -> None:
         theirs = both.to_kio(ours)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from kafkalet.protocol.errors import DecodeError
 from kafkalet.protocol.schema import Message
 from tests.effort import executed_lines
+from tests.profile import examples
 
 from .recorded import Recorded, recorded
 from .values import message_versions
@@ -18,7 +19,7 @@ VECTORS = recorded("messages.json")
 
 MOST_LINES = 500  # to decode 36 bytes
 
-MANY = settings(max_examples=600, deadline=None, database=None)
+MANY = settings(max_examples=examples(6), database=None)
 
 
 def decode(message: type[Message], data: bytes | bytearray, version: int) -> Message | None:
@@ -28,14 +29,12 @@ def decode(message: type[Message], data: bytes | bytearray, version: int) -> Mes
         return None
 
 
-@pytest.mark.slow
 @MANY
 @given(st.sampled_from(VERSIONS), st.binary(max_size=80))
 def test_random_bytes_decode_or_raise_decode_error(of: tuple[type[Message], int], data: bytes) -> None:
     decode(of[0], data, of[1])
 
 
-@pytest.mark.slow
 @MANY
 @given(st.sampled_from(VECTORS), st.data())
 def test_damaged_messages_decode_or_raise_decode_error(vector: Recorded, data: st.DataObject) -> None:
@@ -58,7 +57,6 @@ def test_every_truncation_raises_decode_error() -> None:
                 vector.message.decode(vector.data[:size], vector.version)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("size", [b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff\x07", b"\xff\xff\xff\xff\x0f", b"\x80" * 9])
 def test_huge_counts_are_refused_quickly_without_allocation(size: bytes) -> None:
     for message, version in VERSIONS:

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.protocol.errors import Code, KafkaError
@@ -74,7 +74,6 @@ def test_message_without_codec_has_count_1() -> None:
     assert Batch(build_message_set(1, THREE[:1])).count == 1
 
 
-@settings(deadline=None)
 @given(record_lists(max_groups=3), st.sampled_from(list(Codec)))
 def test_records_of_built_batch_are_decoded(records: list[Record], codec: Codec) -> None:
     batch = Batch(build_batch(records, codec=codec))
@@ -106,7 +105,6 @@ def test_unknown_codec_is_unknown_server_error() -> None:
     assert refusal.value.code is Code.UNKNOWN_SERVER_ERROR
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_changed_byte_fails_the_checksum(data: st.DataObject) -> None:
     original = build_batch(THREE)
@@ -158,7 +156,6 @@ class TestBatches:
             list(batches(data))
         assert refusal.value.code is Code.CORRUPT_MESSAGE
 
-    @settings(deadline=None)
     @given(st.data())
     def test_damaged_entries_are_returned_or_corrupt(self, data: st.DataObject) -> None:
         good = build_message_set(1, THREE) + build_batch(THREE) + build_message_set(0, THREE, codec=Codec.GZIP)

@@ -11,6 +11,7 @@ from kafkalet.protocol.records.batch import Batch, TimestampType, batches
 from kafkalet.protocol.records.build import build_batch, build_message_set, numbered
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.record import Record
+from tests.profile import examples
 
 from .recorded import recorded
 from .strategies import NOW, record_lists
@@ -74,7 +75,7 @@ def _no_timestamp(timestamp: int | None) -> int:
     return -1 if timestamp is None else timestamp
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=examples(0.5))
 @given(record_lists(max_groups=2), st.sampled_from(list(Codec)))
 def test_built_batches_are_decoded_by_other_libraries(records: list[Record], codec: Codec) -> None:
     records = records or [Record(0, -1, None, None)]
@@ -85,7 +86,7 @@ def test_built_batches_are_decoded_by_other_libraries(records: list[Record], cod
         assert _theirs(KafkaPythonBatch(bytearray(data))) == expected
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=examples(0.5))
 @given(record_lists(max_groups=2), st.sampled_from([Codec.NONE, Codec.GZIP]), st.booleans())
 def test_other_libraries_build_the_same_batches(records: list[Record], codec: Codec, is_idempotent: bool) -> None:
     # As in Kafka, the max timestamp is passed in, and the first timestamp of the batch is its base timestamp.
@@ -109,7 +110,7 @@ def test_other_libraries_build_the_same_batches(records: list[Record], codec: Co
 
 
 @pytest.mark.parametrize(("magic", "codec"), OLD_FORMATS)
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=examples(0.2))
 @given(records=record_lists(max_groups=2, with_headers=False))
 def test_built_message_sets_are_decoded_by_other_libraries(magic: int, codec: Codec, records: list[Record]) -> None:
     data = build_message_set(magic, records, codec=codec)
@@ -124,7 +125,7 @@ def test_built_message_sets_are_decoded_by_other_libraries(magic: int, codec: Co
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=examples(0.2))
 @given(records=record_lists(max_groups=2, with_headers=False))
 def test_other_libraries_build_the_same_messages(magic: int, records: list[Record]) -> None:
     builder = LegacyRecordBatchBuilder(magic, 0, 1 << 24)

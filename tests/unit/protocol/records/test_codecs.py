@@ -2,7 +2,7 @@ import sys
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.protocol.errors import Code, KafkaError
@@ -19,7 +19,6 @@ contents = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(st.sampled_from(list(Codec)), contents, st.sampled_from([0, 1, 2]))
 def test_compressed_data_is_decompressed(codec: Codec, content: bytes, magic: int) -> None:
     assert decompress(codec, compress(codec, content, magic=magic), magic=magic) == content
@@ -82,8 +81,6 @@ def test_truncated_stream_is_unknown_server_error(codec: Codec) -> None:
         assert refusal.value.code is Code.UNKNOWN_SERVER_ERROR
 
 
-@pytest.mark.slow
-@settings(deadline=None, max_examples=200)
 @given(st.data(), st.sampled_from(COMPRESSING))
 def test_damaged_streams_are_decompressed_or_refused(data: st.DataObject, codec: Codec) -> None:
     stream = data.draw(damaged(compress(codec, TEXT[:500])))

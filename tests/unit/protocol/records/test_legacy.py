@@ -10,6 +10,7 @@ from kafkalet.protocol.records.build import build_message_set
 from kafkalet.protocol.records.codecs import Codec, compress
 from kafkalet.protocol.records.legacy import decode_message, encode_message, set_offset, set_timestamp
 from kafkalet.protocol.records.record import Record
+from tests.profile import examples
 
 from .strategies import NOW, record_lists
 
@@ -49,7 +50,7 @@ def test_message_of_format_1_has_a_timestamp() -> None:
 
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4])
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=examples(0.3))
 @given(records=record_lists(max_groups=2, with_headers=False), base_offset=st.integers(0, 1 << 50))
 def test_decoded_records_have_absolute_offsets(
     magic: int, codec: Codec, records: list[Record], base_offset: int
@@ -174,7 +175,6 @@ def test_setting_equal_timestamp_leaves_the_buffer_unchanged() -> None:
     assert bytes(data) == before
 
 
-@settings(deadline=None)
 @given(st.integers(0, 1 << 32))
 def test_changed_byte_fails_the_checksum(seed: int) -> None:
     chance = random.Random(seed)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from kafkalet.protocol.records import lz4
 from kafkalet.protocol.records.streams import Corrupt, TooLarge
 from tests.effort import executed_lines
+from tests.profile import examples
 
 from .strategies import damaged
 from .test_codecs import TEXT, contents
@@ -29,13 +30,11 @@ def in_python(data: bytes) -> bytes:
         return lz4.decompress(data, LIMIT)
 
 
-@settings(deadline=None)
 @given(contents)
 def test_output_of_the_library_is_decompressed_in_python(content: bytes) -> None:
     assert in_python(lz4.compress(content)) == content
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.data())
 def test_both_decompressors_agree_about_damaged_data(data: st.DataObject) -> None:
     """Copies with distance 0 are excluded: the format does not allow them, but the library accepts them."""
@@ -168,8 +167,7 @@ def built_blocks(draw: st.DrawFn) -> bytes:
     return block + bytes((len(end) << 4,)) + end
 
 
-@pytest.mark.slow
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=examples(3))
 @given(built_blocks())
 def test_both_decompressors_agree_about_built_blocks(block: bytes) -> None:
     def read(reader: Callable[[bytes], bytes]) -> bytes | None:
@@ -181,7 +179,6 @@ def test_both_decompressors_agree_about_built_blocks(block: bytes) -> None:
     assert read(in_python) == read(lambda data: lz4.decompress(data, LIMIT))
 
 
-@settings(deadline=None)
 @given(contents)
 def test_block_checksums_of_another_library_are_verified(content: bytes) -> None:
     data = lz4frame.compress(content, block_checksum=True, block_linked=False, store_size=False)

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.protocol.errors import Code, KafkaError
@@ -24,14 +24,12 @@ def record_bytes(fields: bytes, size: int | None = None) -> bytes:
     return encode(len(fields) if size is None else size) + fields
 
 
-@settings(deadline=None)
 @given(record_lists())
 def test_encoded_records_are_decoded(records: list[Record]) -> None:
     payload = encode_records(records, 0, NOW)
     assert decode_records(payload, len(records), 0, NOW) == records
 
 
-@settings(deadline=None)
 @given(record_lists(), st.integers(0, 1 << 60))
 def test_offsets_are_relative_to_the_base_offset(records: list[Record], base_offset: int) -> None:
     payload = encode_records(records, 0, NOW)
@@ -39,7 +37,6 @@ def test_offsets_are_relative_to_the_base_offset(records: list[Record], base_off
     assert [record.offset for record in decoded] == [base_offset + record.offset for record in records]
 
 
-@settings(deadline=None)
 @given(record_lists(), st.lists(st.integers(0, 10_000), unique=True, max_size=100))
 def test_batches_with_gaps_are_decoded(records: list[Record], kept: list[int]) -> None:
     """Compaction leaves such batches."""
@@ -47,8 +44,6 @@ def test_batches_with_gaps_are_decoded(records: list[Record], kept: list[int]) -
     assert decode_records(encode_records(records, 0, NOW), len(records), 0, NOW) == records
 
 
-@pytest.mark.slow
-@settings(deadline=None, max_examples=150)
 @given(st.data(), record_lists(max_groups=3))
 def test_the_fast_reader_agrees_with_the_exact_one_about_damaged_records(
     data: st.DataObject, records: list[Record]

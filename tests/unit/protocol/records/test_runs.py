@@ -1,7 +1,7 @@
 """Runs of records of the same shape: their limits and fields, and the sweep over all records of a batch."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.protocol.records.record import Record, decode_records, encode_records, read_record
@@ -93,7 +93,6 @@ def test_records_of_different_sizes_are_not_a_run() -> None:
         run_in([record._replace(value=bytes(index)) for index, record in enumerate(alike(40))])
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, (1 << 14) - 1), min_size=1, max_size=200), st.integers(2, 3))
 def test_largest_timestamp_is_found_in_columns(deltas: list[int], size: int) -> None:
     """The varints of the deltas have `size` bytes."""

@@ -1,7 +1,7 @@
 import aiokafka.codec
 import cramjam
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.protocol.records import snappy
@@ -28,14 +28,12 @@ def in_python(data: bytes) -> bytes:
         return snappy.decompress(data, LIMIT)
 
 
-@settings(deadline=None)
 @given(contents)
 def test_output_of_the_library_is_decompressed_in_python(content: bytes) -> None:
     assert in_python(bytes(cramjam.snappy.compress_raw(content))) == content
     assert in_python(snappy.compress(content)) == content
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.data())
 def test_both_decompressors_agree_about_damaged_data(data: st.DataObject) -> None:
     raw = data.draw(damaged(bytes(cramjam.snappy.compress_raw(TEXT[:300]))))

@@ -6,6 +6,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.record import Record, encode_records
 from kafkalet.protocol.records.varint import encode
 from kafkalet.protocol.records.walk import WalkResult, walk_records
+from tests.profile import examples
 
 from .strategies import NOW, damaged, record_lists
 from .test_record import read_one_by_one, record_bytes
@@ -23,21 +24,17 @@ def expected_of(records: list[Record]) -> WalkResult:
     return WalkResult(largest, timestamps.index(largest) if largest > -1 else -1, in_order, [], [])
 
 
-@settings(deadline=None)
 @given(record_lists())
 def test_walk_finds_the_max_timestamp_and_its_first_record(records: list[Record]) -> None:
     assert walk(encode_records(records, 0, NOW), len(records)) == expected_of(records)
 
 
-@settings(deadline=None)
 @given(record_lists(), st.lists(st.integers(0, 10_000), unique=True, max_size=100))
 def test_walk_detects_missing_offsets(records: list[Record], kept: list[int]) -> None:
     records = [record for record in records if record.offset in kept]
     assert walk(encode_records(records, 0, NOW), len(records)) == expected_of(records)
 
 
-@pytest.mark.slow
-@settings(deadline=None, max_examples=150)
 @given(st.data(), record_lists(max_groups=3))
 def test_walk_accepts_exactly_the_records_that_can_be_decoded(data: st.DataObject, records: list[Record]) -> None:
     payload = data.draw(damaged(encode_records(records, 0, NOW)))
@@ -53,7 +50,7 @@ def test_walk_accepts_exactly_the_records_that_can_be_decoded(data: st.DataObjec
     assert walked == expected
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(0.6))
 @given(st.data(), record_lists(max_groups=3))
 def test_ignoring_lengths_makes_no_difference_for_valid_records(data: st.DataObject, records: list[Record]) -> None:
     payload = data.draw(damaged(encode_records(records, 0, NOW)))
@@ -64,7 +61,6 @@ def test_ignoring_lengths_makes_no_difference_for_valid_records(data: st.DataObj
     assert walk(payload, len(records), lengths_count=False) == expected
 
 
-@settings(deadline=None)
 @given(record_lists(), st.sampled_from([None, NOW - 50, NOW, NOW + 3]), st.sampled_from([None, NOW, NOW + 50]))
 def test_records_without_key_or_with_bad_timestamp_are_reported(
     records: list[Record], earliest: int | None, latest: int | None

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import cramjam
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.protocol.records import zstd
@@ -24,7 +24,6 @@ def streamed(content: bytes) -> bytes:
     return bytes(compressor.finish())
 
 
-@settings(deadline=None)
 @given(contents)
 def test_frames_without_content_size_are_decompressed(content: bytes) -> None:
     assert zstd.decompress(streamed(content), LIMIT) == content

@@ -18,6 +18,7 @@ from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.records.streams import Corrupt, TooLarge
 from kafkalet.protocol.records.xxh64 import xxh64
 from tests.effort import executed_lines
+from tests.profile import examples
 
 from .recorded import recorded
 from .strategies import damaged
@@ -87,13 +88,11 @@ def test_output_of_the_library_is_decompressed(kind: str, level: int) -> None:
     assert zstd_frames.decompress(compressed(realistic(kind), level), LIMIT) == realistic(kind)
 
 
-@settings(deadline=None, max_examples=200)
 @given(contents, st.integers(1, 19))
 def test_any_content_is_decompressed(content: bytes, level: int) -> None:
     assert zstd_frames.decompress(compressed(content, level), LIMIT) == content
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(st.sampled_from([b"topic", b"partition", b"offset", b", ", b"\0\0\0", b"x" * 70, b"q"]), max_size=2000))
 def test_words_in_any_order_are_decompressed(words: list[bytes]) -> None:
     content = b"".join(words)
@@ -133,7 +132,6 @@ def test_frames_are_decompressed_by_other_libraries(kind: str) -> None:
     assert len(frame) <= len(realistic(kind)) + 13 + 3 * (len(realistic(kind)) >> 17)
 
 
-@settings(deadline=None)
 @given(contents)
 def test_any_frame_is_decompressed_by_other_libraries(content: bytes) -> None:
     assert bytes(cramjam.zstd.decompress(zstd_frames.compress(content))) == content
@@ -163,21 +161,21 @@ def test_frames_with_flipped_bits_are_decompressed_or_refused() -> None:
             zstd_frames.decompress(bytes(damage), 1 << 20)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=examples(3))
 @given(st.data(), st.sampled_from([SMALL, MIXED, streamed(json_lines(12))]))
 def test_damaged_frames_are_decompressed_or_refused(data: st.DataObject, frame: bytes) -> None:
     with suppress(Corrupt, TooLarge):
         zstd_frames.decompress(data.draw(damaged(frame)), 1 << 20)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=examples(3))
 @given(st.binary(max_size=200))
 def test_block_of_random_bytes_is_decompressed_or_refused(block: bytes) -> None:
     with suppress(Corrupt, TooLarge):
         zstd_frames.decompress(frame_of(block), 1 << 20)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=examples(3))
 @given(st.data())
 def test_library_agrees_about_accepted_damaged_frames(data: st.DataObject) -> None:
     """The library accepts slightly more: it does not check that streams of literals are used up."""
@@ -434,8 +432,6 @@ def built_blocks(draw: st.DrawFn) -> bytes:
     return block(literals + sequences(draw(st.integers(1, 20)), (modes[0], modes[1], modes[2]), tables, stream))
 
 
-@pytest.mark.slow
-@settings(deadline=None, max_examples=120)
 @given(st.lists(built_blocks(), min_size=1, max_size=4))
 def test_library_agrees_about_accepted_built_blocks(blocks: list[bytes]) -> None:
     data = frame_with(EIGHT_RAW, *blocks)

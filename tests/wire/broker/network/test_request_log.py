@@ -27,6 +27,7 @@ from kafkalet.protocol.messages.metadata import MetadataResponse
 from kafkalet.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafkalet.protocol.records.build import build_batch, numbered
 from kafkalet.protocol.schema import Struct
+from tests.profile import examples
 from tests.wire.brokers import PATIENCE_S, Closed, Wire, batch, on_the_wire
 
 REQUESTS = "kafkalet.requests"
@@ -353,7 +354,7 @@ def _field(field: Any) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.parametrize("api", sorted(SERVED), ids=str)
-@settings(max_examples=20)
+@settings(max_examples=examples(0.2))
 @given(data=st.data())
 def test_every_message_can_be_described(api: Api, data: st.DataObject) -> None:
     for kind in (request_type(api), request_type(api).RESPONSE):

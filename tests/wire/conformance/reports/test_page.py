@@ -15,7 +15,7 @@ from tests.wire.control.browser import launched, opened
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
 
-pytestmark = pytest.mark.xdist_group("page")  # one browser for all tests
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from kafkalet.protocol.errors import Code
+from tests.profile import examples
 from tests.unit.broker.groups.acting import ONE_PARTITION, REBALANCE_MS, SESSION_MS, Acting
 from tests.unit.model.stage import Pending, Stage
 
@@ -162,5 +162,4 @@ class Histories(RuleBasedStateMachine):
 LOST = (Code.UNKNOWN_MEMBER_ID, Code.ILLEGAL_GENERATION, Code.FENCED_INSTANCE_ID)
 
 TestHistories = Histories.TestCase
-TestHistories.pytestmark = [pytest.mark.slow]
-TestHistories.settings = settings(max_examples=20, stateful_step_count=30, deadline=None)
+TestHistories.settings = settings(max_examples=examples(0.2), stateful_step_count=30)

@@ -1,9 +1,9 @@
 """Consumer groups in random histories with restarts: no partition ever has two owners."""
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.profile import examples
 from tests.unit.broker.groups.consuming import AT_ONCE, Consuming
 from tests.unit.model.stage import Stage
 
@@ -54,8 +54,7 @@ def owners(consuming: Consuming) -> list[tuple[str, int]]:
     ]
 
 
-@pytest.mark.slow
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(0.25), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(steps, min_size=5, max_size=40))
 def test_partitions_have_one_owner_and_all_are_assigned_in_the_end(
     history: list[tuple[str, str, set[str] | None]],

@@ -14,6 +14,7 @@ from kafkalet.protocol.records.build import build_batch, build_message_set, numb
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.crc32c import crc32c
 from kafkalet.protocol.records.record import Record
+from tests.profile import examples
 from tests.unit.protocol.records.strategies import NOW, record_lists
 
 from .test_strict import encoded, found
@@ -48,7 +49,7 @@ def changed(batch: bytes, *, fixes_crc: bool = True, records: bytes | None = Non
     return HEADER.pack(*header.values()) + body
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(0.4))
 @given(record_lists())
 def test_built_batches_have_no_defect(records: list[Record]) -> None:
     if records:
@@ -56,7 +57,7 @@ def test_built_batches_have_no_defect(records: list[Record]) -> None:
             assert rules(build_batch(records, codec=codec)) == []
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(0.4))
 @given(record_lists(max_groups=2, with_headers=False))
 def test_built_message_sets_have_no_defect(records: list[Record]) -> None:
     if records:

@@ -16,6 +16,7 @@ from kafkalet.protocol.messages.fetch import FetchRequest
 from kafkalet.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafkalet.protocol.messages.metadata import MetadataRequest
 from kafkalet.protocol.schema import Request
+from tests.profile import examples
 from tests.unit.protocol.messages.values import structs
 
 ENCODING = {
@@ -42,7 +43,7 @@ def found(frame: bytes | bytearray) -> list[tuple[str, int, str]]:
 
 
 @pytest.mark.parametrize(("api", "version"), VERSIONS, ids=lambda value: str(value))
-@settings(max_examples=8)
+@settings(max_examples=examples(0.08))
 @given(data=st.data())
 def test_encoded_requests_have_no_defect(api: Api, version: int, data: st.DataObject) -> None:
     request: Any = data.draw(structs(request_type(api), version))
