@@ -232,6 +232,11 @@ class Visibility(RuleBasedStateMachine):
             code = zombie.commit_offset("simple", index, 999)
         else:
             code = zombie.end(committed=deed == "commit")
+        if code == 0 and deed == "abort" and zombie.epoch_each and self.producers[zombie.transactional_id] is zombie:
+            # The coordinator has aborted it. The request looks like a repeated one, and the response has the new epoch
+            # (`retryOnEpochBump` in TransactionCoordinator).
+            self.fenced.remove(zombie.transactional_id)
+            return
         assert code in FENCED, (deed, Code(code).name)
 
     # Groups
