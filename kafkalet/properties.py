@@ -195,6 +195,8 @@ class Property(NamedTuple):
     type: Type
     default: str | None
     check: Check | None = None
+    is_internal: bool = False
+    """Whether DescribeConfigs returns the property only if it is set (ConfigDef.defineInternal)."""
 
     def parse(self, text: str) -> Value:
         """Parse `text` and check the value. Raises InvalidProperty."""

@@ -82,7 +82,8 @@ def format_line(format_version: str) -> str:
 def check_tiered_storage(name: str, value: Value) -> None:
     """Only false: the broker has no tiered storage (`remote.log.storage.system.enable`)."""
     if value is True:
-        raise InvalidProperty(name, "true", "Tiered Storage functionality is disabled in the broker")
+        reason = "Tiered Storage functionality is disabled in the broker"
+        raise InvalidProperty(name, "true", reason, f"{reason}. Topic cannot be configured with remote log storage.")
 
 
 def check_gzip_level(name: str, value: Value) -> None:
@@ -150,7 +151,7 @@ _ROWS = (
         "Leader replicas with throttled replication, as a list of partition:broker, or * for all.",
         check_throttled_replicas, since=(0, 10, 1)),
     kept("remote.storage.enable", BOOLEAN, "false", "Enables tiered storage. kafkalet refuses true.",
-        check_tiered_storage, since=(3, 3), before={(3, 6): {"default": None, "check": None}}),
+        check_tiered_storage, since=(3, 3), before={(3, 6): {"is_internal": True, "check": None}}),
     acting("message.downconversion.enable", BOOLEAN, "true",
         "Converts records to older message formats for old consumers.", since=(2, 0), until=(4, 0)),
     acting("min.insync.replicas", INT, "1",
@@ -159,7 +160,7 @@ _ROWS = (
         "Maximum random time by which a segment is rolled before segment.ms has passed.", at_least(0)),
     kept("remote.log.copy.disable", BOOLEAN, "false", "Stops copying segments to tiered storage.", since=(3, 9)),
     kept("local.retention.ms", LONG, "-2", "Retention time of data on the local disk with tiered storage.",
-        at_least(-2), since=(3, 3), before={(3, 6): {"default": None}}),
+        at_least(-2), since=(3, 3), before={(3, 6): {"is_internal": True}}),
     acting("cleanup.policy", LIST, "delete",
         "Treatment of old records. delete removes expired segments. compact removes records whose key has a newer "
         "record, and refuses records without a key.", check_policies,
@@ -202,7 +203,7 @@ _ROWS = (
         one_of("CreateTime", "LogAppendTime"), since=(0, 10, 0)),
     kept("local.retention.bytes", LONG, "-2",
         "Amount of data per partition that stays on the local disk with tiered storage.", at_least(-2), since=(3, 3),
-        before={(3, 6): {"default": None}}),
+        before={(3, 6): {"is_internal": True}}),
     kept("preallocate", BOOLEAN, "false", "Allocates the disk space of a new segment in advance."),
     acting("index.interval.bytes", INT, "4096", "Bytes of records between two entries of an index.",
         at_least(0)),

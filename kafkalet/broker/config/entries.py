@@ -55,11 +55,11 @@ def topic_entries(topic: Mapping[str, str], config: BrokerConfig) -> Iterator[En
     defaults = config.topic_defaults()
     for property_ in topic_properties(config.release.version):
         name = property_.name
-        if property_.default is None and name not in topic:
-            continue  # Kafka does not describe hidden properties
+        if (property_.is_internal or property_.default is None) and name not in topic:
+            continue
         text = topic.get(name, defaults.get(name, property_.default))
         value = None if text is None else normal(property_, text)
-        names = [synonym.name for synonym in SYNONYMS.get(name, ())]
+        names = [] if property_.is_internal else [synonym.name for synonym in SYNONYMS.get(name, ())]
         synonyms = _synonyms(names[0], names, config) if names else []
         if name in topic:
             synonyms.insert(0, SynonymEntry(name, value, Source.TOPIC))

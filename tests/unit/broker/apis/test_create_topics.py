@@ -39,6 +39,25 @@ def test_missing_counts_come_from_broker_properties() -> None:
         assert (retention["value"], retention["config_source"]) == ("3600000", 4)
 
 
+def test_response_contains_the_properties_of_tiered_storage_in_3_3() -> None:
+    with asking(kafka_version="3.3") as ask:
+        [made] = create(ask, {"name": "t"}, version=5)
+        found = {config["name"]: config["value"] for config in made["configs"]}
+        assert len(found) == 29
+        assert (found["local.retention.bytes"], found["local.retention.ms"]) == ("-2", "-2")
+        assert found["remote.storage.enable"] == "false"
+
+
+def test_tiered_storage_is_refused() -> None:
+    with asking() as ask:
+        [refused] = create(ask, {"name": "t", "configs": [{"name": "remote.storage.enable", "value": "true"}]})
+        assert (refused["error_code"], refused["error_message"]) == (
+            Code.INVALID_CONFIG,
+            "Tiered Storage functionality is disabled in the broker. "
+            "Topic cannot be configured with remote log storage.",
+        )
+
+
 def test_response_contains_the_topic_id() -> None:
     with asking() as ask:
         [made] = create(ask, {"name": "t"})
