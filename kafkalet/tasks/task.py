@@ -153,6 +153,8 @@ class Task(Delayed[T]):
         self._end()
         if self.is_waiting:
             self.fail(error)
+        else:  # from the listener of the result
+            _LOG.error("an exception after a request had ended", exc_info=error)
 
     def obey(self, step: _Step | _Ended) -> None:
         """Execute a step of the coroutine; the coroutine continues when the step is done."""

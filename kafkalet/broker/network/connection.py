@@ -402,11 +402,10 @@ class Connection:
         out: list[Chunk] = []
         try:
             assert self._context is not None
-            size = self._shared.router.encode_delayed(response, self._context, out)
+            self._send(out, self._shared.router.encode_delayed(response, self._context, out))
         except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
             self._close_after_bug()
             return
-        self._send(out, size)
         self._resume_unless_blocked()
         if self._shared.watchers.sees_requests:
             self._shared.watchers.touch(NO_TOPIC)

@@ -62,6 +62,25 @@ async def test_coroutine_that_never_waits_returns_its_result_immediately() -> No
 
 
 @in_loop
+async def test_exception_of_the_listener_of_a_result_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    stage = Stage()
+
+    async def work() -> int:
+        stage.spend()
+        await pause()
+        return 7
+
+    def refuse(result: int) -> None:
+        raise ValueError(f"a bug with {result}")
+
+    stage.start(work()).then(refuse)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert "a bug with 7" in caplog.text
+    assert not stage.running
+
+
+@in_loop
 async def test_pause_within_the_slice_continues_immediately() -> None:
     async def work() -> int:
         for _ in range(10_000):

@@ -10,7 +10,7 @@ import pytest
 
 from kafkalet.broker.client import CloseConnection
 from kafkalet.broker.context import Context
-from kafkalet.broker.network.connection import PENDING_BYTES, TURN_REQUESTS
+from kafkalet.broker.network.connection import PENDING_BYTES, TURN_REQUESTS, Connection
 from kafkalet.broker.network.receiving import RECEIVE_BYTES
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import DecodeError
@@ -293,6 +293,25 @@ async def test_failed_delayed_response_closes_its_connection_only(caplog: pytest
     assert "a bug in the response to Test v0" in record.getMessage()
     assert record.exc_info is not None
     assert isinstance(record.exc_info[1], ZeroDivisionError)
+
+
+@in_loop
+async def test_delayed_response_that_cannot_be_sent_closes_its_connection(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*arguments: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    delayed: Delayed[bytes] = Delayed()
+    async with Serving(lambda asked, context: delayed) as serving:
+        client = await serving.connect()
+        client.send(b"wait")
+        assert await serving.settles(lambda: bool(serving.router.frames))
+        with monkeypatch.context() as patch:
+            patch.setattr(Connection, "_send", fail)
+            delayed.complete(b"waited")
+        assert await client.is_closed()
+    assert "a bug in the response to Test v0" in caplog.text
 
 
 # Muting
