@@ -6,6 +6,7 @@ import kafkalet
 from kafkalet.protocol.records.batch import Record
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.storage.lookup import find
+from kafkalet.tasks.task import finish
 
 START_MS = 1_700_000_000_000
 SEARCHES = 2000
@@ -31,7 +32,7 @@ def lookup_us(batches: int) -> float:
             targets = [START_MS + batches * step // SEARCHES for step in range(SEARCHES)]
             begun = time.perf_counter()
             for target in targets:
-                found = find(log, target)
+                found = finish(find(log, target))
                 assert found is not None
                 assert found.timestamp == target
             return (time.perf_counter() - begun) / SEARCHES * 1e6

@@ -678,6 +678,7 @@ def is_log(directory: str, system: FileSystem) -> bool:
 
 def _delete(log: Log) -> None:
     """Delete a log with its directory. File ranges that have not been sent yet stay readable."""
+    log.failures.offline = f"{log.name} was deleted"  # for lookups in progress
     for segment in log.segments:
         segment.remove()
     log.local.environment.files.system.remove_tree(log.directory)

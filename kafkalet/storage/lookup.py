@@ -9,8 +9,8 @@ one:
 3. in that entry, decompressed if needed, the first record that is late enough and not below the log start offset; if
    there is none, the entries after it.
 
-Searching the records of one entry may take seconds. To avoid blocking, pass a `Known`, catch `LongSearch`, run its
-`call` in another thread, add the result to `known`, and call again: the lookup goes on at this entry.
+Searching the records of one entry may take seconds, so a large entry is searched in a thread. The log may change in the
+meantime: the lookup goes on after that entry if the log still has it, and otherwise begins again.
 
 Negative timestamps have special meanings (ListOffsetsRequest). Sources: UnifiedLog.fetchOffsetByTimestamp and
 legacyFetchOffsetsBefore, LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp.
@@ -20,11 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import LOG_APPEND_TIME, NO_LEADER_EPOCH, NO_TIMESTAMP, Batch
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.effort import batch_takes_long
+from kafkalet.tasks.task import in_thread
 
 from .config import BATCH, COMPRESSED_BATCH
 from .log import Log
@@ -47,78 +49,62 @@ EARLIEST_PENDING_UPLOAD = -6
 _NOT_TIERED = TimestampOffset(NO_TIMESTAMP, UNKNOWN_OFFSET, NO_LEADER_EPOCH)
 
 
-EntryKey = tuple[int, int]
-"""The base offset and the checksum of an entry."""
+class _Entry(NamedTuple):
+    """An entry that may have the record, and its place."""
 
+    segment: Segment
+    position: int
+    batch: Batch
 
-class LongSearch(Exception):
-    """The search has to read the records of a large entry. `call` does so without using the log."""
-
-    def __init__(
-        self, segment: Segment, position: int, key: EntryKey, call: Callable[[], TimestampOffset | None]
-    ) -> None:
-        super().__init__(key)
-        self.segment = segment
-        self.position = position
-        self.key = key
-        self.call = call
-
-
-class Known:
-    """What the long searches of one lookup have found. The lookup is for the same timestamp each time."""
-
-    def __init__(self) -> None:
-        self.results: dict[EntryKey, TimestampOffset | None] = {}
-        self._last: LongSearch | None = None
-
-    def add(self, search: LongSearch, found: TimestampOffset | None) -> None:
-        """Add the result of a search."""
-        self.results[search.key] = found
-        self._last = search
-
-    def position_in(self, segment: Segment) -> int:
-        """Return the position of the last entry that was searched if it is in `segment`, else 0.
-
-        If the entry is still there, those before it have not changed either, and need not be searched again.
-        """
-        last = self._last
-        if last is None or last.segment is not segment:
-            return 0
+    @property
+    def is_current(self) -> bool:
+        """Whether its segment still has the entry."""
         try:
-            at, head = next(segment.heads(last.position))
-            return at if _key(segment.entry(at, head.size)) == last.key else 0
+            at, head = next(self.segment.heads(self.position))
+            batch = self.segment.entry(at, head.size)
         except (KafkaError, StopIteration):  # the segment was truncated
-            return 0
+            return False
+        return (batch.base_offset, batch.crc) == (self.batch.base_offset, self.batch.crc)
 
 
-def find(log: Log, timestamp: int, known: Known | None = None) -> TimestampOffset | None:
+def earliest(log: Log) -> TimestampOffset:
+    """Return the log start offset."""
+    # The first epoch may begin above the log start offset: older records have a format without epochs.
+    first = log.epochs.earliest
+    epoch = first.epoch if first is not None and first.start_offset <= log.log_start_offset else NO_LEADER_EPOCH
+    return TimestampOffset(NO_TIMESTAMP, log.log_start_offset, epoch)
+
+
+async def find(log: Log, timestamp: int) -> TimestampOffset | None:
     """Return the offset for a time or a special timestamp other than LATEST; None if no record is late enough.
 
     The timestamp in the result is the record's, or -1 if no record was searched for. Raises KafkaError
-    (UNSUPPORTED_FOR_MESSAGE_FORMAT) for a log of format 0, which has no timestamps, ValueError for other negative
-    timestamps, and LongSearch if `known` is given and lacks a result.
+    (UNSUPPORTED_FOR_MESSAGE_FORMAT) for a log of format 0, which has no timestamps, and ValueError for other negative
+    timestamps.
     """
     if timestamp >= 0:
-        return find_time(log, timestamp, known)
-    if timestamp != EARLIEST:
-        _check_format(log)
-    if timestamp in (EARLIEST, EARLIEST_LOCAL):
-        # The first epoch may begin above the log start offset: older records have a format without epochs.
-        first = log.epochs.earliest
-        epoch = first.epoch if first is not None and first.start_offset <= log.log_start_offset else NO_LEADER_EPOCH
-        return TimestampOffset(NO_TIMESTAMP, log.log_start_offset, epoch)
+        return await find_time(log, timestamp)
+    if timestamp == EARLIEST:
+        return earliest(log)
+    _check_format(log)
+    if timestamp == EARLIEST_LOCAL:
+        return earliest(log)
     if timestamp == MAX_TIMESTAMP:
-        return _latest_record(log, known)
+        return await _latest_record(log)
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return _NOT_TIERED
     raise ValueError(f"the special timestamp {timestamp} is not supported")
 
 
-def find_time(log: Log, timestamp: int, known: Known | None = None) -> TimestampOffset | None:
+async def find_time(log: Log, timestamp: int) -> TimestampOffset | None:
     """Return the first record, in offset order, at or after `timestamp`, which may be negative."""
     _check_format(log)
-    segment = log.segments.first_reaching(timestamp)
-    return None if segment is None else _search(segment, timestamp, log.log_start_offset, known)
+    entry = None
+    while (entry := _next_entry(log, timestamp, entry)) is not None:
+        found = await _search(entry.batch, partial(_first_reaching, entry.batch, timestamp, log.log_start_offset))
+        if found is not None:
+            return found
+    return None
 
 
 def _check_format(log: Log) -> None:
@@ -150,34 +136,24 @@ def legacy_offsets_before(log: Log, timestamp: int, max_num_offsets: int, now_ms
     return sorted(chosen, reverse=True)
 
 
-def _search(segment: Segment, timestamp: int, log_start_offset: int, known: Known | None) -> TimestampOffset | None:
-    """Run steps 2 and 3 of the search described above."""
-    start = segment.position_before(timestamp, log_start_offset)
-    if known is not None:
-        start = max(start, known.position_in(segment))
+def _next_entry(log: Log, timestamp: int, searched: _Entry | None) -> _Entry | None:
+    """Run steps 1 and 2 of the search described above: return the first entry that is late enough, after `searched`."""
+    segment = log.segments.first_reaching(timestamp)
+    if segment is None:
+        return None
+    if searched is not None and searched.segment is segment and searched.is_current:
+        start = searched.position + searched.batch.size
+    else:
+        start = segment.position_before(timestamp, log.log_start_offset)
     for at, head in segment.heads(start):
-        if head.max_timestamp >= timestamp and head.last_offset >= log_start_offset:
-            entry = segment.entry(at, head.size)
-            found = _look(segment, at, entry, partial(_first_reaching, entry, timestamp, log_start_offset), known)
-            if found is not None:
-                return found
+        if head.max_timestamp >= timestamp and head.last_offset >= log.log_start_offset:
+            return _Entry(segment, at, segment.entry(at, head.size))
     return None
 
 
-def _look(
-    segment: Segment, position: int, entry: Batch, search: Callable[[], TimestampOffset | None], known: Known | None
-) -> TimestampOffset | None:
-    """Return what `search` finds in `entry`. If the search is long, take the result from `known`."""
-    if known is None or not batch_takes_long(entry):
-        return search()
-    key = _key(entry)
-    if key not in known.results:
-        raise LongSearch(segment, position, key, search)
-    return known.results[key]
-
-
-def _key(entry: Batch) -> EntryKey:
-    return entry.base_offset, entry.crc
+async def _search(batch: Batch, search: Callable[[], TimestampOffset | None]) -> TimestampOffset | None:
+    """Return what `search` finds in `batch`; run it in a thread if it takes long."""
+    return await in_thread(search, droppable=True) if batch_takes_long(batch) else search()
 
 
 def _first_reaching(entry: Batch, timestamp: int, log_start_offset: int) -> TimestampOffset | None:
@@ -187,7 +163,7 @@ def _first_reaching(entry: Batch, timestamp: int, log_start_offset: int) -> Time
     return None
 
 
-def _latest_record(log: Log, known: Known | None) -> TimestampOffset | None:
+async def _latest_record(log: Log) -> TimestampOffset | None:
     segment = log.segments.with_largest_timestamp()
     largest = segment.largest
     for at, head in segment.heads(segment.offset_index.lookup(largest.offset)):
@@ -197,7 +173,7 @@ def _latest_record(log: Log, known: Known | None) -> TimestampOffset | None:
             is_unread = entry.codec is not Codec.NONE or entry.attributes & LOG_APPEND_TIME
             if place == BATCH or (place == COMPRESSED_BATCH and is_unread):
                 return TimestampOffset(largest.timestamp, entry.last_offset, entry.leader_epoch)
-            return _look(segment, at, entry, partial(_first_with, entry, largest.timestamp), known)
+            return await _search(entry, partial(_first_with, entry, largest.timestamp))
     return None
 
 

@@ -246,7 +246,7 @@ def start(
     """
     try:
         step = work.send(None)
-        while isinstance(step, _YieldedQuery):
+        while isinstance(step, _YieldedQuery) or (step is None and not turns.is_over()):
             step = work.send(False)
     except StopIteration as end:
         return cast(T, end.value)

@@ -529,9 +529,10 @@ def _target(offset: int | str | datetime | None, timestamp: Time | None) -> Call
 
 def _offset_at(cluster: ClusterOperations, place: Place, time_ms: int) -> int:
     from kafkalet.storage.values import Isolation
+    from kafkalet.tasks.task import finish
 
     leader = cluster.server.leadership.leader_of(*place)
-    found = leader.offset_for(time_ms, Isolation.HIGH_WATERMARK, None, True)
+    found = finish(leader.offset_for(time_ms, Isolation.HIGH_WATERMARK, None, True))
     if found is None or found.offset < 0:  # all records are older
         return leader.log.high_watermark
     return found.offset

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 import kafkalet
-from kafkalet.broker.apis import fetch, fetch_conversion, list_offsets, produce
+from kafkalet.broker.apis import fetch, fetch_conversion, produce
 from kafkalet.broker.network import router
 from kafkalet.conformance.catalogue import Scenario, scenarios
 from kafkalet.conformance.judging.replaying import replay
@@ -55,7 +55,6 @@ def targets() -> Iterator[dict[str, Target]]:
         patch.setattr(fetch, "PARTITIONS_WITHOUT_PAUSE", -1)
         patch.setattr(fetch_conversion, "CONVERTED_IN_LOOP_BYTES", -1)
         patch.setattr(fetch_conversion, "READ_BYTES", 100)
-        patch.setattr(list_offsets, "PARTITIONS_WITHOUT_PAUSE", -1)
         patch.setattr(lookup, "batch_takes_long", lambda batch: True)
         started: dict[str, Target] = {}
         clusters = [

@@ -15,9 +15,6 @@ of the isolation level.
 Source: kafka.server.KafkaApis.handleListOffsetRequest, ReplicaManager.fetchOffset.
 """
 
-from collections.abc import Coroutine
-from typing import Any
-
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
@@ -29,11 +26,9 @@ from kafkalet.storage.lookup import (
     LATEST,
     LATEST_TIERED,
     MAX_TIMESTAMP,
-    Known,
-    LongSearch,
 )
 from kafkalet.storage.values import Isolation
-from kafkalet.tasks.task import in_thread, pause
+from kafkalet.tasks.task import pause
 
 from .list_offsets_plan import learn
 
@@ -51,41 +46,104 @@ ISOLATION_LEVELS = {0: Isolation.HIGH_WATERMARK, 1: Isolation.LAST_STABLE}
 # The first version that supports each special timestamp. No version supports any other negative timestamp.
 SINCE = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 NEVER = 0x7FFF
-PARTITIONS_WITHOUT_PAUSE = 100
-"""The largest number of partitions to look up without pausing for other requests."""
+ENDS = (LATEST, EARLIEST)
+PARTITIONS_PER_PAUSE = 32
 
 
-def handle(
-    request: ListOffsetsRequest, context: Context
-) -> ListOffsetsResponse | Coroutine[Any, Any, ListOffsetsResponse]:
+async def handle(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse:
     asked, refused = request.topics, NOTHING_REFUSED
     if context.authorizer is not None:
         asked, refused = _split_by_rights(request, context)
     if context.version == 0:
-        return _list_all_segments(asked, refused, request, context)
+        return await _list_all_segments(asked, refused, request, context)
     isolation = ISOLATION_LEVELS.get(request.isolation_level)
     if isolation is None and asked and not context.release.ignores_isolation_of_replicas:
         return _refuse_all(request, Code.UNKNOWN_SERVER_ERROR)
-    duplicates = _duplicate_partitions(request)
-    replica_id = request.replica_id
-    known = Known()  # stays empty
-    left = PARTITIONS_WITHOUT_PAUSE
+    lookup = _Lookup(request, context, isolation)
     topics = []
-    try:
-        for topic in asked:
-            name, partitions = topic.name, topic.partitions
-            left -= len(partitions)
-            if left < 0:
-                return _list_in_turns(asked, refused, duplicates, isolation, request, context)
-            answers = [
-                _list_partition(name, one, duplicates, isolation, replica_id, context, known) for one in partitions
-            ]
-            topics.append(AnswerTopic(name=name, partitions=answers))
-    except LongSearch:
-        return _list_in_turns(asked, refused, duplicates, isolation, request, context)
-    response = _answer(topics, refused, duplicates, context)
+    listed = 0
+    for topic in asked:
+        name = topic.name
+        answers: list[Answer] = []
+        for one in topic.partitions:
+            answers.append(lookup.list_end(name, one) if one.timestamp in ENDS else await lookup.search(name, one))
+            listed += 1
+            if not listed % PARTITIONS_PER_PAUSE:
+                await pause()
+        topics.append(AnswerTopic(name=name, partitions=answers))
+    if not context.release.returns_duplicate_partitions and (
+        lookup.duplicates or len(topics) > 1 or not all(topic.partitions for topic in topics)
+    ):
+        topics = _without_duplicates(topics)
+    response = ListOffsetsResponse(topics=topics + refused if refused else topics)
     learn(request, response, context, isolation)
     return response
+
+
+class _Lookup:
+    """Looks up offsets in single partitions. The attributes are the same for all partitions of a request."""
+
+    def __init__(self, request: ListOffsetsRequest, context: Context, isolation: Isolation | None) -> None:
+        self._context = context
+        self._is_consumer = request.replica_id == CONSUMER
+        self._isolation = isolation if self._is_consumer else None
+        self._is_refused = self._is_consumer and isolation is None
+        self._only_leader = request.replica_id != DEBUGGING
+        self.duplicates = _duplicate_partitions(request)
+        self._may_refuse = bool(self.duplicates) or self._is_refused
+
+    def list_end(self, topic: str, asked: Asked) -> Answer:
+        """Return the latest or earliest offset. A plain function, because clients ask for it most often."""
+        index, epoch = asked.partition_index, asked.current_leader_epoch
+        try:
+            if self._may_refuse:
+                self._check(topic, asked)
+            timestamp, offset, leader_epoch = self._context.node.partition(topic, index).end_offset(
+                asked.timestamp, self._isolation, None if epoch == NO_EPOCH else epoch, self._only_leader
+            )
+        except KafkaError as error:
+            return self._refused(asked, error)
+        if self._is_consumer:
+            self._context.remember_offset((topic, index), offset)
+        return Answer(partition_index=index, timestamp=timestamp, offset=offset, leader_epoch=leader_epoch)
+
+    async def search(self, topic: str, asked: Asked) -> Answer:
+        """Return the offset for a timestamp."""
+        index, epoch = asked.partition_index, asked.current_leader_epoch
+        try:
+            self._check(topic, asked)
+            found = await self._context.node.partition(topic, index).offset_for(
+                asked.timestamp, self._isolation, None if epoch == NO_EPOCH else epoch, self._only_leader
+            )
+        except KafkaError as error:
+            return self._refused(asked, error)
+        if found is None:
+            return Answer(partition_index=index)
+        if self._is_consumer:
+            self._context.remember_offset((topic, index), found.offset)
+        return Answer(
+            partition_index=index, timestamp=found.timestamp, offset=found.offset, leader_epoch=found.leader_epoch
+        )
+
+    def _check(self, topic: str, asked: Asked) -> None:
+        """Raise KafkaError if the partition may not be searched."""
+        context, timestamp = self._context, asked.timestamp
+        if self.duplicates and (topic, asked.partition_index) in self.duplicates:
+            raise KafkaError(Code.INVALID_REQUEST)
+        if (
+            timestamp < 0
+            and SINCE.get(timestamp, NEVER) > context.version
+            and not context.release.searches_unknown_timestamps
+        ):
+            raise KafkaError(Code.UNSUPPORTED_VERSION)
+        if self._is_refused:
+            raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
+
+    def _refused(self, asked: Asked, error: KafkaError) -> Answer:
+        code = error.code
+        if code == Code.OFFSET_NOT_AVAILABLE and self._context.version < 5:  # KIP-207 added this error in v5
+            code = Code.LEADER_NOT_AVAILABLE
+        return Answer(partition_index=asked.partition_index, error_code=code)
 
 
 def _split_by_rights(request: ListOffsetsRequest, context: Context) -> tuple[list[AskedTopic], list[AnswerTopic]]:
@@ -101,90 +159,6 @@ def _split_by_rights(request: ListOffsetsRequest, context: Context) -> tuple[lis
             ]
             refused.append(AnswerTopic(name=topic.name, partitions=answers))
     return allowed, refused
-
-
-async def _list_in_turns(
-    asked_topics: list[AskedTopic],
-    refused: list[AnswerTopic],
-    duplicates: set[tuple[str, int]],
-    isolation: Isolation | None,
-    request: ListOffsetsRequest,
-    context: Context,
-) -> ListOffsetsResponse:
-    topics = []
-    for topic in asked_topics:
-        answers = []
-        for asked in topic.partitions:
-            await pause()
-            known = Known()
-            answer = None
-            while answer is None:
-                try:
-                    answer = _list_partition(
-                        topic.name, asked, duplicates, isolation, request.replica_id, context, known
-                    )
-                except LongSearch as search:
-                    known.add(search, await in_thread(search.call, droppable=True))
-            answers.append(answer)
-        topics.append(AnswerTopic(name=topic.name, partitions=answers))
-    return _answer(topics, refused, duplicates, context)
-
-
-def _answer(
-    topics: list[AnswerTopic], refused: list[AnswerTopic], duplicates: set[tuple[str, int]], context: Context
-) -> ListOffsetsResponse:
-    if not context.release.returns_duplicate_partitions and (
-        duplicates or len(topics) > 1 or not all(topic.partitions for topic in topics)
-    ):
-        topics = _without_duplicates(topics)
-    return ListOffsetsResponse(topics=topics + refused if refused else topics)
-
-
-def _list_partition(
-    topic: str,
-    asked: Asked,
-    duplicates: set[tuple[str, int]],
-    isolation: Isolation | None,
-    replica_id: int,
-    context: Context,
-    known: Known,
-) -> Answer:
-    """Look up an offset in one partition. Raises LongSearch for a search that should run in a thread (lookup.py)."""
-    index = asked.partition_index
-    timestamp = asked.timestamp
-    if duplicates and (topic, index) in duplicates:
-        return Answer(partition_index=index, error_code=Code.INVALID_REQUEST)
-    if (
-        timestamp < 0
-        and SINCE.get(timestamp, NEVER) > context.version
-        and not context.release.searches_unknown_timestamps
-    ):
-        return Answer(partition_index=index, error_code=Code.UNSUPPORTED_VERSION)
-    consumer = replica_id == CONSUMER
-    if consumer and isolation is None:
-        return Answer(partition_index=index, error_code=Code.UNKNOWN_SERVER_ERROR)
-    epoch = asked.current_leader_epoch
-    try:
-        partition = context.node.partition(topic, index)
-        found = partition.offset_for(
-            timestamp,
-            isolation if consumer else None,
-            None if epoch == NO_EPOCH else epoch,
-            replica_id != DEBUGGING,
-            known,
-        )
-    except KafkaError as error:
-        code = error.code
-        if code == Code.OFFSET_NOT_AVAILABLE and context.version < 5:  # KIP-207 added this error in v5
-            code = Code.LEADER_NOT_AVAILABLE
-        return Answer(partition_index=index, error_code=code)
-    if found is None:
-        return Answer(partition_index=index)
-    if consumer:
-        context.remember_offset((topic, index), found.offset)
-    return Answer(
-        partition_index=index, timestamp=found.timestamp, offset=found.offset, leader_epoch=found.leader_epoch
-    )
 
 
 def _duplicate_partitions(request: ListOffsetsRequest) -> set[tuple[str, int]]:

@@ -2,8 +2,8 @@
 
 Clients that watch lag ask for the same offset again and again. Their requests differ only in the correlation id, and
 the responses only in the offset, its timestamp and its leader epoch. As in fetch_plan.py, the layouts are learnt
-from the general encoder, and the offset is looked up as by the general handler (list_offsets.py). Errors, offsets that
-are not found, and searches that take long are left to that handler.
+from the general encoder. Other timestamps than latest and earliest, and errors, are left to the general handler
+(list_offsets.py).
 """
 
 from struct import Struct
@@ -14,11 +14,10 @@ from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.frame import RequestHeader, response_head
 from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafkalet.protocol.wire import Chunk
-from kafkalet.storage.lookup import Known, LongSearch
+from kafkalet.storage.lookup import EARLIEST, LATEST
 from kafkalet.storage.values import Isolation
 
 CONSUMER = -1
-_NOTHING_KNOWN = Known()  # stays empty
 _API = Api.LIST_OFFSETS  # in Python 3.11, looking up a member of an enum is slow
 
 
@@ -64,12 +63,8 @@ class ListOffsetsPlan:
     def answer(self, numbers: tuple[int, ...], context: Context, out: list[Chunk]) -> int | None:
         """See Plan. The number is the correlation id."""
         try:
-            found = self._partition.offset_for(
-                self._timestamp, self._isolation, self._leader_epoch, True, known=_NOTHING_KNOWN
-            )
-        except (KafkaError, LongSearch):
-            return None
-        if found is None:
+            found = self._partition.end_offset(self._timestamp, self._isolation, self._leader_epoch, True)
+        except KafkaError:
             return None
         context.remember_offset(self._place, found.offset)
         [correlation_id] = numbers
@@ -96,7 +91,7 @@ def learn(
     [topic] = request.topics
     [requested] = topic.partitions
     [answer] = response.topics[0].partitions
-    if answer.error_code or answer.offset < 0:
+    if requested.timestamp not in (LATEST, EARLIEST) or answer.error_code:
         return
     repetitions = context.repetitions_of((_API, topic.name, requested.partition_index, requested.timestamp, isolation))
     if repetitions is not None:

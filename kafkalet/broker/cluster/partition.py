@@ -27,7 +27,7 @@ from kafkalet.storage.lookup import (
     EARLIEST,
     EARLIEST_LOCAL,
     LATEST,
-    Known,
+    earliest,
     find,
     find_time,
     legacy_offsets_before,
@@ -461,34 +461,40 @@ class Partition:
         """
         return self.log_for(current_leader_epoch, only_leader).limit(isolation)
 
-    def offset_for(
-        self,
-        timestamp: int,
-        isolation: Isolation | None,
-        current_leader_epoch: int | None,
-        only_leader: bool,
-        known: Known | None = None,
+    def end_offset(
+        self, timestamp: int, isolation: Isolation | None, current_leader_epoch: int | None, only_leader: bool
+    ) -> TimestampOffset:
+        """Return the offset for LATEST or EARLIEST, as `offset_for` does.
+
+        Clients ask for them most often, and no records are read.
+        """
+        log = self.log_for(current_leader_epoch, only_leader)
+        if timestamp == EARLIEST:
+            return earliest(log)
+        if isolation is None:
+            end = log.log_end_offset
+        else:
+            self._check_high_watermark(log)
+            end = isolation.bound(log)
+        return _new_tuple(TimestampOffset, (-1, end, self.state.leader_epoch))
+
+    async def offset_for(
+        self, timestamp: int, isolation: Isolation | None, current_leader_epoch: int | None, only_leader: bool
     ) -> TimestampOffset | None:
         """Return the offset for a timestamp or for one of the special timestamps, or None if none is found.
 
         `isolation` is None unless the reader is a consumer; in that case the whole log is visible. An offset that the
-        reader may not see counts as not found. May raise LongSearch if `known` is given (see lookup.py). Source:
-        Partition.fetchOffsetForTimestamp.
+        reader may not see counts as not found. Source: Partition.fetchOffsetForTimestamp.
         """
+        if timestamp in (LATEST, EARLIEST):
+            return self.end_offset(timestamp, isolation, current_leader_epoch, only_leader)
         log = self.log_for(current_leader_epoch, only_leader)
-        if timestamp == LATEST:  # first, because clients ask for it most often
-            if isolation is None:
-                end = log.log_end_offset
-            else:
-                self._check_high_watermark(log)
-                end = isolation.bound(log)
-            return _new_tuple(TimestampOffset, (-1, end, self.state.leader_epoch))
         by_time = self.release.searches_unknown_timestamps and timestamp < self.release.lowest_known_timestamp
-        if timestamp in (EARLIEST, EARLIEST_LOCAL) and not by_time:
-            return find(log, timestamp)
+        if timestamp == EARLIEST_LOCAL and not by_time:
+            return await find(log, timestamp)
         last_fetchable = (isolation or Isolation.LOG_END).bound(log)
         try:
-            found = find_time(log, timestamp, known) if by_time else find(log, timestamp, known)
+            found = await (find_time(log, timestamp) if by_time else find(log, timestamp))
         except OSError as error:
             raise log.failures.answer(error) from error
         except KafkaError as error:

@@ -29,6 +29,7 @@ from kafkalet.control.shapes import (
     Text,
 )
 from kafkalet.protocol.records.codecs import Codec
+from kafkalet.tasks.task import finish
 from kafkalet.testing.reading import PartitionReader, checked_isolation
 from kafkalet.testing.record import encoded
 from kafkalet.testing.topic import Mark, Outgoing
@@ -207,7 +208,7 @@ def _start(call: Call, index: int) -> int:
         end = isolation.bound(leader.log)
         if last is not None:
             return max(0, end - int(last))
-        found = leader.offset_for(time_ms, isolation, None, only_leader=True)
+        found = finish(leader.offset_for(time_ms, isolation, None, only_leader=True))
         return end if found is None else found.offset
 
     return call.query["offset"] or 0 if time_ms is None and last is None else server.call(look)

@@ -19,6 +19,7 @@ from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.log import Log
 from kafkalet.storage.lookup import find
 from kafkalet.storage.values import Isolation
+from kafkalet.tasks.task import finish
 from tests.unit.storage.place import content
 
 from .rounds import Case, Round, differences, read_files, segments, summary, write_files
@@ -110,7 +111,7 @@ def answer(log: Log, done: Round) -> dict[str, Any]:
 
 def _by_time(log: Log, timestamp: int) -> list[int]:
     try:
-        found = find(log, timestamp)
+        found = finish(find(log, timestamp))
     except KafkaError as error:
         return [error.code, -1, -1]
     return [0, -1, -1] if found is None else [0, found.offset, found.timestamp]

@@ -7,10 +7,12 @@ from typing import Any
 
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.records.batch import Batch, batches
+from kafkalet.storage import lookup
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.log import Log
-from kafkalet.storage.values import AppendResult, Isolation, Origin, ReadResult
+from kafkalet.storage.values import AppendResult, Isolation, Origin, ReadResult, TimestampOffset
+from kafkalet.tasks.task import finish
 
 from .producing import T0, marker, produced
 
@@ -111,6 +113,10 @@ def content(result: ReadResult) -> bytes:
 def four(log: Log) -> tuple[int, int, int, int]:
     """Return log start offset, last stable offset, high watermark and log end offset."""
     return log.log_start_offset, log.last_stable_offset, log.high_watermark, log.log_end_offset
+
+
+def find(log: Log, timestamp: int) -> TimestampOffset | None:
+    return finish(lookup.find(log, timestamp))
 
 
 def bases(log: Log) -> list[int]:

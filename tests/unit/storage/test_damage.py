@@ -11,10 +11,9 @@ import pytest
 
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.storage.failures import StorageFailed
-from kafkalet.storage.lookup import find
 from kafkalet.storage.values import Isolation
 
-from .place import CONFIG, Place, index_entries
+from .place import CONFIG, Place, find, index_entries
 from .producing import T0, produced, record
 
 SMALL = CONFIG._replace(segment_bytes=3000, index_interval_bytes=200)

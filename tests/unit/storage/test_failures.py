@@ -18,11 +18,10 @@ from kafkalet.protocol.records.batch import batches
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.failures import LOG_INTERVAL_MS, StorageFailed
-from kafkalet.storage.lookup import find
 from kafkalet.storage.values import Isolation, Origin
 
 from .failing_disk import EIO, FailingDisk
-from .place import CONFIG, TOPIC_ID, Place
+from .place import CONFIG, TOPIC_ID, Place, find
 from .producing import T0, marker, produced, record
 
 SMALL = CONFIG._replace(segment_bytes=700, index_interval_bytes=100)

@@ -19,11 +19,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import batches
 from kafkalet.storage.log import Log
-from kafkalet.storage.lookup import EARLIEST, MAX_TIMESTAMP, find
+from kafkalet.storage.lookup import EARLIEST, MAX_TIMESTAMP
 from kafkalet.storage.values import Isolation
 from tests.profile import examples
 
-from .place import CONFIG, Place, content, four
+from .place import CONFIG, Place, content, find, four
 from .producing import T0, logged
 
 Entry = list[tuple[int, int]]

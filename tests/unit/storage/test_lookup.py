@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.record import Record
 from kafkalet.storage import lookup
 from kafkalet.storage.files import File
-from kafkalet.storage.log import Log
 from kafkalet.storage.lookup import (
     EARLIEST,
     EARLIEST_LOCAL,
@@ -20,15 +20,12 @@ from kafkalet.storage.lookup import (
     LATEST,
     LATEST_TIERED,
     MAX_TIMESTAMP,
-    Known,
-    LongSearch,
-    find,
     legacy_offsets_before,
 )
 from kafkalet.storage.segment import Segment
 from kafkalet.storage.values import TimestampOffset
 
-from .place import CONFIG, Place
+from .place import CONFIG, Place, find
 from .producing import T0, logged, message_set, record
 
 SMALL = CONFIG._replace(segment_bytes=100)  # one batch per segment
@@ -48,46 +45,43 @@ def at(place: Place, ms: int) -> tuple[int, int] | None:
 # Lookup by timestamp
 
 
-def found_in_steps(log: Log, timestamp: int) -> TimestampOffset | None:
-    """Return the result of a lookup that leaves all entries to long searches."""
-    known = Known()
-    while True:
-        try:
-            return find(log, timestamp, known)
-        except LongSearch as search:
-            known.add(search, search.call())
-
-
 @pytest.fixture
-def long_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+def searched_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lookup, "batch_takes_long", lambda entry: True)
 
 
-@pytest.mark.usefixtures("long_searches")
-def test_lookup_goes_on_where_a_long_search_ended(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("searched_in_threads")
+def test_lookup_goes_on_after_an_entry_that_was_searched_in_a_thread(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for _ in range(50):  # the header announces a later timestamp than the records have
         place.log.append_as_given(with_max_timestamp(T0 + 9, place.log.log_end_offset), 0)
     place.append(7)
     read, entry = [], Segment.entry
     monkeypatch.setattr(Segment, "entry", lambda segment, at, size: read.append(at) or entry(segment, at, size))
-    assert found_in_steps(place.log, T0 + 5) == (T0 + 7, 50, 0)
-    assert len(read) <= 4 * 51
+    assert find(place.log, T0 + 5) == (T0 + 7, 50, 0)
+    assert len(read) <= 2 * 51
 
 
-@pytest.mark.usefixtures("long_searches")
-def test_lookup_starts_again_if_the_log_was_truncated_during_a_long_search(place: Place) -> None:
+@pytest.mark.usefixtures("searched_in_threads")
+def test_lookup_begins_again_if_the_log_was_truncated_while_a_thread_searched(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for _ in range(2):
         place.log.append_as_given(with_max_timestamp(T0 + 9, place.log.log_end_offset), 0)
-    known = Known()
-    for _ in range(2):
-        with pytest.raises(LongSearch) as raised:
-            find(place.log, T0 + 5, known)
-        known.add(raised.value, raised.value.call())
-    place.log.truncate_to(0)
-    place.append(6)
-    with pytest.raises(LongSearch) as raised:
-        find(place.log, T0 + 5, known)
-    assert raised.value.call() == (T0 + 6, 0, 0)
+    searched: list[int] = []
+    search = lookup._first_reaching
+
+    def searching(entry: Batch, timestamp: int, log_start_offset: int) -> TimestampOffset | None:
+        searched.append(entry.base_offset)
+        if searched == [0, 1]:
+            place.log.truncate_to(0)
+            place.append(6)
+        return search(entry, timestamp, log_start_offset)
+
+    monkeypatch.setattr(lookup, "_first_reaching", searching)
+    assert find(place.log, T0 + 5) == (T0 + 6, 0, 0)
+    assert searched == [0, 1, 0]
 
 
 def with_max_timestamp(timestamp: int, offset: int) -> bytes:

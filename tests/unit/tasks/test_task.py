@@ -87,9 +87,7 @@ async def test_pause_within_the_slice_continues_immediately() -> None:
             await pause()
         return 7
 
-    begun = Stage().start(work())
-    assert not begun.is_waiting
-    assert begun.result() == 7
+    assert Stage().start(work()) == 7
 
 
 @in_loop

@@ -16,7 +16,7 @@ from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.frame import decode_response_header, request_frame
-from kafkalet.protocol.messages.list_offsets import ListOffsetsResponse
+from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafkalet.protocol.wire import Chunk
 from kafkalet.tasks.delayed import Delayed
 
@@ -75,13 +75,13 @@ def decoded(data: bytes, version: int) -> Any:
 def handled(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The timestamps in the requests that reach the general handler."""
     timestamps: list[int] = []
-    list_partition = list_offsets._list_partition
+    lookup = list_offsets._Lookup
 
-    def counted(topic: str, asked: Any, *arguments: Any) -> Any:
-        timestamps.append(asked.timestamp)
-        return list_partition(topic, asked, *arguments)
+    def counted(request: ListOffsetsRequest, *arguments: Any) -> Any:
+        timestamps.append(request.topics[0].partitions[0].timestamp)
+        return lookup(request, *arguments)
 
-    monkeypatch.setattr(list_offsets, "_list_partition", counted)
+    monkeypatch.setattr(list_offsets, "_Lookup", counted)
     return timestamps
 
 

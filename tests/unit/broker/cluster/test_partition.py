@@ -19,6 +19,7 @@ from kafkalet.storage.files import File
 from kafkalet.storage.lookup import EARLIEST, LATEST, MAX_TIMESTAMP
 from kafkalet.storage.values import AppendResult, Isolation, TimestampOffset
 from kafkalet.storage.verification import Guard
+from kafkalet.tasks.task import finish
 from tests.wire.brokers import batch, timed
 
 LEADER, FIRST, SECOND, AWAY = 1, 2, 3, 4
@@ -273,14 +274,14 @@ def lagging(make: Make) -> Partition:
 def test_consumers_find_no_offset_above_high_watermark(
     lagging: Partition, timestamp: int, isolation: Isolation | None, found: TimestampOffset | None
 ) -> None:
-    assert lagging.offset_for(timestamp, isolation, None, True) == found
+    assert finish(lagging.offset_for(timestamp, isolation, None, True)) == found
 
 
 @pytest.mark.parametrize("timestamp", [LATEST, 1001, 9999, MAX_TIMESTAMP])
 def test_lagging_new_leader_answers_offset_not_available(lagging: Partition, timestamp: int) -> None:
     lagging.lead(NOW_MS)
-    assert code_of(lambda: lagging.offset_for(timestamp, Isolation.HIGH_WATERMARK, None, True)) == 78
-    lagging.offset_for(timestamp, None, None, True)
+    assert code_of(lambda: finish(lagging.offset_for(timestamp, Isolation.HIGH_WATERMARK, None, True))) == 78
+    finish(lagging.offset_for(timestamp, None, None, True))
 
 
 @pytest.mark.parametrize(("timestamp", "offset"), [(EARLIEST, 0), (1000, 0)])
@@ -288,7 +289,7 @@ def test_lagging_new_leader_answers_offsets_below_high_watermark(
     lagging: Partition, timestamp: int, offset: int
 ) -> None:
     lagging.lead(NOW_MS)
-    found = lagging.offset_for(timestamp, Isolation.HIGH_WATERMARK, None, True)
+    found = finish(lagging.offset_for(timestamp, Isolation.HIGH_WATERMARK, None, True))
     assert found is not None
     assert found.offset == offset
 
@@ -297,7 +298,7 @@ def test_new_leader_answers_latest_offset_after_catching_up(lagging: Partition) 
     lagging.lead(NOW_MS)
     for node in (FIRST, SECOND):
         lagging.follower_has(node, 3, 0, NOW_MS)
-    found = lagging.offset_for(LATEST, Isolation.HIGH_WATERMARK, None, True)
+    found = finish(lagging.offset_for(LATEST, Isolation.HIGH_WATERMARK, None, True))
     assert found == TimestampOffset(-1, 3, 0)
 
 
@@ -306,7 +307,7 @@ def test_disk_error_during_lookup_raises_storage_error(lagging: Partition, monke
         raise OSError(errno.EIO, os.strerror(errno.EIO), file.path)
 
     monkeypatch.setattr(File, "read", fail)
-    assert code_of(lambda: lagging.offset_for(1500, None, None, True)) == Code.KAFKA_STORAGE_ERROR
+    assert code_of(lambda: finish(lagging.offset_for(1500, None, None, True))) == Code.KAFKA_STORAGE_ERROR
 
 
 @pytest.mark.parametrize(("consumer", "offsets"), [(True, [1, 0]), (False, [3, 0])])

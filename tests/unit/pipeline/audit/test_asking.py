@@ -14,6 +14,7 @@ from kafkalet.pipeline.audit.asking import NOTHING, Answers, LogPlace, search, w
 from kafkalet.pipeline.audit.audit_tasks import begin, tasks_of
 from kafkalet.pipeline.logs.directory import PartitionLog
 from kafkalet.storage.lookup import MAX_TIMESTAMP, find
+from kafkalet.tasks.task import finish
 from tests.profile import examples
 from tests.unit.pipeline.logs.made import T0, Made
 
@@ -30,11 +31,11 @@ def same_as_the_log(made: Made, max_bytes: int = 1 << 30) -> None:
     queries = np.unique(np.array([T0 + by for by in range(-3, 460)] + [0, 1 << 62]))
     answers = answers_of(log, queries, max_bytes)
     for timestamp, answer in zip(queries.tolist(), answers.each(), strict=True):
-        wanted = find(made.log, timestamp)
+        wanted = finish(find(made.log, timestamp))
         assert answer == (
             LogPlace() if wanted is None else LogPlace(wanted.offset, wanted.timestamp, wanted.leader_epoch)
         )
-    largest = find(made.log, MAX_TIMESTAMP)
+    largest = finish(find(made.log, MAX_TIMESTAMP))
     assert largest is not None
     assert answers.largest[:2] == (largest.offset, largest.timestamp)
 
