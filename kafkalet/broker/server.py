@@ -13,7 +13,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kafkalet.clock import Clock, LoopClock, LoopTime, elapsed_s
 from kafkalet.properties import InvalidProperty
@@ -38,16 +38,16 @@ from .cluster.metadata_store import (
     LoadedMetadata,
     MetadataDamaged,
     MetadataStore,
+    add_found_logs,
     further_prefix,
     log_folder,
-    take_in_folders,
 )
 from .cluster.new_topics import NewTopic
 from .cluster.node import Node
 from .cluster.opening import Opening
 from .cluster.periodic_tasks import PeriodicTasks
 from .config.broker_config import NODE_IDS, BrokerConfig
-from .config.listeners import ADVERTISED, LISTENERS, of_broker
+from .config.listeners import ADVERTISED, LISTENERS, with_shifted_ports
 from .config.release import Release
 from .coordinators import Coordinators
 from .loop_host import LoopHost
@@ -74,6 +74,18 @@ LOGS_OPENED_AT_START = 200
 """The number of logs that are opened before the brokers are ready; others are opened later if they need no recovery."""
 
 
+class Start(NamedTuple):
+    """What a cluster starts with: the contents of its directory or, if it runs already, those of an image or none."""
+
+    image: ClusterImage | None = None
+    """The contents to restore."""
+    before: Predecessor | None = None
+    """The cluster that ran until now on the same ports. Its clients must accept the new leaders and producer ids."""
+
+
+FRESH = Start()
+
+
 class Server:
     """The brokers of one cluster, which run in this process, and everything that they share.
 
@@ -81,6 +93,33 @@ class Server:
     `topics` are created at startup if they do not exist. The logs are stored in `data_dirs`, the first of which also
     has the metadata; without any, in a temporary directory that is removed at shutdown.
     """
+
+    # Options, which are set before the start
+    cluster_id: str | None = None
+    """The cluster id of a new data directory, or None for a random one."""
+    file_system: FileSystem = DISK
+    """Where the data directory is. Tests replace it to simulate broken disks."""
+    is_read_only = False
+    """Whether the data directories stay unchanged; see served.py."""
+    short_forms: ShortForms | None = None
+    """Users and ACLs that are created at startup."""
+    journal: Journal | None = None
+    """Records the requests."""
+
+    # What exists while the server is running
+    authority: CertificateAuthority | None = None
+    """Has issued the certificates of the brokers, if TLS is requested."""
+    _client_directory: str | None = None
+    _metadata_store: MetadataStore | None = None
+    _overlay: Overlay | None = None
+    _turns: Turns | None = None
+    _workers: Workers | None = None
+    _periodic_tasks: PeriodicTasks | None = None
+    _opening: Opening | None = None
+    _removal: threading.Thread | None = None
+    """Removes the directory that the cluster had before its contents were replaced."""
+    _faults: Faults | None = None
+    _is_interrupted = False
 
     def __init__(
         self,
@@ -110,51 +149,33 @@ class Server:
         """The running brokers by id. Their nodes are the controller's `nodes`."""
         self.unimplemented_calls: dict[str, int] = {}
         """The number of requests for APIs that kafkalet does not implement, by API name: {"UnregisterBroker": 2}."""
-        self.journal: Journal | None = None
-        """Records the requests if it is set before the start."""
-        self.cluster_id: str | None = None
-        """The cluster id of a new data directory, or None for a random one."""
-        self.file_system: FileSystem = DISK
-        """Where the data directory is. Tests replace it before the start, to simulate broken disks."""
-        self.is_read_only = False
-        """Whether the data directories stay unchanged, if it is set before the start; see served.py."""
-        self._overlay: Overlay | None = None
-        self.short_forms: ShortForms | None = None
-        """Users and ACLs that are created at startup, if they are set before the start."""
         self.users: dict[str, str] = {}
         """The passwords of users who can log in, as far as they are known."""
-        self.all_directories_failed: Callable[[], None] = lambda: None
-        """Called in the event loop when all log directories of all running brokers have failed."""
-        self._given_tls = [name for name in config.static if name.startswith("ssl.")]
-        self.authority: CertificateAuthority | None = None
-        """Has issued the certificates of the brokers. None if TLS is not requested, or the cluster is not running."""
-        self._client_directory: str | None = None
+        self.refusing: set[int] = set()
+        """The ids of the brokers that refuse new connections, whether they are running or stopped."""
         self.first_node_id = config.first_node_id(brokers)
         """The id of the first broker. The other brokers have the ids that follow."""
         self._killed: set[int] = set()
         """The ids of the brokers that have been killed and not started again."""
+        self.all_directories_failed: Callable[[], None] = lambda: None
+        """Called in the event loop when all log directories of all running brokers have failed."""
+        self._given_tls = [name for name in config.static if name.startswith("ssl.")]
         self._brokers = brokers
         self._own = own_properties
         self._addresses = addresses
         self._data_dirs = list(data_dirs)
         self._new_topics = topics
-        self._metadata_store: MetadataStore | None = None
         self._buffer = ReceiveBuffer()
-        self._turns: Turns | None = None
-        self._workers: Workers | None = None
-        self._periodic_tasks: PeriodicTasks | None = None
-        self._opening: Opening | None = None
-        self._removal: threading.Thread | None = None
-        """Removes the directory that the cluster had before its contents were replaced."""
-        self._is_interrupted = False
-        self._faults: Faults | None = None
-        self.refusing: set[int] = set()
-        """The ids of the brokers that refuse new connections, whether they are running or stopped."""
 
     @property
     def has_data_directory(self) -> bool:
         """Whether the data is kept in a directory that the user has named."""
         return bool(self._data_dirs)
+
+    @property
+    def _node_ids(self) -> range:
+        """The ids of all brokers, whether they are running or stopped."""
+        return range(self.first_node_id, self.first_node_id + self._brokers)
 
     @property
     def _directories_of_a_broker(self) -> int:
@@ -270,7 +291,7 @@ class Server:
             topic, state = self.metadata.topics.get(name), self.metadata.partition(name, index)
             del node.offline[name, index]
             if topic is not None and state is not None:
-                self.controller.host_on(node, topic, state, skip_broken=True)
+                self.controller.add_replica_on(node, topic, state, skip_broken=True)
                 self.leadership.replica_came(topic, state, node_id)
         self.controller.save()
         self.watchers.touch()
@@ -433,13 +454,12 @@ class Server:
 
         loop = self.host.loop
         before = Predecessor.of(self.metadata, self.controller.producer_ids.next_id)
-        first = self.first_node_id
         old, self._metadata_store = self._metadata_store, None
         self._close(keeps_ports=True)
         try:
             if self._data_dirs and not self.is_read_only:
-                self._new_store().erase(range(first, first + self._brokers))
-            self._open(loop, image, before)
+                self._new_store().erase(self._node_ids)
+            self._open(loop, Start(image, before))
         except BaseException:
             self._close()
             raise
@@ -477,54 +497,70 @@ class Server:
 
     # Life cycle
 
-    def _open(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        image: ClusterImage | None = None,
-        before: Predecessor | None = None,
-    ) -> None:
-        """Start the brokers. `image` is to be restored, and `before` what ran until now, if they are given."""
+    def _open(self, loop: asyncio.AbstractEventLoop, start: Start = FRESH) -> None:
+        """Start the brokers.
+
+        1. Load the metadata, and create the controller (`_load`).
+        2. Open the log directories of each broker, and bind its addresses (`_open_brokers`).
+        3. Open the logs, which recovers those that were not closed, and elect leaders (`_open_topics`).
+        4. Load the groups and transactions from their logs (`_load_coordinators`).
+        5. Create the topics, users and ACLs that the cluster is to start with, and save the metadata.
+        6. Accept clients, and start the tasks in the background (`_listen`).
+        """
         clock = self.clock
         self.loop_clock = clock.bound_to(loop, self.host.call_in(loop)) if isinstance(clock, LoopClock) else clock
         self._turns = Turns(loop.call_soon, elapsed_s)
         self._workers = Workers(loop.call_soon_threadsafe)
-        self._metadata_store = self._open_store()
-        if image is not None:
-            self._metadata_store.fill(image.files)
-        saved = self._load_metadata(self._metadata_store)
-        metadata, next_producer_id, is_complete, has_producer_ids = saved or LoadedMetadata(
-            MetadataImage(self.cluster_id or ""), 0, has_producer_ids=False
-        )
-        self._take_id_of_directory(metadata)
-        if before is not None:
-            next_producer_id = before.continued_by(metadata, next_producer_id)
+        self._metadata_store = store = self._open_store()
+        loaded = self._load(store, start)
+        self._open_brokers(loop, loaded)
+        self._open_topics(start, loaded)
+        self._load_coordinators(start, loaded)
+        if start.image is None:
+            self._create_contents()
+        with nullcontext() if loaded.is_new else suppress(StorageFailed):  # start even if the disk is full
+            self.controller.save()
+        self._listen(loop, store)
+
+    def _load(self, store: MetadataStore, start: Start) -> LoadedMetadata:
+        """Load the metadata, apply the configuration in it, and create the controller."""
+        if start.image is not None:
+            store.fill(start.image.files)
+        loaded = self._load_metadata(store)
+        self._take_id_of_directory(store, loaded.image)
+        if start.before is not None:
+            loaded = loaded._replace(next_producer_id=start.before.continued_by(loaded.image, loaded.next_producer_id))
         self.controller = Controller(
-            self.config, self.release, self.loop_clock, metadata, self._metadata_store, next_producer_id, self.watchers
+            self.config, self.release, self.loop_clock, loaded.image, store, loaded.next_producer_id, self.watchers
         )
         self.controller.all_directories_failed = lambda: self.all_directories_failed()
-        if saved is None:
+        if loaded.is_new:
             self.metadata.broker_config[None] = self.config.cluster_wide_at_first()
-        self._check_saved_config(metadata, self._metadata_store.file)
+        self._check_saved_config(loaded.image, store.file)
         self.config.reconfigure(self.metadata.broker_config.get(None, {}), {})
         if self.short_forms is not None:
             self._apply(self.short_forms)
-        first = self.first_node_id
-        for node_id in range(first, first + self._brokers):
+        return loaded
+
+    def _open_brokers(self, loop: asyncio.AbstractEventLoop, loaded: LoadedMetadata) -> None:
+        """Open the log directories of the brokers, and bind their addresses. Clients are not accepted yet."""
+        for node_id in self._node_ids:
             self._open_broker(node_id, loop)
         self._check_saved_ids()
-        if is_complete:
+        if loaded.is_complete:
             self._set_strays_aside()
-        self._open_topics(is_restored=image is not None, opens_all=not has_producer_ids)
+
+    def _load_coordinators(self, start: Start, loaded: LoadedMetadata) -> None:
+        """Load the groups and transactions, and skip the producer ids that they and the logs contain."""
         for broker in self.brokers.values():
             broker.coordinators.load_all()
-            if image is not None:  # their clients may no longer exist, and new members would wait for them
+            if start.image is not None:  # their clients may no longer exist, and new members would wait for them
                 broker.coordinators.remove_members()
-        if not has_producer_ids:
+        if not loaded.has_producer_ids:
             self.controller.skip_producer_ids(self._largest_producer_id())
-        if image is None:
-            self._create_contents()
-        with suppress(StorageFailed) if saved is not None else nullcontext():  # start even if the disk is full
-            self.controller.save()
+
+    def _listen(self, loop: asyncio.AbstractEventLoop, store: MetadataStore) -> None:
+        """Accept clients, and start the tasks in the background."""
         for broker in self.brokers.values():
             self._start_listening(broker, loop)
         self._opening = Opening(self.nodes, loop.call_later, elapsed_s)
@@ -533,7 +569,7 @@ class Server:
         self._periodic_tasks = PeriodicTasks(self.nodes, self.leadership, self.loop_clock)
         self._periodic_tasks.start(
             self.config,
-            durable=self._metadata_store.durable,
+            durable=store.durable,
             is_read_only=self.is_read_only,
             has_followers=self._brokers > 1,
             write_again=self.controller.write_again,
@@ -566,10 +602,9 @@ class Server:
         except InvalidProperty as error:
             raise MetadataDamaged(f"{path}: {error}") from error
 
-    def _load_metadata(self, store: MetadataStore) -> LoadedMetadata | None:
-        """Return the metadata of the data directory, or None. Raises MetadataDamaged, OSError."""
-        ids = range(self.first_node_id, self.first_node_id + self._brokers)
-        directories = [path for node_id in ids for path in store.log_directories(node_id, self._brokers)]
+    def _load_metadata(self, store: MetadataStore) -> LoadedMetadata:
+        """Return the metadata of the data directory, or new metadata. Raises MetadataDamaged, OSError."""
+        directories = [path for node_id in self._node_ids for path in store.log_directories(node_id, self._brokers)]
         directories.append(store.path)
         if (configured := self.config.static.get("metadata.log.dir")) is not None:
             directories.insert(0, os.path.abspath(configured))
@@ -577,20 +612,21 @@ class Server:
         if any(self.file_system.exists(name) for name in names):
             from .cluster.kraft.opening import open_metadata
 
-            return open_metadata(store, directories, self.config)
-        saved = store.load()
-        return None if saved is None else LoadedMetadata(*saved)
+            loaded = open_metadata(store, directories, self.config)
+        else:
+            saved = store.load()
+            loaded = None if saved is None else LoadedMetadata(*saved)
+        return loaded or LoadedMetadata(MetadataImage(self.cluster_id or ""), 0, has_producer_ids=False, is_new=True)
 
-    def _take_id_of_directory(self, metadata: MetadataImage) -> None:
+    def _take_id_of_directory(self, store: MetadataStore, metadata: MetadataImage) -> None:
         """Take the id of the broker that wrote the data directory, unless a property determines the id.
 
         The id stays the same if partitions in the metadata belong to it, and none to the id in the directory: then the
         directory is refused, as by Kafka, where the id is always configured.
         """
-        assert self._metadata_store is not None
         if self._brokers > 1 or not self._data_dirs or any(name in self.config.static for name in NODE_IDS):
             return
-        found = read_identity(self._metadata_store.files, self._metadata_store.path)
+        found = read_identity(store.files, store.path)
         if found is None or found.node_id in (None, -1, self.first_node_id):
             return
         held_by = {node_id for _, state in metadata.all_partitions() for node_id in state.replicas}
@@ -621,7 +657,7 @@ class Server:
         """Raise IdentityRefused if no broker of this cluster has a replica of the saved partitions."""
         assert self._metadata_store is not None
         held_by = {node_id for _, state in self.metadata.all_partitions() for node_id in state.replicas}
-        if held_by and held_by.isdisjoint(range(self.first_node_id, self.first_node_id + self._brokers)):
+        if held_by and held_by.isdisjoint(self._node_ids):
             raise IdentityRefused(
                 f"{self._metadata_store.file}: its partitions belong to broker {min(held_by)}, but the id of this "
                 f"broker is {self.first_node_id}; set node.id={min(held_by)}"
@@ -683,28 +719,28 @@ class Server:
         facts |= self._own[step]
         for name in (LISTENERS, ADVERTISED) if step else ():
             if (text := self.config.static.get(name)) is not None:
-                facts[name] = of_broker(text, step)
+                facts[name] = with_shifted_ports(text, step)
         return facts
 
-    def _open_topics(self, *, is_restored: bool, opens_all: bool) -> None:
+    def _open_topics(self, start: Start, loaded: LoadedMetadata) -> None:
         """Open the logs of the topics in the metadata, and of topics that exist only as directories.
 
-        Unless `opens_all` is set, logs that need no recovery may be opened later.
+        Logs that need no recovery may be opened later, unless all are needed to find the producer ids in use.
         """
-        if not is_restored and self.release.fences_leaders_after_a_crash:
-            self.leadership.take_leave()
+        if start.image is None and self.release.fences_leaders_after_a_crash:
+            self.leadership.leave_all_without_leader()
         known = {(topic.name, state.index) for topic, state in self.metadata.all_partitions() if state.replicas}
-        take_in_folders(
+        add_found_logs(
             self.metadata,
             [Folder(node.node_id, *found) for node in self.nodes.values() for found in node.directories.found(known)],
         )
         for number, (topic, partition) in enumerate(list(self.metadata.all_partitions())):
             self._check_interrupted()
             self.leadership.leave_out_missing(topic, partition)
-            if number >= LOGS_OPENED_AT_START and not opens_all and self._may_open_later(topic, partition):
-                self.controller.host_later(topic, partition)
+            if number >= LOGS_OPENED_AT_START and loaded.has_producer_ids and self._may_open_later(topic, partition):
+                self.controller.add_lazy_replica(topic, partition)
             else:
-                self.controller.host(topic, partition, skip_broken=True)
+                self.controller.add_replicas(topic, partition, skip_broken=True)
             self.leadership.elect(topic, partition)  # elects a leader if there was none, or if it no longer exists
         for node in self.nodes.values():
             node.resume_moves()
@@ -788,7 +824,7 @@ class Server:
             broker = self._open_broker(node_id, loop)
             for topic, state in self.metadata.all_partitions():
                 if node_id in state.replicas:
-                    self.controller.host_on(broker.node, topic, state, skip_broken=True)
+                    self.controller.add_replica_on(broker.node, topic, state, skip_broken=True)
             if node_id in self._killed:
                 self._killed.discard(node_id)
                 self.leadership.node_was_killed(node_id)
@@ -811,7 +847,7 @@ class Server:
             self._periodic_tasks.stop()
             self._periodic_tasks = None
             if self._metadata_store is not None and self._metadata_store.durable:
-                self.leadership.take_leave()
+                self.leadership.leave_all_without_leader()
                 with suppress(StorageFailed):
                     self.controller.save()
         for node_id, broker in self.brokers.items():

@@ -1,4 +1,4 @@
-"""What a data directory knows about cleaning (the state of Kafka's LogCleanerManager).
+"""The state of the cleaner of one data directory (that of Kafka's LogCleanerManager).
 
 `cleaner-offset-checkpoint` contains, for each compacted log, the offset from which it is dirty: records below it have
 been compared with all newer ones up to it. It is read once, and replaced atomically after each round.

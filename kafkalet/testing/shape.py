@@ -418,7 +418,7 @@ def bring_online(cluster: ClusterOperations, topic: str, partition: int = 0, bro
         for node_id in chosen:
             node = server.nodes[node_id]
             del node.offline[topic, partition]
-            server.controller.host_on(node, server.metadata.topics[topic], state, skip_broken=True)
+            server.controller.add_replica_on(node, server.metadata.topics[topic], state, skip_broken=True)
             server.leadership.replica_came(server.metadata.topics[topic], state, node_id)
         server.controller.save()
 

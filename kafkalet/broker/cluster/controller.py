@@ -130,11 +130,11 @@ class Controller:
         for state in topic.partitions:
             node = self.nodes.get(state.replicas[0]) if opens_later and len(state.replicas) == 1 else None
             if node is None:
-                self.host(topic, state)
+                self.add_replicas(topic, state)
                 continue
             if node not in opens:
                 opens[node] = self._opens(node, topic, is_new=True)
-            node.add_unopened([node.unopened(topic, state, opens[node], self.leadership.changed)])
+            node.add_lazy_replicas([node.lazy_replica(topic, state, opens[node], self.leadership.changed)])
             self.leadership.begin(topic, state)
 
     async def create_later(
@@ -161,7 +161,7 @@ class Controller:
                 raise KafkaError(Code.INVALID_REPLICA_ASSIGNMENT, f"broker {nodes[0]} has been stopped")
             if node not in opens:
                 opens[node] = self._opens(node, topic, is_new=True)
-            partition = node.unopened(topic, state, opens[node], self.leadership.changed)
+            partition = node.lazy_replica(topic, state, opens[node], self.leadership.changed)
             partitions.setdefault(node, []).append(partition)
             if index % PARTITIONS_PER_STEP == PARTITIONS_PER_STEP - 1:
                 if self._metadata_store is not None and self._metadata_store.durable:
@@ -172,7 +172,7 @@ class Controller:
             self.metadata.add_topic(topic)
             change.undo(lambda: self._remove_again(topic))
             for node, added in partitions.items():
-                node.add_unopened(added)
+                node.add_lazy_replicas(added)
         changes.append(change)
         self.watchers.touch()
         self._create_logs()
@@ -265,7 +265,7 @@ class Controller:
 
     def _drop_partition(self, topic: TopicState, index: int) -> None:
         for node in self.nodes.values():
-            node.drop(topic.name, index)
+            node.delete_replica(topic.name, index)
             if topic.is_internal:
                 node.observer.state_partition_changed(topic.name, index)
 
@@ -277,7 +277,7 @@ class Controller:
                 state = PartitionState(len(topic.partitions), list(nodes), self.metadata.away, self.metadata.revision)
                 topic.partitions.append(state)
                 change.undo(lambda: self._drop_partition(topic, topic.partitions.pop().index))
-                self.host(topic, state)
+                self.add_replicas(topic, state)
             self.metadata.topic_changed(topic.name)
         self.watchers.touch()
 
@@ -307,7 +307,7 @@ class Controller:
 
     # Replicas
 
-    def host(self, topic: TopicState, state: PartitionState, *, skip_broken: bool = False) -> None:
+    def add_replicas(self, topic: TopicState, state: PartitionState, *, skip_broken: bool = False) -> None:
         """Open the replicas of a partition and start its leader.
 
         With `skip_broken`, the partition exists already, and a replica whose log cannot be opened goes offline. Without
@@ -315,25 +315,25 @@ class Controller:
         """
         for node_id in state.replicas:
             if (node := self.nodes.get(node_id)) is not None:
-                self.host_on(node, topic, state, skip_broken=skip_broken)
+                self.add_replica_on(node, topic, state, skip_broken=skip_broken)
         self.leadership.begin(topic, state)
 
-    def host_on(self, node: Node, topic: TopicState, state: PartitionState, *, skip_broken: bool) -> None:
+    def add_replica_on(self, node: Node, topic: TopicState, state: PartitionState, *, skip_broken: bool) -> None:
         """Open the replica of a partition on one broker, without starting its leader."""
         try:
             config = node.config.log_config(topic.config)
-            node.host(topic, state, config, self.leadership.changed, is_new=not skip_broken)
+            node.add_replica(topic, state, config, self.leadership.changed, is_new=not skip_broken)
         except StorageFailed as error:
             if not skip_broken:
                 raise
             node.offline[topic.name, state.index] = error.reason
             _LOG.error("%s-%d is offline: %s", topic.name, state.index, error.reason)
 
-    def host_later(self, topic: TopicState, state: PartitionState) -> None:
+    def add_lazy_replica(self, topic: TopicState, state: PartitionState) -> None:
         """Start the leader of a partition with a single replica, whose log is opened by its first use."""
         node = self.nodes[state.replicas[0]]
         opens = self._opens(node, topic, is_new=False)
-        node.add_unopened([node.unopened(topic, state, opens, self.leadership.changed)])
+        node.add_lazy_replicas([node.lazy_replica(topic, state, opens, self.leadership.changed)])
         self.leadership.begin(topic, state)
 
     def _opens(self, node: Node, topic: TopicState, *, is_new: bool) -> Callable[[Partition], Log]:
@@ -354,7 +354,7 @@ class Controller:
 
         Source: org.apache.kafka.controller.ReplicationControlManager.handleDirectoriesOffline.
         """
-        lost = node.lose(directory)
+        lost = node.directory_failed(directory)
         if lost:
             _LOG.error("broker %d no longer serves %d partitions: %s", node.node_id, len(lost), directory.failure)
         for name, index in lost:

@@ -192,7 +192,7 @@ class Leadership:
         if len(in_sync) < len(state.isr) and (in_sync or self._eligible_below(topic)):
             self._change_isr(topic, state, in_sync)
 
-    def take_leave(self) -> None:
+    def leave_all_without_leader(self) -> None:
         """Leave all partitions without a leader, in a new epoch, because all brokers stop together or have crashed."""
         for _, state in self.metadata.all_partitions():
             if state.leader != NO_LEADER:
@@ -226,7 +226,7 @@ class Leadership:
         for node_id in state.adding:
             node = self.nodes.get(node_id)
             if node is not None and (topic.name, state.index) not in node.partitions:
-                node.host(topic, state, node.config.log_config(topic.config), self.changed)
+                node.add_replica(topic, state, node.config.log_config(topic.config), self.changed)
         leader = self._replica(state.leader, topic.name, state.index)
         if leader is not None:
             leader.add_followers(self.clock.now_ms())
@@ -261,7 +261,7 @@ class Leadership:
             return
         for node_id in dropped:
             if (node := self.nodes.get(node_id)) is not None:
-                node.drop(topic.name, state.index)
+                node.delete_replica(topic.name, state.index)
                 node.sync_deletions()
         self.begin(topic, state)
         self._wake(topic.name, state.index)

@@ -68,6 +68,8 @@ class LoadedMetadata(NamedTuple):
     """Whether the metadata contains all topics: directories of other topics do not belong to the cluster (strays)."""
     has_producer_ids: bool = True
     """Whether the next producer id is known. Otherwise, the ids that are in use have to be found in the logs."""
+    is_new: bool = False
+    """Whether the directory has no metadata yet."""
 
 
 class MetadataStore:
@@ -253,7 +255,7 @@ class Folder(NamedTuple):
     topic_id: bytes | None
 
 
-def take_in_folders(image: MetadataImage, folders: Iterable[Folder]) -> None:
+def add_found_logs(image: MetadataImage, folders: Iterable[Folder]) -> None:
     """Add the logs that were found on disk to the metadata. `folders` are sorted by partition.
 
     Afterwards a topic has its partitions from the metadata and those that have a folder. Missing partitions with lower

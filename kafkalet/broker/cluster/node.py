@@ -187,7 +187,7 @@ class Node:
             raise KafkaError(Code.NOT_LEADER_OR_FOLLOWER, f"broker {self.node_id} holds no replica of {topic}-{index}")
         raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"partition {topic}-{index} does not exist")
 
-    def host(
+    def add_replica(
         self,
         topic: TopicState,
         state: PartitionState,
@@ -209,7 +209,7 @@ class Node:
         self.partitions[topic.name, state.index] = partition
         return partition
 
-    def unopened(
+    def lazy_replica(
         self,
         topic: TopicState,
         state: PartitionState,
@@ -218,7 +218,7 @@ class Node:
     ) -> Partition:
         """Return a replica whose log is opened by its first use, with `opens` (see `open_log`).
 
-        It must be the only replica of its partition, and has to be added with `add_unopened`.
+        It must be the only replica of its partition, and has to be added with `add_lazy_replicas`.
         """
         from .partition import UnopenedPartition
 
@@ -239,8 +239,8 @@ class Node:
         self._unopened.pop(key, None)
         return log
 
-    def add_unopened(self, partitions: Iterable[Partition]) -> None:
-        """Add replicas that `unopened` has returned."""
+    def add_lazy_replicas(self, partitions: Iterable[Partition]) -> None:
+        """Add replicas that `lazy_replica` has returned."""
         added = {(partition.topic, partition.index): partition for partition in partitions}
         self.partitions.update(added)
         self._unopened.update(added)
@@ -281,7 +281,7 @@ class Node:
     def _log_directory_failed(self, directory: LogDirectory) -> None:
         self.call_soon(lambda: self.observer.log_directory_failed(directory))
 
-    def lose(self, directory: LogDirectory) -> list[tuple[str, int]]:
+    def directory_failed(self, directory: LogDirectory) -> list[tuple[str, int]]:
         """Take the replicas in a failed log directory offline (ReplicaManager.handleLogDirFailure); return them."""
         lost = [key for key in self.partitions if directory.has(*key)]
         for key in lost:
@@ -313,7 +313,7 @@ class Node:
         except OSError as error:
             _LOG.error("cannot flush the deletion of logs to disk: %s", explain(error))
 
-    def drop(self, topic: str, index: int) -> None:
+    def delete_replica(self, topic: str, index: int) -> None:
         """Delete a replica and its log, and complete the requests that wait for it.
 
         If the log cannot be deleted, its files stay on disk, but the replica is no longer served.

@@ -1,4 +1,4 @@
-"""Whether the brokers, topics and partitions of a cluster are still those that an answer describes.
+"""A counter that advances with each change of the brokers, topics or partitions. Kept answers compare it.
 
 Whatever changes them calls `advance` of the revision of the cluster, `MetadataImage.revision`:
 

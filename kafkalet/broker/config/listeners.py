@@ -137,7 +137,7 @@ def controller_names(config: BrokerConfig) -> tuple[str, ...]:
     return tuple(word.strip().upper() for word in config.static.get(CONTROLLER_NAMES, "").split(",") if word.strip())
 
 
-def of_broker(text: str, step: int) -> str:
+def with_shifted_ports(text: str, step: int) -> str:
     """Return the value of `listeners` or `advertised.listeners` for the broker that is `step` ids after the first.
 
     Each port is `step` higher, unless it is 0.

@@ -1,4 +1,4 @@
-"""Which log to clean next, and which part of it (Kafka's LogCleanerManager).
+"""Selects the log to clean next, and the part of it that is cleaned (Kafka's LogCleanerManager).
 
     clean                                  dirty
     | log start                            | first dirty offset               | first uncleanable offset

@@ -14,7 +14,7 @@ from kafkalet.broker.cluster.metadata_store import (
     Folder,
     MetadataDamaged,
     MetadataStore,
-    take_in_folders,
+    add_found_logs,
 )
 from kafkalet.broker.security.acl import Acl, Operation, PatternType, Permission, ResourceType
 from kafkalet.broker.security.scram_credentials import ScramMechanism, credential_of_password
@@ -150,7 +150,7 @@ ID, OTHER = bytes(range(16)), bytes(range(1, 17))
 
 def taken_in(image: MetadataImage, *folders: tuple[str, int, bytes | None]) -> dict[str, list[list[int]]]:
     """Add folders of broker 1 to the metadata and return the replicas of each partition by topic."""
-    take_in_folders(image, [Folder(1, *folder) for folder in folders])
+    add_found_logs(image, [Folder(1, *folder) for folder in folders])
     return {name: [state.replicas for state in topic.partitions] for name, topic in image.topics.items()}
 
 
@@ -178,7 +178,7 @@ def test_partitions_between_folders_have_no_replica_and_no_leader() -> None:
 def test_partition_without_replica_gets_one_found_later() -> None:
     image = MetadataImage("c")
     taken_in(image, ("t", 0, ID), ("t", 2, ID))
-    take_in_folders(image, [Folder(2, "t", 1, ID)])
+    add_found_logs(image, [Folder(2, "t", 1, ID)])
     assert [state.replicas for state in image.topics["t"].partitions] == [[1], [2], [1]]
 
 

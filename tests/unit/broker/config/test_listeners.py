@@ -8,8 +8,8 @@ from kafkalet.broker.config.listeners import (
     check_ports,
     inter_broker_listener,
     listeners_of,
-    of_broker,
     values_of,
+    with_shifted_ports,
 )
 from kafkalet.properties import InvalidProperty
 
@@ -205,7 +205,7 @@ def test_inter_broker_listener_is_named_or_that_of_its_protocol() -> None:
 
 
 def test_further_broker_has_the_next_port_of_each_listener() -> None:
-    assert of_broker("IN://:9092, OUT://[::1]:9192,X://h:0", 2) == "IN://:9094,OUT://[::1]:9194,X://h:0"
+    assert with_shifted_ports("IN://:9092, OUT://[::1]:9192,X://h:0", 2) == "IN://:9094,OUT://[::1]:9194,X://h:0"
 
 
 def test_listeners_need_enough_ports_for_all_brokers() -> None:
