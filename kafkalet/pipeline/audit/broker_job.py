@@ -22,7 +22,7 @@ from .audit_tasks import AuditTask, bytes_together, packed, tasks_of
 from .comparing import Compared, Comparison, ExpectedPartition, compare
 from .findings import Findings
 from .partition_audit import PartitionFacts
-from .steadiness import TRIES, Listed, audit_here, caught_up, listed_again, live_broker
+from .steadiness import TRIES, Listed, audit_here, listed_again, live_broker
 from .stretch_audit import HowToLook
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _compared(broker: LiveBroker, each: Listed, expected: ExpectedPartition, opt
         compared = compare(broker, expected)
         if not each.has_changed() and compared.not_compared is None:
             return compared
-        (each,) = caught_up([listed_again(each, broker)], broker)
+        each = listed_again(each, broker)
         if not each.is_compared:
             return compared
         facts = audit_here(each, options, HowToLook(options.chunk_bytes))

@@ -3,7 +3,7 @@
 Appends are harmless because later offsets are ignored. But retention deletes segments and compaction replaces them, so
 the audit may have read an inconsistent mixture of old and new files. Therefore all files must be unchanged after the
 audit: they must have the same inodes and, except for the active segment, the same sizes. Otherwise, the log is listed
-and audited again.
+and audited again. Without a connection to the broker, its lock shows that it may change the files.
 
 The files should be those of the partition's leader. A follower has the same records, but its segment boundaries and
 compaction differ, and it may lack the last records, so fewer checks apply.
@@ -22,6 +22,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import NamedTuple
 
 from kafkalet.clock import SystemClock
@@ -50,6 +51,7 @@ class Listed(NamedTuple):
 
     begun: Begun
     inodes: tuple[int, ...]
+    """Those of the segments, if a broker may change them; otherwise empty."""
     told: Bounds | None = None
     """The bounds that the broker reported before the files were listed; None if there is no broker or it does not have
     the log."""
@@ -83,8 +85,8 @@ class Listed(NamedTuple):
         return self.begun._replace(log=self.begun.log._replace(log_start_offset=self.told.log_start_offset))
 
     def has_changed(self) -> bool:
-        """Return whether files of a live log were deleted, replaced or truncated."""
-        if not self.is_live:
+        """Return whether files of a log that a broker may change were deleted, replaced or truncated."""
+        if not self.inodes:
             return False
         segments = self.begun.log.segments
         for at, (segment, inode) in enumerate(zip(segments, self.inodes, strict=True)):
@@ -108,7 +110,10 @@ def listed(log: PartitionLog, broker: LiveBroker | None, settings: TopicSettings
     deleted.
     """
     if broker is None:
-        return Listed(begin(log, None, settings), ())
+        if not is_locked(os.path.dirname(log.path)):
+            return Listed(begin(log, None, settings), ())
+        log = open_partition(log.path, lenient=True, unreadable_too=True)
+        return Listed(begin(log, None, settings), tuple(segment.inode for segment in log.segments))
     key = log.topic, log.partition
     told = bounds_of(broker, [key])[key]
     log = open_partition(log.path, lenient=True, unreadable_too=True)
@@ -135,9 +140,10 @@ def listed(log: PartitionLog, broker: LiveBroker | None, settings: TopicSettings
     return each._replace(begun=each.begun._replace(is_followers=is_followers, is_compared=True))
 
 
-def listed_again(each: Listed, broker: LiveBroker) -> Listed:
+def listed_again(each: Listed, broker: LiveBroker | None) -> Listed:
     """List a log that has changed. Raises FileNotFoundError if it was deleted."""
-    return listed(each.begun.log, broker, each.begun.around.settings)
+    found = listed(each.begun.log, broker, each.begun.around.settings)
+    return found if broker is None else caught_up([found], broker)[0]
 
 
 def _end_of(log: PartitionLog) -> int:
@@ -198,8 +204,8 @@ def steadied(
     for _ in range(TRIES):
         if not each.has_changed():
             break
-        with live_broker(options) as broker:
-            (each,) = caught_up([listed_again(each, broker)], broker)
+        with live_broker(options) if each.told is not None else nullcontext() as broker:
+            each = listed_again(each, broker)
         facts = audit_here(each, options, how)
     return each, facts
 

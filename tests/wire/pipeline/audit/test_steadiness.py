@@ -83,6 +83,20 @@ def test_changed_log_is_audited_again(broker: kafkalet.Broker, tmp_path: Path) -
     assert not other.has_changed()
 
 
+def test_changed_log_of_a_running_broker_is_audited_again_without_a_connection(
+    broker: kafkalet.Broker, tmp_path: Path
+) -> None:
+    """As if the cleaner had replaced a segment after it was listed."""
+    (log,) = [log for log in find([str(tmp_path)]) if log.topic == "t"]
+    each = listed(log, None)
+    segments = (log.segments[0]._replace(size=log.segments[0].size + 1000), *log.segments[1:])
+    earlier = each._replace(begun=each.begun._replace(log=log._replace(segments=segments)))
+    facts = audit_here(earlier, AuditOptions(), HOW)
+    assert facts.findings.total > 0
+    _, again = steadied(earlier, facts, AuditOptions(), HOW)
+    assert (again.findings.total, again.log_end_offset) == (0, 30)
+
+
 def test_log_without_a_broker_is_never_audited_again(tmp_path: Path) -> None:
     made = make(tmp_path)
     (log,) = find([str(made.path)])
