@@ -6,7 +6,10 @@ afterwards has no effect.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Generic, TypeVar
+
+from kafkalet.clock import Clock
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -128,3 +131,10 @@ class _Mapped(Delayed[U]):
 
     def hurry(self) -> None:
         self._source.hurry()
+
+
+def after(clock: Clock, delay_ms: float) -> Delayed[None]:
+    """Return a `Delayed` that is completed after a time."""
+    elapsed: Delayed[None] = Delayed()
+    clock.call_later(delay_ms, partial(elapsed.complete, None))
+    return elapsed

@@ -15,20 +15,24 @@ producer with acks=0 may close its connection right after sending its last batch
 waits for something that nobody needs any more: a `Delayed`, or a function called by `in_thread(function,
 droppable=True)`. Such functions may take long, so those of records call `check` (interruption.py). When the broker
 stops, all handlers end.
+
+What must not end with its client, such as a change of a coordinator, is a `detached` function.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Coroutine, Generator
+from functools import partial, wraps
 from types import coroutine
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from .delayed import Delayed
 from .turns import Turns
 from .workers import Workers
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 _LOG = logging.getLogger(__name__)
 
@@ -253,3 +257,49 @@ def start(
     waiting = Task(work, turns, workers, running)
     waiting.obey(step)
     return waiting
+
+
+class _Detached(Delayed[T]):
+    """The result of a detached coroutine, and the coroutine itself while it waits."""
+
+    __slots__ = ("_coroutine",)
+
+    def __init__(self, work: Coroutine[_Step, Any, T]) -> None:
+        super().__init__()
+        self._coroutine = work
+        try:
+            step = work.send(None)
+        except StopIteration as end:
+            self.complete(end.value)
+        else:
+            self._wait_for(step)
+
+    def _wait_for(self, step: _Step) -> None:
+        assert isinstance(step, Delayed), f"a detached coroutine cannot await {step}"
+        step.then(partial(self._continue, self._coroutine.send), partial(self._continue, self._coroutine.throw))
+
+    def _continue(self, resume: Callable[[Any], _Step], value: Any) -> None:
+        try:
+            step = resume(value)
+        except StopIteration as end:
+            self.complete(end.value)
+        except Exception as error:  # noqa: BLE001 - any error belongs to the waiting connection, if there is one
+            _LOG.exception("a detached coroutine failed")
+            self.fail(error)
+        else:
+            self._wait_for(step)
+
+
+def detached(function: Callable[P, Coroutine[_Step, Any, T]]) -> Callable[P, Delayed[T]]:
+    """Decorate an `async def`: a call runs it and returns its result as a `Delayed`.
+
+    It continues to its end if its client disconnects, or if its result is not used. It may await only `Delayed`s, and
+    continues at once when they have a result, not in a later turn. The call raises the exceptions of the coroutine
+    before its first wait.
+    """
+
+    @wraps(function)
+    def begin(*arguments: P.args, **options: P.kwargs) -> Delayed[T]:
+        return _Detached(function(*arguments, **options))
+
+    return begin

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kafkalet.broker.transactions.coordinator import Result, TransactionCoordinator
     from kafkalet.broker.transactions.decisions import Producer
     from kafkalet.broker.views import TransactionView
+    from kafkalet.tasks.delayed import Delayed
 
     from .operations import ClusterOperations
     from .topic import Topic
@@ -140,7 +141,7 @@ class Transaction:
         """
         __tracebackhide__ = True
         requests = _Coordination(self._cluster, self.transactional_id, timeout)
-        code = requests.ask(lambda coordinator, then: coordinator.fence(self.transactional_id, then)).code
+        code = requests.ask(lambda coordinator: coordinator.fence(self.transactional_id)).code
         if code is Code.INVALID_TXN_STATE:
             raise KafkaError(code, f"{self!r} is not open, so it cannot be aborted")
         if code is Code.INVALID_PRODUCER_ID_MAPPING:
@@ -173,9 +174,7 @@ class OpenTransaction:
         if self._producer is not None:
             raise RuntimeError(f"transaction {self.transactional_id} is already open")
         name, timeout_ms = self.transactional_id, self._timeout_ms
-        result = self._requests.ask(
-            lambda coordinator, then: coordinator.init_producer_id(name, timeout_ms, None, then)
-        )
+        result = self._requests.ask(lambda coordinator: coordinator.init_producer_id(name, timeout_ms, None))
         _check(result.code, f"transaction {name} cannot begin")
         self._producer = Producer(result.producer_id, result.producer_epoch)
         self._sequences.clear()
@@ -294,9 +293,9 @@ class OpenTransaction:
 
         producer, name = self._open(), self.transactional_id
         result = self._requests.ask(
-            lambda coordinator, then: coordinator.add_partitions(
-                name, producer, [place], coordinator.transaction_version, lambda code: then(Result(code))
-            )
+            lambda coordinator: coordinator.add_partitions(
+                name, producer, [place], coordinator.transaction_version
+            ).map(Result)
         )
         _check(result.code, f"{place[0]}-{place[1]} cannot be added to transaction {name}")
         self._is_empty = False
@@ -310,8 +309,8 @@ class OpenTransaction:
         if self._is_empty:  # like a client, which then sends no EndTxn
             return
         result = self._requests.ask(
-            lambda coordinator, then: coordinator.end_transaction(
-                name, End(*producer, committed, coordinator.transaction_version), then
+            lambda coordinator: coordinator.end_transaction(
+                name, End(*producer, committed, coordinator.transaction_version)
             )
         )
         _check(result.code, f"transaction {name} cannot be {'committed' if committed else 'aborted'}")
@@ -330,8 +329,8 @@ class _Coordination:
         self._transactional_id = transactional_id
         self._timeout = timeout
 
-    def ask(self, start: Callable[[TransactionCoordinator, Callable[[Result], None]], None]) -> Result:
-        """Call `start` with the coordinator and a function that takes its result, and return the result.
+    def ask(self, start: Callable[[TransactionCoordinator], Delayed[Result]]) -> Result:
+        """Call `start` with the coordinator, and return the result.
 
         While the coordinator is busy or missing, `start` is called again after each change of the cluster.
         """
@@ -341,20 +340,17 @@ class _Coordination:
 
         def begin() -> None:
             nonlocal is_waiting
-            is_waiting = False
             coordinators = self._coordinators()
-            if coordinators is None:
-                return
+            if coordinators is not None:
+                asked = start(coordinators.transactions)
+                is_waiting = asked.is_waiting
+                asked.then(end_wait if is_waiting else results.append)
 
-            def then(result: Result) -> None:
-                nonlocal is_waiting
-                results.append(result)
-                if is_waiting:
-                    is_waiting = False
-                    self._cluster.server.watchers.touch()
-
-            start(coordinators.transactions, then)
-            is_waiting = not results
+        def end_wait(result: Result) -> None:
+            nonlocal is_waiting
+            results.append(result)
+            is_waiting = False
+            self._cluster.server.watchers.touch()
 
         def look() -> Result | None:
             if not is_waiting and not results:

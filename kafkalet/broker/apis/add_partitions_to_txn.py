@@ -10,13 +10,11 @@ UNKNOWN_TOPIC_OR_PARTITION, and the existing partitions return OPERATION_NOT_ATT
 Source: kafka.server.KafkaApis.handleAddPartitionsToTxnRequest.
 """
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 from kafkalet.broker.cluster.metadata import INTERNAL_TOPICS
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation, ResourceType
-from kafkalet.broker.transactions.answering import answer_of
 from kafkalet.broker.transactions.coordinator import for_version
 from kafkalet.broker.transactions.decisions import Producer
 from kafkalet.broker.transactions.metadata import EPOCH_RISES_PER_TRANSACTION, TopicPartition
@@ -29,6 +27,7 @@ from kafkalet.protocol.messages.add_partitions_to_txn import (
 )
 from kafkalet.protocol.messages.add_partitions_to_txn import Topic as AskedTopic
 from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.task import detached, until
 
 PRODUCER_FENCED_SINCE = 2
 BATCHED_SINCE = 4
@@ -38,22 +37,13 @@ Topics = Sequence[AskedTopic]
 Results = AddPartitionsToTxnResponse.TransactionResult
 
 
-def handle(
-    request: AddPartitionsToTxnRequest, context: Context
-) -> AddPartitionsToTxnResponse | Delayed[AddPartitionsToTxnResponse]:
+async def handle(request: AddPartitionsToTxnRequest, context: Context) -> AddPartitionsToTxnResponse:
     if context.version >= BATCHED_SINCE:  # sent by brokers
         context.require_on_cluster(Operation.CLUSTER_ACTION)
-        return answer_of(lambda then: _add_all(request.transactions, context, then))
+        return await _add_all(request.transactions, context)
     wanted = _of_client(request)
-    return answer_of(
-        lambda then: _add(
-            wanted,
-            wanted.topics,
-            wanted.topics,
-            context,
-            lambda results: then(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)),
-        )
-    )
+    results = await _add(wanted, wanted.topics, wanted.topics, context)
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)
 
 
 def _of_client(request: AddPartitionsToTxnRequest) -> Wanted:
@@ -66,7 +56,7 @@ def _of_client(request: AddPartitionsToTxnRequest) -> Wanted:
     )
 
 
-def _add_all(transactions: list[Wanted], context: Context, then: Callable[[AddPartitionsToTxnResponse], None]) -> None:
+async def _add_all(transactions: list[Wanted], context: Context) -> AddPartitionsToTxnResponse:
     """Handle several independent transactions, and respond once all of them are done.
 
     As in Kafka, a request without transactions never gets a response. If it contains a transactional id several times,
@@ -80,26 +70,24 @@ def _add_all(transactions: list[Wanted], context: Context, then: Callable[[AddPa
         last[wanted.transactional_id] = wanted
     answered: list[Results] = []
 
-    def added(transactional_id: str, results: list[TopicResult]) -> None:
-        answered.append(Results(transactional_id=transactional_id, topic_results=results))
-        if len(answered) == len(transactions):
-            then(AddPartitionsToTxnResponse(results_by_transaction=answered))
-
-    for wanted in transactions:
+    @detached
+    async def add(wanted: Wanted) -> None:
         xid = wanted.transactional_id
-        _add(wanted, last[xid].topics, first[xid].topics, context, partial(added, xid))
+        results = await _add(wanted, last[xid].topics, first[xid].topics, context)
+        answered.append(Results(transactional_id=xid, topic_results=results))
+
+    for added in [add(wanted) for wanted in transactions] or [Delayed[None]()]:
+        await until(added)
+    return AddPartitionsToTxnResponse(results_by_transaction=answered)
 
 
-def _add(
-    wanted: Wanted, topics: Topics, answered: Topics, context: Context, then: Callable[[list[TopicResult]], None]
-) -> None:
+async def _add(wanted: Wanted, topics: Topics, answered: Topics, context: Context) -> list[TopicResult]:
     """Add the partitions of `topics`. If all of them have the same result, the response lists those of `answered`."""
     version, metadata = context.version, context.metadata
     partitions = [(topic.name, index) for topic in topics for index in topic.partitions]
     by_client = version < BATCHED_SINCE
     if by_client and not context.allows(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, wanted.transactional_id):
-        then(_same_code(answered, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, context))
-        return
+        return _same_code(answered, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, context)
     refused: Codes = {}
     if by_client:
         writable = {name: _may_write(name, context) for name, _ in partitions}
@@ -109,20 +97,15 @@ def _add(
             refused[each] = Code.UNKNOWN_TOPIC_OR_PARTITION
     if refused:
         codes: Codes = dict.fromkeys(partitions, Code.OPERATION_NOT_ATTEMPTED)
-        then(_by_topic(codes | refused))
-        return
+        return _by_topic(codes | refused)
     coordinator = context.broker.coordinators.transactions
     producer = Producer(wanted.producer_id, wanted.producer_epoch)
     if wanted.verify_only:
-        then(_by_topic(coordinator.verify_partitions(wanted.transactional_id, producer, partitions)))
-        return
-
-    def added(code: Code) -> None:
-        then(_same_code(answered, for_version(code, version, PRODUCER_FENCED_SINCE), context))
-
+        return _by_topic(coordinator.verify_partitions(wanted.transactional_id, producer, partitions))
     is_new = version >= BATCHED_SINCE and context.release.implies_transaction_version_2
     client_version = EPOCH_RISES_PER_TRANSACTION if is_new else 0
-    coordinator.add_partitions(wanted.transactional_id, producer, partitions, client_version, added)
+    code = await until(coordinator.add_partitions(wanted.transactional_id, producer, partitions, client_version))
+    return _same_code(answered, for_version(code, version, PRODUCER_FENCED_SINCE), context)
 
 
 def _may_write(topic: str, context: Context) -> bool:

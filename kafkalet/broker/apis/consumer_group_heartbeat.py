@@ -5,9 +5,6 @@ v1  adds subscriptions by regular expression; members choose their own ids (KIP-
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.consumerGroupHeartbeat.
 """
 
-from collections.abc import Coroutine
-from typing import Any
-
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.assignors.java_order import order_of_strings
 from kafkalet.broker.groups.checked_regexes import LONG_EXPRESSION
@@ -21,29 +18,17 @@ from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest as Request
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse as Response
-from kafkalet.tasks.delayed import Delayed
-
-Answer = Response | Delayed[Response]
+from kafkalet.tasks.task import until
 
 
-def handle(request: Request, context: Context) -> Answer | Coroutine[Any, Any, Answer]:
+async def handle(request: Request, context: Context) -> Response:
     if not runs_consumer_groups(context.node):
         raise KafkaError(Code.UNSUPPORTED_VERSION)
     if context.authorizer is not None:
         _authorize(request, context)
     regex = request.subscribed_topic_regex
     if regex is not None and len(regex) > LONG_EXPRESSION:
-        return _read_and_handle(regex, request, context)
-    return _handle(request, context)
-
-
-async def _read_and_handle(regex: str, request: Request, context: Context) -> Answer:
-    await context.broker.coordinators.groups.regexes.read(regex)
-    return _handle(request, context)
-
-
-def _handle(request: Request, context: Context) -> Answer:
-    node = context.node
+        await context.broker.coordinators.groups.regexes.read(regex)
     _check(request, context)
     shard = context.broker.coordinators.groups.shard_of(request.group_id)
     if request.member_epoch in (LEAVING, LEAVING_FOR_A_RESTART):
@@ -59,14 +44,8 @@ def _handle(request: Request, context: Context) -> Answer:
         answer, offset = heartbeat(group, request, sender, before)
         if before:
             schedule_classic_session_timeouts(group)
-
-    def replicated(code: Code) -> Response:
-        return answer if code == Code.NONE else refuse(request, context, KafkaError(code))
-
-    result: Response | Delayed[Response] = shard.when_replicated(
-        offset, node.config.offsets_commit_timeout_ms, replicated
-    )
-    return result
+    code = await until(shard.replicated(offset))
+    return answer if code is Code.NONE else refuse(request, context, KafkaError(code))
 
 
 def refuse(request: Request, context: Context, error: KafkaError) -> Response:

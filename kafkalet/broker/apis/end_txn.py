@@ -10,19 +10,18 @@ Source: kafka.server.KafkaApis.handleEndTxnRequest.
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation, ResourceType
-from kafkalet.broker.transactions.answering import answer_of
 from kafkalet.broker.transactions.coordinator import Result, for_version
 from kafkalet.broker.transactions.decisions import End
 from kafkalet.broker.transactions.metadata import EPOCH_RISES_PER_TRANSACTION
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
-from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.task import until
 
 PRODUCER_FENCED_SINCE = 2
 EPOCH_BUMP_SINCE = 5
 
 
-def handle(request: EndTxnRequest, context: Context) -> EndTxnResponse | Delayed[EndTxnResponse]:
+async def handle(request: EndTxnRequest, context: Context) -> EndTxnResponse:
     version = context.version
     if not context.allows(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, request.transactional_id):
         return _respond(Result(Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED), version)
@@ -33,11 +32,7 @@ def handle(request: EndTxnRequest, context: Context) -> EndTxnResponse | Delayed
         EPOCH_RISES_PER_TRANSACTION if version >= EPOCH_BUMP_SINCE else 0,
     )
     coordinator = context.broker.coordinators.transactions
-    return answer_of(
-        lambda then: coordinator.end_transaction(
-            request.transactional_id, end, lambda result: then(_respond(result, version))
-        )
-    )
+    return _respond(await until(coordinator.end_transaction(request.transactional_id, end)), version)
 
 
 def _respond(result: Result, version: int) -> EndTxnResponse:

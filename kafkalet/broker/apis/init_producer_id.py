@@ -16,21 +16,18 @@ Source: kafka.server.KafkaApis.handleInitProducerIdRequest.
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation, ResourceType
-from kafkalet.broker.transactions.answering import answer_of
 from kafkalet.broker.transactions.coordinator import NO_IDS_LEFT, Result, for_version
 from kafkalet.broker.transactions.decisions import Producer
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kafkalet.storage.failures import StorageFailed
-from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.task import until
 
 NONE = -1
 PRODUCER_FENCED_SINCE = 4
 
 
-def handle(
-    request: InitProducerIdRequest, context: Context
-) -> InitProducerIdResponse | Delayed[InitProducerIdResponse]:
+async def handle(request: InitProducerIdRequest, context: Context) -> InitProducerIdResponse:
     transactional_id = request.transactional_id
     if transactional_id is not None:
         if not context.allows(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id):
@@ -46,15 +43,9 @@ def handle(
             result = Result(NO_IDS_LEFT)
         return _respond(result, context.version)
     expected = None if request.producer_id == NONE else Producer(request.producer_id, request.producer_epoch)
-    coordinator, version = context.broker.coordinators.transactions, context.version
-    return answer_of(
-        lambda then: coordinator.init_producer_id(
-            transactional_id,
-            request.transaction_timeout_ms,
-            expected,
-            lambda result: then(_respond(result, version)),
-        )
-    )
+    coordinator = context.broker.coordinators.transactions
+    result = await until(coordinator.init_producer_id(transactional_id, request.transaction_timeout_ms, expected))
+    return _respond(result, context.version)
 
 
 def may_write_idempotently(context: Context) -> bool:

@@ -12,14 +12,14 @@ from kafkalet.broker.groups.offsets_expiration import remove
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
-from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.task import until
 
 Topic = OffsetDeleteResponse.Topic
 Key = tuple[str, int]
 Answers = list[tuple[str, int, Code]]
 
 
-def handle(request: OffsetDeleteRequest, context: Context) -> OffsetDeleteResponse | Delayed[OffsetDeleteResponse]:
+async def handle(request: OffsetDeleteRequest, context: Context) -> OffsetDeleteResponse:
     context.require(Operation.DELETE, ResourceType.GROUP, request.group_id)
     unknown, found = _partitions(request, context)
     shard = context.broker.coordinators.groups.shard_of(request.group_id)
@@ -39,18 +39,10 @@ def handle(request: OffsetDeleteRequest, context: Context) -> OffsetDeleteRespon
         return OffsetDeleteResponse(topics=topics)
     with_group = context.release.drops_groups_with_their_last_offset
     last_offset = remove(shard, group, unread, with_group=with_group)
-
-    def respond(code: Code) -> OffsetDeleteResponse:
-        return (
-            OffsetDeleteResponse(topics=topics)
-            if code is Code.NONE
-            else OffsetDeleteResponse(error_code=code, topics=[])
-        )
-
-    waiting: OffsetDeleteResponse | Delayed[OffsetDeleteResponse] = shard.when_replicated(
-        last_offset, context.node.config.offsets_commit_timeout_ms, respond
+    code = await until(shard.replicated(last_offset))
+    return (
+        OffsetDeleteResponse(topics=topics) if code is Code.NONE else OffsetDeleteResponse(error_code=code, topics=[])
     )
-    return waiting
 
 
 def _partitions(request: OffsetDeleteRequest, context: Context) -> tuple[Answers, list[Key]]:

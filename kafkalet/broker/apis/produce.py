@@ -124,14 +124,12 @@ def _verify(sound: dict[Key, Buffer], request: ProduceRequest, context: Context)
 
     The result is known at once if there are none, or if the transaction is already open in all partitions.
     """
-    asked: Delayed[Verified] = Delayed()
     if request.transactional_id is None or not context.release.verifies_transactions:
+        asked: Delayed[Verified] = Delayed()
         asked.complete(NOTHING_TO_VERIFY)
-    else:
-        chunks = {(name, index): chunk for (name, _, index), chunk in sound.items()}
-        operation = Operation.of_produce(context.version)
-        verify_produce(chunks, request.transactional_id, operation, context.broker, asked.complete)
-    return asked
+        return asked
+    chunks = {(name, index): chunk for (name, _, index), chunk in sound.items()}
+    return verify_produce(chunks, request.transactional_id, Operation.of_produce(context.version), context.broker)
 
 
 async def _append_in_turns(

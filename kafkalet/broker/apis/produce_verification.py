@@ -7,7 +7,7 @@ Temporary errors become NOT_ENOUGH_REPLICAS, because every client then retries w
 Source: kafka.server.ReplicaManager.handleProduceAppend.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from kafkalet.broker.broker import Broker
@@ -18,6 +18,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import batches
 from kafkalet.protocol.wire import Buffer
 from kafkalet.storage.verification import Guard
+from kafkalet.tasks.task import detached, until
 
 PASSES = frozenset(
     {
@@ -40,14 +41,11 @@ class Verified(NamedTuple):
 NOTHING_TO_VERIFY = Verified({}, {})
 
 
-def verify_produce(
-    given: Mapping[TopicPartition, Buffer],
-    transactional_id: str,
-    operation: Operation,
-    broker: Broker,
-    then: Callable[[Verified], None],
-) -> None:
-    """Verify the transactional records that a producer sends to these partitions, and call `then` with the result.
+@detached
+async def verify_produce(
+    given: Mapping[TopicPartition, Buffer], transactional_id: str, operation: Operation, broker: Broker
+) -> Verified:
+    """Verify the transactional records that a producer sends to these partitions.
 
     Raises KafkaError if the request contains records of more than one producer.
     """
@@ -63,8 +61,7 @@ def verify_produce(
         raise KafkaError(Code.INVALID_PRODUCER_ID_MAPPING, "Transactional records contained more than one producer ID")
     is_asked = operation is Operation.ADD or node.config.transaction_partition_verification_enable
     if not producers or not is_asked:
-        then(NOTHING_TO_VERIFY)
-        return
+        return NOTHING_TO_VERIFY
     (producer,) = producers
     refusals: Refusals = {}
     guards: dict[TopicPartition, Guard] = {}
@@ -79,14 +76,10 @@ def verify_produce(
             if guard is not None:
                 guards[partition] = guard
     if not guards:
-        then(Verified(refusals, guards))
-        return
-
-    def answered(refused: Refusals) -> None:
-        converted = {each: _for_producers(error.code, operation) for each, error in refused.items()}
-        then(Verified(refusals | converted, guards))
-
-    broker.transactions.verify(transactional_id, producer, guards, operation, answered)
+        return Verified(refusals, guards)
+    refused = await until(broker.transactions.verify(transactional_id, producer, guards, operation))
+    converted = {each: _for_producers(error.code, operation) for each, error in refused.items()}
+    return Verified(refusals | converted, guards)
 
 
 def _for_producers(code: Code, operation: Operation) -> KafkaError:

@@ -22,11 +22,11 @@ from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.broker.transactions.decisions import Producer
 from kafkalet.broker.transactions.verification import Operation as Verification
-from kafkalet.broker.transactions.verification import Refusals
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from kafkalet.storage.verification import Guard
 from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.task import detached, until
 
 Answer = TxnOffsetCommitResponse | Delayed[TxnOffsetCommitResponse]
 
@@ -72,36 +72,28 @@ def _start_verification(request: TxnOffsetCommitRequest, shard: Shard, context: 
     )
 
 
-def _verify(
+@detached
+async def _verify(
     request: TxnOffsetCommitRequest,
     asked: Sequence[Asked],
     answer: CommitAnswer[TxnOffsetCommitResponse.Topic],
     shard: Shard,
     guard: Guard,
     context: Context,
-) -> Answer:
+) -> TxnOffsetCommitResponse:
     """Commit the offsets after the transaction coordinator has verified the transaction or added to it."""
-    done: Delayed[TxnOffsetCommitResponse] = Delayed()
     key = (shard.log.partition.topic, shard.log.index)
-
-    def verified(refusals: Refusals) -> None:
-        try:
-            if key in refusals:
-                raise refusals[key]
-            shard.log.partition.check_verified(request.producer_id, guard)
-        except KafkaError as error:
-            done.complete(_refused(answer, asked, error.code, context))
-            return
-        committed = _commit(request, asked, answer, shard, context)
-        if isinstance(committed, Delayed):
-            committed.then(done.complete, done.fail)
-        else:
-            done.complete(committed)
-
     producer = Producer(request.producer_id, request.producer_epoch)
     operation = Verification.of_txn_offset_commit(context.version)
-    context.broker.transactions.verify(request.transactional_id, producer, [key], operation, verified)
-    return done if done.is_waiting else done.result()
+    refusals = await until(context.broker.transactions.verify(request.transactional_id, producer, [key], operation))
+    try:
+        if key in refusals:
+            raise refusals[key]
+        shard.log.partition.check_verified(request.producer_id, guard)
+    except KafkaError as error:
+        return _refused(answer, asked, error.code, context)
+    committed = _commit(request, asked, answer, shard, context)
+    return await until(committed) if isinstance(committed, Delayed) else committed
 
 
 def _commit(

@@ -9,67 +9,47 @@ markers.
 Source: kafka.server.KafkaApis.handleWriteTxnMarkersRequest.
 """
 
-from collections.abc import Callable
-from functools import partial
-
 from kafkalet.broker.context import Context
 from kafkalet.broker.security.acl import Operation
-from kafkalet.broker.transactions.answering import answer_of
 from kafkalet.broker.transactions.marker import Marker, write_marker
 from kafkalet.broker.transactions.metadata import TopicPartition
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
 from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.task import until
 
 Answer = WriteTxnMarkersResponse.Marker
 NO_PRODUCER = -1
 
 
-def handle(
-    request: WriteTxnMarkersRequest, context: Context
-) -> WriteTxnMarkersResponse | Delayed[WriteTxnMarkersResponse]:
+async def handle(request: WriteTxnMarkersRequest, context: Context) -> WriteTxnMarkersResponse:
     if not _may_write(context):
         return _all_failed(request, Code.CLUSTER_AUTHORIZATION_FAILED)
-    return answer_of(lambda then: _write_all(request, context, then))
+    written: list[tuple[int, TopicPartition, Delayed[Code]]] = []
+    for each in request.markers:
+        marker = Marker(
+            each.producer_id,
+            each.producer_epoch,
+            each.coordinator_epoch,
+            each.transaction_result,
+            each.transaction_version,
+        )
+        if NO_PRODUCER in (marker.producer_id, marker.producer_epoch) and _exists_any(each, context):
+            # Kafka cannot build such a marker and fails the whole request.
+            return _all_failed(request, Code.UNKNOWN_SERVER_ERROR)
+        for topic in each.topics:
+            for index in topic.partition_indexes:
+                code = write_marker(context.broker.coordinators, topic.name, index, marker)
+                written.append((marker.producer_id, (topic.name, index), code))
+    codes: dict[int, dict[TopicPartition, Code]] = {}
+    for producer_id, partition, waiting in written:
+        codes.setdefault(producer_id, {})[partition] = await until(waiting)
+    return WriteTxnMarkersResponse(markers=[_answer(each, codes[each]) for each in codes])
 
 
 def _may_write(context: Context) -> bool:
     may_alter = context.release.lets_administrators_write_markers and context.allows_on_cluster(Operation.ALTER)
     return may_alter or context.allows_on_cluster(Operation.CLUSTER_ACTION)
-
-
-def _write_all(
-    request: WriteTxnMarkersRequest, context: Context, then: Callable[[WriteTxnMarkersResponse], None]
-) -> None:
-    wanted = [
-        (Marker(each.producer_id, each.producer_epoch, each.coordinator_epoch, each.transaction_result, version), each)
-        for each in request.markers
-        for version in [each.transaction_version]
-    ]
-    codes: dict[int, dict[TopicPartition, Code]] = {}
-    left = 1 + sum(len(topic.partition_indexes) for _, each in wanted for topic in each.topics)
-
-    def written(producer_id: int, partition: TopicPartition | None, code: Code) -> None:
-        nonlocal left
-        left -= 1
-        if partition is not None:
-            codes[producer_id][partition] = code
-        if not left:
-            then(WriteTxnMarkersResponse(markers=[_answer(each, codes[each]) for each in codes if codes[each]]))
-
-    for marker, each in wanted:
-        if NO_PRODUCER in (marker.producer_id, marker.producer_epoch) and _exists_any(each, context):
-            # Kafka cannot build such a marker and fails the whole request.
-            then(_all_failed(request, Code.UNKNOWN_SERVER_ERROR))
-            return
-        codes.setdefault(marker.producer_id, {})
-        for topic in each.topics:
-            for index in topic.partition_indexes:
-                partition = (topic.name, index)
-                write_marker(
-                    context.broker.coordinators, *partition, marker, partial(written, marker.producer_id, partition)
-                )
-    written(-1, None, Code.NONE)
 
 
 def _exists_any(marker: WriteTxnMarkersRequest.Marker, context: Context) -> bool:

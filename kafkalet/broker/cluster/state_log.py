@@ -2,14 +2,14 @@
 
 A coordinator first decides on a change, then appends it, and changes its state in memory only after the append has
 succeeded, so the state can always be replayed from the log. If followers are held back, it responds to its client only
-once they have the records (`when_replicated`).
+once they have the records (`replicated`).
 
 Source: kafka.coordinator.group.GroupMetadataManager, org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from kafkalet.broker.purgatory import Purgatory
 from kafkalet.broker.quoting import shown
@@ -24,8 +24,6 @@ from kafkalet.tasks.delayed import Delayed
 from .partition import Partition
 
 _LOG = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 NO_PRODUCER = -1
 NO_SEQUENCE = -1
@@ -172,19 +170,22 @@ class StateLog:
         """Whether all in-sync replicas have the record at `offset`."""
         return self.partition.log.high_watermark > offset
 
-    def when_replicated(self, offset: int, timeout_ms: float, answer: Callable[[Code], T]) -> T | Delayed[T]:
-        """Return the result of `answer` once all in-sync replicas have the record at `offset`.
+    def replicated(self, offset: int, timeout_ms: float) -> Delayed[Code]:
+        """Return the result of replication, which is known at once if all in-sync replicas have the record at `offset`.
 
-        `answer` is called with NONE (immediately if there is no need to wait), with REQUEST_TIMED_OUT after
-        `timeout_ms`, or with NOT_LEADER_OR_FOLLOWER if another broker has become leader.
+        It is NONE, REQUEST_TIMED_OUT after `timeout_ms`, or NOT_LEADER_OR_FOLLOWER if another broker has become leader.
         """
         if self.is_replicated(offset):
-            return answer(Code.NONE)
+            return _REPLICATED
 
-        def look() -> T | None:
+        def look() -> Code | None:
             if not self.is_current:
-                return answer(Code.NOT_LEADER_OR_FOLLOWER)
-            return answer(Code.NONE) if self.is_replicated(offset) else None
+                return Code.NOT_LEADER_OR_FOLLOWER
+            return Code.NONE if self.is_replicated(offset) else None
 
         key = (self.partition.topic, self.partition.index)
-        return self._purgatory.park([key], timeout_ms, look, lambda: answer(Code.REQUEST_TIMED_OUT))
+        return self._purgatory.park([key], timeout_ms, look, lambda: Code.REQUEST_TIMED_OUT)
+
+
+_REPLICATED: Delayed[Code] = Delayed()
+_REPLICATED.complete(Code.NONE)

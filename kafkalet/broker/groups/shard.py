@@ -6,8 +6,7 @@ the append fails, nothing changes, and the client gets the error code that Kafka
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorShard, GroupMetadataManager.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
 
 from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.state_log import NO_SEQUENCE, StateLog, StateRecord, client_code
@@ -19,8 +18,6 @@ from .checked_regexes import CheckedRegexes
 from .group import Group
 from .offsets import Offsets
 from .recent_lookups import RecentLookups
-
-T = TypeVar("T")
 
 
 class Shard:
@@ -63,13 +60,10 @@ class Shard:
         except KafkaError as error:
             raise KafkaError(client_code(error.code), error.message) from error
 
-    def when_replicated(self, offset: int, timeout_ms: float, answer: Callable[[Code], T]) -> T | Delayed[T]:
-        """Call `answer` with NONE once all in-sync replicas have the records up to `offset`.
-
-        If that fails, `answer` is called with the error code for the client. If there is no need to wait, its result is
-        returned directly.
-        """
-        return self.log.when_replicated(offset, timeout_ms, lambda code: answer(client_code(code)))
+    def replicated(self, offset: int) -> Delayed[Code]:
+        """Return NONE once all in-sync replicas have the records up to `offset`, or the error code for the client."""
+        replicated = self.log.replicated(offset, self.node.config.offsets_commit_timeout_ms)
+        return replicated.map(client_code) if replicated.is_waiting else replicated
 
     def close(self) -> None:
         """Close all groups, because another broker takes over or this one stops."""

@@ -8,6 +8,5 @@ shard                   the transactional ids stored in one partition of __trans
 marker                  writes the marker of a transaction to one partition
 markers                 writes the markers of a transaction to all of its partitions
 timeouts                aborts transactions that time out, and expires transactional ids
-answering               turns callbacks into responses
 verification            asks the coordinator whether a partition is part of a transaction
 """

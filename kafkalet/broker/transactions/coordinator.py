@@ -1,8 +1,10 @@
 """The transaction coordinator of a broker.
 
-Operations that may have to wait for replication take a callback `then`. It is called exactly once, immediately if the
-result is available. Error codes are those of the newest version of a request; `for_version` converts them for older
-clients.
+Operations that may have to wait for replication are detached: they end even if their client disconnects. Error codes
+are those of the newest version of a request; `for_version` converts them for older clients.
+
+The way of an EndTxn request: apis/end_txn.py, `end_transaction` below, decisions.py (which change), shard.py (append it
+and wait), then, after the response, markers.py (all partitions), marker.py (one partition), and shard.py again.
 
 Source: kafka.coordinator.transaction.TransactionCoordinator.
 """
@@ -14,6 +16,7 @@ from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.state_log import StateLog
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.failures import StorageFailed
+from kafkalet.tasks.task import detached
 
 from .decisions import (
     End,
@@ -80,8 +83,7 @@ class TransactionCoordinator:
         self._shards: dict[int, Shard] = {}
         self._epochs: dict[int, int] = {}
         """The leader epochs of the shards, by partition."""
-        self._endings: dict[Transaction, Ending] = {}
-        self._timeouts = Timeouts(node.clock, node.config, self._shards.values, self._abort)
+        self._timeouts = Timeouts(node.clock, node.config, self._shards.values, detached(self._fence))
 
     # Leadership
 
@@ -105,10 +107,6 @@ class TransactionCoordinator:
         shard = self._shards.pop(index)
         del self._epochs[index]
         shard.is_open = False
-        for transaction, ending in list(self._endings.items()):
-            if transaction.shard is shard:
-                ending.stop()
-                del self._endings[transaction]
         if not self._shards:
             self._timeouts.stop()
 
@@ -155,9 +153,8 @@ class TransactionCoordinator:
 
     # Requests
 
-    def init_producer_id(
-        self, transactional_id: str, timeout_ms: int, expected: Producer | None, then: Callable[[Result], None]
-    ) -> None:
+    @detached
+    async def init_producer_id(self, transactional_id: str, timeout_ms: int, expected: Producer | None) -> Result:
         """Assign a producer id and epoch.
 
         The result is CONCURRENT_TRANSACTIONS while an open transaction is being aborted.
@@ -169,8 +166,7 @@ class TransactionCoordinator:
                 raise KafkaError(Code.INVALID_TRANSACTION_TIMEOUT)
             shard = self._shard(transactional_id)
         except KafkaError as error:
-            then(Result(error.code))
-            return
+            return Result(error.code)
         transaction = shard.transactions.get(transactional_id)
         try:
             if transaction is None:
@@ -178,43 +174,30 @@ class TransactionCoordinator:
                 transaction = shard.transactions[transactional_id] = Transaction(transactional_id, unused, shard)
             decision = initialize(transaction, timeout_ms, expected, self._now_ms(), self._take_producer_id)
         except StorageFailed:
-            then(Result(NO_IDS_LEFT))
-            return
+            return Result(NO_IDS_LEFT)
         if isinstance(decision, Code):
-            then(Result(decision))
-        elif decision.state is State.PREPARE_EPOCH_FENCE:
-            self._fence(transaction, lambda result: then(Result(result.code or Code.CONCURRENT_TRANSACTIONS)))
-        else:
-            self._begin(transaction, decision, then)
-
-    def _begin(self, transaction: Transaction, new: Metadata, then: Callable[[Result], None]) -> None:
+            return Result(decision)
+        if decision.state is State.PREPARE_EPOCH_FENCE:
+            result = await self._fence(transaction)
+            return Result(result.code or Code.CONCURRENT_TRANSACTIONS)
         start_ms = transaction.metadata.start_ms
+        code = await shard.store(transaction, decision)
+        if code:
+            return Result(code)
+        if self._node.release.remembers_last_start:
+            transaction.metadata = decision._replace(start_ms=start_ms)
+        return Result(code, decision.producer_id, decision.producer_epoch)
 
-        def begun(code: Code) -> None:
-            if code:
-                then(Result(code))
-                return
-            if self._node.release.remembers_last_start:
-                transaction.metadata = new._replace(start_ms=start_ms)
-            then(Result(code, new.producer_id, new.producer_epoch))
-
-        transaction.shard.store(transaction, new, begun)
-
-    def add_partitions(
-        self,
-        transactional_id: str,
-        producer: Producer,
-        partitions: Iterable[TopicPartition],
-        client_version: int,
-        then: Callable[[Code], None],
-    ) -> None:
+    @detached
+    async def add_partitions(
+        self, transactional_id: str, producer: Producer, partitions: Iterable[TopicPartition], client_version: int
+    ) -> Code:
         """Add partitions to the producer's transaction, and start one if none is open."""
         try:
             transaction = self._known(transactional_id)
             self._check_version(client_version)
         except KafkaError as error:
-            then(error.code)
-            return
+            return error.code
         decision = add_partitions(
             transaction,
             producer,
@@ -223,10 +206,7 @@ class TransactionCoordinator:
             self._now_ms(),
             pending_comes_first=self._node.release.answers_concurrent_transactions_first,
         )
-        if isinstance(decision, Code):
-            then(decision)
-        else:
-            transaction.shard.store(transaction, decision, then)
+        return decision if isinstance(decision, Code) else await transaction.shard.store(transaction, decision)
 
     def verify_partitions(
         self, transactional_id: str, producer: Producer, partitions: Iterable[TopicPartition]
@@ -238,45 +218,40 @@ class TransactionCoordinator:
             return dict.fromkeys(partitions, error.code)
         return {each: verify_partition(transaction, producer, each) for each in partitions}
 
-    def end_transaction(self, transactional_id: str, end: End, then: Callable[[Result], None]) -> None:
-        """Commit or abort a transaction.
+    @detached
+    async def end_transaction(self, transactional_id: str, end: End) -> Result:
+        """Commit or abort a transaction. The result is known once the decision is in the log.
 
-        `then` is called once the decision is in the log; the markers are written afterwards.
+        The markers are written afterwards.
         """
         try:
             transaction = self._known(transactional_id)
             self._check_version(end.client_version)
         except KafkaError as error:
-            then(Result(error.code))
-            return
-        self._end(transaction, end, then)
+            return Result(error.code)
+        return await self._end(transaction, end)
 
-    def _end(self, transaction: Transaction, end: End, then: Callable[[Result], None]) -> None:
+    async def _end(self, transaction: Transaction, end: End) -> Result:
         try:
             decision = end_transaction(transaction, end, self._now_ms(), self._take_producer_id)
         except StorageFailed:
-            then(Result(NO_IDS_LEFT))
-            return
+            return Result(NO_IDS_LEFT)
         if isinstance(decision, Code):
             known = transaction.metadata
-            then(Result(decision) if decision else Result(decision, known.producer_id, known.producer_epoch))
-            return
+            return Result(decision) if decision else Result(decision, known.producer_id, known.producer_epoch)
         if end.is_fence and not end.raises_epoch:  # even if the append fails, the epoch counts as used
             transaction.metadata = transaction.metadata._replace(
                 producer_epoch=end.producer_epoch, last_producer_epoch=NO_EPOCH
             )
+        code = await transaction.shard.store(transaction, decision)
+        if code:
+            transaction.has_failed_fence = transaction.has_failed_fence or end.is_fence
+            return Result(code)
+        completed = self._finish(transaction)
+        return Result(code, completed.producer_id, completed.producer_epoch)
 
-        def decided(code: Code) -> None:
-            if code:
-                transaction.has_failed_fence = transaction.has_failed_fence or end.is_fence
-                then(Result(code))
-                return
-            ending = self._finish(transaction)
-            then(Result(code, ending.producer_id, ending.producer_epoch))
-
-        transaction.shard.store(transaction, decision, decided)
-
-    def fence(self, transactional_id: str, then: Callable[[Result], None]) -> None:
+    @detached
+    async def fence(self, transactional_id: str) -> Result:
         """Abort the open transaction with an incremented epoch, which fences its producer.
 
         The result is INVALID_TXN_STATE if no transaction is open, and CONCURRENT_TRANSACTIONS if a change is in
@@ -285,14 +260,12 @@ class TransactionCoordinator:
         try:
             transaction = self._known(transactional_id)
         except KafkaError as error:
-            then(Result(error.code))
-            return
+            return Result(error.code)
         if transaction.pending is not None:
-            then(Result(Code.CONCURRENT_TRANSACTIONS))
-        elif transaction.metadata.state is not State.ONGOING:
-            then(Result(Code.INVALID_TXN_STATE))
-        else:
-            self._fence(transaction, then)
+            return Result(Code.CONCURRENT_TRANSACTIONS)
+        if transaction.metadata.state is not State.ONGOING:
+            return Result(Code.INVALID_TXN_STATE)
+        return await self._fence(transaction)
 
     @property
     def transaction_version(self) -> int:
@@ -301,29 +274,20 @@ class TransactionCoordinator:
 
     # Background work
 
-    def _finish(self, transaction: Transaction) -> Ending:
-        """Start writing the markers of a decided transaction, on the next iteration of the event loop."""
+    def _finish(self, transaction: Transaction) -> Metadata:
+        """Write the markers of a decided transaction, from the next iteration of the event loop on.
 
-        def done() -> None:
-            self._endings.pop(transaction, None)
+        Returns the metadata of the completed transaction.
+        """
+        ending = Ending(self._node, transaction, self._leader)
+        self._node.call_soon(ending.run)
+        return ending.completed
 
-        def start() -> None:
-            if self._endings.get(transaction) is ending:
-                ending.start()
-
-        ending = self._endings[transaction] = Ending(self._node, transaction, self._leader, done)
-        self._node.call_soon(start)
-        return ending
-
-    def _abort(self, transaction: Transaction) -> None:
-        """Abort a transaction that has timed out."""
-        self._fence(transaction, lambda result: None)
-
-    def _fence(self, transaction: Transaction, then: Callable[[Result], None]) -> None:
+    async def _fence(self, transaction: Transaction) -> Result:
         """Abort the open transaction with an incremented epoch, which fences its producer."""
         producer_id, epoch = transaction.metadata.producer_id, fencing_epoch(transaction)
         end = End(producer_id, epoch, committed=False, client_version=self._transaction_version(), is_fence=True)
-        self._end(transaction, end, then)
+        return await self._end(transaction, end)
 
     def _now_ms(self) -> int:
         return self._node.clock.now_ms()

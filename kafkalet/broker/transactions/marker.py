@@ -9,7 +9,6 @@ Source: kafka.server.KafkaApis.handleWriteTxnMarkersRequest.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kafkalet.broker.cluster.node import Node
@@ -18,6 +17,8 @@ from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
 from kafkalet.storage.values import Origin
+from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.task import detached, until
 
 if TYPE_CHECKING:  # avoids loading the group coordinator for transactions without offsets
     from kafkalet.broker.groups.coordinator import GroupCoordinator
@@ -42,34 +43,26 @@ class Leader(Protocol):
     def groups(self) -> GroupCoordinator: ...
 
 
-def write_marker(
-    leader: Leader,
-    topic: str,
-    index: int,
-    marker: Marker,
-    then: Callable[[Code], None],
-) -> None:
-    """Append a marker to a partition that this broker leads, and call `then` once all in-sync replicas have it.
+@detached
+async def write_marker(leader: Leader, topic: str, index: int, marker: Marker) -> Code:
+    """Append a marker to a partition that this broker leads. Return NONE once all in-sync replicas have it.
 
-    On failure, `then` is called with UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS,
-    INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED, UNSUPPORTED_FOR_MESSAGE_FORMAT or REQUEST_TIMED_OUT.
+    The errors are UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, INVALID_PRODUCER_EPOCH,
+    TRANSACTION_COORDINATOR_FENCED, UNSUPPORTED_FOR_MESSAGE_FORMAT and REQUEST_TIMED_OUT.
     """
-    node = leader.node
-    partition = node.partitions.get((topic, index))
+    partition = leader.node.partitions.get((topic, index))
     if partition is None:
-        then(Code.UNKNOWN_TOPIC_OR_PARTITION)
-        return
+        return Code.UNKNOWN_TOPIC_OR_PARTITION
     if partition.log.config.record_version < 2:
-        then(Code.UNSUPPORTED_FOR_MESSAGE_FORMAT)
-        return
+        return Code.UNSUPPORTED_FOR_MESSAGE_FORMAT
     try:
-        last_offset = _append(partition, marker, node.clock.now_ms())
+        last_offset = _append(partition, marker, leader.node.clock.now_ms())
     except KafkaError as error:
-        then(error.code)
-        return
-    written = _Written(leader, partition, last_offset, marker, then)
-    if written.look() is None:
-        node.purgatory.park([(topic, index)], node.config.request_timeout_ms, written.look, written.time_out)
+        return error.code
+    code = await until(_replicated(leader.node, partition, last_offset))
+    if code is Code.NONE and topic == CONSUMER_OFFSETS.name:
+        leader.groups.transaction_ended(index, marker.producer_id, committed=marker.committed)
+    return code
 
 
 def _append(partition: Partition, marker: Marker, now_ms: int) -> int:
@@ -90,35 +83,20 @@ def _append(partition: Partition, marker: Marker, now_ms: int) -> int:
     return partition.append(bytearray(batch), Origin.COORDINATOR, marker.transaction_version).last_offset
 
 
-class _Written:
-    """A marker that is in the leader's log and waits for replication."""
+def _replicated(node: Node, partition: Partition, offset: int) -> Delayed[Code]:
+    """Return the result of replication of the marker at `offset`."""
+    key, leader_epoch = (partition.topic, partition.index), partition.leader_epoch
 
-    def __init__(
-        self, leader: Leader, partition: Partition, offset: int, marker: Marker, then: Callable[[Code], None]
-    ) -> None:
-        self._leader = leader
-        self._partition = partition
-        self._leader_epoch = partition.leader_epoch
-        self._offset = offset
-        self._marker = marker
-        self._then = then
+    def check() -> Code | None:
+        if node.partitions.get(key) is not partition:  # the topic was deleted, or the broker was stopped
+            return Code.NOT_LEADER_OR_FOLLOWER
+        if not partition.is_leader or partition.leader_epoch != leader_epoch:
+            return Code.NOT_LEADER_OR_FOLLOWER
+        return Code.NONE if partition.log.high_watermark > offset else None
 
-    def look(self) -> Code | None:
-        """If the result is known, pass it to the callback and return it. Otherwise return None."""
-        partition = self._partition
-        if self._leader.node.partitions.get((partition.topic, partition.index)) is not partition:
-            return self._tell(Code.NOT_LEADER_OR_FOLLOWER)  # the topic was deleted, or the broker was stopped
-        if not partition.is_leader or partition.leader_epoch != self._leader_epoch:
-            return self._tell(Code.NOT_LEADER_OR_FOLLOWER)
-        return self._tell(Code.NONE) if partition.log.high_watermark > self._offset else None
-
-    def time_out(self) -> Code:
-        return self._tell(Code.REQUEST_TIMED_OUT)
-
-    def _tell(self, code: Code) -> Code:
-        if code is Code.NONE and self._partition.topic == CONSUMER_OFFSETS.name:
-            self._leader.groups.transaction_ended(
-                self._partition.index, self._marker.producer_id, committed=self._marker.committed
-            )
-        self._then(code)
-        return code
+    code = check()
+    if code is None:
+        return node.purgatory.park([key], node.config.request_timeout_ms, check, lambda: Code.REQUEST_TIMED_OUT)
+    known: Delayed[Code] = Delayed()
+    known.complete(code)
+    return known

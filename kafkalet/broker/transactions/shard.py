@@ -15,6 +15,7 @@ from collections.abc import Callable, Container
 from kafkalet.broker.cluster.state_log import StateLog, StateRecord, client_code
 from kafkalet.broker.quoting import quoted, shown
 from kafkalet.protocol.errors import Code, KafkaError, ProtocolError
+from kafkalet.tasks.task import until
 
 from .metadata import Metadata, State
 from .records import decode_key, decode_value, encode_key, encode_value
@@ -92,52 +93,34 @@ class Shard:
             return
         self.transactions[transactional_id] = Transaction(transactional_id, metadata, self)
 
-    def store(
-        self,
-        transaction: Transaction,
-        new: Metadata,
-        then: Callable[[Code], None],
-        *,
-        stays_pending: Callable[[Code], bool] = lambda code: False,
-    ) -> None:
-        """Append new metadata, which replaces the old metadata once all in-sync replicas have it.
+    async def store(
+        self, transaction: Transaction, new: Metadata, *, stays_pending: Callable[[Code], bool] = lambda code: False
+    ) -> Code:
+        """Append new metadata, which replaces the old metadata once all in-sync replicas have it. Return the result.
 
-        `then` is called with NONE afterwards, or with the error code. If `stays_pending` returns True for that code,
-        the caller will retry and the transaction stays locked for other changes.
+        If `stays_pending` returns True for an error, the caller will retry and the transaction stays locked for other
+        changes.
         """
-
-        def stored(code: Code) -> None:
-            code = client_code(code)
-            if not self.is_open:
-                code = Code.NOT_COORDINATOR
-            elif code is Code.NONE:
-                transaction.metadata = new
-                transaction.pending = None
-                self._changed()
-            elif not stays_pending(code):
-                transaction.pending = None
-            then(code)
-
         record = StateRecord(encode_key(transaction.transactional_id), encode_value(new, self._value_version()))
         transaction.pending = new.state  # set after encoding, so that an encoding error does not leave it set
-        self.append([record], new.timeout_ms, stored)
+        code = client_code(await self.append([record], new.timeout_ms))
+        if not self.is_open:
+            return Code.NOT_COORDINATOR
+        if code is Code.NONE:
+            transaction.metadata = new
+            transaction.pending = None
+            self._changed()
+        elif not stays_pending(code):
+            transaction.pending = None
+        return code
 
-    def append(self, records: list[StateRecord], timeout_ms: float, then: Callable[[Code], None]) -> None:
-        """Append records as one batch.
-
-        `then` is called with NONE once all in-sync replicas have the batch, or with an error code.
-        """
+    async def append(self, records: list[StateRecord], timeout_ms: float) -> Code:
+        """Append records as one batch. Return NONE once all in-sync replicas have the batch, or an error code."""
         try:
             offset = self.log.append(records)
         except KafkaError as error:
-            then(error.code)
-            return
-
-        def replicated(code: Code) -> Code:  # the return value completes the Delayed
-            then(code)
-            return code
-
-        self.log.when_replicated(offset, timeout_ms, replicated)
+            return error.code
+        return await until(self.log.replicated(offset, timeout_ms))
 
     def idle_in(self, states: Container[State]) -> list[Transaction]:
         """Return the transactions in one of these states that have no change in progress."""

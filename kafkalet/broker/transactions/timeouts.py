@@ -20,6 +20,7 @@ from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code
 from kafkalet.tasks.periodic import PeriodicRunner
+from kafkalet.tasks.task import detached
 
 from .metadata import IDLE_STATES, State
 from .records import encode_key
@@ -39,7 +40,7 @@ class Timeouts:
         clock: Clock,
         config: BrokerConfig,
         shards: Callable[[], Iterable[Shard]],
-        abort: Callable[[Transaction], None],
+        abort: Callable[[Transaction], object],
     ) -> None:
         self._clock = clock
         self._runner = PeriodicRunner(clock)
@@ -93,15 +94,13 @@ class Timeouts:
             for start in range(0, len(expired), TOMBSTONES):
                 self._forget(shard, expired[start : start + TOMBSTONES])
 
-    def _forget(self, shard: Shard, expired: list[Transaction]) -> None:
+    @detached
+    async def _forget(self, shard: Shard, expired: list[Transaction]) -> None:
         for transaction in expired:
             transaction.pending = State.DEAD
-
-        def forgotten(code: Code) -> None:
-            for transaction in expired:
-                transaction.pending = None
-                if code is Code.NONE and shard.is_open:
-                    shard.transactions.pop(transaction.transactional_id, None)
-
         tombstones = [StateRecord(encode_key(each.transactional_id), None) for each in expired]
-        shard.append(tombstones, self._config.request_timeout_ms, forgotten)
+        code = await shard.append(tombstones, self._config.request_timeout_ms)
+        for transaction in expired:
+            transaction.pending = None
+            if code is Code.NONE and shard.is_open:
+                shard.transactions.pop(transaction.transactional_id, None)

@@ -27,6 +27,8 @@ from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE, partition_of
 from kafkalet.broker.config.release import Release
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.tasks.delayed import after
+from kafkalet.tasks.task import detached, until
 
 from .decisions import Producer
 from .metadata import EPOCH_RISES_PER_TRANSACTION, TopicPartition
@@ -112,57 +114,37 @@ class Transactions:
             leader.node.node_id,
         )
 
-    def verify(
-        self,
-        transactional_id: str,
-        producer: Producer,
-        partitions: Iterable[TopicPartition],
-        operation: Operation,
-        then: Callable[[Refusals], None],
-    ) -> None:
+    @detached
+    async def verify(
+        self, transactional_id: str, producer: Producer, partitions: Iterable[TopicPartition], operation: Operation
+    ) -> Refusals:
         """Ask the coordinator whether the producer may write to these partitions in its transaction.
 
-        `then` is called with a KafkaError for each refused partition, either immediately or once the coordinator has
-        written the added partitions to its log. The codes are those of Kafka's coordinator, except that
-        INVALID_PRODUCER_EPOCH replaces PRODUCER_FENCED.
+        Returns a KafkaError for each refused partition, either immediately or once the coordinator has written the
+        added partitions to its log. The codes are those of Kafka's coordinator, except that INVALID_PRODUCER_EPOCH
+        replaces PRODUCER_FENCED.
         """
         wanted = frozenset(partitions)
-        clock = self._clock
-        give_up_ms = clock.now_ms() + RETRY_MAX_MS
+        give_up_ms = self._clock.now_ms() + RETRY_MAX_MS
+        codes = await self._ask(transactional_id, producer, wanted, operation)
+        if self._release.retries_concurrent_transactions:
+            while Code.CONCURRENT_TRANSACTIONS in codes.values() and self._clock.now_ms() < give_up_ms:
+                await until(after(self._clock, RETRY_MS))
+                codes = await self._ask(transactional_id, producer, wanted, operation)
+        return {each: _refusal(code, operation) for each, code in codes.items() if code}
 
-        def answered(codes: dict[TopicPartition, Code]) -> None:
-            too_early = Code.CONCURRENT_TRANSACTIONS in codes.values()
-            if too_early and self._release.retries_concurrent_transactions and clock.now_ms() < give_up_ms:
-                clock.call_later(RETRY_MS, ask)
-            else:
-                then({each: _refusal(code, operation) for each, code in codes.items() if code})
-
-        def ask() -> None:
-            self._ask(transactional_id, producer, wanted, operation, answered)
-
-        ask()
-
-    def _ask(
-        self,
-        transactional_id: str,
-        producer: Producer,
-        partitions: frozenset[TopicPartition],
-        operation: Operation,
-        then: Callable[[dict[TopicPartition, Code]], None],
-    ) -> None:
+    async def _ask(
+        self, transactional_id: str, producer: Producer, partitions: frozenset[TopicPartition], operation: Operation
+    ) -> dict[TopicPartition, Code]:
         leader = self._leader(transactional_id)
         if leader is None:
-            then(dict.fromkeys(partitions, Code.COORDINATOR_NOT_AVAILABLE))
-            return
-        coordinator = leader.transactions
-        if operation is Operation.ADD:
-
-            def added(code: Code) -> None:
-                then(dict.fromkeys(partitions, code))
-
-            coordinator.add_partitions(transactional_id, producer, partitions, EPOCH_RISES_PER_TRANSACTION, added)
-        else:
-            then(coordinator.verify_partitions(transactional_id, producer, partitions))
+            return dict.fromkeys(partitions, Code.COORDINATOR_NOT_AVAILABLE)
+        if operation is not Operation.ADD:
+            return leader.transactions.verify_partitions(transactional_id, producer, partitions)
+        code = await until(
+            leader.transactions.add_partitions(transactional_id, producer, partitions, EPOCH_RISES_PER_TRANSACTION)
+        )
+        return dict.fromkeys(partitions, code)
 
     def _leader(self, transactional_id: str) -> Leader | None:
         """Return the coordinators of the broker responsible for this id, or None if there is none at the moment."""

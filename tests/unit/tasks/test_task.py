@@ -13,6 +13,7 @@ from kafkalet.protocol.records.interruption import check
 from kafkalet.tasks.delayed import Delayed
 from kafkalet.tasks.task import (
     Task,
+    detached,
     finish,
     has_yielded,
     in_thread,
@@ -378,3 +379,52 @@ def test_finish_runs_a_coroutine_without_a_loop() -> None:
 
     assert finish(work()) == [5, None]
     gc.collect()
+
+
+@detached
+async def doubled(source: Delayed[int]) -> int:
+    return 2 * await until(source)
+
+
+def test_detached_coroutine_that_does_not_wait_has_its_result_at_once() -> None:
+    known: Delayed[int] = Delayed()
+    known.complete(3)
+    assert doubled(known).result() == 6
+
+
+def test_detached_coroutine_continues_inside_the_call_that_completes_what_it_awaits() -> None:
+    source: Delayed[int] = Delayed()
+    result = doubled(source)
+    assert result.is_waiting
+    source.complete(3)
+    assert result.result() == 6
+
+
+def test_detached_coroutine_runs_to_its_end_after_its_result_was_cancelled() -> None:
+    source: Delayed[int] = Delayed()
+    seen: list[int] = []
+
+    @detached
+    async def work() -> None:
+        seen.append(await until(source))
+
+    work().cancel()
+    source.complete(3)
+    assert seen == [3]
+
+
+def test_exception_of_detached_coroutine_is_raised_where_its_result_is_used() -> None:
+    source: Delayed[int] = Delayed()
+    result = doubled(source)
+    source.fail(ValueError("no"))
+    with pytest.raises(ValueError, match="no"):
+        result.result()
+
+
+def test_exception_of_detached_coroutine_before_its_first_wait_is_raised_by_the_call() -> None:
+    @detached
+    async def work() -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        work()

@@ -170,7 +170,9 @@ def commit(
         if producer_id != NO_PRODUCER and release.forgets_pending_offsets_of_failed_commits:
             shard.offsets.forget_pending(producer_id, group_id, commits)
         return settle(error.code)
-    return shard.log.when_replicated(last_offset, config.offsets_commit_timeout_ms, settle)
+    if shard.log.is_replicated(last_offset):
+        return settle(Code.NONE)
+    return shard.log.replicated(last_offset, config.offsets_commit_timeout_ms).map(settle)
 
 
 def _commits_of(

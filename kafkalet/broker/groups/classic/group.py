@@ -40,6 +40,7 @@ from kafkalet.protocol.messages.subscription import ConsumerProtocolSubscription
 from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kafkalet.protocol.records.batch import Batch
 from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.task import detached, until
 
 from .delayed_join import InitialDelayedJoin
 from .members import ClassicMember, ClassicMembers, place_in_java, place_in_scala
@@ -381,53 +382,39 @@ class ClassicGroup:
             self._sync_timer.cancel()
             self._sync_timer = None
 
-    def _store_assignments(self, assignments: Mapping[str, bytes]) -> None:
+    @detached
+    async def _store_assignments(self, assignments: Mapping[str, bytes]) -> None:
         """Write the leader's assignments to the log, then send each member its own assignment."""
         generation = self.generation
+        code = await self._write(assignments)
+        if self.state is State.COMPLETING_REBALANCE and self.generation == generation:
+            self._propagate(code, assignments)
+            if code is Code.NONE:
+                self._transition_to(State.STABLE)
+            else:
+                self.prepare_rebalance()
 
-        def stored(code: Code) -> None:
-            if self.state is State.COMPLETING_REBALANCE and self.generation == generation:
-                self._propagate(code, assignments)
-                if code is Code.NONE:
-                    self._transition_to(State.STABLE)
-                else:
-                    self.prepare_rebalance()
+    async def write_replaced_member(self, member: ClassicMember) -> Code | None:
+        """Write the group to the log after a static member has got a new member id. Its assignment stays the same.
 
-        self._write(assignments, stored)
-
-    def write_replaced_member(self, member: ClassicMember, then: Callable[[Code], None]) -> None:
-        """Write the group to the log after a static member has got a new member id. Its assignment stays the same."""
-
+        Returns NONE or an error, or None if the member was fenced or removed in the meantime.
+        """
         waiting = member.awaiting_join
+        code = await self._write({member.member_id: member.assignment for member in self.members})
+        return code if member.awaiting_join is waiting else None
 
-        def kept(code: Code) -> None:
-            if member.awaiting_join is waiting:  # false if the member was fenced or removed in the meantime
-                then(code)
-
-        self._write({member.member_id: member.assignment for member in self.members}, kept)
-
-    def _write(self, assignments: Mapping[str, bytes], then: Callable[[Code], None]) -> None:
+    async def _write(self, assignments: Mapping[str, bytes]) -> Code:
         """Append the group's record with these assignments.
 
-        `then` is called with NONE once the record is replicated, or with an error code if that fails.
+        Returns NONE once the record is replicated, or an error code if that fails. Then responses are sent, after the
+        response to the current request if it is known at once.
         """
-        is_asked_now = True
-
-        def written(code: Code) -> bool:
-            then(code)
-            if is_asked_now:
-                self.shard.node.call_soon(self.flush)  # the response to the current request goes first
-            else:
-                self.flush()
-            return True
-
         try:
-            offset = self.shard.append([self.record(assignments)])
+            code = await until(self.shard.replicated(self.shard.append([self.record(assignments)])))
         except KafkaError as error:
-            written(error.code)
-        else:
-            self.shard.when_replicated(offset, self.shard.node.config.offsets_commit_timeout_ms, written)
-        is_asked_now = False
+            code = error.code
+        self.shard.node.call_soon(self.flush)
+        return code
 
     def _propagate(self, code: Code, assignments: Mapping[str, bytes]) -> None:
         """Complete all waiting SyncGroup requests with the member's assignment or with an error."""

@@ -17,6 +17,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from kafkalet.protocol.text import MAX_STRING_BYTES
 from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.task import detached
 
 from .group import NEW_MEMBER_JOIN_TIMEOUT_MS, ClassicGroup, State, join_error
 from .members import ClassicMember
@@ -165,26 +166,23 @@ class _Join:
         ):
             group.prepare_rebalance()
         elif group.state is State.STABLE:
-            group.write_replaced_member(
-                member, lambda code: self._replaced(member, code, old_id, old_leader_id, before)
-            )
+            self._write_replaced(member, old_id, old_leader_id, before)
         else:
             group.rebalance()
         return waiting
 
-    def _replaced(
-        self,
-        member: ClassicMember,
-        code: Code,
-        old_id: str,
-        old_leader_id: str,
-        before: tuple[dict[str, bytes], int, int],
+    @detached
+    async def _write_replaced(
+        self, member: ClassicMember, old_id: str, old_leader_id: str, before: tuple[dict[str, bytes], int, int]
     ) -> None:
-        """Complete the JoinGroup request of a restarted static member after its new id was written.
+        """Write the new id of a restarted static member, then complete its JoinGroup request.
 
         If writing failed, the member keeps the old id.
         """
         group = self.group
+        code = await group.write_replaced_member(member)
+        if code is None:
+            return
         if code is not Code.NONE:
             names = (quoted(group.group_id), quoted(member.member_id), quoted(old_id))
             _LOG.warning("group %s: cannot write member id %s, keeping %s: %s", *names, code.name)

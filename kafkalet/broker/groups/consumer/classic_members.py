@@ -77,7 +77,7 @@ def _join(group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Jo
     def replicated(code: Code) -> JoinGroupResponse:
         return answer if code == Code.NONE else _answer(code, after.member_id)
 
-    return group.shard.when_replicated(offset, group.shard.node.config.offsets_commit_timeout_ms, replicated)
+    return group.shard.replicated(offset).map(replicated)
 
 
 def _check_join(group: ConsumerGroup, request: JoinGroupRequest, member_id: str) -> dict[str, bytes]:

@@ -91,6 +91,7 @@ def test_response_waits_for_the_replicas() -> None:
         assert pending.is_waiting
         assert client.fetch(0) == [5]
         client.stage.clock.advance(5000)
+        client.stage.settle()
         assert pending.answer()["error_code"] == Code.COORDINATOR_NOT_AVAILABLE
 
 

@@ -7,7 +7,6 @@ import pytest
 from kafkalet.broker.cluster.state_log import StateLog, StateRecord
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.record import Record
-from kafkalet.tasks.delayed import Delayed
 from tests.unit.model.stage import Stage
 
 RECORDS = [StateRecord(b"k", b"v"), StateRecord(b"gone", None)]
@@ -122,7 +121,7 @@ def test_read_starts_at_log_start_offset(stage: Stage) -> None:
 
 def test_replicated_records_are_answered_immediately(stage: Stage) -> None:
     log = log_of(stage)
-    assert log.when_replicated(log.append(RECORDS), 1000, lambda code: code) is Code.NONE
+    assert log.replicated(log.append(RECORDS), 1000).result() is Code.NONE
 
 
 def test_unreplicated_records_wait_for_replication(stage: Stage) -> None:
@@ -130,9 +129,8 @@ def test_unreplicated_records_wait_for_replication(stage: Stage) -> None:
     stage.cluster.hold_replication(follower_of(log))
     last_offset = log.append(RECORDS)
     assert not log.is_replicated(last_offset)
-    waiting = log.when_replicated(last_offset, 1000, lambda code: code)
+    waiting = log.replicated(last_offset, 1000)
     stage.settle()
-    assert isinstance(waiting, Delayed)
     assert waiting.is_waiting
     stage.cluster.release_replication(follower_of(log))
     stage.settle()
@@ -142,9 +140,8 @@ def test_unreplicated_records_wait_for_replication(stage: Stage) -> None:
 def test_replication_times_out(stage: Stage) -> None:
     log = log_of(stage)
     stage.cluster.hold_replication(follower_of(log))
-    waiting = log.when_replicated(log.append(RECORDS), 1000, lambda code: code)
+    waiting = log.replicated(log.append(RECORDS), 1000)
     stage.clock.advance(1000)
-    assert isinstance(waiting, Delayed)
     assert waiting.result() == Code.REQUEST_TIMED_OUT
 
 
@@ -152,10 +149,9 @@ def test_replication_fails_under_another_leader(stage: Stage) -> None:
     log = log_of(stage)
     follower = follower_of(log)
     stage.cluster.hold_replication(follower)
-    waiting = log.when_replicated(log.append(RECORDS), 1000, lambda code: code)
+    waiting = log.replicated(log.append(RECORDS), 1000)
     stage.cluster.elect_leader("s", 0, follower)
     stage.settle()
-    assert isinstance(waiting, Delayed)
     assert waiting.result() == Code.NOT_LEADER_OR_FOLLOWER
 
 

@@ -4,7 +4,6 @@ import pytest
 
 from kafkalet.broker.cluster.state_log import StateRecord, client_code
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.tasks.delayed import Delayed
 
 from .acting import Acting
 from .committing import committing
@@ -54,9 +53,8 @@ def test_failed_append_raises_error_for_clients() -> None:
 def test_replication_timeout_is_mapped_for_clients() -> None:
     with committing(2) as client:
         client.stage.cluster.hold_replication(3 - client.node)
-        waiting = client.shard.when_replicated(client.shard.append([RECORD]), 1000, lambda code: code)
-        client.stage.clock.advance(1000)
-        assert isinstance(waiting, Delayed)
+        waiting = client.shard.replicated(client.shard.append([RECORD]))
+        client.stage.clock.advance(5000)
         assert waiting.result() == Code.COORDINATOR_NOT_AVAILABLE
 
 

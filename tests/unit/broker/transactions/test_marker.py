@@ -24,7 +24,7 @@ def write(wire: Wire, marker: Marker = MARKER, *, topic: str = "t", leader: bool
     state = wire.cluster.server.metadata.partition(topic, 0)
     node = 1 if state is None else state.leader if leader else 3 - state.leader
     coordinators = wire.cluster.server.brokers[node].coordinators
-    wire.cluster.server.call(lambda: write_marker(coordinators, topic, 0, marker, told.append))
+    wire.cluster.server.call(lambda: write_marker(coordinators, topic, 0, marker).then(told.append))
     return told
 
 

@@ -2,7 +2,7 @@
 
 import logging
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import cast
 
 import pytest
@@ -13,6 +13,8 @@ from kafkalet.broker.transactions.metadata import Metadata, State
 from kafkalet.broker.transactions.records import encode_key, encode_value
 from kafkalet.broker.transactions.shard import Shard, Transaction
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.task import detached
 
 NEW = Metadata(7, 1, 1000, State.ONGOING, frozenset({("t", 0)}), start_ms=1, update_ms=2)
 
@@ -24,15 +26,19 @@ class Log:
 
     def __init__(self, error: Code | None = None) -> None:
         self.error = error
-        self.waiting: list[Callable[[Code], object]] = []
+        self.waiting: list[Delayed[Code]] = []
 
     def append(self, records: list[StateRecord]) -> int:
         if self.error is not None:
             raise KafkaError(self.error)
         return 0
 
-    def when_replicated(self, offset: int, timeout_ms: float, answer: Callable[[Code], object]) -> None:
-        self.waiting.append(answer)
+    def replicated(self, offset: int, timeout_ms: float) -> Delayed[Code]:
+        self.waiting.append(Delayed())
+        return self.waiting[-1]
+
+
+store = detached(Shard.store)
 
 
 def started(log: Log) -> tuple[Transaction, list[Code], Shard]:
@@ -40,7 +46,7 @@ def started(log: Log) -> tuple[Transaction, list[Code], Shard]:
     shard = Shard(cast("StateLog", log), lambda: 0)
     transaction = Transaction("x", Metadata(7, 1, 1000), shard)
     told: list[Code] = []
-    shard.store(transaction, NEW, told.append)
+    store(shard, transaction, NEW).then(told.append)
     return transaction, told, shard
 
 
@@ -48,7 +54,7 @@ def test_change_takes_effect_after_replication() -> None:
     log = Log()
     transaction, told, _ = started(log)
     assert (transaction.pending, transaction.metadata.state, told) == (State.ONGOING, State.EMPTY, [])
-    log.waiting[0](Code.NONE)
+    log.waiting[0].complete(Code.NONE)
     assert (transaction.pending, transaction.metadata, told) == (None, NEW, [Code.NONE])
 
 
@@ -70,21 +76,21 @@ def test_record_that_cannot_be_encoded_does_not_stay_pending() -> None:
     shard = Shard(cast("StateLog", Log()), lambda: 0)
     transaction = Transaction("x" * 40_000, Metadata(7, 1, 1000), shard)
     with pytest.raises(struct.error):
-        shard.store(transaction, NEW, lambda code: None)
+        store(shard, transaction, NEW)
     assert transaction.pending is None
 
 
 def test_replication_timeout_changes_nothing() -> None:
     log = Log()
     transaction, told, _ = started(log)
-    log.waiting[0](Code.REQUEST_TIMED_OUT)
+    log.waiting[0].complete(Code.REQUEST_TIMED_OUT)
     assert (transaction.metadata.state, told) == (State.EMPTY, [Code.COORDINATOR_NOT_AVAILABLE])
 
 
 def test_failed_append_that_is_retried_stays_pending() -> None:
     shard = Shard(cast("StateLog", Log(Code.NOT_ENOUGH_REPLICAS)), lambda: 0)
     transaction = Transaction("x", Metadata(7, 1, 1000), shard)
-    shard.store(transaction, NEW, lambda code: None, stays_pending=lambda code: True)
+    store(shard, transaction, NEW, stays_pending=lambda code: True)
     assert transaction.pending is State.ONGOING
 
 
@@ -92,7 +98,7 @@ def test_closed_shard_changes_nothing() -> None:
     log = Log()
     transaction, told, shard = started(log)
     shard.is_open = False
-    log.waiting[0](Code.NONE)
+    log.waiting[0].complete(Code.NONE)
     assert (transaction.metadata.state, told) == (State.EMPTY, [Code.NOT_COORDINATOR])
 
 

@@ -154,9 +154,9 @@ def test_pending_completion_is_retried_before_refusal_even_if_clock_stands_still
     """The previous transaction is decided, but cannot be completed."""
     asked, ask = [], Transactions._ask
 
-    def counted(*args: Any) -> None:
+    def counted(*args: Any) -> Any:
         asked.append(args)
-        ask(*args)
+        return ask(*args)
 
     with producing(2, clock=kafkalet.ManualClock()) as tx:
         cluster = tx.wire.cluster
