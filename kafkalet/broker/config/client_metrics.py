@@ -16,9 +16,10 @@ Source: org.apache.kafka.server.metrics.ClientMetricsConfigs.
 
 from collections.abc import Iterator, Mapping
 
-from kafkalet.broker.regex.automaton import BadRegex, Regex, compiling, finished
+from kafkalet.broker.regex.automaton import BadRegex, Regex, compile_in_turns
 from kafkalet.properties import Declaration, InvalidProperty, Property, Type, as_text
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.tasks.task import finish
 
 from .entries import UNKNOWN_TYPE, Entry, Source, SynonymEntry
 from .release import Release
@@ -99,7 +100,7 @@ def patterns(text: str, release: Release) -> dict[str, Regex]:
         try:
             if len(rest) != 1 or name not in MATCHABLE:
                 raise KafkaError(Code.INVALID_CONFIG, f"Illegal client matching pattern: {part}")
-            found[name] = finished(compiling(rest[0]))
+            found[name] = finish(compile_in_turns(rest[0]))
         except BadRegex as error:
             raise KafkaError(
                 Code.INVALID_CONFIG,

@@ -1,9 +1,8 @@
 """A cache of the subscription regular expressions that have already been validated."""
 
-from collections.abc import Generator
-
-from kafkalet.broker.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compiling, finished, in_turns
+from kafkalet.broker.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compile_in_turns
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.tasks.task import finish
 
 LONG_EXPRESSION = 1000
 """Compiling an expression with more characters takes longer than a millisecond."""
@@ -22,8 +21,7 @@ class CheckedRegexes:
 
     def check(self, expression: str) -> None:
         """Raise INVALID_REGULAR_EXPRESSION if RE2 would reject the expression."""
-        if expression not in self._problems:
-            self._remember(expression, finished(_reading(expression)))
+        finish(self.read(expression))
         problem = self._problems[expression]
         if problem is not None:
             raise KafkaError(
@@ -33,18 +31,13 @@ class CheckedRegexes:
 
     async def read(self, expression: str) -> None:
         """Compile an expression step by step, so that `check` finds the result in the cache."""
-        if expression not in self._problems:
-            self._remember(expression, await in_turns(_reading(expression)))
-
-    def _remember(self, expression: str, problem: BadRegex | None) -> None:
+        if expression in self._problems:
+            return
+        problem = None
+        try:
+            await compile_in_turns(expression, LONGEST_TOPIC_NAME)
+        except BadRegex as found:
+            problem = found
         if len(self._problems) >= MOST_CHECKED:
             del self._problems[next(iter(self._problems))]
         self._problems[expression] = problem
-
-
-def _reading(expression: str) -> Generator[None, None, BadRegex | None]:
-    try:
-        yield from compiling(expression, LONGEST_TOPIC_NAME)
-    except BadRegex as problem:
-        return problem
-    return None

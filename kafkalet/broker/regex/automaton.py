@@ -1,26 +1,23 @@
 """Regular expressions in RE2 syntax, matched in linear time (KIP-848, KIP-1152).
 
-    compile_regex(expression)      return a function that checks whether a whole text matches
-    compiling(expression)          compile in slices; the generator returns a Regex
-    regex.selecting(texts)         select the matching texts, in slices
+    compile_regex(expression)            return a function that checks whether a whole text matches
+    await compile_in_turns(expression)   return a Regex, whose `select(texts)` is also a coroutine
 
 An expression becomes a nondeterministic finite automaton (NFA). While texts are matched, the NFA is converted lazily to
 a deterministic one (DFA); a limited number of its states is cached. So the matching time is linear in the length of the
 expression and of the text. Python's `re`, which backtracks, can take exponential time.
 
-The generators yield after a slice of work (a few milliseconds), so that the event loop can serve other clients
-(`in_turns`).
+The coroutines pause after a slice of work (a few milliseconds), so that the event loop can serve other clients.
 
 Source: com.google.re2j, used by org.apache.kafka.coordinator.group.modern.consumer.TopicRegexResolver.
 """
 
 from collections.abc import Callable, Generator, Iterable
-from typing import TypeVar
 
-from kafkalet.tasks.task import pause
+from kafkalet.tasks.task import finish, pause
 
 from .classes import WORD, Beyond, none_beyond
-from .syntax import parsing
+from .syntax import parse
 from .tree import MOST_STATES, BadRegex, Kind, Node
 
 __all__ = [
@@ -28,10 +25,8 @@ __all__ = [
     "LONGEST_TOPIC_NAME",
     "BadRegex",
     "Regex",
+    "compile_in_turns",
     "compile_regex",
-    "compiling",
-    "finished",
-    "in_turns",
 ]
 
 LONGEST_TOPIC_NAME = 249
@@ -41,7 +36,6 @@ MOST_STATES_KEPT = 50_000
 """When the total size of the DFA's cached state sets exceeds this, the cache is cleared."""
 
 States = frozenset[int]
-_T = TypeVar("_T")
 
 
 def compile_regex(expression: str, longest: int = LONGEST_STRING) -> Callable[[str], bool]:
@@ -50,36 +44,15 @@ def compile_regex(expression: str, longest: int = LONGEST_STRING) -> Callable[[s
     Texts longer than `longest` characters do not match. The smaller `longest` is, the more repetitions an expression
     may have.
     """
-    return finished(compiling(expression, longest)).matches
+    return finish(compile_in_turns(expression, longest)).matches
 
 
-def compiling(expression: str, longest: int = LONGEST_STRING) -> Generator[None, None, "Regex"]:
-    """Compile an expression in slices; the generator returns the result. Raises BadRegex."""
-    tree = yield from parsing(expression, longest)
+async def compile_in_turns(expression: str, longest: int = LONGEST_STRING) -> "Regex":
+    """Compile an expression. Raises BadRegex."""
+    tree = await parse(expression, longest)
     if tree.states > MOST_STATES:
         raise BadRegex(f"with expanded repetitions it has more than {MOST_STATES} states, which is the limit")
     return Regex(expression, tree, longest)
-
-
-def finished(work: Generator[None, None, _T]) -> _T:
-    """Run a generator to its end and return its value."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            value: _T = end.value
-            return value
-
-
-async def in_turns(work: Generator[None, None, _T]) -> _T:
-    """Run a generator, serving other clients between its slices, and return its value."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            value: _T = end.value
-            return value
-        await pause()
 
 
 class Regex:
@@ -97,13 +70,13 @@ class Regex:
 
     def matches(self, text: str) -> bool:
         """Return whether the whole text matches."""
-        return bool(finished(self.selecting([text])))
+        return bool(finish(self.select([text])))
 
-    def selecting(self, texts: Iterable[str]) -> Generator[None, None, list[str]]:
-        """Select the texts that match as a whole, in slices; the generator returns them."""
+    async def select(self, texts: Iterable[str]) -> list[str]:
+        """Return the texts that match as a whole."""
         if self._start is None:
             automaton = _Automaton()
-            start = yield from automaton.building(self._tree)
+            start = await automaton.build(self._tree)
             self._start = _Reached(automaton, frozenset([start]), None)
         automaton, start_of_text = self._start.automaton, self._start
         found = []
@@ -114,7 +87,7 @@ class Regex:
                 reached = reached[character]
                 if automaton.work > WORK_PER_SLICE:
                     automaton.work = 0
-                    yield
+                    await pause()
                 if not reached.states:
                     break
             if len(text) <= self._longest and reached.is_end():
@@ -222,10 +195,10 @@ class _Automaton:
 
     # The automaton is built from end to start: each part gets the state that follows it, and returns its start state.
 
-    def building(self, tree: Node) -> Generator[None, None, int]:
-        """Build the automaton in slices; the generator returns the start state.
+    async def build(self, tree: Node) -> int:
+        """Build the automaton and return the start state.
 
-        It uses a stack instead of recursion, because expressions may nest to any depth.
+        This uses a stack instead of recursion, because expressions may nest to any depth.
         """
         open_ = [self._part(tree, _END)]
         start: int | None = None
@@ -241,7 +214,7 @@ class _Automaton:
                 start = None
             if len(self._masks) > built + WORK_PER_SLICE // 4:
                 built = len(self._masks)
-                yield
+                await pause()
         assert start is not None
         return start
 

@@ -8,8 +8,9 @@ Source: com.google.re2j.Parser; the syntax is described at github.com/google/re2
 """
 
 import re
-from collections.abc import Generator
 from functools import cache
+
+from kafkalet.tasks.task import pause
 
 from . import classes
 from .classes import Characters
@@ -51,12 +52,12 @@ _OCTAL, _DIGITS, _HEX = "01234567", "0123456789", "0123456789abcdefABCDEF"
 _ALNUM = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
-def parsing(expression: str, longest: int) -> Generator[None, None, Node]:
-    """Parse an expression in slices of less than a millisecond; the generator returns its tree. Raises BadRegex.
+async def parse(expression: str, longest: int) -> Node:
+    """Parse an expression and return its tree. Raises BadRegex.
 
-    The tree is valid for texts of at most `longest` characters.
+    The tree is valid for texts of at most `longest` characters. Slices between pauses take less than a millisecond.
     """
-    return _Parser(expression, longest).parse()
+    return await _Parser(expression, longest).parse()
 
 
 class _Parser:
@@ -78,19 +79,19 @@ class _Parser:
         self.at += 1
         return self.text[self.at - 1 : self.at]
 
-    def parse(self) -> Generator[None, None, Node]:
+    async def parse(self) -> Node:
         repeated = False
         items = 0
         while self.at < len(self.text):
             if self.next == "[":
-                characters = yield from self._class()
+                characters = await self._class()
                 self.frames[-1].parts.append(set_of(characters))
                 repeated = False
             else:
                 repeated = self._item(repeated)
             items += 1
             if items % ITEMS_PER_SLICE == 0:
-                yield
+                await pause()
         if len(self.frames) > 1:
             raise BadRegex("missing closing )")
         return self.frames[0].node(self.longest)
@@ -299,7 +300,7 @@ class _Parser:
 
     # classes
 
-    def _class(self) -> Generator[None, None, Characters]:
+    async def _class(self) -> Characters:
         """Parse a class such as `[a-z0-9_]` or `[^[:alpha:]\\d]`."""
         self.at += 1
         negative = self.next == "^"
@@ -315,7 +316,7 @@ class _Parser:
                 items.append(self._class_item())
             if len(items) >= ITEMS_PER_SLICE:
                 items = [classes.union(items)]
-                yield
+                await pause()
         self.at += 1
         characters = classes.union(items)
         return characters.negated() if negative else characters

@@ -11,15 +11,14 @@ handleRegularExpressionsResult, modern.consumer.TopicRegexResolver.
 
 import logging
 from collections import Counter
-from collections.abc import Generator
 from enum import Enum
 
 from kafkalet.broker.groups.assignors.java_order import grown, ordered, string_hash, with_capacity
 from kafkalet.broker.groups.group import TopicCheck
 from kafkalet.broker.quoting import quoted, shown
-from kafkalet.broker.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compiling, in_turns
+from kafkalet.broker.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compile_in_turns
 from kafkalet.protocol.errors import KafkaError
-from kafkalet.tasks.task import Task, start
+from kafkalet.tasks.task import Task, pause, start
 
 from . import records
 from .group import ConsumerGroup
@@ -116,10 +115,10 @@ async def _resolve(group: ConsumerGroup, may_describe: TopicCheck | None) -> Non
     found: dict[str, Resolved] = {}
     try:
         for expression in list(group.members.regexes):
-            topics = await in_turns(_matching(group.group_id, expression, names))
+            topics = await _matching(group.group_id, expression, names)
             if may_describe is not None:
-                topics = await in_turns(_describable(topics, may_describe))
-            found[expression] = Resolved(topics, version, now_ms)
+                topics = await _describable(topics, may_describe)
+            found[expression] = Resolved(frozenset(topics), version, now_ms)
     finally:
         group.is_resolving = False
     if group.shard.groups.get(group.group_id) is group:
@@ -127,25 +126,25 @@ async def _resolve(group: ConsumerGroup, may_describe: TopicCheck | None) -> Non
         _write(group, {regex: found[regex] for regex in in_order if regex in group.members.regexes})
 
 
-def _matching(group_id: str, expression: str, names: list[str]) -> Generator[None, None, frozenset[str]]:
+async def _matching(group_id: str, expression: str, names: list[str]) -> list[str]:
     try:
-        regex = yield from compiling(expression, LONGEST_TOPIC_NAME)
-        return frozenset((yield from regex.selecting(names)))
+        regex = await compile_in_turns(expression, LONGEST_TOPIC_NAME)
+        return await regex.select(names)
     except BadRegex as problem:
         _LOG.error(
             "group %s: ignoring invalid regular expression %s: %s", quoted(group_id), quoted(expression), shown(problem)
         )
-        return frozenset()
+        return []
 
 
-def _describable(topics: frozenset[str], may_describe: TopicCheck) -> Generator[None, None, frozenset[str]]:
+async def _describable(topics: list[str], may_describe: TopicCheck) -> list[str]:
     found = []
     for number, topic in enumerate(topics):
         if may_describe(topic):
             found.append(topic)
         if number % CHECKED_PER_SLICE == 0:
-            yield
-    return frozenset(found)
+            await pause()
+    return found
 
 
 def _write(group: ConsumerGroup, resolved: dict[str, Resolved]) -> None:

@@ -2,14 +2,16 @@
 
 import json
 import random
-from collections.abc import Generator
+from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kafkalet.broker.regex import automaton as regex_module
-from kafkalet.broker.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compile_regex, compiling, finished
+from kafkalet.broker.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compile_in_turns, compile_regex
+from kafkalet.tasks.task import finish
 from tests.effort import executed_lines
 
 VECTORS = json.loads((Path(__file__).parent / "vectors" / "expressions.json").read_text())
@@ -113,12 +115,12 @@ def test_most_work_depends_on_expression_and_text(kind: str) -> None:
 @pytest.mark.parametrize("kind", HARD_EXPRESSIONS)
 def test_no_slice_of_work_is_long(kind: str) -> None:
     """A slice ends with the step that exceeds WORK_PER_SLICE, and a step visits at most all states."""
-    regex = slices_within(compiling(HARD_EXPRESSIONS[kind], LONGEST_TOPIC_NAME), 90_000)
+    regex = slices_within(compile_in_turns(HARD_EXPRESSIONS[kind], LONGEST_TOPIC_NAME), 90_000)
     if isinstance(regex, regex_module.Regex):
-        slices_within(regex.selecting(["ab" * 20]), 90_000)
+        slices_within(regex.select(["ab" * 20]), 90_000)
 
 
-def slices_within(work: Generator[None, None, object], most_lines: int) -> object:
+def slices_within(work: Coroutine[Any, Any, object], most_lines: int) -> object:
     """Return the value of `work`, no slice of which may execute more lines; None if the expression is refused."""
     value = None
     is_done = False
@@ -126,7 +128,7 @@ def slices_within(work: Generator[None, None, object], most_lines: int) -> objec
     def run_slice() -> None:
         nonlocal value, is_done
         try:
-            next(work)
+            work.send(None)
         except StopIteration as end:
             value, is_done = end.value, True
         except BadRegex:
@@ -138,13 +140,13 @@ def slices_within(work: Generator[None, None, object], most_lines: int) -> objec
 
 
 def test_many_names_are_matched_in_slices() -> None:
-    regex = finished(compiling("(a|b)*a(a|b){100}", LONGEST_TOPIC_NAME))
+    regex = finish(compile_in_turns("(a|b)*a(a|b){100}", LONGEST_TOPIC_NAME))
     names = ["".join(random.Random(number).choices("ab", k=200)) for number in range(20)]
-    work = regex.selecting(names)
+    work = regex.select(names)
     slices = 0
     while True:
         try:
-            next(work)
+            work.send(None)
         except StopIteration as end:
             found = end.value
             break

@@ -27,7 +27,7 @@ def verify(tx: Tx, operation: Operation, **changed: Any) -> Code | None:
     said: list[Refusals] = []
     transactions = tx.wire.cluster.server.transactions
     tx.wire.cluster.server.call(
-        lambda: transactions.verify(asked["transactional_id"], producer, [partition], operation, said.append)
+        lambda: transactions.verify(asked["transactional_id"], producer, [partition], operation).then(said.append)
     )
     if not said:
         return None
@@ -83,7 +83,7 @@ def test_verification_without_transaction_topic_answers_coordinator_not_availabl
         said: list[Refusals] = []
         transactions = wire.cluster.server.transactions
         wire.cluster.server.call(
-            lambda: transactions.verify("x", Producer(1, 0), [PARTITION], Operation.VERIFY, said.append)
+            lambda: transactions.verify("x", Producer(1, 0), [PARTITION], Operation.VERIFY).then(said.append)
         )
         assert {each: error.code for each, error in said[0].items()} == {PARTITION: Code.COORDINATOR_NOT_AVAILABLE}
 
