@@ -26,7 +26,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "cli",  # finds the command
     ),
     "kafkalet.broker": (
-        "arguments client fetch_sessions purgatory quoting regex served views watchers",  # values without a broker
+        # values without a broker
+        "arguments client fetch_sessions java_order purgatory quoting regex served views watchers",
         "config",  # properties and releases, which everything reads
         "security",  # who a client is and what it may do, by properties and ACLs
         "quotas",  # how much a client may do

@@ -6,7 +6,6 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.consumerGroup
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.groups.assignors.java_order import order_of_strings
 from kafkalet.broker.groups.checked_regexes import LONG_EXPRESSION
 from kafkalet.broker.groups.consumer.config import assignors, runs_consumer_groups
 from kafkalet.broker.groups.consumer.group import consumer_group, existing_group
@@ -14,6 +13,7 @@ from kafkalet.broker.groups.consumer.heartbeat import Sender, heartbeat
 from kafkalet.broker.groups.consumer.leaving import leave, schedule_classic_session_timeouts
 from kafkalet.broker.groups.consumer.members import JOINING, LEAVING, LEAVING_FOR_A_RESTART
 from kafkalet.broker.groups.consumer.migration import group_to_join
+from kafkalet.broker.java_order import order_of_strings
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest as Request

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kafkalet.broker.config.broker_config import BrokerConfig
+from kafkalet.broker.java_order import string_hash
 
 from .new_topics import NewTopic
 
@@ -73,16 +74,7 @@ def partition_of(key: str, partitions: int) -> int:
 
     It is the absolute value of the id's Java hash, modulo `partitions`.
     """
-    hashed = java_hash(key)
+    hashed = string_hash(key)
     if hashed == 0x80000000:  # Utils.abs returns 0 for Integer.MIN_VALUE
         return 0
     return (hashed if hashed < 0x80000000 else 0x100000000 - hashed) % partitions
-
-
-def java_hash(text: str) -> int:
-    """Return Java's String.hashCode as an unsigned 32-bit number."""
-    hashed = 0
-    units = text.encode("utf-16-be", "surrogatepass")
-    for position in range(0, len(units), 2):
-        hashed = (31 * hashed + (units[position] << 8 | units[position + 1])) & 0xFFFFFFFF
-    return hashed

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from kafkalet.broker.client import CloseConnection
-from kafkalet.broker.groups.assignors.java_order import (
+from kafkalet.broker.java_order import (
     grown,
     order_of_strings,
     ordered,

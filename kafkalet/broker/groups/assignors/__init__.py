@@ -4,7 +4,7 @@
     range       gives each member contiguous partitions of every topic, the same ones for topics of equal size
 
 Both are pure functions of a `Spec`. They return exactly the assignment that Kafka's assignors compute, which depends on
-the iteration order of Java's hash tables (java_order.py).
+the iteration order of Java's hash tables (broker/java_order.py).
 
 Source: org.apache.kafka.coordinator.group.assignor.
 """

@@ -10,7 +10,8 @@ Source: org.apache.kafka.coordinator.group.assignor.RangeAssignor.
 
 from collections import Counter
 
-from .java_order import ordered, uuid_hash, with_capacity
+from kafkalet.broker.java_order import ordered, uuid_hash, with_capacity
+
 from .spec import Assignment, Spec
 
 

@@ -20,7 +20,16 @@ UniformHeterogeneousAssignmentBuilder, AssignorHelpers.
 
 from collections.abc import Sequence
 
-from .java_order import grown, order_of_numbers, order_of_uuids, ordered, set_of, uuid_hash, with_capacity
+from kafkalet.broker.java_order import (
+    grown,
+    order_of_numbers,
+    order_of_uuids,
+    ordered,
+    set_of,
+    uuid_hash,
+    with_capacity,
+)
+
 from .spec import Assignment, Spec
 
 

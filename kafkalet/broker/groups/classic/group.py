@@ -29,6 +29,7 @@ from typing import NamedTuple, TypeVar
 from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.groups.group import Group, GroupType
 from kafkalet.broker.groups.shard import Shard
+from kafkalet.broker.java_order import place_in_java, place_in_scala
 from kafkalet.broker.quoting import quoted, shown
 from kafkalet.broker.watchers import NO_TOPIC
 from kafkalet.clock import Clock, Timer
@@ -43,7 +44,7 @@ from kafkalet.tasks.delayed import Delayed
 from kafkalet.tasks.task import detached, until
 
 from .delayed_join import InitialDelayedJoin
-from .members import ClassicMember, ClassicMembers, place_in_java, place_in_scala
+from .members import ClassicMember, ClassicMembers
 from .records import NO_TIMESTAMP, group_record, member_of, read_key, read_value, tombstone
 
 _LOG = logging.getLogger(__name__)

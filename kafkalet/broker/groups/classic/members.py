@@ -12,8 +12,6 @@ kafka.coordinator.group.GroupMetadata.
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from kafkalet.broker.cluster.state_topics import java_hash
-from kafkalet.broker.groups.assignors.java_order import slot_of
 from kafkalet.clock import Timer
 from kafkalet.protocol.messages.join_group import JoinGroupResponse
 from kafkalet.protocol.messages.sync_group import SyncGroupResponse
@@ -84,9 +82,6 @@ class ClassicMember:
         if self.session is not None:
             self.session.cancel()
             self.session = None
-
-
-MAX_UINT = 0xFFFFFFFF
 
 
 class ClassicMembers:
@@ -229,18 +224,3 @@ class ClassicMembers:
             choice = member.vote(candidates)
             votes[choice] = votes.get(choice, 0) + 1
         return max(sorted(votes, key=tie_break), key=votes.__getitem__)
-
-
-def place_in_java(name: str) -> int:
-    """Return the bucket of a name in a java.util.HashMap with 16 buckets."""
-    return slot_of(java_hash(name), 16)
-
-
-def place_in_scala(name: str) -> tuple[int, ...]:
-    """Return the path to a name in Scala's immutable HashMap, which uses five bits of the hash at each level."""
-    hashed = java_hash(name)
-    hashed = hashed + (~(hashed << 9) & MAX_UINT) & MAX_UINT
-    hashed ^= hashed >> 14
-    hashed = hashed + (hashed << 4) & MAX_UINT
-    hashed ^= hashed >> 10
-    return tuple(hashed >> bits & 31 for bits in range(0, 32, 5))

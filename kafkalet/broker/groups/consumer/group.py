@@ -22,10 +22,10 @@ from collections.abc import Iterable, Sequence
 from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.config.release import Release
-from kafkalet.broker.groups.assignors.java_order import order_of_set, order_of_uuids
 from kafkalet.broker.groups.assignors.spec import Assignment
 from kafkalet.broker.groups.group import Group, GroupType, PartitionCheck
 from kafkalet.broker.groups.shard import Shard
+from kafkalet.broker.java_order import order_of_set, order_of_uuids
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_describe import Assignment as DescribedAssignment
 from kafkalet.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponse, TopicPartitions

@@ -17,7 +17,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from kafkalet.broker.cluster.metadata import new_topic_id
-from kafkalet.broker.groups.assignors.java_order import timeline_order
+from kafkalet.broker.java_order import timeline_order
 from kafkalet.formats import uuid_text
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 

@@ -13,8 +13,8 @@ import logging
 from collections import Counter
 from enum import Enum
 
-from kafkalet.broker.groups.assignors.java_order import grown, ordered, string_hash, with_capacity
 from kafkalet.broker.groups.group import TopicCheck
+from kafkalet.broker.java_order import grown, ordered, string_hash, with_capacity
 from kafkalet.broker.quoting import quoted, shown
 from kafkalet.broker.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compile_in_turns
 from kafkalet.protocol.errors import KafkaError

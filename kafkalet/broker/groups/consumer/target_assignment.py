@@ -6,8 +6,8 @@ Source: org.apache.kafka.coordinator.group.modern.TargetAssignmentBuilder, util.
 import logging
 
 from kafkalet.broker.groups.assignors import ASSIGNORS
-from kafkalet.broker.groups.assignors.java_order import order_of_strings
 from kafkalet.broker.groups.assignors.spec import Assignment, MemberSpec, Spec
+from kafkalet.broker.java_order import order_of_strings
 from kafkalet.broker.quoting import quoted
 
 from .group import ConsumerGroup

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from kafkalet.broker.cluster.metadata import MetadataImage
-from kafkalet.broker.groups.assignors.java_order import ordered, set_of, string_hash
+from kafkalet.broker.java_order import ordered, set_of, string_hash
 
 from .members import ConsumerMember, Resolved
 from .xxh3 import xxh3_64

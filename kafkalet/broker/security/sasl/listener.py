@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
+from kafkalet.broker.java_order import order_of_strings
 from kafkalet.broker.purgatory import Purgatory
 from kafkalet.broker.security.delegation_tokens import DelegationTokens
 from kafkalet.broker.security.scram_credentials import ScramCredential, ScramMechanism
@@ -18,7 +19,6 @@ from kafkalet.jaas import LOGIN_MODULES, LoginModule, MalformedJaas, parse_login
 from kafkalet.properties import HIDDEN, InvalidProperty, Type
 from kafkalet.tasks.delayed import Delayed
 
-from .java_hashing import hash_order
 from .mechanism import Mechanism
 
 _LOG = logging.getLogger(__name__)
@@ -173,4 +173,4 @@ def _enabled(values: Mapping[str, str]) -> list[str]:
         raise InvalidProperty(name, text, reason + ("" if name in values else "; Kafka's default is GSSAPI"))
     if GSSAPI in asked:
         _LOG.warning("%s=%s: GSSAPI is not enabled, because kafkalet does not support it", name, text)
-    return hash_order(found)
+    return order_of_strings(dict.fromkeys(found))

@@ -19,11 +19,11 @@ import os
 import re
 from collections.abc import Mapping
 
+from kafkalet.broker.java_order import order_of_copy
 from kafkalet.broker.security.delegation_tokens import DelegationTokens
 from kafkalet.broker.security.principal import Principal, user
 from kafkalet.broker.security.scram_credentials import MIN_ITERATIONS, ScramCredential, ScramMechanism
 
-from .java_hashing import copy_table_size, hash_order
 from .mechanism import SASL_NAME, AuthenticationFailed, BrokenExchange, InvalidCredentials
 
 _TOKEN_AUTH = "tokenauth"  # noqa: S105 - the name of an extension
@@ -137,7 +137,7 @@ def _extensions(text: str) -> dict[str, str]:
 
 
 def _in_java_order(extensions: Mapping[str, str]) -> list[str]:
-    order = hash_order(hash_order(extensions), copy_table_size(len(extensions)))
+    order = order_of_copy(extensions)
     return [f"{name}={extensions[name]}" for name in order]
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from kafkalet.broker.groups.assignors import ASSIGNORS
-from kafkalet.broker.groups.assignors.java_order import order_of_strings
 from kafkalet.broker.groups.assignors.spec import Assignment, MemberSpec, Spec
+from kafkalet.broker.java_order import order_of_strings
 
 VECTORS: list[dict[str, Any]] = json.loads((Path(__file__).parent.parent / "vectors" / "assignors.json").read_text())
 

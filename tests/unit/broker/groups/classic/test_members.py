@@ -1,6 +1,7 @@
 """The members of a classic group."""
 
-from kafkalet.broker.groups.classic.members import ClassicMember, ClassicMembers, place_in_java, place_in_scala
+from kafkalet.broker.groups.classic.members import ClassicMember, ClassicMembers
+from kafkalet.broker.java_order import place_in_java, place_in_scala
 from kafkalet.clock import ManualClock
 from kafkalet.tasks.delayed import Delayed
 

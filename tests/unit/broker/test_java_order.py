@@ -3,10 +3,11 @@ TimelineHashMap."""
 
 import pytest
 
-from kafkalet.broker.cluster.state_topics import java_hash
-from kafkalet.broker.groups.assignors.java_order import (
+from kafkalet.broker.java_order import (
     _remembered_hash,
     grown,
+    java_hash,
+    order_of_copy,
     order_of_numbers,
     order_of_set,
     order_of_strings,
@@ -18,10 +19,19 @@ from kafkalet.broker.groups.assignors.java_order import (
 )
 
 
-def test_strings_hash_as_in_java() -> None:
-    assert string_hash("") == 0
-    assert string_hash("uniform") == 4008040884
-    assert string_hash("\U0001f600") == 1772899  # two UTF-16 code units
+@pytest.mark.parametrize(
+    ("text", "hashed"),
+    [
+        ("", 0),
+        ("a", 97),
+        ("hello", 99162322),
+        ("uniform", 4008040884),
+        ("polygenelubricants", 1 << 31),
+        ("\U0001f600", 1772899),  # two UTF-16 code units
+    ],
+)
+def test_strings_hash_as_in_java(text: str, hashed: int) -> None:
+    assert string_hash(text) == hashed
 
 
 def test_hashes_of_long_strings_are_not_cached() -> None:
@@ -50,6 +60,21 @@ def test_map_with_small_initial_capacity_is_small() -> None:
 
 def test_topic_names_are_in_order_of_hash_set() -> None:
     assert order_of_set(["codecs", "plain"]) == ["plain", "codecs"]  # recorded from ConsumerGroupDescribe of 4.4
+
+
+def test_mechanisms_have_the_order_of_a_kafka_broker() -> None:
+    mechanisms = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"]
+    assert order_of_strings(mechanisms) == ["PLAIN", "SCRAM-SHA-512", "SCRAM-SHA-256", "OAUTHBEARER"]  # Kafka 3.9
+
+
+def test_strings_in_the_same_slot_keep_their_order() -> None:
+    assert order_of_strings(["Aa", "BB"]) == ["Aa", "BB"]
+    assert order_of_strings(["BB", "Aa"]) == ["BB", "Aa"]
+
+
+def test_copy_of_a_map_has_as_many_slots_as_it_needs() -> None:
+    assert order_of_strings(["a", "d"]) == ["a", "d"]  # slots 1 and 4 of 16
+    assert order_of_copy(["a", "d"]) == ["d", "a"]  # slots 1 and 0 of 4
 
 
 def test_strings_are_in_order_of_hash_map() -> None:

@@ -1,7 +1,9 @@
-"""The iteration order of Java's hash tables.
+"""Java's hashes of strings, and the iteration order of Java's and Scala's hash tables.
 
-Kafka's assignors iterate over HashMaps and HashSets. The iteration order decides which member gets an extra partition
-and which partition it gets. A table starts with 16 slots and doubles when it is three quarters full. The low bits of a
+Clients can see both. The hash of an id selects its partition of an internal topic. The iteration order decides which
+member gets an extra partition, which protocol wins a tie, and the order of SASL mechanisms and signed extensions.
+
+A table starts with 16 slots and doubles when it is three quarters full. The low bits of a
 key's hash select its slot; within a slot, keys stay in insertion order. The iteration order is therefore by slot, then
 by insertion, and Python's dicts already keep insertion order. (If a slot holds more than eight keys, Java turns it into
 a tree, or doubles the table if it has fewer than 64 slots. Only the doubling is modelled here.)
@@ -9,20 +11,29 @@ a tree, or doubles the table if it has fewer than 64 slots. Only the doubling is
 Kafka's TimelineHashMap, which holds the members of a group, works differently: it starts with 2 slots, and the high
 bits of the hash, multiplied by a constant, select the slot.
 
-Source: java.util.HashMap, org.apache.kafka.timeline.BaseHashTable, org.apache.kafka.common.Uuid.hashCode.
+Source: java.lang.String.hashCode, java.util.HashMap, org.apache.kafka.timeline.BaseHashTable,
+org.apache.kafka.common.Uuid.hashCode.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-from kafkalet.broker.cluster.state_topics import java_hash
-
 T = TypeVar("T")
 
 _SMALLEST = 16
 _REMEMBERED_CHARACTERS = 256  # a member id can have up to 32,767 characters
+_MAX_UINT = 0xFFFFFFFF
 _MULTIPLIER = 0x9E3779B97F4A7C15  # from BaseHashTable.findSlot
+
+
+def java_hash(text: str) -> int:
+    """Return Java's String.hashCode as an unsigned 32-bit number."""
+    hashed = 0
+    units = text.encode("utf-16-be", "surrogatepass")
+    for position in range(0, len(units), 2):
+        hashed = (31 * hashed + (units[position] << 8 | units[position + 1])) & 0xFFFFFFFF
+    return hashed
 
 
 def string_hash(text: str) -> int:
@@ -85,6 +96,11 @@ def order_of_set(strings: Collection[str]) -> list[str]:
     return ordered(strings, string_hash, set_of(len(strings)))
 
 
+def order_of_copy(strings: Collection[str]) -> list[str]:
+    """Return the keys of a HashMap created from a HashMap with these keys, in iteration order."""
+    return ordered(order_of_strings(strings), string_hash, with_capacity(int(len(strings) / 0.75 + 1)))
+
+
 def order_of_uuids(keys: Collection[bytes]) -> list[bytes]:
     """Return the keys of a HashMap that grew as they were inserted, in iteration order."""
     return ordered(keys, uuid_hash, grown(len(keys)))
@@ -117,3 +133,18 @@ def timeline_order(keys: Collection[str], peak: int) -> list[str]:
 
     latest_first = list(keys)[::-1]  # the iterator returns the newest key of a slot first
     return sorted(latest_first, key=slot)
+
+
+def place_in_java(name: str) -> int:
+    """Return the slot of a name in a HashMap with 16 slots."""
+    return slot_of(string_hash(name), _SMALLEST)
+
+
+def place_in_scala(name: str) -> tuple[int, ...]:
+    """Return the path to a name in Scala's immutable HashMap, which uses five bits of the hash at each level."""
+    hashed = string_hash(name)
+    hashed = hashed + (~(hashed << 9) & _MAX_UINT) & _MAX_UINT
+    hashed ^= hashed >> 14
+    hashed = hashed + (hashed << 4) & _MAX_UINT
+    hashed ^= hashed >> 10
+    return tuple(hashed >> bits & 31 for bits in range(0, 32, 5))
