@@ -79,7 +79,7 @@ class Clock(Protocol):
 
     @property
     def has_timers(self) -> bool:
-        """True if `call_later` may be used. A SystemClock has no timers until it is bound to an event loop."""
+        """Whether `call_later` may be used. A SystemClock has no timers until it is bound to an event loop."""
 
     def now_ms(self) -> int: ...
 

@@ -80,7 +80,7 @@ class Malformed(Exception):
         return self.reason
 
 
-# -- checkpoints
+# Checkpoints
 
 
 class EpochStart(NamedTuple):
@@ -147,7 +147,7 @@ def _number(text: str, position: int) -> int:
     return int(text)
 
 
-# -- partition.metadata
+# Partition.metadata
 
 
 def parse_topic_id(data: bytes) -> bytes:
@@ -183,7 +183,7 @@ def parse_uuid(text: str) -> bytes:
     return uuid
 
 
-# -- entries of a fixed size
+# Entries of a fixed size
 
 
 class EntryLayout:
@@ -211,7 +211,7 @@ PRODUCER_ENTRY = EntryLayout(
 )
 
 
-# -- producer snapshots
+# Producer snapshots
 
 SNAPSHOT_VERSION = 1
 _SNAPSHOT_HEADER = Struct(">hIi")

@@ -246,17 +246,17 @@ class Declaration(NamedTuple):
 
     @property
     def is_dynamic(self) -> bool:
-        """True if the property may be changed while a broker is running."""
+        """Whether the property may be changed while a broker is running."""
         return self.update is not Update.READ_ONLY
 
     @property
     def is_per_broker(self) -> bool:
-        """True if the property can be changed only for individual brokers."""
+        """Whether the property can be changed only for individual brokers."""
         return self.update is Update.PER_BROKER
 
     @property
     def is_sensitive(self) -> bool:
-        """True if the value must not be shown."""
+        """Whether the value must not be shown."""
         return self.declared.type is Type.PASSWORD
 
     def in_release(self, version: Version) -> Property | None:

@@ -229,7 +229,7 @@ class Server:
 
     @property
     def is_busy(self) -> bool:
-        """True if a long request is being processed, or if there are so many requests that they have to queue."""
+        """Whether a long request is being processed, or if there are so many requests that they have to queue."""
         return self._turns is not None and (
             self._turns.is_congested or any(broker.router.is_busy for broker in self.brokers.values())
         )

@@ -131,7 +131,7 @@ class Telemetry:
         return Subscription(crc - (1 << 32) if crc >> 31 else crc, names, interval_ms)
 
     def _matches_client(self, name: str, match: str | None, client_id: bytes, asker: TelemetryClient) -> bool:
-        """Return True if a subscription matches a client.
+        """Return whether a subscription matches a client.
 
         The client's software name and version are not stored, so patterns for them must match the empty string.
         """

@@ -287,7 +287,7 @@ class _Inspecting:
         if self.several:
             self.output.text("")
 
-    # -- faults
+    # Faults
 
     def _verify(self, path: str) -> None:
         if not os.path.isdir(path):
@@ -322,7 +322,7 @@ class _Inspecting:
         self.output.object("summary", counts)
         self.output.text(", ".join(f"{count:,} {name}" for name, count in counts.items()))
 
-    # -- directories
+    # Directories
 
     def _data_directories(self, path: str) -> None:
         for directory in overview.brokers_in(path):
@@ -363,7 +363,7 @@ class _Inspecting:
                 self.output.text(f"\n{os.path.basename(file.path)}")
                 self._small_file(file.path, file.kind)
 
-    # -- files
+    # Files
 
     def _file(self, path: str, kind: FileKind) -> None:
         if kind.kind in (Kind.LOG, Kind.METADATA_SNAPSHOT):
@@ -493,7 +493,7 @@ class _Progress:
             self.is_shown = False
 
 
-# -- columns
+# Columns
 
 Columns = Sequence[tuple[str, Callable[[Row], Any]]]
 

@@ -68,7 +68,7 @@ def _name_of(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether all addresses of a host are loopback addresses. Raises OSError if the host is unknown."""
+    """Return whether all addresses of a host are loopback addresses. Raises OSError if the host is unknown."""
     if not host:
         return False
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)

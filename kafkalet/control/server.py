@@ -270,7 +270,7 @@ class _Connection(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is that of http.server
         _LOG.debug("%s", shown(format % args))
 
-    # -- a request
+    # A request
 
     def _answer(self, head: RequestHead, length: int) -> None:
         is_public = head.method == "GET" and page_file(head.target.partition("?")[0]) is not None
@@ -330,7 +330,7 @@ class _Connection(BaseHTTPRequestHandler):
             return self.control.requests.cancellable(self.connection)
         return contextlib.nullcontext(self.control.closing)
 
-    # -- the body of a request
+    # The body of a request
 
     @contextlib.contextmanager
     def _body(self, route: Route, head: RequestHead, length: int) -> Iterator[Json]:
@@ -369,7 +369,7 @@ class _Connection(BaseHTTPRequestHandler):
             yield chunk
         self._has_unread_body = False
 
-    # -- responses
+    # Responses
 
     def _refuse(self, refusal: Refusal, headers: Mapping[str, str] | None = None) -> None:
         authenticate = {"WWW-Authenticate": "Bearer"} if refusal.status == 401 else {}

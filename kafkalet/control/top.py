@@ -42,7 +42,7 @@ def show_once(client: ControlClient, out: TextIO | None = None) -> str:
 
 
 def can_draw(out: TextIO | None) -> bool:
-    """Whether stdout can encode the characters of the bars."""
+    """Return whether stdout can encode the characters of the bars."""
     try:
         "".join(part.drawn for part in PARTS).encode(getattr(out, "encoding", None) or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -51,7 +51,7 @@ def can_draw(out: TextIO | None) -> bool:
 
 
 def is_interactive(term: str | None) -> bool:
-    """Whether stdin and stdout are a terminal that can be redrawn. `term` is the value of TERM."""
+    """Return whether stdin and stdout are a terminal that can be redrawn. `term` is the value of TERM."""
     if os.name != "posix" or term in (None, "dumb"):
         return False
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))

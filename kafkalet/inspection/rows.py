@@ -77,7 +77,7 @@ def control_fields(batch: Batch) -> Row:
     return {"control": "INVALID"}
 
 
-# -- records
+# Records
 
 Format = Callable[[bytes], Any]
 

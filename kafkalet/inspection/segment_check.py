@@ -208,7 +208,7 @@ class _SegmentCheck:
         for check in checks:
             check.end()
 
-    # -- the .log file
+    # The .log file
 
     def _unreadable(self, found: Unreadable) -> None:
         self.is_damaged = True
@@ -299,7 +299,7 @@ class _SegmentCheck:
                 f"leader-epoch-checkpoint has {'none' if saved is None else saved} at this offset",
             )  # fmt: skip
 
-    # -- the records of a batch
+    # The records of a batch
 
     def _records(self, position: int, batch: Batch) -> int:
         """Check the records of a batch and return their number."""
@@ -361,7 +361,7 @@ def _check_legacy(batch: Batch) -> tuple[int, str | None]:
     return len(records), None
 
 
-# -- indexes
+# Indexes
 
 
 class _Check:
@@ -642,7 +642,7 @@ def is_abort(batch: Batch) -> bool:
         return False
 
 
-# -- producer snapshots
+# Producer snapshots
 
 
 def check_snapshot(snapshot: Snapshot, state: LogState, report: Report) -> None:

@@ -51,7 +51,7 @@ def cut(whole: PartitionRange, count: int) -> list[PartitionRange]:
     return [PartitionRange(whole.topic, whole.partition, *each) for each in pairwise(ends)]
 
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 
 class BrokerOrigin:
@@ -117,7 +117,7 @@ def broker_chunks(split: LiveSplit, options: ReadOptions) -> Iterator[Chunk]:
         except OffsetOutOfRange as loss:
             if options.fail_on_data_loss:
                 raise
-            _log.warning("%s: %s; reading the remaining records", where, loss)
+            _LOG.warning("%s: %s; reading the remaining records", where, loss)
             if loss.log_start_offset <= next_offset:
                 return
             next_offset = loss.log_start_offset

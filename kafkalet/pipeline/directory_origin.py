@@ -30,7 +30,7 @@ from .options import ReadOptions, TopicPartition
 from .origin import PartitionRange
 from .positions import DataLoss
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 EARLIEST_LOCAL = -4
 """Special timestamp for the first offset in local storage (KIP-405). In a directory, that is the log start offset."""
@@ -168,7 +168,7 @@ class _Loss:
         loss = f"{error.filename} was deleted before {self._offsets} could be read"
         if self._fails:
             raise DataLoss(f"{loss}; set failOnDataLoss=false to read the remaining records") from error
-        _log.warning("%s", loss)
+        _LOG.warning("%s", loss)
         return True
 
 

@@ -17,7 +17,7 @@ from .option_types import BadOption
 from .options import EARLIEST, LATEST, Limit, ReadOptions, TopicPartition, Topics
 from .origin import Origin, PartitionRange
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 
 class DataLoss(Exception):
@@ -53,7 +53,7 @@ def check_order(key: TopicPartition, start: int, end: int) -> None:
 def warn_of_missing(topics: Topics, partitions: Sequence[TopicPartition]) -> None:
     """Log the partitions of `assign` that do not exist. Spark's Kafka source ignores them silently."""
     if missing := sorted(set(topics.assigned or ()) - set(partitions)):
-        _log.warning("assign names partitions that do not exist: %s", ", ".join(f"{t}-{p}" for t, p in missing))
+        _LOG.warning("assign names partitions that do not exist: %s", ", ".join(f"{t}-{p}" for t, p in missing))
 
 
 def resolved(

@@ -36,7 +36,7 @@ from .logs.timestamps import may_hold
 from .options import ReadOptions
 from .origin import AnySplit, Origin
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 ROWS = 1 << 16
 """The maximum number of rows in a record batch that is passed to Spark."""
@@ -154,7 +154,7 @@ class Faults:
             return
         size = sum(problem.size for problem in self._dropped)
         first = self._dropped[0]
-        _log.warning(
+        _LOG.warning(
             "dropped %d unreadable pieces (%d bytes); the first is in %s at position %d: %s",
             len(self._dropped), size, first.path, first.position, first.reason,
         )  # fmt: skip

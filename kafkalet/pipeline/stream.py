@@ -37,7 +37,7 @@ from .tasks import read_task, tasks
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 Offsets = dict[TopicPartition, int]
 
@@ -149,7 +149,7 @@ class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Raise DataLoss, or log a warning if failOnDataLoss=false."""
         if self._options.fail_on_data_loss:
             raise DataLoss(f"{loss}; set failOnDataLoss=false to continue with the remaining records")
-        _log.warning("%s", loss)
+        _LOG.warning("%s", loss)
 
 
 def _name(key: TopicPartition) -> str:

@@ -32,7 +32,7 @@ class Api(IntEnum):
     flexible: Versions
     """The versions with compact lengths and tagged fields. They also determine the header versions."""
     client_facing: bool
-    """True if clients use the API. Only these APIs have declared messages."""
+    """Whether clients use the API. Only these APIs have declared messages."""
 
     def __new__(cls, key: int, title: str, versions: str, flexible: str, client_facing: bool = True) -> "Api":
         self = int.__new__(cls, key)

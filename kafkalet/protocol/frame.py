@@ -69,7 +69,7 @@ class RequestHeader(NamedTuple):
 
 
 def has_response_tags(api: Api, version: int) -> bool:
-    """Return True if responses in this version have header version 1 (with a tag section), False if version 0."""
+    """Return whether responses in this version have header version 1 (with a tag section), False if version 0."""
     return version in api.flexible and api is not Api.API_VERSIONS
 
 

@@ -20,7 +20,7 @@ from .files import Files, explain
 
 T = TypeVar("T")
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 
 class CleaningAborted(Exception):
@@ -96,7 +96,7 @@ class CleanerState:
         self._uncleanable: dict[TopicPartition, str] = {}
         self.in_progress: dict[TopicPartition, Cleaning] = {}
 
-    # -- checkpoint
+    # Checkpoint
 
     @property
     def path(self) -> str | None:
@@ -111,9 +111,9 @@ class CleanerState:
                 try:
                     self._offsets = checkpoints.read_offsets(self._files, self.path)
                 except CorruptCheckpoint as error:
-                    _log.error("%s; treating it as empty, so all compacted logs are cleaned again", error)
+                    _LOG.error("%s; treating it as empty, so all compacted logs are cleaned again", error)
                 except OSError as error:
-                    _log.error("%s; treating it as empty, so all compacted logs are cleaned again", explain(error))
+                    _LOG.error("%s; treating it as empty, so all compacted logs are cleaned again", explain(error))
         return self._offsets
 
     def set_offset(self, log: TopicPartition, offset: int) -> None:
@@ -158,16 +158,16 @@ class CleanerState:
             try:
                 checkpoints.write_offsets(self._files, self.path, dict(self._offsets))
             except OSError as error:  # after a crash, logs are cleaned again from an older offset
-                _log.error("%s; the checkpoint stays in memory", explain(error))
+                _LOG.error("%s; the checkpoint stays in memory", explain(error))
                 self._files.on_failure(error)
 
-    # -- logs
+    # Logs
 
     def abort(self, log: TopicPartition) -> None:
         """Abort the cleaning of a log, if there is one, and wait until its thread does nothing more."""
         cleaning = self.in_progress.pop(log, None)
         if cleaning is not None:
-            _log.info("%s-%d: cleaning aborted", *log)
+            _LOG.info("%s-%d: cleaning aborted", *log)
             cleaning.abort()
 
     def abort_all(self) -> None:
@@ -176,7 +176,7 @@ class CleanerState:
 
     def mark_uncleanable(self, log: TopicPartition, reason: str) -> None:
         """Exclude a log from cleaning until the broker restarts, because of an error that would happen again."""
-        _log.warning("%s-%d cannot be cleaned: %s", *log, reason)
+        _LOG.warning("%s-%d cannot be cleaned: %s", *log, reason)
         self._uncleanable[log] = reason
 
     @property

@@ -14,7 +14,7 @@ from kafkalet.clock import Clock, Timer
 
 from .files import explain
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 Action = Callable[[], object]
 
@@ -71,5 +71,5 @@ class Deletions:
         try:
             action()
         except OSError as error:
-            _log.warning("%s; it will be deleted at the next start", explain(error))
+            _LOG.warning("%s; it will be deleted at the next start", explain(error))
             self._on_failure(error)

@@ -32,7 +32,7 @@ from .files import explain
 if TYPE_CHECKING:  # a broker starts faster without this module
     from .log import Log
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 MAX_OPEN_FILES = 256
 MIN_OPEN_FILES = 16
@@ -109,7 +109,7 @@ class LogDirectories:
             raise
         self._cluster_id = self.online[0].cluster_id
         for reason in self.offline.values():
-            _log.error("%s; this log directory is offline, and its partitions are not served", reason)
+            _LOG.error("%s; this log directory is offline, and its partitions are not served", reason)
 
     def _check(self) -> None:
         """Raise DirectoriesRefused if a directory is a copy of another, or if a partition is in two directories.
@@ -153,7 +153,7 @@ class LogDirectories:
         """Iterate over the directories that are online."""
         return iter(list(self.online))
 
-    # -- logs
+    # Logs
 
     def sync_deletions(self) -> None:
         """Flush the names of deleted logs to disk. Raises OSError."""
@@ -255,7 +255,7 @@ class LogDirectories:
             source.delete(topic, partition)
             source.checkpoint()
         except (StorageFailed, OSError) as error:  # the directory has failed; only its other logs are concerned
-            _log.error("%s-%d was moved to %s, but the old log cannot be deleted: %s", topic, partition, to.path, error)
+            _LOG.error("%s-%d was moved to %s, but the old log cannot be deleted: %s", topic, partition, to.path, error)
             old.release()
             source.logs.pop((topic, partition), None)
         return log
@@ -266,7 +266,7 @@ class LogDirectories:
         assert directory is not None, f"{topic}-{partition} is not open"
         directory.close_log(topic, partition)
 
-    # -- failures
+    # Failures
 
     def _failed(self, directory: LogDirectory) -> None:
         if directory in self.online:

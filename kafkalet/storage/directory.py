@@ -38,7 +38,7 @@ from .identity import check_identity, read_identity, write_identity
 if TYPE_CHECKING:  # a broker starts faster without these modules
     from .log import Log
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 LOCK = ".lock"
 MAX_NAME = 255
@@ -143,7 +143,7 @@ class LogDirectory:
             self._is_locked = False
             self.environment.files.system.close(self._lock)
 
-    # -- failures
+    # Failures
 
     def _fail(self, error: OSError) -> None:
         """Take the directory offline because a file operation has failed, unless its logs handle failures.
@@ -167,7 +167,7 @@ class LogDirectory:
         if self.failure is not None:
             return
         self.failure = f"{reason}; log directory {self.path} is offline until the broker restarts"
-        _log.error("%s", self.failure)
+        _LOG.error("%s", self.failure)
         for log in (*self.logs.values(), *self.futures.values()):
             log.failures.offline = self.failure
         if self._on_failure is not None:
@@ -185,7 +185,7 @@ class LogDirectory:
         self.environment.files.close()
         self._unlock()
 
-    # -- existing logs
+    # Existing logs
 
     def _find_logs(self) -> None:
         system = self.environment.files.system
@@ -194,7 +194,7 @@ class LogDirectory:
             if not system.is_directory(directory):
                 continue
             if BEING_DELETED.fullmatch(name):
-                _log.info("deleting %s, left by the last broker", directory)
+                _LOG.info("deleting %s, left by the last broker", directory)
                 system.remove_tree(directory)
                 continue
             if (moved := BEING_MOVED.fullmatch(name)) is not None and int(moved[2]) <= MAX_PARTITION:
@@ -202,7 +202,7 @@ class LogDirectory:
                 continue
             named = LOG_NAME.fullmatch(name)
             if named is None or int(named[2]) > MAX_PARTITION:
-                _log.warning("ignoring %s, which is not the directory of a log", directory)
+                _LOG.warning("ignoring %s, which is not the directory of a log", directory)
             elif named[1] != METADATA_TOPIC:
                 self._closed[named[1], int(named[2])] = directory
 
@@ -261,7 +261,7 @@ class LogDirectory:
             names = [name for name in system.names(directory) if name.endswith(".log")]
             return sum(system.status(os.path.join(directory, name)).st_size for name in names)
         except OSError as error:
-            _log.warning("%s", explain(error))
+            _LOG.warning("%s", explain(error))
             return 0
 
     def _topic_id(self, directory: str) -> bytes | None:
@@ -269,12 +269,12 @@ class LogDirectory:
         try:
             return checkpoints.read_topic_id(self.environment.files, directory)
         except checkpoints.CorruptCheckpoint as error:
-            _log.warning("%s", error)
+            _LOG.warning("%s", error)
         except OSError as error:
-            _log.warning("%s", explain(error))
+            _LOG.warning("%s", explain(error))
         return None
 
-    # -- logs
+    # Logs
 
     @property
     def count(self) -> int:
@@ -370,11 +370,11 @@ class LogDirectory:
             except LogDamaged as error:
                 if not clean:
                     raise StorageFailed(str(error), str(error)) from error
-                _log.error("%s was cleanly closed, but is damaged: %s", directory, error)
+                _LOG.error("%s was cleanly closed, but is damaged: %s", directory, error)
         log.update_high_watermark(self._high_watermarks.get(key, 0))
         if self.environment.progress is not None and self.environment.progress.log_is_done():
             self.environment.progress = None
-        _log.log(logging.DEBUG if was_clean else logging.INFO, "opened %r", log)
+        _LOG.log(logging.DEBUG if was_clean else logging.INFO, "opened %r", log)
         return log
 
     def rename_to_stray(self, topic: str, partition: int, reason: str) -> None:
@@ -383,7 +383,7 @@ class LogDirectory:
 
     def _rename_to_stray(self, topic: str, partition: int, directory: str, reason: str) -> None:
         aside = self._new_name(topic, partition, STRAY)
-        _log.warning("renaming %s to %s: %s", directory, aside, reason)
+        _LOG.warning("renaming %s to %s: %s", directory, aside, reason)
         self.environment.files.system.rename(directory, aside)
         self.environment.files.sync_directory(self.path)
         self._forget((topic, partition))
@@ -425,7 +425,7 @@ class LogDirectory:
             self.environment.files.sync_directory(self.path)
             self._has_deleted = False
 
-    # -- logs that are being moved to this directory
+    # Logs that are being moved to this directory
 
     def futures_found(self) -> list[TopicPartition]:
         """Return the logs that were being moved to this directory when the last broker stopped."""
@@ -461,7 +461,7 @@ class LogDirectory:
                         recovery_point=0,
                     )
                 except LogDamaged as error:
-                    _log.error("%s: %s; the log is copied again", path, error)
+                    _LOG.error("%s: %s; the log is copied again", path, error)
                     system.remove_tree(path)
                     path = None
             if path is None:
@@ -505,7 +505,7 @@ class LogDirectory:
             raise StorageFailed(explain(error), explain(error)) from error
         return log
 
-    # -- closing logs
+    # Closing logs
 
     def close_log(self, topic: str, partition: int) -> None:
         """Close a log as if the broker stopped. `get_or_create` opens it again. Raises StorageFailed."""
@@ -532,7 +532,7 @@ class LogDirectory:
         ending = f"-{partition}.{os.urandom(16).hex()}{suffix}"
         return os.path.join(self.path, topic[: MAX_NAME - len(ending)] + ending)
 
-    # -- checkpoints
+    # Checkpoints
 
     def checkpoint(self) -> None:
         """Write recovery points, log start offsets and high watermarks to the checkpoint files. Raises OSError."""
@@ -590,7 +590,7 @@ class LogDirectory:
         try:
             self.checkpoint()
         except OSError as error:
-            _log.error("%s; deleting the checkpoints", explain(error))
+            _LOG.error("%s; deleting the checkpoints", explain(error))
             for name in (checkpoints.RECOVERY_POINTS, checkpoints.LOG_START_OFFSETS):
                 self._checkpointed.pop(name, None)  # so that the next checkpoint writes the file
                 with suppress(OSError):
@@ -600,7 +600,7 @@ class LogDirectory:
         try:
             found = checkpoints.read_offsets(self.environment.files, os.path.join(self.path, name))
         except checkpoints.CorruptCheckpoint as error:
-            _log.error("%s; treating it as empty", error)
+            _LOG.error("%s; treating it as empty", error)
             return {}
         if found:
             self._checkpointed[name] = dict(found)
@@ -615,7 +615,7 @@ class LogDirectory:
                 raise
             self._checkpointed[name] = dict(offsets)
 
-    # -- closing
+    # Closing
 
     def close(self, *, discard: bool = False) -> None:
         """Close all logs and the directory. With `discard` nothing is written, because the directory will be removed.
@@ -647,10 +647,10 @@ class LogDirectory:
             if not failed and self.failure is None and (self._was_clean or not self._closed):
                 checkpoints.mark_clean_shutdown(self.environment.files, self.path)
         except OSError as error:
-            _log.error("%s; all logs will be recovered at the next start", explain(error))
+            _LOG.error("%s; all logs will be recovered at the next start", explain(error))
         else:
             if failed:
-                _log.error(
+                _LOG.error(
                     "%s: could not close %s; all logs will be recovered at the next start", self.path, ", ".join(failed)
                 )
 
@@ -662,7 +662,7 @@ def _close(log: Log) -> bool:
         log.close()
         return True
     except StorageFailed as error:
-        _log.error("%s could not be closed: %s", log.name, error.reason)
+        _LOG.error("%s could not be closed: %s", log.name, error.reason)
         log.release()
         return False
 

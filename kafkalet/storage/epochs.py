@@ -26,7 +26,7 @@ from typing import NamedTuple
 from .checkpoints import LEADER_EPOCHS, CorruptCheckpoint, read_epochs, write_epochs
 from .files import Files
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 MAX_EPOCH = (1 << 31) - 1
 MAX_OFFSET = (1 << 63) - 1
@@ -218,13 +218,13 @@ class LeaderEpochs:
         self._changed()
         if self._files.system.exists(self.path):
             self._written = None
-            _log.warning("deleting %s: the message format of this log has no leader epochs", self.path)
+            _LOG.warning("deleting %s: the message format of this log has no leader epochs", self.path)
             self._files.system.unlink(self.path)
 
     def _put(self, new: EpochEntry) -> None:
         removed = self._remove_last(lambda old: old.epoch >= new.epoch or old.start_offset >= new.start_offset)
         if len(removed) > 1 or (removed and removed[0].start_offset != new.start_offset):
-            _log.warning("%s contradicts %s in %s; removing them", new, removed, self.path)
+            _LOG.warning("%s contradicts %s in %s; removing them", new, removed, self.path)
         self._entries.append(new)
         self._changed()
 

@@ -25,7 +25,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 
 from .files import explain
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 LOG_INTERVAL_MS = 10_000
 """Minimum time between two log lines about the same failure: producers retry often."""
@@ -71,7 +71,7 @@ class Failures:
         self._on_failure(error)
         if self.offline is None:
             self.offline = f"{explain(error)}; {self.name} is offline until the broker restarts"
-            _log.error("%s", self.offline)
+            _LOG.error("%s", self.offline)
 
     def answer(self, error: OSError) -> StorageFailed:
         """Return the exception for clients, and log the reason at most once per LOG_INTERVAL_MS."""
@@ -82,7 +82,7 @@ class Failures:
         now_ms = self._now_ms()
         if self._logged_ms is None or not 0 <= now_ms - self._logged_ms < LOG_INTERVAL_MS:
             self._logged_ms = now_ms
-            _log.error("%s: %s; appends continue when the file can be written again", self.name, explain(error))
+            _LOG.error("%s: %s; appends continue when the file can be written again", self.name, explain(error))
         return StorageFailed(explain(error))
 
 

@@ -39,7 +39,7 @@ _pwrite = getattr(os, "pwrite", _seek_and_write)
 class FileSystem:
     """The operating system's file system."""
 
-    # -- descriptors
+    # Descriptors
 
     def open(self, path: str, flags: int, mode: int = 0o644) -> int:
         return os.open(path, flags, mode)
@@ -96,7 +96,7 @@ class FileSystem:
             raise
         return fd
 
-    # -- paths
+    # Paths
 
     def rename(self, old: str, new: str) -> None:
         """Rename a file or directory. A file at the new path is replaced."""

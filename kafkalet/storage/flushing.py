@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from .files import Descriptor, explain
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 Then = Callable[[OSError | None], None]
 """Called with None on success, otherwise with the error."""
@@ -96,7 +96,7 @@ class Flusher:
                 for descriptor in job.descriptors:
                     descriptor.force()
             except OSError as error:
-                _log.error("cannot flush %s to disk: %s", job.what, explain(error))
+                _LOG.error("cannot flush %s to disk: %s", job.what, explain(error))
                 failure = error
             finally:
                 self._done.append((job, failure))

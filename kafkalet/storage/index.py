@@ -23,7 +23,7 @@ from typing import ClassVar
 
 from .files import Files
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 MAX_RELATIVE_OFFSET = (1 << 31) - 1
 _SWAP = sys.byteorder == "little"
@@ -99,7 +99,7 @@ class SortedIndex:
         self.rebuild: Callable[[], None] = lambda: None
         """Called to rebuild this index from the log after it has been cleared."""
 
-    # -- in memory
+    # In memory
 
     def __len__(self) -> int:
         self.load()
@@ -146,7 +146,7 @@ class SortedIndex:
                 self._flushed = entries
                 self._cut = True
 
-    # -- the file
+    # The file
 
     def load(self) -> None:
         """Read the entries from the file if they are not loaded."""
@@ -161,7 +161,7 @@ class SortedIndex:
         self._flushed = len(self._keys)
         self._cut = len(data) != self._flushed * self.ENTRY_BYTES
         if len(data) % self.ENTRY_BYTES or not self._rises():
-            _log.warning("%s is corrupt: its entries do not increase; rebuilding it from the log", self.path)
+            _LOG.warning("%s is corrupt: its entries do not increase; rebuilding it from the log", self.path)
             self.clear()
             self.rebuild()
         self.is_built()

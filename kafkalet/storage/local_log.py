@@ -30,7 +30,7 @@ from .segment import SUFFIXES, Segment, file_name
 from .segments import Segments
 from .values import AbortedTransaction, LogOffsetMetadata, ReadResult
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 DELETED_AT_ONCE = 20
 """The number of segments whose files are deleted in one turn of the event loop."""
@@ -97,7 +97,7 @@ class LocalLog:
         self.end = LogOffsetMetadata(offset, active.base_offset, active.size_bytes)
         self.recovery_point = min(self.recovery_point, offset)
 
-    # -- append and roll
+    # Append and roll
 
     def append(self, data: Buffer, last_offset: int, max_timestamp: int, offset_of_max_timestamp: int) -> None:
         """Append entries to the active segment, which must have room for them."""
@@ -150,10 +150,10 @@ class LocalLog:
         for suffix in SUFFIXES:
             path = os.path.join(self.directory, file_name(base_offset, suffix))
             if self.environment.files.system.exists(path):
-                _log.warning("deleting %s, which already exists where a new segment begins", path)
+                _LOG.warning("deleting %s, which already exists where a new segment begins", path)
                 self.environment.files.system.unlink(path)
 
-    # -- read
+    # Read
 
     def read(
         self, offset: int, max_bytes: int, at_least_one: bool, limit: LogOffsetMetadata, with_aborted: bool
@@ -220,7 +220,7 @@ class LocalLog:
                     break
         return aborted
 
-    # -- truncate and delete
+    # Truncate and delete
 
     def truncate_to(self, offset: int) -> list[Segment]:
         """Remove everything from `offset` onwards. Return the segments that were removed completely."""
@@ -253,7 +253,7 @@ class LocalLog:
         segments = list(segments)
         if not segments:
             return
-        _log.info("%s: deleting %s because %s", self.directory, segments, reason)
+        _LOG.info("%s: deleting %s because %s", self.directory, segments, reason)
         with self.offline_on_error():
             for segment in segments:
                 self.segments.remove(segment)
@@ -288,7 +288,7 @@ class LocalLog:
             chunk = segments[at : at + DELETED_AT_ONCE]
             self.environment.deletions.later(self.directory, delay_ms + turn, partial(_delete, chunk))
 
-    # -- files
+    # Files
 
     def flush(self, offset: int) -> None:
         """Flush the segments with records between the recovery point and `offset` (exclusive)."""

@@ -57,7 +57,7 @@ from .validation import relocate, validate
 from .values import UNKNOWN_OFFSET, AppendResult, Isolation, LogOffsetMetadata, Origin, ReadResult
 from .verification import Guard
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 
 class Log:
@@ -138,7 +138,7 @@ class Log:
         """The offset below which everything has been flushed to disk, including indexes."""
         return min(self.local.recovery_point, *self.local.closed, self.log_end_offset)
 
-    # -- offsets
+    # Offsets
 
     @property
     def log_start_offset(self) -> int:
@@ -229,7 +229,7 @@ class Log:
 
     def _set_high_watermark(self, to: LogOffsetMetadata) -> None:
         if to.offset < self._high_watermark.offset:
-            _log.warning("%s: high watermark lowered from %d to %d", self.name, self._high_watermark.offset, to.offset)
+            _LOG.warning("%s: high watermark lowered from %d to %d", self.name, self._high_watermark.offset, to.offset)
         self._high_watermark = to
         self.producers.on_high_watermark_updated(to.offset)
         self._update_first_unstable()
@@ -270,7 +270,7 @@ class Log:
         self._update_first_unstable()
         return True
 
-    # -- append
+    # Append
 
     @storing
     def append_as_leader(
@@ -450,7 +450,7 @@ class Log:
                     epochs.assign(batch.leader_epoch, batch.base_offset)
             elif self.epochs.latest_epoch is not None:
                 # Without epochs, truncation depends on the high watermark alone.
-                _log.warning("%s: entries of format %d appended, leader epochs cleared", self.name, batch.magic)
+                _LOG.warning("%s: entries of format %d appended, leader epochs cleared", self.name, batch.magic)
                 self.epochs.clear()
 
     def _maybe_roll(self, accepted: ValidatedBatches) -> Segment:
@@ -491,7 +491,7 @@ class Log:
             write_topic_id(self.local.environment.files, self.directory, self.topic_id)
             self._topic_id_is_written = True
 
-    # -- producers
+    # Producers
 
     def producer(self, producer_id: int) -> ProducerEntry | None:
         """Return the state of a producer, or None. The entry may be removed by the next append."""
@@ -531,7 +531,7 @@ class Log:
         """Return in how many milliseconds a producer may expire, unless the configuration changes."""
         return self.producers.quiet_ms(self.local.environment.clock.now_ms())
 
-    # -- read
+    # Read
 
     def read(self, offset: int, max_bytes: int, isolation: Isolation, at_least_one: bool) -> ReadResult:
         """Read entries from one segment, starting with the entry that contains `offset`.
@@ -562,9 +562,9 @@ class Log:
         reason = error.message or error.code.name
         if reason != self._damage:
             self._damage = reason
-            _log.error("%s: %s: %s", self.directory, problem, reason)
+            _LOG.error("%s: %s: %s", self.directory, problem, reason)
 
-    # -- leader epochs
+    # Leader epochs
 
     @property
     def latest_epoch(self) -> int | None:
@@ -580,7 +580,7 @@ class Log:
         """Return the largest known epoch up to `leader_epoch` and the offset where it ended; (-1, -1) if unknown."""
         return self.epochs.end_offset_for(leader_epoch, self.log_end_offset)
 
-    # -- roll, truncate, delete
+    # Roll, truncate, delete
 
     @storing
     def roll(self, expected_next_offset: int = 0) -> Segment:
@@ -612,7 +612,7 @@ class Log:
         if self.segments.first.base_offset > offset:
             self.truncate_fully_and_start_at(offset)
             return True
-        _log.info("%s: truncating to %d", self.name, offset)
+        _LOG.info("%s: truncating to %d", self.name, offset)
         if offset < self.segments.active.base_offset:
             self.abort_cleaning()
         with self.local.offline_on_error():
@@ -632,7 +632,7 @@ class Log:
 
         The new log start offset is `log_start_offset`, or `offset` if that is None.
         """
-        _log.info("%s: truncating fully, continuing at %d", self.name, offset)
+        _LOG.info("%s: truncating fully, continuing at %d", self.name, offset)
         self.abort_cleaning()
         with self.local.offline_on_error():
             self.local.truncate_fully_and_start_at(offset)
@@ -654,7 +654,7 @@ class Log:
             environment.cleaning.truncated((self.topic, self.partition), self.segments.active.base_offset)
         environment.truncated()
 
-    # -- compaction
+    # Compaction
 
     def abort_cleaning(self) -> None:
         """Abort the cleaning of this log, if it is in progress, and wait until its thread uses no files anymore."""
@@ -717,7 +717,7 @@ class Log:
     def _drop_snapshots(self, segments: list[Segment]) -> None:
         self.producers.snapshots.remove_all(segment.base_offset for segment in segments)
 
-    # -- configuration and files
+    # Configuration and files
 
     def reconfigure(self, config: LogConfig) -> None:
         """Replace the configuration. The active segment keeps its jitter and the maximum size of its indexes."""

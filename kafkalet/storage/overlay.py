@@ -29,7 +29,7 @@ from kafkalet.locking import lock
 
 from .file_system import DISK, READ, READ_AND_WRITE, Buffer, FileSystem
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 LOG_SUFFIX = ".log"
 _PIECE_BYTES = 1 << 20
@@ -62,7 +62,7 @@ class Overlay(FileSystem):
         """Remove the temporary directory."""
         self._disk.remove_tree(self.temporary)
 
-    # -- paths
+    # Paths
 
     def _virtual(self, path: str) -> str:
         return os.path.abspath(path)
@@ -149,7 +149,7 @@ class Overlay(FileSystem):
                 else:
                     self._disk.unlink(real)
 
-    # -- descriptors
+    # Descriptors
 
     def open(self, path: str, flags: int, mode: int = 0o644) -> int:
         virtual = self._virtual(path)
@@ -274,7 +274,7 @@ class Overlay(FileSystem):
             raise
         return fd
 
-    # -- paths
+    # Paths
 
     def rename(self, old: str, new: str) -> None:
         source, target = self._virtual(old), self._virtual(new)

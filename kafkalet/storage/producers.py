@@ -32,7 +32,7 @@ from .producer_snapshot import CorruptSnapshot, Snapshots
 from .values import UNKNOWN_OFFSET, UNKNOWN_POSITION, AbortedTransaction, LogOffsetMetadata, Origin
 from .verification import Verifications
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 DEFAULT_EXPIRATION_MS = 24 * 60 * 60 * 1000
 
@@ -272,7 +272,7 @@ class ProducerStates:
         try:
             return self.take_snapshot(force=force)
         except OSError as error:
-            _log.warning("%s; no snapshot taken", explain(error))
+            _LOG.warning("%s; no snapshot taken", explain(error))
             return None
 
     # Time

@@ -16,7 +16,7 @@ from kafkalet.clock import elapsed_s
 
 from .file_system import FileSystem
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 INTERVAL_S = 3.0
 """The time before the first line, and between two lines."""
@@ -62,7 +62,7 @@ class RecoveryProgress:
             self._total_bytes = sum(self._bytes_of(directory, offset) for directory, offset in self._logs.items())
         self._next_s = self._now_s() + INTERVAL_S
         self._was_shown = True
-        _log.info(
+        _LOG.info(
             "%s: recovering after an unclean shutdown: %d of %d logs, %.1f of %.1f GiB",
             *(self.path, self._done_logs, len(self._logs), self._done_bytes / GIB),
             max(self._total_bytes, self._done_bytes) / GIB,

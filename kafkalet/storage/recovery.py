@@ -45,7 +45,7 @@ from .segment import SUFFIXES, Segment
 from .segments import Segments
 from .txn_index import CorruptTransactionIndex
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 TEMPORARY = ".tmp"
 NAME_DIGITS = 20
@@ -150,7 +150,7 @@ class _LogLoader:
             self.epochs = LeaderEpochs(environment.files, directory, supported=config.record_version == 2)
             self._epochs_are_lost = False
         except CorruptCheckpoint as error:
-            _log.error("%s; reading the leader epochs from the log", error)
+            _LOG.error("%s; reading the leader epochs from the log", error)
             self.epochs = LeaderEpochs(environment.files, directory, supported=config.record_version == 2, new=True)
             self._epochs_are_lost = True
         self.producers = ProducerStates(directory, environment.files)
@@ -203,7 +203,7 @@ class _LogLoader:
         try:
             return read_topic_id(self.environment.files, self.directory)
         except CorruptCheckpoint as error:
-            _log.warning("%s; it will be rewritten", error)
+            _LOG.warning("%s; it will be rewritten", error)
             return None
 
     def _open_segments(self) -> None:
@@ -217,7 +217,7 @@ class _LogLoader:
             if suffix not in SUFFIXES:
                 continue
             if not _is_offset(stem):
-                _log.warning("ignoring %s, which is not a file of this log", path)
+                _LOG.warning("ignoring %s, which is not a file of this log", path)
                 continue
             self.environment.check_interrupted()
             if suffix == ".log":
@@ -228,12 +228,12 @@ class _LogLoader:
                 if stem + ".index" not in names or (stem + ".txnindex" in names and _has_bad_transactions(segment)):
                     without_index.append(segment)
             elif stem + ".log" not in names and system.is_file(path):
-                _log.warning("deleting %s, which has no .log file", path)
+                _LOG.warning("deleting %s, which has no .log file", path)
                 system.unlink(path)
         to_be_recovered = set() if self.clean else set(self._unflushed())
         for segment in without_index:
             if segment not in to_be_recovered:
-                _log.error("%s has no valid index, rebuilding it", segment.path)
+                _LOG.error("%s has no valid index, rebuilding it", segment.path)
                 self._recover(segment)
 
     def _read_epochs(self) -> None:
@@ -271,7 +271,7 @@ class _LogLoader:
             with contextlib.suppress(KafkaError):  # the log is corrupt below the recovery point
                 self.segments.between(self.recovery_point - 1, self.recovery_point)[0].check_time_index()
         for at, segment in enumerate(unflushed):
-            _log.info("recovering %s", segment.path)
+            _LOG.info("recovering %s", segment.path)
             if self._recover(segment, unflushed[at + 1 :]):
                 segment.sync_truncation()
                 break
@@ -295,7 +295,7 @@ class _LogLoader:
                 lambda: self._delete(later[::-1], f"{segment.path} is corrupt"),
             )
         except OutOfOrder as error:
-            _log.warning("cannot recover %s, truncating it to zero: %s", segment.path, error)
+            _LOG.warning("cannot recover %s, truncating it to zero: %s", segment.path, error)
             self._delete(later[::-1], f"{segment.path} is corrupt")
             return segment.truncate_to(segment.base_offset)
         producers.try_to_take_snapshot()
@@ -331,7 +331,7 @@ class _LogLoader:
     def _delete(self, segments: Sequence[Segment], reason: str) -> None:
         if not segments:
             return
-        _log.warning("%s: deleting %s because %s", self.directory, segments, reason)
+        _LOG.warning("%s: deleting %s because %s", self.directory, segments, reason)
         for segment in segments:
             self.segments.remove(segment)
             self.producers.snapshots.remove(segment.base_offset)
@@ -372,10 +372,10 @@ def _recover_segment(
                         segment.txn_index.append(aborted)
                 producers.end_offset = last_offset + 1
     except KafkaError as error:
-        _log.warning("%s is corrupt at position %d: %s", segment.path, good_bytes, error.message)
+        _LOG.warning("%s is corrupt at position %d: %s", segment.path, good_bytes, error.message)
     dropped = segment.size_bytes - good_bytes
     if dropped:
-        _log.warning("%s: removing the last %d bytes, from position %d on", segment.path, dropped, good_bytes)
+        _LOG.warning("%s: removing the last %d bytes, from position %d on", segment.path, dropped, good_bytes)
         before_truncation()
         segment.cut(good_bytes)
     recovered(max(good_bytes - counted_bytes, 0))
@@ -398,10 +398,10 @@ def _has_bad_transactions(segment: Segment) -> bool:
         if len(index):
             segment.check_marker(index.last_offset)
     except CorruptTransactionIndex as error:
-        _log.warning("%s", error)
+        _LOG.warning("%s", error)
         return True
     except KafkaError as error:  # the log itself is corrupt, so the index cannot be checked
-        _log.error("%s", error.message)
+        _LOG.error("%s", error.message)
     return False
 
 
@@ -428,7 +428,7 @@ def _swap_in(directory: str, swaps: list[str], open_segment: _OpenSegment, syste
     if logs:
         first, end = min(log.base_offset for log in logs), max(_end_of(log) for log in logs)
         for log in logs:
-            _log.info("%s replaces the segments it was compacted from", log.path)
+            _LOG.info("%s replaces the segments it was compacted from", log.path)
             log.release()
         for name in system.names(directory):
             stem = name.split(".")[0]
@@ -459,7 +459,7 @@ def _is_offset(stem: str) -> bool:
 def _has_offset(name: str, directory: str) -> bool:
     named = _is_offset(name.split(".")[0])
     if not named:
-        _log.warning("ignoring %s, which is not a file of this log", os.path.join(directory, name))
+        _LOG.warning("ignoring %s, which is not a file of this log", os.path.join(directory, name))
     return named
 
 
@@ -469,5 +469,5 @@ def _offset_of(name: str) -> int:
 
 def _unlink(directory: str, name: str, system: FileSystem) -> None:
     path = os.path.join(directory, name)
-    _log.info("deleting %s, left by an interrupted deletion or compaction", path)
+    _LOG.info("deleting %s, left by an interrupted deletion or compaction", path)
     system.unlink(path)

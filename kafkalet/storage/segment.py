@@ -32,7 +32,7 @@ from .time_index import TimeIndex
 from .txn_index import CorruptTransactionIndex, TransactionIndex
 from .values import LogOffsetMetadata, ReadResult, TimestampOffset
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 SMALL_READ_BYTES = 16 * 1024
 """The result of a read of up to this many bytes may be bytes instead of a file range."""
@@ -166,7 +166,7 @@ class Segment:
         """Whether the .log has been created or changed since the segment was opened or closed."""
         return self._is_modified
 
-    # -- timestamps
+    # Timestamps
 
     @property
     def largest(self) -> TimestampOffset:
@@ -195,7 +195,7 @@ class Segment:
                 break
         return NO_TIMESTAMP if self._first_timestamp is None else self._first_timestamp
 
-    # -- append and roll
+    # Append and roll
 
     def should_roll(self, config: LogConfig, size_bytes: int, max_timestamp: int, last_offset: int) -> bool:
         """Return whether an append with this size and these largest values needs a new segment (LogSegment.shouldRoll).
@@ -306,7 +306,7 @@ class Segment:
             self.write()
         except OSError as error:
             self._files.on_failure(error)
-            _log.warning("%s; the index stays in memory until it can be written", explain(error))
+            _LOG.warning("%s; the index stays in memory until it can be written", explain(error))
         self._allow_unload()
 
     def _allow_unload(self) -> None:
@@ -322,7 +322,7 @@ class Segment:
             index.max_entries = config.segment_index_bytes // index.ENTRY_BYTES
         self._indexes_are_full = None
 
-    # -- read
+    # Read
 
     def heads(self, position: int = 0) -> Iterator[tuple[int, Batch]]:
         """Iterate over the positions and headers of the entries, starting at `position`."""
@@ -389,10 +389,10 @@ class Segment:
             for _ in self.heads():
                 pass
         except KafkaError as error:
-            _log.error("%s", error.message)
+            _LOG.error("%s", error.message)
             self._is_damaged = True
             return self.heads(position)
-        _log.warning("%s points to a wrong position; rebuilding it from the log", self.offset_index.path)
+        _LOG.warning("%s points to a wrong position; rebuilding it from the log", self.offset_index.path)
         self._rebuild_indexes()
         return self.heads(self.offset_index.lookup(offset))
 
@@ -489,7 +489,7 @@ class Segment:
             )
         return offset
 
-    # -- truncate
+    # Truncate
 
     def truncate_to(self, offset: int) -> int:
         """Remove the entry that contains `offset`, and everything after it. Return the number of bytes removed."""
@@ -534,7 +534,7 @@ class Segment:
     def check_time_index(self) -> None:
         """Rebuild the indexes if the time index lacks the entry that closing adds. Raises KafkaError."""
         if self._find_largest()[:2] != self.largest[:2]:
-            _log.warning("%s is not complete; rebuilding it from the log", self.time_index.path)
+            _LOG.warning("%s is not complete; rebuilding it from the log", self.time_index.path)
             self._rebuild_indexes()
 
     def _rebuild_indexes(self) -> None:
@@ -551,10 +551,10 @@ class Segment:
                     raise OutOfOrder(f"offset {head.last_offset} at {position} is too far from {self.base_offset}")
                 self.note(position, head.size, head.last_offset, head.max_timestamp, head.last_offset)
         except KafkaError as error:
-            _log.error("%s", error.message)
+            _LOG.error("%s", error.message)
             self._is_damaged = True
         except OutOfOrder as error:
-            _log.error("%s is damaged: %s", self.path, error)
+            _LOG.error("%s is damaged: %s", self.path, error)
             self._is_damaged = True
         else:
             self.time_index.maybe_append(*self.largest[:2], closing=True)
@@ -562,7 +562,7 @@ class Segment:
             self.write()
         except OSError as error:
             self._files.on_failure(error)
-            _log.warning("%s; the index stays in memory until it can be written", explain(error))
+            _LOG.warning("%s; the index stays in memory until it can be written", explain(error))
         self.offset_index.is_built()
         self.time_index.is_built()
 
@@ -577,7 +577,7 @@ class Segment:
                 largest = TimestampOffset(batch.max_timestamp, batch.last_offset)
         return largest
 
-    # -- files
+    # Files
 
     def write(self) -> None:
         """Write all changes to the files, without fsync."""

@@ -27,7 +27,7 @@ from kafkalet.formats import TXN_INDEX_ENTRY, TXN_INDEX_VERSION
 from .files import File, explain
 from .values import AbortedTransaction
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 _ENTRY = TXN_INDEX_ENTRY.struct
 ENTRY_BYTES = _ENTRY.size
@@ -44,7 +44,7 @@ class AbortedSearch(NamedTuple):
 
     aborted: list[AbortedTransaction]
     complete: bool
-    """True if no entry of a later segment can overlap the range."""
+    """Whether no entry of a later segment can overlap the range."""
 
 
 class TransactionIndex:
@@ -165,7 +165,7 @@ class TransactionIndex:
             self.write()
         except OSError as error:
             self._file.report(error)
-            _log.warning("%s; its entries stay in memory until they can be written", explain(error))
+            _LOG.warning("%s; its entries stay in memory until they can be written", explain(error))
 
     def image(self) -> bytes:
         """Return what the file contains after a flush."""

@@ -102,12 +102,12 @@ class Request:
 
     @property
     def is_waiting(self) -> bool:
-        """True if the request had no response yet when it was read from the journal, like a long poll."""
+        """Whether the request had no response yet when it was read from the journal, like a long poll."""
         return self._exchange.is_waiting
 
     @property
     def has_waited(self) -> bool:
-        """True if the request was not answered immediately."""
+        """Whether the request was not answered immediately."""
         return self._exchange.has_waited
 
     @property

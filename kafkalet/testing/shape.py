@@ -61,7 +61,7 @@ def append_batches(
     cluster.server.call(lambda: leadership.append_as_given(leadership.leader_of(topic, partition), given))
 
 
-# -- shapes
+# Shapes
 
 
 class _Layout:
@@ -290,7 +290,7 @@ def _checked(name: str, value: int, least: int, most: int) -> int:
     return value
 
 
-# -- offsets
+# Offsets
 
 
 def advance_log_start(cluster: ClusterOperations, topic: str, offset: int, partition: int = 0) -> None:
@@ -337,7 +337,7 @@ def release_high_watermark(cluster: ClusterOperations, topic: str, partition: in
     cluster.server.call(lambda: cluster.server.leadership.release_high_watermark(topic, partition))
 
 
-# -- leaders and replicas
+# Leaders and replicas
 
 
 def truncate(cluster: ClusterOperations, topic: str, to: int, partition: int = 0) -> None:

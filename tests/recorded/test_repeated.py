@@ -67,7 +67,7 @@ class Thrice:
 
 
 def changes_nothing(router: Router, frame: bytes, context: Context) -> bool:
-    """Whether a request, which has been served, is a ListOffsets, or a Fetch of a consumer without a session."""
+    """Return whether a request, which has been served, is a ListOffsets, or a Fetch of a consumer without a session."""
     if context.api is Api.LIST_OFFSETS:
         return True
     if context.api is not Api.FETCH:

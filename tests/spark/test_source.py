@@ -51,7 +51,7 @@ def format_of(spark: SparkSession) -> DataFrameReader:
     return spark.read.format("kafkalog")
 
 
-# -- with Spark
+# With Spark
 
 
 def test_spark_reads_every_record_like_a_consumer(spark: SparkSession, written: History) -> None:
@@ -128,7 +128,7 @@ def test_invalid_option_is_named(spark: SparkSession, written: History) -> None:
         format_of(spark).option("isolationLevel", "some").load(str(written.directory))
 
 
-# -- without
+# Without
 
 
 @pytest.mark.parametrize("live", [False, True], ids=["directory", "broker"])

@@ -111,7 +111,7 @@ def test_restarted_query_continues_where_it_stopped(
     assert take(spark, texts, tmp_path, maxOffsetsPerTrigger="20") == values
 
 
-# -- without Spark
+# Without Spark
 
 
 def stream(texts: dict[str, str], **more: str) -> LogStream:
@@ -290,7 +290,7 @@ def test_offsets_survive_json() -> None:
     assert str(as_json(offsets)) == str(as_json(dict(reversed(offsets.items()))))
 
 
-# -- a running query
+# A running query
 
 
 class Following:

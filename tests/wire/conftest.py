@@ -33,6 +33,6 @@ def _collect_sockets(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @cache
 def _uses_kafka_python(path: Path) -> bool:
-    """Whether a module imports kafka-python, directly or through the applications under test."""
+    """Return whether a module imports kafka-python, directly or through the applications under test."""
     imports = r"^\s*(from|import) (kafka\b|\.applications\b|\.shop\b)"
     return re.search(imports, path.read_text(), re.MULTILINE) is not None

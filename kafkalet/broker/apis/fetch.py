@@ -84,7 +84,7 @@ class Found(NamedTuple):
     position: LogOffsetMetadata | None
     """The position of the fetch offset, or None if the partition could not be read."""
     answer_now: bool
-    """True if the response must not wait for more records."""
+    """Whether the response must not wait for more records."""
 
 
 def handle(
@@ -199,7 +199,7 @@ class _Fetch:
             left = max(0, left - one.size)  # a negative max_bytes applies only to the first partition
 
     def _is_due(self, limits: Limits, found: dict[Key, Found]) -> bool:
-        """Return True if the request can be answered from the records read so far."""
+        """Return whether the request can be answered from the records read so far."""
         return (
             any(one.answer_now for one in found.values())
             or limits.max_wait_ms <= 0
@@ -326,7 +326,7 @@ class _Fetch:
         return waiting
 
     def _enough(self, limits: Limits, found: dict[Key, Found]) -> bool:
-        """Return True if the request can complete (DelayedFetch.tryComplete). Does not read the logs."""
+        """Return whether the request can complete (DelayedFetch.tryComplete). Does not read the logs."""
         readable_bytes = 0
         places = [(key, requested, found[key].position) for key, requested in self.partitions.readable]
         for key, requested, place in [*places, *self.partitions.changed()]:
@@ -351,7 +351,7 @@ class _Fetch:
         return readable_bytes >= limits.min_bytes
 
     def _waits_past(self, end: LogOffsetMetadata, place: LogOffsetMetadata) -> bool:
-        """Return True if a request waits although its reader is past the end of what it may read."""
+        """Return whether a request waits although its reader is past the end of what it may read."""
         release = self.context.release
         if release.waits_past_end_in_same_segment:
             return not end.on_older_segment(place)
@@ -375,7 +375,7 @@ class _Fetch:
         return answers
 
     def _is_refused(self, answers: dict[Key, Answer]) -> bool:
-        """Return True if the response exceeds the client's quota. The client is then muted and has to retry."""
+        """Return whether the response exceeds the client's quota. The client is then muted and has to retry."""
         return self.replica_id < 0 and refuses(answers, self.context)
 
     def _empty_response(self) -> FetchResponse:

@@ -23,7 +23,7 @@ def fetch_max_bytes(context: Context) -> int:
 
 
 def refuses(answers: Mapping[Key, Partition], context: Context) -> bool:
-    """Return True if a response with these partitions exceeds the client's quota. Otherwise count its size."""
+    """Return whether a response with these partitions exceeds the client's quota. Otherwise count its size."""
     throttling = context.broker.throttling
     if not context.request_bytes or throttling is None or not context.metadata.client_quotas:
         return False

@@ -53,7 +53,7 @@ def is_usual_batch(records: Buffer, version: int) -> bool:
 
 
 def has_few_records(batch: Buffer) -> bool:
-    """Return True if the validation of a usual batch takes little time, unless its records have to be decoded."""
+    """Return whether the validation of a usual batch takes little time, unless its records have to be decoded."""
     (count,) = INT32.unpack_from(batch, COUNT_AT)
     return count <= RECORDS_AT_ONCE and len(batch) <= MANY_BYTES
 
@@ -93,7 +93,7 @@ def check_first_header(records: Buffer) -> None:
 
 
 def is_transactional(records: Buffer) -> bool:
-    """Return True if the first batch is transactional (RequestUtils).
+    """Return whether the first batch is transactional (RequestUtils).
 
     Raises KafkaError (CORRUPT_MESSAGE) if the length or magic of the first batch is invalid. Kafka checks all
     partitions before it processes any of them, so the error is returned for every partition of the request, with an
@@ -108,7 +108,7 @@ def is_transactional(records: Buffer) -> bool:
 
 
 def is_idempotent(records: Buffer) -> bool:
-    """Return True if the first batch has a producer id (RequestUtils). `is_transactional` has to accept the records."""
+    """Return whether the first batch has a producer id (RequestUtils). `is_transactional` has to accept the records."""
     if _is_old(records):
         return False
     first = next(batches(records), None)
@@ -116,7 +116,7 @@ def is_idempotent(records: Buffer) -> bool:
 
 
 def _is_old(records: Buffer) -> bool:
-    """Return True if the records begin with a complete message of format 0 or 1, which may be empty."""
+    """Return whether the records begin with a complete message of format 0 or 1, which may be empty."""
     if len(records) < LOG_OVERHEAD + MIN_LENGTH or records[MAGIC_AT] >= FORMAT:
         return False
     length: int = INT32.unpack_from(records, LENGTH_AT)[0]

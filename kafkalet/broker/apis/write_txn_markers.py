@@ -53,7 +53,7 @@ def _may_write(context: Context) -> bool:
 
 
 def _exists_any(marker: WriteTxnMarkersRequest.Marker, context: Context) -> bool:
-    """Return True if this broker has a replica of any of the partitions."""
+    """Return whether this broker has a replica of any of the partitions."""
     return any(
         (topic.name, index) in context.node.partitions for topic in marker.topics for index in topic.partition_indexes
     )

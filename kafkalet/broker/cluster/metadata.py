@@ -361,7 +361,7 @@ class MetadataImage:
         self.revision.advance()
 
     def may_have_changed(self, name: str, since: int) -> bool:
-        """Whether a topic was created, changed or deleted after version `since`.
+        """Return whether a topic was created, changed or deleted after version `since`.
 
         If the topic does not exist and its deletion may have been forgotten, the result can also be True.
         """

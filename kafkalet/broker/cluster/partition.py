@@ -427,7 +427,7 @@ class Partition:
         return Read(log.read(fetch_offset, max_bytes, isolation, at_least_one), *before)
 
     def has_diverged(self, fetch_offset: int, last_fetched_epoch: int) -> bool:
-        """Whether the reader's log has diverged from this one, which requires an immediate response.
+        """Return whether the reader's log has diverged from this one, which requires an immediate response.
 
         `fetch_offset` is the end of the reader's log, and `last_fetched_epoch` is the epoch of its last record. Raises
         OFFSET_OUT_OF_RANGE if the epoch is unknown; this also requires an immediate response.

@@ -167,7 +167,7 @@ class StateLog:
             _LOG.error("%r: cannot read the log from offset %d on", self.partition, offset)
 
     def is_replicated(self, offset: int) -> bool:
-        """Whether all in-sync replicas have the record at `offset`."""
+        """Return whether all in-sync replicas have the record at `offset`."""
         return self.partition.log.high_watermark > offset
 
     def replicated(self, offset: int, timeout_ms: float) -> Delayed[Code]:

@@ -104,7 +104,7 @@ class Group(Protocol):
         """Raise KafkaError if none of the group's offsets may be deleted (OffsetDelete)."""
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """Whether a member is subscribed to this topic. Offsets of such a topic cannot be deleted and do not expire."""
+        """Return whether a member is subscribed to this topic. Its offsets cannot be deleted and do not expire."""
 
     def offsets_expire_since_ms(self, commit_timestamp_ms: int) -> int | None:
         """Return the time at which the retention period of a committed offset starts.

@@ -68,7 +68,7 @@ class Offsets:
         return by_topic
 
     def is_pending(self, group_id: str, topic: str, partition: int) -> bool:
-        """Whether an open transaction contains an offset for this partition."""
+        """Return whether an open transaction contains an offset for this partition."""
         for by_group in self._pending.values():
             by_topic = by_group.get(group_id)
             if by_topic is not None and partition in by_topic.get(topic, ()):
@@ -76,7 +76,7 @@ class Offsets:
         return False
 
     def is_unreplicated(self, group_id: str, topic: str, partition: int) -> bool:
-        """Whether a change of this offset has not yet been replicated to all in-sync replicas."""
+        """Return whether a change of this offset has not yet been replicated to all in-sync replicas."""
         self._settle()
         return any(
             (change.group_id, change.topic, change.partition) == (group_id, topic, partition)
@@ -95,7 +95,7 @@ class Offsets:
                         yield topic, partition
 
     def is_known(self, group_id: str, topic: str, partition: int) -> bool:
-        """Whether the group has an offset for this partition, committed or pending."""
+        """Return whether the group has an offset for this partition, committed or pending."""
         by_partition = self._committed.get(group_id, {}).get(topic, {})
         return partition in by_partition or self.is_pending(group_id, topic, partition)
 

@@ -30,7 +30,7 @@ class RecentLookups:
         return max(self._groups.get(group_id, {}).values(), default=0)
 
     def expects_more(self, group_id: str, members: int) -> bool:
-        """Whether recent lookups suggest that more clients will join than the `members` that have already joined."""
+        """Return whether recent lookups suggest that more clients will join than the `members` that have joined."""
         since_ms = self._clock.now_ms() - RECENT_MS
         recent = [client for client, looked_up_ms in self._groups.get(group_id, {}).items() if looked_up_ms >= since_ms]
         return len(recent) > 2 * members or sum(not client.is_closed for client in recent) > members

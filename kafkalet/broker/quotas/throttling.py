@@ -139,7 +139,7 @@ class Throttling:
 
     @property
     def limits_connections(self) -> bool:
-        """True if there is any connection quota, even if its host name is not resolved yet."""
+        """Whether there is any connection quota, even if its host name is not resolved yet."""
         return any(kind == IP and CONNECT in values for entity, values in self._quotas.items() for kind, _ in entity)
 
     # Called by the router
@@ -210,7 +210,7 @@ class Throttling:
         return float("inf") if found is None else found[0] * self._fetch_windows * window_seconds
 
     def refuses_fetch(self, answer_bytes: int, context: MeasuredRequest) -> bool:
-        """Return True if a Fetch response of this size exceeds the quota. Otherwise record its size."""
+        """Return whether a Fetch response of this size exceeds the quota. Otherwise record its size."""
         throttle_ms = self._record(CONSUME, answer_bytes, context)
         throttle_ms = max(throttle_ms, self._record_time(context))
         if throttle_ms > 0:

@@ -131,7 +131,7 @@ class _Parser:
             return _ascii_literal(code, self.folds)
         return set_of(classes.code_range(code, code, folds=self.folds))
 
-    # repetitions
+    # Repetitions
 
     def _repeat(self, least: int, most: int | None, repeated: bool) -> None:
         if self.next == "?":  # lazy
@@ -171,7 +171,7 @@ class _Parser:
             return None
         return int(digits[:9])
 
-    # groups
+    # Groups
 
     def _open(self) -> None:
         self.at += 1
@@ -227,7 +227,7 @@ class _Parser:
         self.folds = frame.outer_folds
         self.frames[-1].parts.append(frame.node(self.longest))
 
-    # escapes
+    # Escapes
 
     def _escaped(self) -> None:
         parts, following = self.frames[-1].parts, self.text[self.at + 1 : self.at + 2]
@@ -298,7 +298,7 @@ class _Parser:
         code = int(digits, 16) if readable else -1
         return code if 0 <= code <= 0x10FFFF else None
 
-    # classes
+    # Classes
 
     async def _class(self) -> Characters:
         """Parse a class such as `[a-z0-9_]` or `[^[:alpha:]\\d]`."""

@@ -110,7 +110,7 @@ class Ending:
         return not self._shard.is_open
 
     def _is_temporary(self, code: Code) -> bool:
-        """Whether the append failed temporarily, because too few replicas are in sync or the disk is full."""
+        """Return whether the append failed temporarily, because too few replicas are in sync or the disk is full."""
         if code is Code.NOT_COORDINATOR:  # also returned if the log cannot be written
             return self._shard.leads
         return code is Code.COORDINATOR_NOT_AVAILABLE

@@ -103,5 +103,5 @@ class Metadata(NamedTuple):
 
 
 def is_exhausted(producer_epoch: int) -> bool:
-    """Whether this is the last epoch that a producer can be assigned, or a later epoch."""
+    """Return whether this is the last epoch that a producer can be assigned, or a later epoch."""
     return producer_epoch >= MAX_EPOCH - 1

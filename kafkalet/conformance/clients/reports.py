@@ -74,7 +74,7 @@ def _reason(result: ClientResult) -> str:
     return result.findings[0].text if result.findings else ""
 
 
-# -- files
+# Files
 
 
 def as_json(run: ClientRun) -> str:

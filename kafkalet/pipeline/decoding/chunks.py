@@ -92,7 +92,7 @@ def _offset(buffer: bytes) -> int | None:
 
 
 def _only_zeros(descriptor: int, position: int, end: int) -> bool:
-    """Whether there are only zeros from `position` up to `end`. False if the file ends before `end`."""
+    """Return whether there are only zeros from `position` up to `end`. False if the file ends before `end`."""
     while position < end:
         block = os.pread(descriptor, min(_BLOCK_BYTES, end - position), position)
         if not block or block.strip(b"\0"):

@@ -119,7 +119,7 @@ class PartitionLog(NamedTuple):
         return sum(segment.size for segment in self.segments)
 
     def is_last(self, segment: Segment) -> bool:
-        """Whether `segment` is the active segment."""
+        """Return whether `segment` is the active segment."""
         return segment.base_offset == self.segments[-1].base_offset
 
     def next_base_offset(self, at: int) -> int | None:
@@ -162,8 +162,8 @@ def file_name(offset: int, suffix: str) -> str:
 
 
 def is_replaced(path: str, inode: int) -> bool:
-    """Whether `path` is now a different file from the one with this inode. An inode of 0 means "unknown" and matches
-    any file."""
+    """Return whether `path` is now a different file from the one with this inode. An inode of 0 means "unknown" and
+    matches any file."""
     return os.stat(path).st_ino != inode != 0
 
 
@@ -261,7 +261,7 @@ def _check_readable(logs: Iterable[PartitionLog], unlisted: Iterable[UnlistedLog
 
 
 def is_partition(path: str) -> bool:
-    """Whether `path` is the directory of one partition, judging by its name and content."""
+    """Return whether `path` is the directory of one partition, judging by its name and content."""
     if topic_partition(os.path.basename(path)) is None or os.path.isfile(path):
         return False
     names = os.listdir(path)

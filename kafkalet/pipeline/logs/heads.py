@@ -149,7 +149,7 @@ class Heads:
         return at
 
     def _only_zeros(self) -> bool:
-        """Whether all remaining bytes up to the end are zeros."""
+        """Return whether all remaining bytes up to the end are zeros."""
         assert self._file is not None
         position = self.position
         while position < self._end:

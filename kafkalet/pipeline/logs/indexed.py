@@ -54,7 +54,7 @@ class IndexedSegment:
         self._offsets: OffsetIndex | None = None
         self._times: TimeIndex | None = None
 
-    # -- the indexes
+    # The indexes
 
     @property
     def offsets(self) -> OffsetIndex:
@@ -82,7 +82,7 @@ class IndexedSegment:
         return self.lenient or self.segment.size == 0 or (self.is_last and not self._log.is_closed)
 
     def _is_old(self) -> bool:
-        """Whether the segment has format 0 or 1, so that it may have been written before time indexes were
+        """Return whether the segment has format 0 or 1, so that it may have been written before time indexes were
         introduced."""
         if self._first is None:
             self._first = head_at(self.segment.path, 0, self.segment.size)
@@ -160,7 +160,7 @@ class IndexedSegment:
             return NO_TIMES
         return TimeIndex(np.array(timestamps, np.int64), np.array(offsets, np.int64))
 
-    # -- the log
+    # The log
 
     def heads_from(self, offset: int) -> Heads:
         """Iterate over the entries, starting at or before the one that holds `offset`. Raises CorruptFile unless

@@ -97,7 +97,7 @@ NO_ABORTED = AbortedTransactions(*NO_OFFSETS, np.empty(0, np.int64))
 NO_TRANSACTIONS = TransactionIndex(NO_ABORTED, np.empty(0, np.int64))
 
 
-# -- reading
+# Reading
 
 
 def read_offset_index(path: str, base_offset: int) -> OffsetIndex:
@@ -207,7 +207,7 @@ def _refuse(path: str, entry: np.dtype[Any], wrong: NDArray[Any], reason: str, c
         raise CorruptFile(path, row * entry.itemsize, reason.format(column[row]))
 
 
-# -- writing
+# Writing
 
 
 def offset_index_bytes(base_offset: int, offset: Column, position: Column) -> bytes:

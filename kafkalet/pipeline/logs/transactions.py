@@ -47,7 +47,7 @@ from .snapshots import Producers, read_snapshot, snapshot_offsets
 
 _BEHIND_ALL = (1 << 63) - 1
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 
 class OpenTransactions(NamedTuple):
@@ -120,7 +120,7 @@ class Replay:
         )
 
 
-# -- open transactions
+# Open transactions
 
 
 def open_transactions(log: PartitionLog, *, lenient: bool = False) -> OpenTransactions:
@@ -137,8 +137,8 @@ def open_transactions(log: PartitionLog, *, lenient: bool = False) -> OpenTransa
 
 
 def _is_being_aborted(log: PartitionLog, at: int, ended: Ended, end_offset: int, lenient: bool) -> bool:
-    """Whether the abort marker is already in the log but not yet in the .txnindex, which a running broker writes after
-    it. Until then, the transaction counts as open; otherwise its records would appear to be committed."""
+    """Return whether the abort marker is already in the log but not yet in the .txnindex, which a running broker writes
+    after it. Until then, the transaction counts as open; otherwise its records would appear to be committed."""
     if log.is_closed or ended.last_offset + 1 < end_offset:
         return False
     known = _transaction_index(log, at, lenient).aborted.last_offset
@@ -153,7 +153,7 @@ def _latest_state(log: PartitionLog, above: int, until: int) -> tuple[int, Repla
             try:
                 return offset, Replay(read_snapshot(snapshot_path(log.path, offset)), offset)
             except CorruptFile as error:
-                _log.warning("%s; falling back to an older snapshot", error)
+                _LOG.warning("%s; falling back to an older snapshot", error)
             except FileNotFoundError:
                 continue  # a newer snapshot has replaced it
     return max(above, 0), Replay()
@@ -174,7 +174,7 @@ def _replayed(log: PartitionLog, at: int, start: int, replay: Replay, lenient: b
                 yield ended
 
 
-# -- aborted transactions
+# Aborted transactions
 
 
 def aborted_transactions(
@@ -307,7 +307,7 @@ def _verified(
     return _index_of(rows[np.argsort(rows[:, 2], kind="stable")])
 
 
-# -- the last stable offset
+# The last stable offset
 
 
 def last_stable_offset(log: PartitionLog, *, lenient: bool = False, within_entry: bool = False) -> int:
@@ -337,7 +337,7 @@ def _first_offset_of_entry(log: PartitionLog, lenient: bool) -> int:
     return start if head is None else min(start, head.base_offset)
 
 
-# -- markers
+# Markers
 
 
 _ENDS_OF_TRANSACTIONS = (ControlType.ABORT, ControlType.COMMIT)

@@ -63,7 +63,7 @@ class BatchCutter:
         return firsts
 
     def is_steady(self, start: int, end: int) -> bool:
-        """Whether these rows are a usual case, so that they can be cut by the fast method."""
+        """Return whether these rows are a usual case, so that they can be cut by the fast method."""
         first, behind = self._falls.searchsorted((start, end - 1)).tolist()
         return self._length > 0 and first == behind
 

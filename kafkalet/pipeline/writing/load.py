@@ -95,7 +95,7 @@ def arranged(spark: SparkSession, frame: DataFrame, options: LoadOptions) -> Dat
 
 
 def _may_stay(spark: SparkSession, frame: DataFrame, writing: WriteOptions, counts: Mapping[str, int]) -> bool:
-    """Whether the rows can stay in their tasks, because these would write few fragments, or large ones.
+    """Return whether the rows can stay in their tasks, because these would write few fragments, or large ones.
 
     With transactions, each partition must be written by one task.
     """

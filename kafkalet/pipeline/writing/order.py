@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 def is_in_order(frame: DataFrame) -> bool:
-    """Whether the rows are sorted by timestamp within each task, and the time ranges of the tasks do not overlap. A
-    null timestamp counts as unsorted."""
+    """Return whether the rows are sorted by timestamp within each task, and the time ranges of tasks do not overlap.
+    A null timestamp counts as unsorted."""
     if _is_shuffled(frame):
         return False
     falling = arrow_udf(falls, BooleanType())  # type: ignore[call-overload]

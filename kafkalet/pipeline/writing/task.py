@@ -90,7 +90,7 @@ class TaskLogs:
         left = self._rest_bytes
         return max(CHUNK_BYTES, left, min(4 * left, 4 * CHUNK_BYTES))
 
-    # -- a round
+    # A round
 
     def _write(self, *, last: bool) -> None:
         table = pa.concat_tables([self._rest, pa.Table.from_batches(self._waiting, SCHEMA)]).combine_chunks()

@@ -308,7 +308,7 @@ def batches(buffer: Buffer, start: int = 0, end: int | None = None) -> Iterator[
 
 
 def is_one_batch(buffer: Buffer) -> bool:
-    """Return True if `buffer` is exactly one batch of format 2, as it usually is."""
+    """Return whether `buffer` is exactly one batch of format 2, as it usually is."""
     size = len(buffer)
     if size < HEADER_SIZE or buffer[MAGIC_AT] != 2:
         return False

@@ -35,7 +35,7 @@ class TakesLong(Exception):
 
 
 def takes_long(entry: Buffer) -> bool:
-    """Return True if validating or decoding the first entry in `entry` may take a long time.
+    """Return whether validating or decoding the first entry in `entry` may take a long time.
 
     The size of the data after the first entry counts, but its content is not examined. Returns False for data that is
     not a valid entry.
@@ -55,7 +55,7 @@ def takes_long(entry: Buffer) -> bool:
 
 
 def may_have_many_headers(entry: Buffer) -> bool:
-    """Return True if validation may take long although `takes_long` is False: records may have thousands of headers."""
+    """Return whether validation may take long although `takes_long` is False: records may have thousands of headers."""
     if len(entry) < HEADER_SIZE or entry[MAGIC_AT] != 2:
         return False
     codec = entry[ATTRIBUTES_AT + 1] & CODEC_MASK
@@ -71,7 +71,7 @@ def batch_takes_long(batch: Batch) -> bool:
 
 
 def _inflates(codec: Codec, data: memoryview) -> bool:
-    """Return True if decompressing the data may take a long time."""
+    """Return whether decompressing the data may take a long time."""
     if codec is Codec.GZIP or cramjam_or_none() is not None:
         return _most_bytes(codec, data) > MANY_BYTES
     return codec is Codec.ZSTD or _most_bytes(codec, data) > MANY_BYTES_SLOWLY

@@ -205,7 +205,7 @@ class Run(NamedTuple):
         return largest, first
 
     def has_negative_timestamp(self) -> bool:
-        """Return True if any timestamp delta is negative."""
+        """Return whether any timestamp delta is negative."""
         return self.columns[0].translate(None, _EVEN) != b""
 
     def field(self, buffer: bytes, span: Span) -> Iterable[bytes | None]:

@@ -66,7 +66,7 @@ def decompress(data: Buffer, limit: int) -> bytes:
 
 
 def _another_stream(header: bytes) -> bool:
-    """Return True if another stream begins here, False at the end of the data (SnappyInputStream.hasNextChunk).
+    """Return whether another stream begins here, False at the end of the data (SnappyInputStream.hasNextChunk).
 
     Raises Corrupt if the header is incomplete or has an invalid version.
     """

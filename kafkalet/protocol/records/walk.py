@@ -29,7 +29,7 @@ class WalkResult(NamedTuple):
     index_of_max_timestamp: int
     """The index of the first record with the max timestamp, or -1 if max_timestamp is -1."""
     offsets_in_order: bool
-    """True if the offset deltas are 0, 1, 2, ..."""
+    """Whether the offset deltas are 0, 1, 2, ..."""
     null_keys: list[int]
     """The indexes of the records without a key, if `report_null_keys` is set."""
     bad_timestamps: list[tuple[int, int, int]]

@@ -26,7 +26,7 @@ from .offset_map import MapTooSmall
 from .record_filter import CannotClean
 from .selection import LogToClean, filthiest
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 
 class LogCleaner:
@@ -53,7 +53,7 @@ class LogCleaner:
     def _clean(self, found: LogToClean, settings: CleanerSettings, now_ms: int) -> Generator[Step, Any, Round | None]:
         log, key = found.log, (found.log.topic, found.log.partition)
         cleaning = self.state.in_progress[key] = Cleaning()
-        _log.info(
+        _LOG.info(
             "cleaning %s from offset %d to %d", log.name, found.first_dirty_offset, found.first_uncleanable_offset
         )
         try:
@@ -63,11 +63,11 @@ class LogCleaner:
         except CleaningAborted:
             return None
         except StorageFailed as error:
-            _log.error("cleaning of %s failed: %s", log.name, error.reason)
+            _LOG.error("cleaning of %s failed: %s", log.name, error.reason)
             return None
         except OSError as error:  # tried again later
             if not cleaning.is_aborted:
-                _log.error("cleaning of %s failed: %s", log.name, explain(error))
+                _LOG.error("cleaning of %s failed: %s", log.name, explain(error))
                 log.local.environment.files.on_failure(error)
             return None
         except Exception as error:  # noqa: BLE001 - any other error would happen again
@@ -80,7 +80,7 @@ class LogCleaner:
         finally:
             if self.state.in_progress.get(key) is cleaning:
                 del self.state.in_progress[key]
-        _log.info(
+        _LOG.info(
             "cleaned %s (dirty section = [%d, %d]): %d bytes before, %d after; %d records before, %d after",
             log.name,
             *result,
@@ -89,7 +89,7 @@ class LogCleaner:
 
     def _mark_uncleanable(self, key: TopicPartition, error: Exception) -> None:
         if not isinstance(error, CannotClean | IndexFull | KafkaError | MapTooSmall | OutOfOrder):
-            _log.error("unexpected error in the log cleaner", exc_info=error)
+            _LOG.error("unexpected error in the log cleaner", exc_info=error)
         reason = error.message or error.code.name if isinstance(error, KafkaError) else str(error)
         self.state.mark_uncleanable(key, reason)
 
@@ -103,5 +103,5 @@ class LogCleaner:
                     if log.apply_retention():
                         changed.append(log)
                 except StorageFailed as error:
-                    _log.error("retention of %s failed: %s", log.name, error.reason)
+                    _LOG.error("retention of %s failed: %s", log.name, error.reason)
         return changed

@@ -23,7 +23,7 @@ from kafkalet.storage.log import Log
 from kafkalet.storage.segment import Segment
 from kafkalet.storage.topic_properties import MAX_LONG
 
-_log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 
 class OffsetsToClean(NamedTuple):
@@ -106,7 +106,7 @@ def cleanable_offsets(log: Log, checkpoint: int | None, now_ms: int) -> OffsetsT
     dirty, is_reset = start if checkpoint is None else checkpoint, False
     if dirty < start:
         if not config.deletes_old_segments:  # otherwise it is usual that retention deletes dirty records
-            _log.warning(
+            _LOG.warning(
                 "Resetting first dirty offset of %s to log start offset %d since the checkpointed offset %d "
                 "is invalid.",
                 log.name,
@@ -115,7 +115,7 @@ def cleanable_offsets(log: Log, checkpoint: int | None, now_ms: int) -> OffsetsT
             )
         dirty, is_reset = start, True
     elif dirty > log.log_end_offset:
-        _log.warning(
+        _LOG.warning(
             "The last checkpoint dirty offset for partition %s is %d, which is larger than the log end offset %d. "
             "Resetting to the log start offset %d.",
             log.name,

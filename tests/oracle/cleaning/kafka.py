@@ -112,7 +112,7 @@ class _Run:
         assert answer["error_code"] == 0, answer
         self._retried("ListOffsets", 4, client.listing(topic.name, -1, 0), _listed)
 
-    # -- configuration
+    # Configuration
 
     def hold(self) -> None:
         self._alter({key: self.config.get(key) for key in self.topic.cleaning})
@@ -130,7 +130,7 @@ class _Run:
         answer = self.client.ask("IncrementalAlterConfigs", 1, {"resources": [resource], "validate_only": False})
         assert answer["responses"][0]["error_code"] == 0, answer
 
-    # -- filling
+    # Filling
 
     def fill(self, number: int) -> None:
         for step in self.topic.rounds[number]:
@@ -234,7 +234,7 @@ class _Run:
     def _start_offset(self) -> int:
         return self.client.offset(self.topic.name, -2, 4).offset
 
-    # -- keeping
+    # Keeping
 
     def state(self) -> Any:
         """Return what changes while the broker cleans this topic."""

@@ -44,7 +44,7 @@ class Workload:
         self.open: set[str] = set()
         self.groups: set[str] = set()
 
-    # -- requests
+    # Requests
 
     def connection(self, host: str, port: int) -> Connection:
         if (host, port) not in self.connections:
@@ -92,7 +92,7 @@ class Workload:
 
         return find
 
-    # -- topics and settings
+    # Topics and settings
 
     def create_topic(self, name: str, partitions: int, replicas: int = 1, **config: str) -> None:
         configs = [{"name": key.replace("_", "."), "value": value} for key, value in config.items()]
@@ -152,7 +152,7 @@ class Workload:
             acl |= {"principal": "User:alice", "host": "*", "operation": operation, "permission_type": permission}
             self.ask("CreateAcls", 2, {"creations": [acl]})
 
-    # -- records
+    # Records
 
     def records(self, topic: str) -> list[Body]:
         """Return the records of a batch. Their times rarely go back, and sometimes jump far ahead."""
@@ -283,7 +283,7 @@ class Workload:
             if "'error_code': 1," not in str(refused):  # below the log start offset
                 raise
 
-    # -- groups
+    # Groups
 
     def commit_offsets(self) -> None:
         """Commit offsets without being a member, or delete some."""
@@ -411,7 +411,7 @@ class Workload:
         }
         self.ask("ConsumerGroupHeartbeat", 0, rest | {"member_epoch": -1}, at)
 
-    # -- everything
+    # Everything
 
     def run(self, steps: int, disturb: Callable[[random.Random], None] | None = None) -> None:
         """Do random steps. `disturb` is called now and then, to stop brokers, elect leaders or run retention."""

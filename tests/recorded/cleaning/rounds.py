@@ -93,7 +93,7 @@ def unpack(text: str) -> list[Round]:
     return [Round(**each) for each in json.loads(zlib.decompress(base64.b64decode(text)))]
 
 
-# -- files
+# Files
 
 
 def read_files(directory: Path) -> Files:
@@ -132,7 +132,7 @@ def content(files: Files, name: str) -> bytes:
     return base64.b64decode(files[name][1]) if name in files else b""
 
 
-# -- what is compared
+# What is compared
 
 
 def segments(files: Files) -> list[str]:

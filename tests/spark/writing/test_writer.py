@@ -96,7 +96,7 @@ def test_append_cannot_reduce_partitions(tmp_path: Path) -> None:
         load(tmp_path, [numbered(0, 10)], partitions=2)
 
 
-# -- with Spark
+# With Spark
 
 
 def save(frame: Any, path: Path, mode: str = "append", **options: Any) -> None:

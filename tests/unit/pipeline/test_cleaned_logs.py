@@ -110,7 +110,7 @@ def rows(batch: dict[str, Any]) -> list[tuple[int, str | None]]:
 
 
 def is_remembered(done: Round) -> bool:
-    """Whether a transaction whose data was deleted is open only in the memory of the broker, until it restarts."""
+    """Return whether a transaction whose data was deleted is open in the memory of the broker, until it restarts."""
     answers = done.answers
     return bool(answers["start"] == answers["stable"] < answers["end"])
 

@@ -235,7 +235,7 @@ def _is_unlike_a_broker(root: Path, old: str, new: str) -> bool:
     return ((root / new).is_dir() and (root / old).is_dir()) or new.startswith(old + "/")
 
 
-# -- logs
+# Logs
 
 
 def opened(path: Path, overlay: Overlay, use: Callable[[LogDirectory], object]) -> None:

@@ -50,5 +50,5 @@ def opened(browser: "Browser", url: str, **options: Any) -> Iterator["Page"]:
 
 
 def _is_problem(message: Any) -> bool:
-    """Whether a message of the console is an error, other than a failed request, which the page itself shows."""
+    """Return whether a message of the console is an error, other than a failed request, which the page itself shows."""
     return message.type in ("error", "warning") and not message.text.startswith("Failed to load resource")

@@ -212,7 +212,7 @@ def _commits_of(
 
 
 def is_too_long(metadata: str | None, metadata_max_bytes: int) -> bool:
-    """Whether metadata exceeds the limit, counted in UTF-16 code units as in Java. (The property name says bytes.)"""
+    """Return whether metadata exceeds the limit, counted in UTF-16 code units as in Java, not in bytes."""
     if not metadata or 2 * len(metadata) <= metadata_max_bytes:
         return False
     return len(metadata.encode("utf-16-le", "surrogatepass")) // 2 > metadata_max_bytes

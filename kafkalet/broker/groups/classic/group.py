@@ -142,7 +142,7 @@ class ClassicGroup:
         if member_id not in self.members or (is_unheard_of and counts):
             raise KafkaError(Code.UNKNOWN_MEMBER_ID)
 
-    # responses
+    # Responses
 
     def answer_join(self, member: ClassicMember, response: JoinGroupResponse) -> None:
         """Complete the member's waiting JoinGroup request, if there is one."""
@@ -190,7 +190,7 @@ class ClassicGroup:
 
         return (clock or self.shard.client_clock).call_later(max(delay_ms, 0), due)
 
-    # sessions
+    # Sessions
 
     def renew_session(self, member: ClassicMember, timeout_ms: int | None = None) -> None:
         """Restart the session timeout of a member, by default with the timeout that the member requested."""
@@ -250,7 +250,7 @@ class ClassicGroup:
             raise KafkaError(Code.UNKNOWN_MEMBER_ID)
         self.flush()
 
-    # joining
+    # Joining
 
     def force_rebalance(self) -> None:
         """Start a rebalance, unless one is in progress or the group has no members."""
@@ -362,7 +362,7 @@ class ClassicGroup:
             for member in self.members
         ]
 
-    # syncing
+    # Syncing
 
     def _remove_pending_sync(self, member: ClassicMember) -> None:
         """Record that a member has sent its SyncGroup request in this generation."""
@@ -505,7 +505,7 @@ class ClassicGroup:
         if generation != self.generation:
             raise KafkaError(Code.ILLEGAL_GENERATION)
 
-    # the Group interface
+    # The Group interface
 
     def check_commit(
         self, member_id: str, instance_id: str | None, epoch: int, version: int, *, transactional: bool
@@ -573,7 +573,7 @@ class ClassicGroup:
             return []
         return [tombstone(self.group_id)]
 
-    # records
+    # Records
 
     def record(self, assignments: Mapping[str, bytes]) -> StateRecord:
         """Return the record of the group in its current state, with these assignments by member id."""

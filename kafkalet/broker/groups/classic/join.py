@@ -63,7 +63,7 @@ class _Join:
         return self._rejoin(group.members[self.member_id])
 
     def _has_room(self) -> bool:
-        """Whether the group has room for the member.
+        """Return whether the group has room for the member.
 
         During a rebalance, only members that have already joined count.
         """
@@ -82,7 +82,7 @@ class _Join:
             return bool(request.protocol_type) and bool(self.protocols)
         return members.protocol_type == request.protocol_type and members.supports(self.protocols)
 
-    # new members
+    # New members
 
     def _join_without_id(self) -> Answer:
         group = self.group
@@ -122,7 +122,7 @@ class _Join:
     def _rebalance_timeout_ms(self) -> int:
         return self.request.rebalance_timeout_ms if self.caller.version >= 1 else self.request.session_timeout_ms
 
-    # existing members
+    # Existing members
 
     def _rejoin(self, member: ClassicMember) -> Answer:
         """Let a member join again.
@@ -150,7 +150,7 @@ class _Join:
         waiting = member.awaiting_join = Delayed[JoinGroupResponse]()
         return waiting
 
-    # restarted static members
+    # Restarted static members
 
     def _replace_static_member(self, old_id: str, new_id: str) -> Answer:
         """Replace a static member that joins without its member id. A client that still uses the old id is fenced."""

@@ -70,7 +70,7 @@ class ClassicMember:
         return not self.is_new and (self.awaiting_join is not None or self.awaiting_sync is not None)
 
     def matches(self, protocols: Mapping[str, bytes]) -> bool:
-        """Whether `protocols` equals the member's protocols, including their order and metadata."""
+        """Return whether `protocols` equals the member's protocols, including their order and metadata."""
         return list(self.protocols.items()) == list(protocols.items())
 
     def vote(self, candidates: Collection[str]) -> str:
@@ -125,7 +125,7 @@ class ClassicMembers:
     def all_joined(self) -> bool:
         return not self._pending and all(member.awaiting_join is not None for member in self._members.values())
 
-    # adding and removing
+    # Adding and removing
 
     def add_pending(self, member_id: str, expiry: Timer) -> None:
         """Record a member id that was assigned to a client; `expiry` is the timer that drops it."""
@@ -207,10 +207,10 @@ class ClassicMembers:
         for name in member.protocols:
             self._supported[name] = self._supported.get(name, 0) + by
 
-    # protocols
+    # Protocols
 
     def supports(self, protocols: Collection[str]) -> bool:
-        """Whether one of these protocols is supported by all members."""
+        """Return whether one of these protocols is supported by all members."""
         return any(self._supported.get(name, 0) == len(self._members) for name in protocols)
 
     def select_protocol(self, tie_break: Callable[[str], int | tuple[int, ...]]) -> str:

@@ -158,7 +158,7 @@ def leave(group: ConsumerGroup, leaving: Sequence[LeaveGroupRequest.Member]) -> 
     return answers
 
 
-# joining
+# Joining
 
 
 def _become_classic(group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Joined:
@@ -178,7 +178,7 @@ def _become_classic(group: ConsumerGroup, request: JoinGroupRequest, caller: Cal
 
 
 def _has_common_protocol(group: ConsumerGroup, protocols: dict[str, bytes]) -> bool:
-    """Whether one of these protocols is supported by all classic members."""
+    """Return whether one of these protocols is supported by all classic members."""
     members = group.members
     return any(members.classic_protocols[name] == members.classic for name in protocols)
 
@@ -271,7 +271,7 @@ def _answer(code: Code, member_id: str, generation: int = -1, protocol: str | No
     )
 
 
-# finding members
+# Finding members
 
 
 def _known(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerMember:
@@ -296,7 +296,7 @@ def _check_generation(member: ConsumerMember, generation: int) -> None:
 
 
 def _waits_for_others(group: ConsumerGroup, member: ConsumerMember) -> bool:
-    """Whether another member still holds a partition of the member's target assignment."""
+    """Return whether another member still holds a partition of the member's target assignment."""
     return any(
         partition not in member.assigned.get(topic_id, {})
         and group.members.holder_epoch(topic_id, partition) != NOT_HELD

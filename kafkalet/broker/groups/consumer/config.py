@@ -24,7 +24,7 @@ def assignors(node: Node) -> list[str]:
 
 
 def runs_consumer_groups(node: Node) -> bool:
-    """Whether the consumer protocol is enabled.
+    """Return whether the consumer protocol is enabled.
 
     This depends on `group.coordinator.rebalance.protocols` and, in releases that have it, on the feature
     `group.version`.
@@ -40,7 +40,7 @@ def _words(text: str) -> list[str]:
 
 
 def may_migrate(node: Node, way: str) -> bool:
-    """Whether groups may be converted to the other protocol. `way` is the direction: "upgrade" or "downgrade"."""
+    """Return whether groups may be converted to the other protocol. `way` is "upgrade" or "downgrade"."""
     if not node.release.runs_consumer_groups:
         return False
     return (node.config.group_consumer_migration_policy or "").lower() in (way, "bidirectional")

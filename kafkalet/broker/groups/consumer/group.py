@@ -114,7 +114,7 @@ class ConsumerGroup:
         known = self.members.static(member.instance_id) if member.instance_id is not None else member
         return {} if known is None else self.target.get(known.member_id, {})
 
-    # the Group interface
+    # The Group interface
 
     def check_commit(
         self, member_id: str, instance_id: str | None, epoch: int, version: int, *, transactional: bool
@@ -171,7 +171,7 @@ class ConsumerGroup:
     def _duration_ms(self, name: str, default: int) -> int:
         return duration_ms(self.shard.node, self.group_id, name, default)
 
-    # epochs
+    # Epochs
 
     def hash_of(self, names: Iterable[str]) -> int:
         """Return a hash of the metadata of these topics (ModernGroup.computeMetadataHash)."""
@@ -195,7 +195,7 @@ class ConsumerGroup:
             changes.insert(0, records.partition_metadata(self.group_id, known_topics(names, node.metadata)))
         return changes
 
-    # records
+    # Records
 
     def commit(self, changes: Iterable[Change], before: Sequence[StateRecord] = ()) -> int:
         """Append changes to the log, replay them, and return the offset of the last record.
@@ -444,7 +444,7 @@ def _stale(member: ConsumerMember, message: str) -> KafkaError:
     return KafkaError(Code.ILLEGAL_GENERATION if member.uses_classic_protocol else Code.STALE_MEMBER_EPOCH, message)
 
 
-# the consumer groups of a shard
+# The consumer groups of a shard
 
 
 def consumer_group(group: Group | None, group_id: str) -> ConsumerGroup:

@@ -85,7 +85,7 @@ def _response_assignment(assigned: Owned) -> ConsumerGroupHeartbeatResponse.Assi
     )
 
 
-# finding the member
+# Finding the member
 
 
 def check_group_size(group: ConsumerGroup, member_id: str, instance_id: str | None) -> None:
@@ -304,7 +304,7 @@ class Decision:
             self.group.timers.cancel(Wait.REBALANCE, self.after.member_id)
 
     def _topics_have_changed(self) -> bool:
-        """Whether a subscribed topic may have changed since the group last looked at the metadata."""
+        """Return whether a subscribed topic may have changed since the group last looked at the metadata."""
         group, metadata = self.group, self.group.shard.node.metadata
         since = group.metadata_version
         if since in (self._metadata_version, NEVER_READ):

@@ -81,7 +81,7 @@ def fence(group: ConsumerGroup, members: Sequence[ConsumerMember]) -> int:
     return offset
 
 
-# timeouts
+# Timeouts
 
 
 def schedule_session_timeout(group: ConsumerGroup, member_id: str, timeout_ms: int | None = None) -> None:

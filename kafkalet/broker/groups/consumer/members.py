@@ -76,7 +76,7 @@ class ConsumerMember(NamedTuple):
         return self.classic is not None
 
     def is_reconciled_to(self, epoch: int) -> bool:
-        """Whether the member has exactly its target assignment of this epoch."""
+        """Return whether the member has exactly its target assignment of this epoch."""
         return self.state == MemberState.STABLE and self.member_epoch == epoch
 
     def at_epoch(self, epoch: int, state: MemberState, assigned: Owned, pending: Owned) -> "ConsumerMember":
@@ -178,7 +178,7 @@ class ConsumerMembers:
         """Return the static member with this instance id, or None."""
         return None if instance_id is None else self._members.get(self._static.get(instance_id, ""))
 
-    # changes
+    # Changes
 
     def update(self, member: ConsumerMember) -> None:
         """Add a member, or replace the one with the same id."""
@@ -235,7 +235,7 @@ class ConsumerMembers:
             if not epochs:
                 del self._epochs[topic_id]
 
-    # totals over all members
+    # Totals over all members
 
     def holder_epoch(self, topic_id: bytes, partition: int) -> int:
         """Return the member epoch of the member that holds a partition, or -1 if no member does."""
@@ -246,7 +246,7 @@ class ConsumerMembers:
         return set(self.names).union(*(resolved.topics for resolved in self.resolved.values()))
 
     def is_homogeneous(self) -> bool:
-        """Whether all members subscribe to the same topics."""
+        """Return whether all members subscribe to the same topics."""
         count = len(self._members)
         if not self.regexes:
             return all(wanted == count for wanted in self.names.values())
@@ -281,7 +281,7 @@ class ConsumerMembers:
         return newcomer if newcomer in names else names[0] if names else None
 
     def all_classic_without(self, leaving: Iterable[ConsumerMember]) -> bool:
-        """Whether all remaining members use the classic protocol once the members in `leaving` have left."""
+        """Return whether all remaining members use the classic protocol once the members in `leaving` have left."""
         leaving = list(leaving)
         classic = sum(member.uses_classic_protocol for member in leaving)
         return self.classic - classic == len(self._members) - len(leaving)

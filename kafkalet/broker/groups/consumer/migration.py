@@ -39,7 +39,7 @@ from .records import Change
 _LOG = logging.getLogger(__name__)
 
 
-# upgrade
+# Upgrade
 
 
 def group_to_join(shard: Shard, group_id: str) -> tuple[ConsumerGroup, list[StateRecord]]:
@@ -142,17 +142,17 @@ def _consumer_member(classic: ClassicGroup, member: ClassicMember) -> ConsumerMe
     )
 
 
-# downgrade
+# Downgrade
 
 
 def can_downgrade_without(group: ConsumerGroup, leaving: Sequence[ConsumerMember]) -> bool:
-    """Whether the group has to be converted to a classic group once the members in `leaving` have left."""
+    """Return whether the group has to be converted to a classic group once the members in `leaving` have left."""
     left = len(group.members) - len(leaving)
     return group.members.all_classic_without(leaving) and left > 0 and _may_downgrade(group, left)
 
 
 def can_downgrade_with(group: ConsumerGroup, replaced: ConsumerMember | None) -> bool:
-    """Whether the group has to be converted to a classic group when a classic member replaces this static member."""
+    """Return whether the group becomes a classic group when a classic member replaces this static member."""
     if replaced is None or replaced.uses_classic_protocol:
         return False
     members = len(group.members)

@@ -60,7 +60,7 @@ def reconcile(member: ConsumerMember, step: Step) -> ConsumerMember:
 
 
 def _holds_any(held: Held | None, owned: Owned) -> bool:
-    """Whether the member still owns any of these partitions. If `held` is None, assume that it does."""
+    """Return whether the member still owns any of these partitions. If `held` is None, assume that it does."""
     if held is None:
         return True
     return any(partition in owned.get(of.topic_id, ()) for of in held for partition in of.partitions)

@@ -71,7 +71,7 @@ def _notices(group: ConsumerGroup, given_up: str) -> bool:
 
 
 def _is_due(group: ConsumerGroup, old: str, new: str, *, is_new: bool) -> bool:
-    """Whether the regular expressions of a group have to be resolved now."""
+    """Return whether the regular expressions of a group have to be resolved now."""
     if group.is_resolving:
         return False
     last = next(iter(group.members.resolved.values()), None)

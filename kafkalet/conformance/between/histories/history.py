@@ -87,7 +87,7 @@ class History(ScenarioBuilder):
         self.producers: list[str] = []
         self.cases = 0
 
-    # dice
+    # Dice
 
     def chance(self, share: float) -> bool:
         return self.dice.random() < share
@@ -123,7 +123,7 @@ class History(ScenarioBuilder):
         """Note that the brokers are in a state that coverage.py lists."""
         self.step("note", state=state)
 
-    # topics
+    # Topics
 
     def make_topics(self, least: int = 1, most: int = 2, make: "Callable[[], Step] | None" = None) -> None:
         for n in range(self.dice.randint(least, most)):
@@ -167,7 +167,7 @@ class History(ScenarioBuilder):
             return missing
         return self.dice.choice(self.places)
 
-    # batches
+    # Batches
 
     def timestamp(self) -> int:
         chosen: int = self.of(-1, *self.times(), *self.times())

@@ -101,7 +101,7 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return Recorded(release, running, stopped, answers, counts)
 
 
-# -- writing
+# Writing
 
 
 def fill(bootstrap: str, data: Path, release: str) -> dict[tuple[str, int], int]:
@@ -188,7 +188,7 @@ def wait(ready: Callable[[], bool], what: str) -> None:
         time.sleep(0.2)
 
 
-# -- the broker's answers
+# The broker's answers
 
 
 def ask(client: Client, topic: str, partition: int) -> Answered:
@@ -225,7 +225,7 @@ def fetched_aborted(
         )
 
 
-# -- the files
+# The files
 
 
 def each_log(recorded: Recorded) -> Iterator[tuple[PartitionLog, Answered]]:

@@ -101,7 +101,7 @@ def compact(path: Path) -> None:
     made.close()
 
 
-# -- paths
+# Paths
 
 
 def file(directory: Path, name: str) -> Path:
@@ -126,7 +126,7 @@ def batch(directory: Path, name: str, at: int = BATCH) -> tuple[Path, int, int]:
     return path, *entries(path)[at]
 
 
-# -- how faults are planted
+# How faults are planted
 
 
 def in_batch(name: str, field: int, data: bytes, *, at: int = BATCH, with_checksum: bool = False) -> Place:
@@ -342,7 +342,7 @@ def torn(suffix: str, rest: int) -> Place:
     return shortened(f"{log}/1{suffix}", rest)
 
 
-# -- how Kafka reacts
+# How Kafka reacts
 
 
 def refuses(seen: Seen) -> bool:

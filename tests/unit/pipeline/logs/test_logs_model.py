@@ -110,7 +110,7 @@ class LogsModel(RuleBasedStateMachine):
         self.made.flush()
 
     def nothing_open_is_deleted(self) -> bool:
-        """Whether no open transaction began below the log start offset, where its records cannot be read again."""
+        """Return whether no open transaction began below the log start offset, where no records can be read."""
         log = self.made.log
         first = log.producers.first_undecided_offset
         return first is None or first >= log.log_start_offset

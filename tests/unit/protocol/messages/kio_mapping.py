@@ -132,7 +132,7 @@ def _struct_in(annotation: Any) -> type[Any]:
 
 
 def kio_has(message: type[Request] | type[Response], version: int) -> bool:
-    """Return True if kio has this version, without importing it."""
+    """Return whether kio has this version, without importing it."""
     return (files("kio.schema") / message.API.module / f"v{version}").is_dir()
 
 

@@ -53,7 +53,7 @@ def advance(wire: Wire, ms: int) -> None:
 
 
 def waits(wire: Wire, node: int = 1) -> bool:
-    """Return True if a request waits after all scheduled callbacks have run."""
+    """Return whether a request waits after all scheduled callbacks have run."""
     return wire.cluster.server.call(lambda: len(wire.cluster.server.nodes[node].purgatory)) == 1
 
 

@@ -29,7 +29,7 @@ def state_of(tx: Tx) -> str:
 
 
 def is_completed(tx: Tx) -> bool:
-    """Whether the transaction has ended. To be called in the event loop; the clock may stand still."""
+    """Return whether the transaction has ended. To be called in the event loop; the clock may stand still."""
     return tx.wire.cluster.server.transactions.view(tx.transactional_id).state == "CompleteCommit"
 
 
