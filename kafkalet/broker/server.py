@@ -366,11 +366,11 @@ class Server:
         RuntimeError if the brokers are read-only.
         """
         self._check_writable()
-        from kafkalet.tasks.steps import run_steps
+        from kafkalet.tasks.task import finish
 
         cleaned = []
         for node in self.call(self._with_open_logs):
-            cleaned += run_steps(node.compaction.clean(roll=roll), self.call)
+            cleaned += finish(node.compaction.clean(roll=roll), self.call)
         return cleaned
 
     def run_retention(self) -> list[RetainedPartition]:

@@ -10,9 +10,11 @@ import logging
 import os
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from kafkalet.protocol.records.interruption import Interrupted, interruptible
+from kafkalet.tasks.task import in_thread
 
 from . import checkpoints
 from .checkpoints import CLEANER_OFFSETS, CorruptCheckpoint, TopicPartition
@@ -28,7 +30,7 @@ class CleaningAborted(Exception):
 
 
 class Cleaning:
-    """A round in progress. `run` is called by a worker thread, everything else by the event loop."""
+    """A round in progress. `check` and `pause` may be called by a worker thread, everything else by the event loop."""
 
     __slots__ = ("_condition", "_is_running", "discard", "is_aborted")
 
@@ -44,13 +46,18 @@ class Cleaning:
         if self.is_aborted:
             raise CleaningAborted
 
-    def run(self, step: Callable[[], T]) -> T:
-        """Run a step of the round in a thread. Raises CleaningAborted if the round is aborted before or during it."""
+    async def step(self, function: Callable[[], T]) -> T:
+        """Run a step of the round in a thread. Raises CleaningAborted if the round is aborted before it goes on."""
+        result = await in_thread(partial(self._run, function))
+        self.check()
+        return result
+
+    def _run(self, function: Callable[[], T]) -> T:
         with self._condition:
             self.check()
             self._is_running = True
         try:
-            return interruptible(step, lambda: self.is_aborted)
+            return interruptible(function, lambda: self.is_aborted)
         except Interrupted:
             raise CleaningAborted from None
         finally:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Coroutine, Generator
+from contextlib import suppress
 from functools import partial, wraps
 from types import coroutine
 from typing import Any, Generic, ParamSpec, TypeVar, cast
@@ -90,16 +91,32 @@ async def has_yielded() -> bool:
     return cast(bool, await _yield_step(_HAS_YIELDED))
 
 
-def finish(work: Coroutine[_Step, Any, T]) -> T:
-    """Run a coroutine to completion without yielding. For callers outside the broker, such as tests.
+def _call_here(function: Callable[[], Any]) -> Any:
+    return function()
 
+
+def finish(work: Coroutine[_Step, Any, T], call: Callable[[Callable[[], Any]], Any] = _call_here) -> T:
+    """Run a coroutine to completion without yielding, for callers that are not handlers.
+
+    The coroutine itself runs with `call`, for example in the event loop; what it calls in a thread runs in this one.
     Raises AssertionError if it waits for a `Delayed` that has no result yet.
     """
     value: Any = None
-    error: BaseException | None = None
+    error: Exception | None = None
+    ended: list[T] = []
+
+    def resume() -> _Step:
+        try:
+            return work.send(value) if error is None else work.throw(error)
+        except StopIteration as end:
+            ended.append(end.value)
+            return None
+
     try:
         while True:
-            step = work.send(value) if error is None else work.throw(error)
+            step = call(resume)
+            if ended:
+                return ended[0]
             value = error = None
             try:
                 if isinstance(step, _Call):
@@ -108,8 +125,9 @@ def finish(work: Coroutine[_Step, Any, T]) -> T:
                     value = step.result()
             except Exception as problem:  # noqa: BLE001 - the coroutine may expect it
                 error = problem
-    except StopIteration as end:
-        return cast(T, end.value)
+    finally:
+        with suppress(RuntimeError):  # the brokers have been stopped
+            call(work.close)
 
 
 class Task(Delayed[T]):

@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.clock import Clock
-from kafkalet.storage.cleaning.cleaner import CleanerSettings, Round, Step
+from kafkalet.storage.cleaning.cleaner import CleanerSettings, Round
 from kafkalet.storage.cleaning.log_cleaner import LogCleaner
 from kafkalet.storage.cleaning.selection import quiet_ms
 from kafkalet.storage.directories import LogDirectories
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.log import Log
-from kafkalet.tasks.steps import in_threads
 from kafkalet.tasks.task import Task, start
 from kafkalet.tasks.turns import Turns
 from kafkalet.tasks.workers import Workers
@@ -108,7 +107,7 @@ class Compaction:
     def begin(self) -> None:
         """Clean in the background, unless that is already in progress."""
         if not self._background and not self._requests:
-            started = start(self._clean_in_background(), self._turns, self._workers, self._background)
+            started = start(self._clean_until_nothing_is_due(), self._turns, self._workers, self._background)
             if isinstance(started, Task):
                 started.then(lambda done: None, _report)
 
@@ -126,15 +125,9 @@ class Compaction:
         now_ms = self._clock.now_ms()
         return min((quiet_ms(each.logs(), each.state, now_ms) for each in self._cleaners), default=math.inf)
 
-    async def _clean_in_background(self) -> None:
-        await in_threads(self._clean_until_nothing_is_due())
-
-    def clean(self, *, roll: bool = False) -> Generator[Step, Any, list[CleanedPartition]]:
+    async def clean(self, *, roll: bool = False) -> list[CleanedPartition]:
         """Clean until no log is due, and apply retention to compacted logs. With `roll`, first roll their active
-        segments.
-
-        Yields functions to call in a thread, and expects their results (tasks/steps.py). Return the cleaned
-        replicas in the order of their cleaning.
+        segments. Return the cleaned replicas in the order of their cleaning.
         """
         self.stop()
         self._requests += 1
@@ -143,16 +136,16 @@ class Compaction:
                 if log.config.is_compacted and log.segments.active.size_bytes:
                     with suppress(StorageFailed):  # already logged
                         log.roll()
-            return (yield from self._clean_until_nothing_is_due())
+            return await self._clean_until_nothing_is_due()
         finally:
             self._requests -= 1
 
-    def _clean_until_nothing_is_due(self) -> Generator[Step, Any, list[CleanedPartition]]:
+    async def _clean_until_nothing_is_due(self) -> list[CleanedPartition]:
         cleaned: dict[Log, CleanedPartition] = {}
         skipped: list[Log] = []
         for cleaner in self._cleaners:
             while True:
-                round_ = yield from cleaner.clean_filthiest(self._settings(), self._clock.now_ms(), skipped)
+                round_ = await cleaner.clean_filthiest(self._settings(), self._clock.now_ms(), skipped)
                 if round_ is None:
                     if not self._delete_old_segments(cleaner):
                         break

@@ -19,9 +19,9 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kafkalet.clock import elapsed_s
 from kafkalet.formats import CLEANED
@@ -45,9 +45,6 @@ MAX_OPEN_FILES = 8
 """The number of descriptors of the thread."""
 RENAMED_AT_ONCE = 40
 """The number of segments whose files the event loop renames before it serves clients again."""
-
-Step = Callable[[], Any]
-"""A function that is run in a thread."""
 
 
 class CleanerSettings(NamedTuple):
@@ -101,8 +98,8 @@ class _Cleaned(NamedTuple):
     records_written: int
 
 
-def clean(found: LogToClean, cleaning: Cleaning, settings: CleanerSettings, now_ms: int) -> Generator[Step, Any, Round]:
-    """Clean a log. Yields functions to call in a thread, and expects their results. Return the result of the round.
+async def clean(found: LogToClean, cleaning: Cleaning, settings: CleanerSettings, now_ms: int) -> Round:
+    """Clean a log. Return the result of the round.
 
     Raises CleaningAborted, CannotClean, KafkaError for corrupt entries, and OSError. The segments that have been
     replaced until then stay replaced.
@@ -110,8 +107,7 @@ def clean(found: LogToClean, cleaning: Cleaning, settings: CleanerSettings, now_
     log, end = found.log, found.first_uncleanable_offset
     offsets = OffsetMap(settings.dedupe_buffer_bytes, settings.load_factor)
     throttle = Throttle(settings.max_bytes_per_second, cleaning)
-    yield partial(cleaning.run, _OffsetMapStep(log, found.first_dirty_offset, end, offsets, cleaning, throttle).run)
-    cleaning.check()
+    await cleaning.step(_OffsetMapStep(log, found.first_dirty_offset, end, offsets, cleaning, throttle).run)
     config, end_offset = log.config, offsets.latest_offset + 1
     legacy_horizon_ms = 0
     if clean_segments := log.segments.between(0, found.first_dirty_offset):
@@ -125,28 +121,23 @@ def clean(found: LogToClean, cleaning: Cleaning, settings: CleanerSettings, now_
         sets_horizons=config.sets_delete_horizons,
         keeps_before=keeps_before,
     )
+    sync = partial(_sync, log.local.environment.files, log.directory)
     bytes_before = bytes_after = records_before = records_after = 0
     for group in group_by_size(log.segments.between(0, end_offset), config, end):
         bytes_before += sum(segment.size_bytes for segment in group)
         record_filter.last_records = _last_records(log)
         step = _CopyStep(log, group, record_filter, legacy_horizon_ms, cleaning, settings, throttle)
         cleaning.discard = step.discard
-        cleaned: _Cleaned = yield partial(cleaning.run, step.run)
-        cleaning.check()
+        cleaned = await cleaning.step(step.run)
         replacement, snapshots = log.replace_segments(step.open(log), group)
         cleaning.discard = replacement.complete
-        sync = partial(cleaning.run, partial(_sync, log.local.environment.files, log.directory))
-        yield sync
-        cleaning.check()
+        await cleaning.step(sync)
         while not replacement.set_aside(RENAMED_AT_ONCE):
-            yield sync  # lets the event loop serve clients
-            cleaning.check()
-        yield sync
-        cleaning.check()
+            await cleaning.step(sync)  # lets the event loop serve clients
+        await cleaning.step(sync)
         replacement.finish()
         cleaning.discard = lambda: None
-        yield partial(cleaning.run, partial(_sync, log.local.environment.files, log.directory, snapshots))
-        cleaning.check()
+        await cleaning.step(partial(sync, snapshots))
         bytes_after += cleaned.size_bytes
         records_before += cleaned.records_read
         records_after += cleaned.records_written

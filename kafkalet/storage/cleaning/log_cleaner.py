@@ -8,9 +8,7 @@ expired ones, too. Kafka's thread does the same after each round.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Generator
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Collection
 
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.storage.checkpoints import TopicPartition
@@ -21,7 +19,7 @@ from kafkalet.storage.index import OutOfOrder
 from kafkalet.storage.log import Log
 from kafkalet.storage.segment import IndexFull
 
-from .cleaner import CleanerSettings, Round, Step, clean
+from .cleaner import CleanerSettings, Round, clean
 from .offset_map import MapTooSmall
 from .record_filter import CannotClean
 from .selection import LogToClean, filthiest
@@ -36,30 +34,30 @@ class LogCleaner:
         self.logs = logs
         self.state = state
 
-    def clean_filthiest(
+    async def clean_filthiest(
         self, settings: CleanerSettings, now_ms: int, skipped: Collection[Log] = ()
-    ) -> Generator[Step, Any, tuple[Log, Round | None] | None]:
+    ) -> tuple[Log, Round | None] | None:
         """Clean the log with the largest dirty ratio, except those in `skipped`.
 
-        Yields functions to call in a thread, and expects their results. Return the log with the result, which is None
-        if the round was aborted or failed. Return None if no log needs to be cleaned.
+        Return the log with the result, which is None if the round was aborted or failed. Return None if no log needs to
+        be cleaned.
         """
         logs = [log for log in self.logs() if log not in skipped and log.failures.offline is None]
         found = filthiest(logs, self.state, now_ms)
         if found is None:
             return None
-        return found.log, (yield from self._clean(found, settings, now_ms))
+        return found.log, await self._clean(found, settings, now_ms)
 
-    def _clean(self, found: LogToClean, settings: CleanerSettings, now_ms: int) -> Generator[Step, Any, Round | None]:
+    async def _clean(self, found: LogToClean, settings: CleanerSettings, now_ms: int) -> Round | None:
         log, key = found.log, (found.log.topic, found.log.partition)
         cleaning = self.state.in_progress[key] = Cleaning()
         _LOG.info(
             "cleaning %s from offset %d to %d", log.name, found.first_dirty_offset, found.first_uncleanable_offset
         )
         try:
-            result = yield from clean(found, cleaning, settings, now_ms)
+            result = await clean(found, cleaning, settings, now_ms)
             self.state.offsets[key] = result.end_offset
-            yield partial(cleaning.run, self.state.write)
+            await cleaning.step(self.state.write)
         except CleaningAborted:
             return None
         except StorageFailed as error:

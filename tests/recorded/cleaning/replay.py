@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from kafkalet.clock import ManualClock
 from kafkalet.formats import offsets_bytes, parse_offsets
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.batch import batches
-from kafkalet.storage.cleaning.cleaner import CleanerSettings, Step
+from kafkalet.storage.cleaning.cleaner import CleanerSettings
 from kafkalet.storage.cleaning.log_cleaner import LogCleaner
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.directory import LogDirectory
@@ -76,24 +75,9 @@ def clean(directory: LogDirectory, now_ms: int) -> None:
     """Clean and delete old segments until nothing changes anymore, like the cleaner's thread."""
     cleaner = LogCleaner(lambda: list(directory.logs.values()), directory.environment.cleaning)
     while True:
-        steps = cleaner.clean_filthiest(SETTINGS, now_ms)
-        try:
-            step = next(steps)
-            while True:
-                step = _take(steps, step)
-        except StopIteration as stop:
-            done = stop.value
+        done = finish(cleaner.clean_filthiest(SETTINGS, now_ms))
         if not cleaner.delete_old_segments() and done is None:
             return
-
-
-def _take(steps: Generator[Step, Any, Any], step: Step) -> Step:
-    """Run a step, and return the next one."""
-    try:
-        result = step()
-    except Exception as error:  # noqa: BLE001  # as a worker thread does
-        return steps.throw(error)
-    return steps.send(result)
 
 
 def answer(log: Log, done: Round) -> dict[str, Any]:

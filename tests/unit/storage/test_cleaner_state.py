@@ -7,6 +7,7 @@ import pytest
 
 from kafkalet.storage.cleaner_state import CleanerState, Cleaning, CleaningAborted
 from kafkalet.storage.files import Files
+from kafkalet.tasks.task import finish
 
 ORDERS, PAYMENTS = ("orders", 0), ("payments", 3)
 
@@ -65,7 +66,7 @@ def test_aborted_round_runs_no_further_step() -> None:
     cleaning = Cleaning()
     cleaning.abort()
     with pytest.raises(CleaningAborted):
-        cleaning.run(lambda: None)
+        finish(cleaning.step(lambda: None))
 
 
 def test_abort_waits_for_the_running_step_and_removes_its_files(state: CleanerState) -> None:
@@ -80,7 +81,11 @@ def test_abort_waits_for_the_running_step_and_removes_its_files(state: CleanerSt
             cleaning.pause(60)
         events.append("end of step")
 
-    thread = threading.Thread(target=cleaning.run, args=(step,))
+    def run() -> None:
+        with pytest.raises(CleaningAborted):
+            finish(cleaning.step(step))
+
+    thread = threading.Thread(target=run)
     thread.start()
     running.wait()
     state.abort(ORDERS)

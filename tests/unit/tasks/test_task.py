@@ -378,6 +378,35 @@ def test_finish_runs_a_coroutine_without_a_loop() -> None:
         return []
 
     assert finish(work()) == [5, None]
+
+
+async def _failing(closed: list[bool]) -> None:
+    try:
+        await in_thread(lambda: 1 // 0)
+    finally:
+        closed.append(True)
+
+
+def test_finish_raises_an_exception_that_the_coroutine_does_not_handle() -> None:
+    closed: list[bool] = []
+    with pytest.raises(ZeroDivisionError):
+        finish(_failing(closed))
+    assert closed
+
+
+def test_finish_raises_if_the_brokers_are_stopped_during_a_call_in_a_thread() -> None:
+    calls = []
+
+    def call(resume: Callable[[], Any]) -> Any:
+        calls.append(resume)
+        if len(calls) > 1:
+            raise RuntimeError("the brokers are stopped")
+        return resume()
+
+    work = _in_thread(lambda: 5)
+    with pytest.raises(RuntimeError, match="stopped"):
+        finish(work, call)
+    work.close()
     gc.collect()
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from kafkalet.protocol.records.batch import Batch
-from kafkalet.storage.cleaning.cleaner import CleanerSettings, Round, Step
+from kafkalet.storage.cleaning.cleaner import CleanerSettings, Round
 from kafkalet.storage.cleaning.log_cleaner import LogCleaner
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.log import Log
+from kafkalet.tasks.task import finish
 from tests.unit.storage.place import CONFIG, Place
 from tests.unit.storage.producing import record
 
@@ -27,22 +28,16 @@ class Kept(NamedTuple):
     value: bytes | None
 
 
-def run(steps: Generator[Step, Any, T], before_each: Callable[[], object] = lambda: None) -> T:
-    """Run a generator and its steps."""
-    result: Any = None
-    error: Exception | None = None
-    try:
-        while True:
-            step = steps.send(result) if error is None else steps.throw(error)
-            result = error = None
+def run(work: Coroutine[Any, Any, T], before_each: Callable[[], object] = lambda: None) -> T:
+    """Run a coroutine. `before_each` is called before each function that it runs in a thread."""
+
+    def call(resume: Callable[[], Any]) -> Any:
+        step = resume()
+        if step is not None:
             before_each()
-            try:
-                result = step()
-            except Exception as problem:  # noqa: BLE001 - as in a worker thread
-                error = problem
-    except StopIteration as end:
-        value: T = end.value
-        return value
+        return step
+
+    return finish(work, call)
 
 
 class CleanedPlace(Place):

@@ -2,14 +2,14 @@
 
 import errno
 import os
-from collections.abc import Generator
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kafkalet.protocol.records.batch import batches
-from kafkalet.storage.cleaning.cleaner import CleanerSettings, Round, Step, group_by_size
+from kafkalet.storage.cleaning.cleaner import CleanerSettings, Round, group_by_size
 from kafkalet.storage.file_system import Buffer, FileSystem
 from kafkalet.storage.files import FileRange
 from kafkalet.storage.values import Isolation
@@ -349,13 +349,13 @@ def test_crash_at_any_change_of_a_file_loses_nothing(tmp_path: Path) -> None:
 # Aborting
 
 
-def stopped_while_renaming(place: CleanedPlace, monkeypatch: pytest.MonkeyPatch) -> Generator[Step, Any, object]:
+def stopped_while_renaming(place: CleanedPlace, monkeypatch: pytest.MonkeyPatch) -> Coroutine[Any, Any, object]:
     """Start a round that has renamed the files of one of five old segments."""
     monkeypatch.setattr("kafkalet.storage.cleaning.cleaner.RENAMED_AT_ONCE", 1)
     steps = place.cleaner.clean_filthiest(CleanerSettings(), place.clock.now_ms())
     result = None
     while not any(name.endswith(".deleted") for name in place.names()):
-        result = steps.send(result)()
+        result = steps.send(result).function()
     return steps
 
 

@@ -92,13 +92,13 @@ def test_descriptors_of_the_shared_pool_are_not_used_by_the_thread(
         return admit(self, file)  # type: ignore[arg-type]
 
     steps = place.cleaner.clean_filthiest(CleanerSettings(), place.clock.now_ms())
-    step = next(steps)
+    step = steps.send(None)
     monkeypatch.setattr(Files, "admit", noted)
-    step()
+    step.function()
     step = steps.send(None)
     monkeypatch.setattr(Files, "admit", noted)
     used.clear()
-    step()
+    step.function()
     assert used
     assert shared not in used
     steps.close()
