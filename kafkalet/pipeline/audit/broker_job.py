@@ -22,7 +22,7 @@ from .audit_tasks import AuditTask, bytes_together, packed, tasks_of
 from .comparing import Compared, Comparison, ExpectedPartition, compare
 from .findings import Findings
 from .partition_audit import PartitionFacts
-from .steadiness import TRIES, Listed, audit_here, listed_again, live_broker
+from .steadiness import KEPT_CHANGING, TRIES, Listed, audit_here, listed_again, live_broker
 from .stretch_audit import HowToLook
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _compared(broker: LiveBroker, each: Listed, expected: ExpectedPartition, opt
         )
         answers = _together(found, expected.queries)
         expected = _expected(each, facts.last_stable_offset, facts.log_end_offset, expected.queries, answers)
-    return Compared(0, Findings(expected.topic, expected.partition), "the log kept changing")
+    return Compared(0, Findings(expected.topic, expected.partition), KEPT_CHANGING)
 
 
 def _together(parts: Iterable[tuple[AuditTask, Answers]], queries: NDArray[np.int64]) -> Answers:

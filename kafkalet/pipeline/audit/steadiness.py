@@ -38,10 +38,12 @@ from .audit_options import AuditOptions
 from .audit_tasks import begin, settled, tasks_of
 from .cluster_metadata import UNKNOWN, TopicSettings
 from .comparing import Bounds, bounds_of
+from .findings import Findings
 from .partition_audit import Begun, PartitionFacts, audit_partition
 from .stretch_audit import HowToLook
 
 TRIES = 4
+KEPT_CHANGING = "the log kept changing"
 CATCH_UP_MS = 3000
 """How long to wait for the high watermark to reach the end of the files."""
 
@@ -113,7 +115,7 @@ def listed(log: PartitionLog, broker: LiveBroker | None, settings: TopicSettings
         if not is_locked(os.path.dirname(log.path)):
             return Listed(begin(log, None, settings), ())
         log = open_partition(log.path, lenient=True, unreadable_too=True)
-        return Listed(begin(log, None, settings), tuple(segment.inode for segment in log.segments))
+        return Listed(begin(log, _end_of(log), settings), tuple(segment.inode for segment in log.segments))
     key = log.topic, log.partition
     told = bounds_of(broker, [key])[key]
     log = open_partition(log.path, lenient=True, unreadable_too=True)
@@ -200,13 +202,20 @@ def audit_here(each: Listed, options: AuditOptions, how: HowToLook) -> Partition
 def steadied(
     each: Listed, facts: PartitionFacts, options: AuditOptions, how: HowToLook
 ) -> tuple[Listed, PartitionFacts]:
-    """Return the listing and the facts. If the log changed while it was being read, retry a few times."""
+    """Return the listing and the facts. If the log changed while it was being read, retry a few times.
+
+    The findings about a log that keeps changing are discarded, because they may be about a mixture of files.
+    """
     for _ in range(TRIES):
         if not each.has_changed():
-            break
+            return each, facts
         with live_broker(options) if each.told is not None else nullcontext() as broker:
             each = listed_again(each, broker)
         facts = audit_here(each, options, how)
+    if each.has_changed():
+        findings = Findings(*each.key)
+        findings.skip(each.begun.log.path, KEPT_CHANGING)
+        facts = facts._replace(findings=findings)
     return each, facts
 
 

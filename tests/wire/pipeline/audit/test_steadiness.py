@@ -89,12 +89,26 @@ def test_changed_log_of_a_running_broker_is_audited_again_without_a_connection(
     """As if the cleaner had replaced a segment after it was listed."""
     (log,) = [log for log in find([str(tmp_path)]) if log.topic == "t"]
     each = listed(log, None)
+    assert each.begun.before_offset == 30
     segments = (log.segments[0]._replace(size=log.segments[0].size + 1000), *log.segments[1:])
     earlier = each._replace(begun=each.begun._replace(log=log._replace(segments=segments)))
     facts = audit_here(earlier, AuditOptions(), HOW)
     assert facts.findings.total > 0
     _, again = steadied(earlier, facts, AuditOptions(), HOW)
     assert (again.findings.total, again.log_end_offset) == (0, 30)
+
+
+def test_findings_about_a_log_that_keeps_changing_are_discarded(
+    broker: kafkalet.Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = AuditOptions(bootstrap=broker.bootstrap_servers)
+    each = seen(broker, tmp_path)
+    cut(Path(each.begun.log.segments[0].path), 100)
+    monkeypatch.setattr(Listed, "has_changed", lambda _: True)
+    assert audit_here(each, options, HOW).findings.total > 0
+    _, facts = steadied(each, audit_here(each, options, HOW), options, HOW)
+    (not_checked,) = facts.findings.not_checked
+    assert (facts.findings.total, not_checked.reason) == (0, "the log kept changing")
 
 
 def test_log_without_a_broker_is_never_audited_again(tmp_path: Path) -> None:
