@@ -168,7 +168,7 @@ class FileRange:
         return FileRange(self.file, self.position + start, min(length, self.length - start))
 
     def __repr__(self) -> str:
-        return f"FileRange({os.path.basename(self.file.path)}, position={self.position}, length={self.length})"
+        return f"FileRange({self.file.path}, position={self.position}, length={self.length})"
 
 
 class Files:

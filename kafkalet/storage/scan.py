@@ -32,7 +32,7 @@ def heads(file: File, position: int, end: int) -> Iterator[tuple[int, Batch]]:
     """Iterate over the positions and headers of complete entries from `position`, where an entry begins, to `end`.
 
     The Batch objects contain only the header, not the records. Raises KafkaError(CORRUPT_MESSAGE) for an invalid
-    length.
+    length, and if the file has been cut off before `end`.
     """
     window, start, span = b"", position, _HEAD_WINDOW
     while end - position > UP_TO_MAGIC:
@@ -40,7 +40,7 @@ def heads(file: File, position: int, end: int) -> Iterator[tuple[int, Batch]]:
         if at + HEADER_SIZE > len(window):
             if at <= len(window):
                 span = min(span * 2, _MAX_HEAD_WINDOW)  # the entries are small, so more of them will follow
-            window, start, at = file.read(min(span, end - position), position), position, 0
+            window, start, at = _read(file, min(span, end - position), position), position, 0
         size = _size_of(window, at, file, position)
         if size > end - position:
             return
@@ -79,7 +79,7 @@ def entries(file: File, position: int, end: int) -> Iterator[tuple[int, Batch]]:
     while end - position > UP_TO_MAGIC:
         at = position - start
         if at + UP_TO_MAGIC > len(window):
-            window, start, at = file.read(min(_ENTRY_WINDOW, end - position), position), position, 0
+            window, start, at = _read(file, min(_ENTRY_WINDOW, end - position), position), position, 0
         size = _size_of(window, at, file, position)
         if size > end - position:
             return
@@ -92,6 +92,14 @@ def entries(file: File, position: int, end: int) -> Iterator[tuple[int, Batch]]:
 def entry(file: File, position: int, size: int) -> Batch:
     """Read the complete entry at `position`."""
     return Batch(file.read(size, position))
+
+
+def _read(file: File, length: int, position: int) -> bytes:
+    """Read up to `length` bytes of a file that has as many. Raises KafkaError if not even a header is left of them."""
+    data = file.read(length, position)
+    if len(data) < min(length, HEADER_SIZE):
+        raise KafkaError(Code.CORRUPT_MESSAGE, f"{file.path} has been cut off at position {position + len(data)}")
+    return data
 
 
 def _size_of(window: bytes, at: int, file: File, position: int) -> int:

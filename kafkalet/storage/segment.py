@@ -344,9 +344,14 @@ class Segment:
         near = scan.find(self._file, start, self.size_bytes, offset)
         if near is not None and self.base_offset <= near[0] <= named:
             return self._found(*near[1:])
+        end = self.size_bytes
         for position, head in self._heads_near(offset):
             if head.last_offset >= offset:
                 return self._found(position, head.size, head.base_offset, head.last_offset)
+            end = position + head.size
+        if end < self.size_bytes and not self._is_damaged:  # Kafka stops reading there, without a word
+            self._is_damaged = True
+            _LOG.error("%s: cannot read offset %d: the entry at position %d is incomplete", self.path, offset, end)
         return None
 
     def _found(self, position: int, size: int, base_offset: int, last_offset: int) -> EntryLocation:

@@ -76,6 +76,8 @@ async def convert(answer: Answer, topic: str, fetch_offset: int, context: Contex
             else:
                 answer.records = down_converted(data, to_format, fetch_offset)
         except KafkaError as error:
+            if error.code in (Code.CORRUPT_MESSAGE, Code.INVALID_RECORD):
+                partition.log.report_damage(f"cannot convert records from offset {fetch_offset} on", error)
             return _not_converted(answer, error.code, release)
     return answer
 

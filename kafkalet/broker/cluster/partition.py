@@ -498,7 +498,7 @@ class Partition:
         except OSError as error:
             raise log.failures.answer(error) from error
         except KafkaError as error:
-            if error.code in (Code.CORRUPT_MESSAGE, Code.UNKNOWN_SERVER_ERROR):
+            if error.code in (Code.CORRUPT_MESSAGE, Code.INVALID_RECORD, Code.UNKNOWN_SERVER_ERROR):
                 log.report_damage(f"cannot find the offset of timestamp {timestamp}", error)
             raise
         if found is not None and found.offset < last_fetchable:

@@ -509,7 +509,7 @@ class Connection:
             self._write()
             return None
         try:
-            data = join(out, size)
+            data = join(out)
             sent = self._socket.send(data)
         except (BlockingIOError, InterruptedError):
             sent = 0

@@ -35,15 +35,12 @@ class FileTooShort(Exception):
     """The file ends before the range does: the log was truncated while the response was being sent."""
 
 
-def join(pieces: list[Chunk], size: int) -> bytes:
-    """Join all chunks, `size` bytes in total (JOIN_BYTES or little more), into one bytes object."""
+def join(pieces: list[Chunk]) -> bytes:
+    """Join all chunks, JOIN_BYTES or little more in total, into one bytes object. Raises FileTooShort."""
     try:
         return b"".join(pieces)  # type: ignore[arg-type]
     except TypeError:  # some chunks are file ranges
-        data = b"".join([piece.read() if isinstance(piece, FileRange) else piece for piece in pieces])  # type: ignore[misc]
-    if len(data) < size:
-        raise FileTooShort(f"files are {size - len(data)} bytes shorter than the ranges to send")
-    return data
+        return b"".join([_read(piece) if isinstance(piece, FileRange) else piece for piece in pieces])  # type: ignore[misc]
 
 
 def joined(pieces: Iterable[Chunk]) -> list[Chunk]:

@@ -213,6 +213,21 @@ def test_damage_is_reported_once_with_file_position_and_offset(place: Place, cap
     assert f"in file {path}, at position {positions[1]}" in line
 
 
+def test_entry_that_is_longer_than_its_file_is_reported_once(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    for value in range(3):
+        place.append(value)
+    path = Path(place.log.directory) / "00000000000000000000.log"
+    positions = [position for position, _ in place.log.segments.active.heads()]
+    data = bytearray(path.read_bytes())
+    data[positions[1] + 8 : positions[1] + 12] = (1 << 30).to_bytes(4, "big")  # the length
+    path.write_bytes(data)
+    for _ in range(2):
+        assert len(place.log.read(2, 1000, Isolation.LOG_END, True).records) == 0
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{path}: cannot read offset 2: the entry at position {positions[1]} is incomplete"
+    ]
+
+
 # Roll
 
 

@@ -49,6 +49,18 @@ def test_iteration_respects_start_and_end(walk: Walk, tmp_path: Path) -> None:
 
 
 @both
+def test_file_that_has_been_cut_off_is_an_error_that_names_it(walk: Walk, tmp_path: Path) -> None:
+    made = bytes(logged(0).view())
+    file = file_of(tmp_path, made * 3)
+    file.truncate(len(made))
+    found = walk(file, 0, 3 * len(made))
+    assert next(found)[0] == 0
+    with pytest.raises(KafkaError, match=rf"0.log has been cut off at position {len(made)}$") as refused:
+        next(found)
+    assert refused.value.code is Code.CORRUPT_MESSAGE
+
+
+@both
 def test_incomplete_entry_is_skipped(walk: Walk, tmp_path: Path) -> None:
     made = bytes(logged(0).view())
     for cut in range(1, len(made)):

@@ -106,7 +106,7 @@ class Shaping:
         if not size:
             return size
         actions = rule.actions
-        data = bytearray(join(out[before:], size))
+        data = bytearray(join(out[before:]))
         del out[before:]
         if actions.corrupt:
             head = cast(Route, context.route).header_size + 4

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import socket
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.broker.network import sending
-from kafkalet.broker.network.sending import JOIN_BYTES, MAP_BYTES, FileTooShort, Outbox, joined
+from kafkalet.broker.network.sending import JOIN_BYTES, MAP_BYTES, FileTooShort, Outbox, join, joined
 from kafkalet.storage.files import FileRange, Files
 
 CONTENT = bytes(range(256)) * 1024  # 256 KiB
@@ -90,6 +91,11 @@ def test_partly_sent_portion_is_continued(files: Files, segment: str) -> None:
 def test_file_shorter_than_its_range_is_an_error(files: Files, segment: str) -> None:
     with pytest.raises(FileTooShort):
         Outbox([FileRange(files.file(segment), len(CONTENT) - 5, 10)]).take()
+
+
+def test_file_shorter_than_a_small_range_is_an_error_that_names_its_path(files: Files, segment: str) -> None:
+    with pytest.raises(FileTooShort, match=re.escape(segment)):
+        join([b"<", FileRange(files.file(segment), len(CONTENT) - 5, 10)])
 
 
 @pytest.mark.parametrize("with_sendfile", [True, False])

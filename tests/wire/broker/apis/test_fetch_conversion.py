@@ -90,6 +90,17 @@ def test_partition_that_cannot_be_converted_does_not_affect_others(wire: Wire) -
     wire.cluster.delete_topic("other")
 
 
+def test_damage_that_a_conversion_finds_is_logged(wire: Wire, caplog: pytest.LogCaptureFixture) -> None:
+    wire.produce(batch(b"a"))
+    log = wire.log()
+    with open(log.segments.active.path, "r+b") as file:
+        file.seek(57)  # the number of records
+        file.write((1 << 30).to_bytes(4, "big"))
+    assert wire.fetch(version=3)["error_code"] == Code.INVALID_RECORD
+    [line] = caplog.messages
+    assert line.startswith(f"{log.directory}: cannot convert records from offset 0 on: ")
+
+
 # Topics in old formats
 
 

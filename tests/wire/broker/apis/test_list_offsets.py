@@ -205,3 +205,24 @@ def test_versions_do_not_limit_special_timestamps_before_3_9(timestamp: int, ver
 def test_unknown_timestamp_is_refused_since_3_9(release: str, code: Code) -> None:
     with on_the_wire(kafka_version=release) as wire:
         assert wire.list_offset(UNKNOWN_TIME, version=7)["error_code"] == code
+
+
+# Damage
+
+
+@pytest.mark.parametrize(
+    ("position", "value", "code"),
+    [(8, 3, Code.CORRUPT_MESSAGE), (57, 1 << 30, Code.INVALID_RECORD)],
+    ids=["length", "number-of-records"],
+)
+def test_damage_that_a_lookup_finds_is_logged_and_answered_for_its_partition(
+    position: int, value: int, code: Code, caplog: pytest.LogCaptureFixture
+) -> None:
+    with on_the_wire() as wire:
+        wire.produce(batch(b"a", b"b"))
+        log = wire.log()
+        with open(log.segments.active.path, "r+b") as file:
+            file.seek(position)
+            file.write(value.to_bytes(4, "big"))
+        assert error(wire, 7, partition(1000), partition(1000, 99)) == [code, Code.UNKNOWN_TOPIC_OR_PARTITION]
+        assert [line for line in caplog.messages if f"{log.directory}: cannot find the offset" in line]
