@@ -4,6 +4,9 @@ All requests are sent to one broker, the main one, as in the recording. For this
 of the scenario's topics and coordinate its groups and transactions: topics are created with manual assignments, and the
 unique part of each group and transactional id is chosen so that its coordinator is the main broker. A literal id,
 which does not exist on the broker, gets such a part as suffix.
+
+After a restart of a cluster, one broker may lead all partitions of an internal topic. If no broker coordinates both
+groups and transactions, requests about groups are sent to a broker that coordinates groups.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -34,6 +37,12 @@ def coordinated(steps: Iterable[Step]) -> dict[str, set[int]]:
             for name, kind in _ids(step.get("body"), None):
                 found.setdefault(name, set()).add(kind)
     return found
+
+
+def is_about_groups(step: Step) -> bool:
+    """Return whether the coordinator of its groups has to answer a request."""
+    api = step.get("api")
+    return api == "ListGroups" or (api not in ANYWHERE and any(kind == GROUP for _, kind in _ids(step["body"], None)))
 
 
 def _ids(value: Any, kind: int | None) -> Iterator[tuple[str, int]]:

@@ -23,7 +23,16 @@ from kafkalet.protocol.errors import Code
 
 from .connection import Closed, Connection, Garbage, NoAnswer, OutOfTime, decode_answer
 from .matching import NAME, resolve
-from .placement import auto_created, coordinated, renamed, renumbered, with_assignments
+from .placement import (
+    GROUP,
+    TRANSACTION,
+    auto_created,
+    coordinated,
+    is_about_groups,
+    renamed,
+    renumbered,
+    with_assignments,
+)
 from .state_records import LEADER_EPOCH_VERSION, TRANSACTION_STATE, leader_epoch, state_records
 from .target import Target
 from .tolerances import WAITED
@@ -80,8 +89,10 @@ class Player:
         """The last request and its response, without their sizes."""
         self.home: int | None = None
         """The broker of connections whose name has no broker; None means the bootstrap address."""
+        self.homes: dict[int, int] = {}
+        """The brokers that coordinate the groups and transactional ids of the steps: the home broker, if possible."""
         self.coordinated: dict[str, set[int]] = {}
-        """The groups and transactional ids that the home broker must coordinate."""
+        """The groups and transactional ids that the home brokers must coordinate."""
         self.is_placed = False
         self.auto_created: set[str] = set()
         """The topics, as the steps write them, that the cluster creates on brokers of its choice."""
@@ -157,7 +168,7 @@ class Player:
         self.target.restart()
 
     def op_request(self, step: dict[str, Any]) -> Any:
-        name = self.at_leader(step.get("conn", "main"), step)
+        name = self.place_of(step)
         deadline, loaded = time.monotonic() + RETRY_S, time.monotonic() + LOADING_S
         is_known = "expect" in step or step.get("must_succeed")
         unready = NOT_YET - set(error_codes(step.get("expect"))) if is_known else frozenset()
@@ -190,7 +201,7 @@ class Player:
         answer = None
         while time.monotonic() < deadline:
             try:
-                answer = self.ask(self.at_leader(step.get("conn", "main"), step), step)
+                answer = self.ask(self.place_of(step), step)
             except (Closed, NoAnswer) as error:
                 raise SetupFailed(f"{step['api']} v{step['version']}: {type(error).__name__}") from error
             if at_path(answer, step["path"]) == wanted:
@@ -199,7 +210,7 @@ class Player:
         raise SetupFailed(f"{step['path']} of {step['api']} did not become {wanted!r}; last answer: {answer}")
 
     def op_send(self, step: dict[str, Any]) -> None:
-        connection, body = self.connection(step.get("conn", "main")), self.body(step)
+        connection, body = self.connection(self.place_of(step)), self.body(step)
         sent = connection.send(step["api"], step["version"], body)
         self.request_bytes = connection.last_request
         self.waiting[step["id"]] = Sent(
@@ -228,7 +239,7 @@ class Player:
         return answer
 
     def op_request_then_apiversions(self, step: dict[str, Any]) -> Any:
-        name = step.get("conn", "main")
+        name = self.place_of(step)
         connection = self.connection(name)
         answered = False
         try:
@@ -363,7 +374,7 @@ class Player:
         place = name, self.node_of(name)  # a name may be bound to another broker later
         if place not in self.connections:
             self.connections[place] = self.target.connect(*place, deadline=self.deadline)
-            if (client := AS_CLIENT.match(name)) is not None:
+            if (client := AS_CLIENT.search(name)) is not None:
                 self.connections[place].client_id = self.names[client["name"]]
         return self.connections[place]
 
@@ -398,12 +409,13 @@ class Player:
     def place(self, steps: Iterable[dict[str, Any]]) -> None:
         """Prepare for steps that were recorded with one broker, on a cluster of several."""
         self.is_placed, self.coordinated = True, coordinated(steps)
-        self.home = self.coordinating_broker({kind for kinds in self.coordinated.values() for kind in kinds})
+        self.homes = self.coordinating_brokers({kind for kinds in self.coordinated.values() for kind in kinds})
+        self.home = self.homes.get(TRANSACTION, self.homes.get(GROUP, self.target.main))
         self.auto_created = auto_created(steps)
         for text, kinds in list(self.coordinated.items()):
             if not text.startswith("$"):
                 self.coordinated[f"${text}"] = kinds
-                at_home = all(self.coordinator(kind, text) == self.home for kind in kinds)
+                at_home = all(self.coordinator(kind, text) == self.homes[kind] for kind in kinds)
                 self.renamed[text] = text if at_home else f"{text}-{self.unique_of(text, f'{text}-<unique>')}"
 
     def here(self, value: Any) -> Any:
@@ -413,29 +425,25 @@ class Player:
         return renamed(renumbered(value, self.home), self.renamed)
 
     def unique_of(self, name: str, value: str) -> str:
-        """Return the unique part of a name. If it is coordinated, the home broker is its coordinator."""
+        """Return the unique part of a name. If it is coordinated, a home broker is its coordinator."""
         kinds = self.coordinated.get(f"${name}", ()) if "<unique>" in value else ()
         unique = self.unique
         for _ in range(COORDINATOR_TRIES):
-            if all(self.coordinator(kind, value.replace("<unique>", unique)) == self.home for kind in kinds):
+            if all(self.coordinator(kind, value.replace("<unique>", unique)) == self.homes[kind] for kind in kinds):
                 break
             unique = os.urandom(4).hex()
         else:
-            raise SetupFailed(f"broker {self.home} coordinates none of {COORDINATOR_TRIES} names such as {value}")
+            raise SetupFailed(f"no home broker coordinates one of {COORDINATOR_TRIES} names such as {value}")
         self.uniques.add(unique)
         return unique
 
-    def coordinating_broker(self, kinds: Iterable[int]) -> int:
-        """Return the main broker, or another one if the main broker coordinates nothing of these kinds.
-
-        After a restart, one broker may lead all partitions of an internal topic.
-        """
-        nodes = set(self.target.nodes)
-        for kind in kinds:
-            nodes &= {self.coordinator(kind, f"{self.unique}-{number}") for number in range(COORDINATORS)}
-        if not nodes:
-            raise SetupFailed("no broker coordinates both groups and transactions")
-        return self.target.main if self.target.main in nodes else min(nodes)
+    def coordinating_brokers(self, kinds: Iterable[int]) -> dict[int, int]:
+        """Return a broker that coordinates names of each kind: the same one if possible, and then the main broker."""
+        names = [f"{self.unique}-{number}" for number in range(COORDINATORS)]
+        found = {kind: {self.coordinator(kind, name) for name in names} for kind in kinds}
+        common = set(self.target.nodes).intersection(*found.values())
+        main = self.target.main
+        return {kind: main if main in (common or nodes) else min(common or nodes) for kind, nodes in found.items()}
 
     def coordinator(self, kind: int, key: str) -> int:
         """Return the broker that coordinates a group or a transactional id."""
@@ -450,8 +458,14 @@ class Player:
                 return node
             self.wait(PAUSE_MS, f"FindCoordinator is answered with {error_names([answer['error_code']])}")
 
-    def at_leader(self, name: str, step: dict[str, Any]) -> str:
-        """Return the connection for a step: the leader of its topic, if the cluster created it by itself."""
+    def place_of(self, step: dict[str, Any]) -> str:
+        """Return the connection for a step: to the leader of its topic, if the cluster created it by itself, or to the
+        coordinator of its groups, if the home broker coordinates none.
+        """
+        name: str = step.get("conn", "main")
+        groups_home = self.homes.get(GROUP, self.home)
+        if groups_home != self.home and AT_BROKER.match(name) is None and is_about_groups(step):
+            return f"at-{groups_home} {name}"
         topics = (
             [topic["name"] for topic in step["body"].get("topics") or ()] if step.get("api") == "ListOffsets" else []
         )

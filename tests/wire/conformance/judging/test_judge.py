@@ -263,6 +263,19 @@ def test_main_broker_that_coordinates_nothing_is_not_asked() -> None:
     assert run.counts() == {Outcome.AS_KAFKA: 2}
 
 
+def test_groups_and_transactions_of_a_scenario_may_have_different_coordinators() -> None:
+    config = {"offsets.topic.replication.factor": 2, "transaction.state.log.replication.factor": 2}
+    few = {"offsets.topic.num.partitions": 1, "transaction.state.log.num.partitions": 1}
+    only = ("transactions_offsets", "transactions_offsets_members", "transactions_takeover")
+    with kafkalet.Cluster(2, kafka_version="3.9", config=config | few) as cluster:
+        options = Options(cluster.bootstrap_servers, "3.9", only=only, repeat=0)
+        judge(options)  # creates the internal topics
+        cluster.topic("__consumer_offsets").move_leader(2)
+        cluster.topic("__transaction_state").move_leader(1)
+        run = judge(options)
+    assert run.counts() == {Outcome.AS_KAFKA: 3}
+
+
 def test_scenario_keeps_its_limit_and_says_what_timed_out(
     broker: kafkalet.Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
