@@ -329,7 +329,7 @@ class TimerQueue:
         """Protects `_due`: event loop threads add timers, and the thread that advances the clock looks at them."""
         self._prune_at = _PRUNE_AT
         self.has_ended = False
-        """True if the loop of the timers has ended. Timers that are still pending at that point never run."""
+        """Whether the loop of the timers has ended. Timers that are still pending at that point never run."""
         line.add(self)
 
     def now_ms(self) -> int:

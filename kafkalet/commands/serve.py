@@ -20,7 +20,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from kafkalet.broker.cluster.metadata import check_topic_name
@@ -163,64 +163,71 @@ class Serve(NamedTuple):
         """Check the given options. `address` and `log_level` apply if no option or property sets them."""
         last = {name: values[-1] for name, values in given.items()}
         properties, own_properties = _properties(given)
-        listen = given.get("listen", [])
         security = short_forms(given)
         protocol = "PLAINTEXT" if security is None else security.default_protocol
         if "data-dir" in given:
             properties = {name: value for name, value in properties.items() if name not in (LOG_DIRS, LOG_DIR)}
-        properties, own_address = with_listeners(listen, properties, protocol)
+        properties, own_address = with_listeners(given.get("listen", []), properties, protocol)
         advertise = _advertise(given.get("advertise", []))
         if advertise is not None:
             properties.pop("advertised.listeners", None)
-        brokers = last.get("brokers", "1")
         level = last.get("log-level", log_level).upper()
-        if not brokers.isdecimal() or int(brokers) < 1:
-            raise UsageError(f"--brokers {brokers}: expected a number of at least 1")
-        if level not in LOG_LEVELS:
-            raise UsageError(f"--log-level {level.lower()}: expected one of {', '.join(LOG_LEVELS).lower()}")
-        for name in ("key", "timestamp"):
-            if name in last and "load" not in last:
-                raise UsageError(f"--{name} {last[name]}: only applies to files loaded with --load; --load is missing")
-        if last.get("journal") == "-":
-            raise UsageError("--journal -: the journal cannot be written to stdout; name a file")
-        _check_directories(given, properties)
-        for name, what in (("ready-file", "file"), ("journal", "file")):
-            if last.get(name) == "":
-                raise UsageError(f"--{name}: the {what} name is empty")
-        if "exit-with-parent" in last and os.name == "nt":
-            raise UsageError("--exit-with-parent: not available on Windows, where a process keeps its parent's id")
+        if problem := next(_problems(given, last, properties, level), None):
+            raise UsageError(problem)
         return cls(
-            None if "listeners" in properties else own_address or address,
-            advertise,
-            int(brokers),
-            _topics(given.get("topic", [])),
-            properties,
-            own_properties,
-            given.get("data-dir", []),
-            "read-only" in last,
-            last.get("kafka-version", NEWEST),
-            level,
-            [split("--load", "TOPIC=FILE", text) for text in given.get("load", [])],
-            last.get("key"),
-            last.get("timestamp"),
-            last.get("ready-file"),
-            "exit-with-parent" in last,
-            last.get("journal"),
-            _control(last),
+            address=None if "listeners" in properties else own_address or address,
+            advertise=advertise,
+            brokers=int(last.get("brokers", 1)),
+            topics=_topics(given.get("topic", [])),
+            properties=properties,
+            own_properties=own_properties,
+            data_dirs=given.get("data-dir", []),
+            read_only="read-only" in last,
+            kafka_version=last.get("kafka-version", NEWEST),
+            log_level=level,
+            loads=[split("--load", "TOPIC=FILE", text) for text in given.get("load", [])],
+            key=last.get("key"),
+            timestamp=last.get("timestamp"),
+            ready_file=last.get("ready-file"),
+            exit_with_parent="exit-with-parent" in last,
+            journal=last.get("journal"),
+            control=_control(last),
             security=security,
         )
 
 
-def _check_directories(given: Mapping[str, list[str]], properties: Mapping[str, str]) -> None:
+def _problems(
+    given: Mapping[str, list[str]], last: Mapping[str, str], properties: Mapping[str, str], level: str
+) -> Iterator[str]:
+    """Yield a message for each option that is not valid, or not without or with another one."""
+    brokers = last.get("brokers", "1")
+    if not brokers.isdecimal() or int(brokers) < 1:
+        yield f"--brokers {brokers}: expected a number of at least 1"
+    if level not in LOG_LEVELS:
+        yield f"--log-level {level.lower()}: expected one of {', '.join(LOG_LEVELS).lower()}"
+    for name in ("key", "timestamp"):
+        if name in last and "load" not in last:
+            yield f"--{name} {last[name]}: only applies to files loaded with --load; --load is missing"
+    if last.get("journal") == "-":
+        yield "--journal -: the journal cannot be written to stdout; name a file"
+    yield from _directory_problems(given, properties)
+    for name in ("ready-file", "journal"):
+        if last.get(name) == "":
+            yield f"--{name}: the file name is empty"
+    if "exit-with-parent" in last and os.name == "nt":
+        yield "--exit-with-parent: not available on Windows, where a process keeps its parent's id"
+
+
+def _directory_problems(given: Mapping[str, list[str]], properties: Mapping[str, str]) -> Iterator[str]:
     if "" in given.get("data-dir", []):
-        raise UsageError("--data-dir: the directory name is empty")
+        yield "--data-dir: the directory name is empty"
     if "read-only" not in given:
         return
     if "data-dir" not in given and not {LOG_DIRS, LOG_DIR} & properties.keys():
-        raise UsageError("--read-only: the directory is missing; name it with --data-dir DIR")
+        yield "--read-only: the directory is missing; name it with --data-dir DIR"
     for name in ("topic", "load"):
         if name in given:
-            raise UsageError(f"--{name} {given[name][0]}: brokers with --read-only accept no topics and no records")
+            yield f"--{name} {given[name][0]}: brokers with --read-only accept no topics and no records"
 
 
 def _control(last: Mapping[str, str]) -> "Control | None":

@@ -23,7 +23,7 @@ class Source:
         self.values: dict[str, Any] = {}
         self.depth = 1
         self.views = False
-        """True if the function needs `view`, a memoryview of the data."""
+        """Whether the function needs `view`, a memoryview of the data."""
 
     def __call__(self, line: str) -> None:
         self.lines.append("    " * self.depth + line)

@@ -1,15 +1,18 @@
 """The configuration of brokers, topics, groups and client metrics: Kafka's properties, their values and changes.
 
-Tables of properties, with one declaration per property:
+Where a property is declared, with its type, default, bounds and documentation, depends on what it is for:
 
-broker_properties.py    broker properties that have an effect, and defaults for topics
-security_properties.py  properties of listeners, authentication, authorization and TLS, loaded on demand
-without_effect.py       all other broker properties, loaded on demand
-property_table.py       the format of the tables that are loaded on demand
-catalog.py              all tables joined, for each release
-group_properties.py     group properties
-client_metrics.py       properties of client metrics subscriptions
-                        (the topic properties are in kafkalet/storage/topic_properties.py)
+a topic                           kafkalet/storage/topic_properties.py
+a group                           group_properties.py, which takes bounds and defaults from the broker properties
+client metrics                    client_metrics.py
+a broker, without any effect      without_effect.py
+listeners and security            security_properties.py
+the defaults of topics            TOPIC_DEFAULTS in broker_properties.py
+a default that a release decides  READ_AS_GIVEN in broker_properties.py
+anything else of a broker         BrokerProperties in broker_properties.py, where it is a typed attribute
+
+The tables without effect and of security are texts (property_table.py), which are loaded when such a property is set
+or described. catalog.py joins all tables of brokers, for each release.
 
 Code that uses the tables:
 

@@ -55,7 +55,7 @@ class Ending:
         )
         self._left = set(metadata.partitions)
         self._is_fenced = False
-        """True if a partition has refused the marker, so this coordinator cannot complete the transaction."""
+        """Whether a partition has refused the marker, so this coordinator cannot complete the transaction."""
         transaction.pending = self.completed.state
 
     @detached
