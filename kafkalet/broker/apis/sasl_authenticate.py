@@ -23,15 +23,4 @@ def handle(
             error_message="SaslAuthenticate request received after successful authentication",
             auth_bytes=b"",
         )
-    from kafkalet.broker.security.sasl.mechanism import AuthenticationFailed
-
-    try:
-        step = authenticator.evaluate(bytes(request.auth_bytes))
-    except AuthenticationFailed as failed:
-        response = SaslAuthenticateResponse(
-            error_code=Code.SASL_AUTHENTICATION_FAILED, error_message=str(failed), auth_bytes=b""
-        )
-        reason = f"{failed}{f' ({failed.__cause__})' if failed.__cause__ else ''}"
-        return authenticator.fail(response, reason, context.client)
-    authenticator.identify(context)
-    return SaslAuthenticateResponse(auth_bytes=step.token, session_lifetime_ms=step.session_lifetime_ms)
+    return authenticator.authenticate(bytes(request.auth_bytes))

@@ -95,7 +95,7 @@ class SaslConnection(Connection):
             shared = self._shared
             assert shared.authenticators is not None
             context = self._context = shared.router.context(self, self.peer, shared.listener)
-            context.authenticator = Authenticator(shared.authenticators)
+            context.authenticator = Authenticator(shared.authenticators, context)
         assert context.authenticator is not None
         return context.authenticator
 
@@ -113,7 +113,6 @@ class SaslConnection(Connection):
         try:
             if authenticator.takes_raw_tokens:
                 token = authenticator.evaluate(frame).token
-                authenticator.identify(context)
                 out += [len(token).to_bytes(4, "big"), token]
                 self._send(out, 4 + len(token))
                 return

@@ -1,13 +1,16 @@
 """The states of an authentication."""
 
+from typing import Any
+
 import pytest
 
-from kafkalet.broker.security.principal import Principal
-from kafkalet.broker.security.sasl.authenticator import Authenticator, IllegalRequest, Refused
+from kafkalet.broker.security.principal import ANONYMOUS, Principal
+from kafkalet.broker.security.sasl.authenticator import NEXT, Authenticator, Event, IllegalRequest, Refused, State
 from kafkalet.broker.security.sasl.mechanism import AuthenticationFailed
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.frame import RequestHeader
+from kafkalet.tasks.delayed import Delayed
 
 from .sasl_settings import ALL, PLAIN, sasl_listener
 
@@ -21,15 +24,38 @@ def header(api: Api) -> bytes:
 def authenticator(
     values: dict[str, str] = PLAIN, clock: ManualClock | None = None, release: str = "newest"
 ) -> Authenticator:
-    return Authenticator(sasl_listener(values, clock, release))
+    return Authenticator(sasl_listener(values, clock, release), StubContext())
+
+
+class StubContext:
+    """A stub of the context, with a client that may be closed."""
+
+    def __init__(self) -> None:
+        self.client: Any = self
+        self.principal = ANONYMOUS
+        self.is_token_authenticated = False
+
+
+def begins_again(made: Authenticator, mechanism: str = "PLAIN") -> bool:
+    """Send another SaslHandshake. Return whether it is legal."""
+    if made.takes_handshake:
+        made.handshake(mechanism, 1)
+        return True
+    return False
 
 
 def logged_in(values: dict[str, str] = PLAIN, clock: ManualClock | None = None) -> Authenticator:
     made = authenticator(values, clock)
     made.admit(header(Api.SASL_HANDSHAKE))
-    assert made.handshake("PLAIN", 1)
+    made.handshake("PLAIN", 1)
     made.admit(header(Api.SASL_AUTHENTICATE))
     made.evaluate(ALICE)
+    return made
+
+
+def asked(made: Authenticator) -> Authenticator:
+    """Admit the first request."""
+    made.admit(header(Api.SASL_HANDSHAKE))
     return made
 
 
@@ -43,11 +69,13 @@ def test_handshake_and_token_authenticate() -> None:
     made.admit(header(Api.SASL_AUTHENTICATE))
     assert made.evaluate(ALICE) == (b"", 0)
     assert made.is_open
-    assert made.principal == Principal("User", "alice")
+    assert made._context.principal == Principal("User", "alice")
 
 
-def test_mechanism_that_is_not_enabled_is_refused() -> None:
-    assert not authenticator().handshake("SCRAM-SHA-256", 1)
+def test_mechanism_that_is_not_enabled_is_refused_after_the_delay() -> None:
+    made = asked(authenticator())
+    assert isinstance(made.handshake("SCRAM-SHA-256", 1), Delayed)
+    assert made.has_failed
 
 
 @pytest.mark.parametrize(
@@ -85,7 +113,7 @@ def test_illegal_first_frame_is_refused_without_delay_since_4_0(frame: bytes) ->
 
 
 def test_other_request_after_handshake_is_illegal() -> None:
-    made = authenticator()
+    made = asked(authenticator())
     made.handshake("PLAIN", 1)
     with pytest.raises(IllegalRequest, match=r"Unexpected Kafka request of type METADATA during SASL authentication\."):
         made.admit(header(Api.METADATA))
@@ -98,7 +126,7 @@ def test_frame_of_another_size_is_refused(size: int) -> None:
 
 
 def test_wrong_token_fails() -> None:
-    made = authenticator()
+    made = asked(authenticator())
     made.handshake("PLAIN", 1)
     with pytest.raises(AuthenticationFailed, match="Invalid username or password"):
         made.evaluate(BOB + b"x")
@@ -106,7 +134,7 @@ def test_wrong_token_fails() -> None:
 
 
 def test_wrong_scram_credentials_fail_with_a_fixed_message_and_a_logged_reason() -> None:
-    made = authenticator(ALL)
+    made = asked(authenticator(ALL))
     made.handshake("SCRAM-SHA-256", 1)
     with pytest.raises(AuthenticationFailed) as caught:
         made.evaluate(b"n,,n=nobody,r=x")
@@ -118,7 +146,7 @@ def test_wrong_scram_credentials_fail_with_a_fixed_message_and_a_logged_reason()
 
 @pytest.mark.parametrize(("mechanism", "token", "is_delayed"), [("PLAIN", b"x", True), ("SCRAM-SHA-256", b"x", False)])
 def test_wrong_raw_token_is_refused_without_a_response(mechanism: str, token: bytes, is_delayed: bool) -> None:
-    made = authenticator(ALL)
+    made = asked(authenticator(ALL))
     made.handshake(mechanism, 0)
     assert made.takes_raw_tokens
     with pytest.raises(Refused) as caught:
@@ -131,7 +159,7 @@ def test_wrong_raw_token_is_refused_without_a_response(mechanism: str, token: by
 
 
 def test_session_without_limit_cannot_be_renewed() -> None:
-    assert not logged_in().begins_reauthentication()
+    assert not logged_in().takes_handshake
 
 
 LIMITED = PLAIN | {"connections.max.reauth.ms": "5000"}
@@ -153,8 +181,7 @@ def test_expired_session_can_be_renewed() -> None:
     made = logged_in(LIMITED, clock)
     clock.advance(60_000)
     made.admit(header(Api.SASL_HANDSHAKE))
-    assert made.begins_reauthentication()
-    made.handshake("PLAIN", 1)
+    assert begins_again(made)
     assert made.evaluate(ALICE).session_lifetime_ms == 5000
     assert made.is_open
 
@@ -164,27 +191,24 @@ def test_session_can_be_renewed_once_a_second() -> None:
     made = logged_in(LIMITED, clock)
     for wait_ms, is_begun in ((0, True), (999, False), (1, True)):
         clock.advance(wait_ms)
-        assert made.begins_reauthentication() is is_begun
+        assert begins_again(made) is is_begun
         if is_begun:
-            made.handshake("PLAIN", 1)
             made.evaluate(ALICE)
 
 
 def test_principal_must_not_change() -> None:
     made = logged_in(LIMITED)
-    made.begins_reauthentication()
     made.handshake("PLAIN", 1)
     with pytest.raises(AuthenticationFailed) as caught:
         made.evaluate(BOB)
     assert str(caught.value) == "Cannot change principals during re-authentication from User.alice: User.bob"
-    assert made.principal == Principal("User", "alice")
+    assert made._context.principal == Principal("User", "alice")
     assert made.has_failed
 
 
 def test_mechanism_must_not_change() -> None:
     made = logged_in(ALL | {"connections.max.reauth.ms": "5000"})
-    made.begins_reauthentication()
-    assert made.handshake("SCRAM-SHA-256", 1)
+    made.handshake("SCRAM-SHA-256", 1)
     with pytest.raises(Refused) as caught:
         made.admit(header(Api.SASL_AUTHENTICATE))
     assert caught.value.is_delayed
@@ -192,7 +216,22 @@ def test_mechanism_must_not_change() -> None:
 
 def test_mechanism_that_is_not_enabled_ends_a_session_immediately() -> None:
     made = logged_in(LIMITED)
-    made.begins_reauthentication()
     with pytest.raises(Refused) as caught:
         made.handshake("NOPE", 1)
     assert not caught.value.is_delayed
+
+
+@pytest.mark.parametrize(("state", "event"), [(state, event) for state in State for event in Event])
+def test_only_the_moves_of_the_table_are_possible(state: State, event: Event) -> None:
+    made = authenticator()
+    made._state = state
+    if (state, event) in NEXT:
+        made._move(event)
+        assert made._state is NEXT[state, event]
+    else:
+        with pytest.raises(AssertionError, match=f"{event.name} in state {state.name}"):
+            made._move(event)
+
+
+def test_every_state_can_be_reached() -> None:
+    assert {State.INITIAL, *NEXT.values()} == set(State)
