@@ -8,7 +8,8 @@ from kafkalet.protocol.errors import ProtocolError
 class Client(Protocol):
     """The connection on which a request arrived."""
 
-    is_closed: bool
+    @property
+    def is_closed(self) -> bool: ...
 
     def close(self, reason: str) -> None:
         """Close the connection and log `reason`."""

@@ -7,12 +7,8 @@
 It uses a non-blocking socket with the event loop's `add_reader` and `add_writer`. There is no stream, no transport, and
 no task or future per request, because these cost more than the request itself.
 
-A connection is *blocked* while its next request must not be served:
-
-* a response is delayed (`Delayed`);
-* responses could not be sent yet, because the client is not reading them;
-* the client is muted (quotas, KIP-219);
-* its turn is over (TURN_REQUESTS or the time in turns.py), and other connections come first.
+A connection is OPEN while its client may send requests; `NEXT` has the other states. It is *blocked* while its next
+request must not be served; `Block` has the reasons. When the last reason ends, it waits for a turn.
 
 Data that arrives while the connection is blocked is buffered, up to PENDING_BYTES; then reading stops, and TCP flow
 control slows the client down. A client that sends and never reads therefore uses a limited amount of memory. If a
@@ -25,7 +21,9 @@ import logging
 import os
 import socket
 import struct
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from enum import Enum, IntFlag, auto
 from struct import Struct
 from typing import TYPE_CHECKING, cast
 
@@ -61,6 +59,56 @@ PENDING_BYTES = 64 * 1024
 RECORDED_BYTES = 8192
 """The journal keeps the requests and the responses of a turn as they are, unless they are larger."""
 
+
+class State(Enum):
+    """What is left to do."""
+
+    OPEN = auto()
+    """Receive requests and serve them."""
+    ENDED = auto()
+    """Serve the requests that were received before the client stopped sending."""
+    CLOSING = auto()
+    """Send the responses that have been given."""
+    CLOSED = auto()
+
+
+class Event(Enum):
+    """What changes the state."""
+
+    END_OF_INPUT = "the client stops sending"
+    CLOSE = "the broker closes the connection"
+    SOCKET_CLOSED = "the socket is closed"
+
+
+NEXT: Mapping[tuple[State, Event], State] = {
+    (State.OPEN, Event.END_OF_INPUT): State.ENDED,
+    (State.OPEN, Event.CLOSE): State.CLOSING,
+    (State.OPEN, Event.SOCKET_CLOSED): State.CLOSED,
+    (State.ENDED, Event.CLOSE): State.CLOSING,
+    (State.ENDED, Event.SOCKET_CLOSED): State.CLOSED,
+    (State.CLOSING, Event.SOCKET_CLOSED): State.CLOSED,
+}
+"""The next state after an event. Other events are impossible."""
+
+
+class Block(IntFlag):
+    """Why the next request must not be served."""
+
+    DELAYED = auto()
+    """A response is delayed."""
+    UNSENT = auto()
+    """Responses could not be sent yet, because the client is not reading them."""
+    MUTED = auto()
+    """The client is muted (quotas, KIP-219)."""
+    TURN = auto()
+    """Other connections come first: a turn is over (TURN_REQUESTS or the time in turns.py), or another reason ended."""
+    CLOSING = auto()
+    """The connection is CLOSING or CLOSED."""
+
+
+_DELAYED, _UNSENT, _MUTED, _TURN, _CLOSING = map(int, Block)  # operations on flags are slow
+_OPEN, _CLOSED = State.OPEN, State.CLOSED  # in Python 3.11, looking up a member of an enum is slow
+
 _BROKEN_PEER = (CloseConnection, DecodeError, UnsupportedVersion)
 _read_size = Struct(">i").unpack_from
 
@@ -69,19 +117,9 @@ class Connection:
     """A client connection, from accept to close."""
 
     __slots__ = (
-        *("_blocked", "_close_reason", "_context", "_delayed", "_end_reason", "_fd", "_mute", "_outbox", "_partial"),
-        *(
-            "_reading",
-            "_rest",
-            "_resuming",
-            "_shared",
-            "_socket",
-            "_writing",
-            "is_closed",
-            "is_sending_slowly",
-            "last_active_ms",
-        ),
-        *("_is_black_hole", "_principal", "_tls", "peer", "virtual_s"),
+        *("_blocked", "_context", "_delayed", "_fd", "_is_black_hole", "_is_queued", "_mute", "_outbox", "_partial"),
+        *("_principal", "_reading", "_reason", "_rest", "_shared", "_socket", "_state", "_tls"),
+        *("is_sending_slowly", "last_active_ms", "peer", "virtual_s"),
     )
 
     def __init__(
@@ -107,14 +145,12 @@ class Connection:
         self._outbox: Outbox | None = None  # None: everything has been sent
         self._delayed: Delayed[Response] | None = None
         self._mute: Timer | None = None
-        self._blocked = False
-        self._resuming = False  # whether the connection is queued for a turn
+        self._state = _OPEN
+        self._reason = ""  # why the connection is no longer OPEN; "" for an orderly close
+        self._blocked = 0  # the reasons (`Block`)
+        self._is_queued = False  # for a turn
         self.virtual_s = 0.0  # time used, as counted by turns.py
         self._reading = True
-        self._writing = False
-        self._end_reason: str | None = None  # why the client stopped sending; "" for an orderly close
-        self._close_reason: str | None = None  # why the connection will be closed once all responses are sent
-        self.is_closed = False
         self.is_sending_slowly = False  # whether a fault sends the response in portions
         shared.loop.add_reader(self._fd, self._on_readable)
 
@@ -125,6 +161,16 @@ class Connection:
         that other clients sent later.
         """
         self._on_readable()
+
+    def _move(self, event: Event) -> None:
+        """Enter the next state. Raises AssertionError if the event is impossible."""
+        state = NEXT.get((self._state, event))
+        assert state is not None, f"{event.name} in state {self._state.name}"
+        self._state = state
+
+    @property
+    def is_closed(self) -> bool:
+        return self._state is _CLOSED
 
     @property
     def context(self) -> Context | None:
@@ -158,31 +204,32 @@ class Connection:
 
     def close(self, reason: str) -> None:
         """Close the connection after the responses given so far have been sent; `reason` is logged."""
-        if self._close_reason is None:
-            self._close_reason = reason
-            self._blocked = True
+        if not self._blocked & _CLOSING:
+            self._move(Event.CLOSE)
+            self._reason = reason
+            self._blocked |= _CLOSING
             self._set_reading(False)
-            self._resume_soon()  # not now: the response to the current request is sent first
+            self._queue()  # not now: the response to the current request is sent first
 
     def mute(self, ms: float) -> None:
         """Serve no further requests for `ms` milliseconds."""
         if self._mute is not None:
             self._mute.cancel()
-        self._blocked = True
+        self._blocked |= _MUTED
         self._mute = self._shared.clock.call_later(ms, self._unmute)
 
     def _unmute(self) -> None:
         self._mute = None
-        self._resume_unless_blocked()
+        self._unblock(_MUTED)
 
     # Receiving
 
     def _on_readable(self) -> None:
         turns = self._shared.turns
         if self._blocked:  # only buffer the data
-            self._receive_guarded()
+            self._guard(self._receive)
         elif turns.is_congested:
-            self._resume_soon()
+            self._queue()
         else:
             turns.begin()
             try:
@@ -199,11 +246,15 @@ class Connection:
 
     def take_turn(self) -> None:
         """Serve the received requests. Called by Turns."""
-        if self._blocked:
-            self._resume()
+        self._is_queued = False
+        if not self._blocked:
+            self._guard(self._receive)
         else:
-            self._resuming = False
-            self._receive_guarded()
+            self._blocked &= ~_TURN
+            if self._blocked:
+                self._close_if_sent()
+            else:
+                self._resume()
         if self._tls is not None:
             self._read_decrypted_soon()
         if self._shared.watchers.sees_requests:
@@ -215,21 +266,17 @@ class Connection:
 
     def _read_decrypted_soon(self) -> None:
         """Read data that TLS has already decrypted. The event loop does not report it as readable."""
-        if (
-            self._reading
-            and not self._resuming
-            and not self.is_closed
-            and cast("TlsSocket", self._tls).has_decrypted_data()
-        ):
+        if self._reading and not self._is_queued and cast("TlsSocket", self._tls).has_decrypted_data():
             self._shared.loop.call_soon(self._read_decrypted)
 
     def _read_decrypted(self) -> None:
-        if self._reading and not self.is_closed:
+        if self._reading:
             self._on_readable()
 
-    def _receive_guarded(self) -> None:
+    def _guard(self, action: Callable[[], None]) -> None:
+        """Receive or serve requests. An error closes the connection."""
         try:
-            self._receive()
+            action()
         except _BROKEN_PEER as problem:
             self.close(str(problem))
         except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
@@ -300,8 +347,6 @@ class Connection:
                 recorder.request(self._context, request, len(frame), out, is_waiting=self._delayed is not None)
             self._send(out, size)
         self._shared.buffer.give_back(frame)
-        if self._blocked:
-            self._resume_unless_blocked()
 
     def _serve(self, end: int) -> None:
         """Serve the frames in the first `end` bytes of the receive buffer, and keep the rest."""
@@ -311,7 +356,7 @@ class Connection:
         turns = shared.turns
         recorder = shared.router.recorder
         out: list[Chunk] = []
-        out_bytes = at = served = size = recorded = 0
+        out_bytes = at = served = size = flushed = 0
         try:
             while end - at >= 4 and not self._blocked:
                 (size,) = _read_size(data, at)
@@ -325,30 +370,26 @@ class Connection:
                 at = stop
                 served += 1
                 if out_bytes > JOIN_BYTES:
-                    if recorder is None:
-                        self._send(out, out_bytes)
-                    else:
-                        self._send_and_record(recorder, recorded, at, out, out_bytes)
-                        recorded = at
-                    out, out_bytes = [], 0
-                if at < end and (served == TURN_REQUESTS or turns.is_over()):
-                    self._blocked = True
+                    self._flush(recorder, flushed, at, out, out_bytes)
+                    out, out_bytes, flushed = [], 0, at
+                if at < end and (served == TURN_REQUESTS or turns.is_over()) and not self._blocked:
+                    self._blocked = _TURN
+                    self._queue()
         finally:
-            if recorder is not None and recorded < at:
-                self._send_and_record(recorder, recorded, at, out, out_bytes)
-            elif out:
-                self._send(out, out_bytes)
-        if at < end and not self.is_closed:
+            if flushed < at:
+                self._flush(recorder, flushed, at, out, out_bytes)
+        if at < end and self._state is not _CLOSED:
             self._keep(at, end, size)
             self._hurry()
-        if self._blocked:
-            self._resume_unless_blocked()
 
-    def _send_and_record(self, journal: "Journal", start: int, stop: int, out: list[Chunk], size: int) -> None:
-        """Send the responses of a turn, and record them and the bytes of the receive buffer from `start` to `stop`.
+    def _flush(self, journal: "Journal | None", start: int, stop: int, out: list[Chunk], size: int) -> None:
+        """Send the responses of a turn to the requests from `start` to `stop` of the receive buffer, and record both.
 
         This costs little because memory is kept as it is. See journal.py for the requests that are recorded otherwise.
         """
+        if journal is None:
+            self._send(out, size)
+            return
         shared, context = self._shared, self._context
         if context is None:  # the connection is closed
             return
@@ -390,7 +431,7 @@ class Connection:
             raise
         if not isinstance(answer, int):
             self._delayed = answer
-            self._blocked = True
+            self._blocked |= _DELAYED
             answer.then(self._answered, self._failed)
             return 0
         return answer
@@ -406,7 +447,7 @@ class Connection:
         except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
             self._close_after_bug()
             return
-        self._resume_unless_blocked()
+        self._unblock(_DELAYED)
         if self._shared.watchers.sees_requests:
             self._shared.watchers.touch(NO_TOPIC)
 
@@ -420,50 +461,52 @@ class Connection:
 
     # Blocking and resuming
 
-    def _resume_unless_blocked(self) -> None:
-        """Queue the connection for a turn, unless something still blocks it."""
-        if self.is_closed or self._resuming or self._outbox is not None:
-            return
-        if self._close_reason is not None:
-            self._close(self._close_reason)
-        elif self._delayed is None and self._mute is None:
-            self._resume_soon()
+    def _unblock(self, reason: int) -> None:
+        """Remove a reason why the connection is blocked."""
+        self._blocked &= ~reason
+        if not self._blocked:
+            self._blocked = _TURN
+            if not self._is_queued:  # as `_queue`, which would take longer
+                self._is_queued = True
+                self._shared.turns.queue(self)
+        elif not self._is_queued:
+            self._close_if_sent()
 
-    def _resume_soon(self) -> None:
-        if not self._resuming:
-            self._resuming = True
+    def _queue(self) -> None:
+        """Queue the connection for a turn."""
+        if not self._is_queued:
+            self._is_queued = True
             self._shared.turns.queue(self)
 
     def _resume(self) -> None:
-        self._resuming = False
-        if self.is_closed:
-            return
-        if self._close_reason is not None or self._outbox is not None or self._mute is not None:
-            self._resume_unless_blocked()
-            return
-        self._blocked = False
-        try:
-            if self._rest:
-                rest, self._rest = self._rest, b""
-                self._shared.buffer.data[: len(rest)] = rest
-                self._serve(len(rest))
-        except _BROKEN_PEER as problem:
-            self.close(str(problem))
-        except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
-            self._close_after_bug()
-        if self._blocked or self.is_closed:
-            return
-        if self._end_reason is None:
+        """Serve the requests that were received while the connection was blocked, and receive others again."""
+        if self._rest:
+            self._guard(self._serve_rest)
+            if self._blocked:
+                return
+        if self._state is _OPEN:
             self._set_reading(True)
         else:
             self._close_after_end()
+
+    def _serve_rest(self) -> None:
+        rest, self._rest = self._rest, b""
+        self._shared.buffer.data[: len(rest)] = rest
+        self._serve(len(rest))
+
+    def _close_if_sent(self) -> None:
+        if self._blocked & (_CLOSING | _UNSENT) == _CLOSING:
+            self._close(self._reason)
 
     def _on_end_of_input(self, reason: str) -> None:
         """Handle the end of the client's data.
 
         Requests that have been received are still served, unless the client would have waited for the response.
         """
-        self._end_reason = reason
+        if self._state is not _OPEN:  # the event loop has reported it once more
+            return
+        self._move(Event.END_OF_INPUT)
+        self._reason = reason
         delayed = self._delayed
         if not self._blocked or (delayed is not None and delayed.may_be_dropped):
             self._close_after_end()
@@ -476,10 +519,10 @@ class Connection:
         elif self._rest and not self._blocked:
             self._close(f"disconnected within a frame, after {len(self._rest)} bytes")
         else:
-            self._close(self._end_reason or "", logging.INFO)
+            self._close(self._reason, logging.INFO)
 
     def _set_reading(self, reading: bool) -> None:
-        if reading is not self._reading and not self.is_closed:
+        if reading is not self._reading and self._state is not _CLOSED:
             self._reading = reading
             if reading:
                 self._shared.loop.add_reader(self._fd, self._on_readable)
@@ -499,7 +542,7 @@ class Connection:
 
         Return the data in one piece, or None if it was not joined.
         """
-        if self.is_closed or not out:
+        if self._state is _CLOSED or not out:
             return None
         if self._outbox is not None:
             self._outbox.extend(out)
@@ -539,14 +582,13 @@ class Connection:
                 self._await_writable()
                 return
             self._outbox = None
-            if self._writing:
-                self._writing = False
+            if self._blocked & _UNSENT:
                 self._shared.loop.remove_writer(self._fd)
+                self._unblock(_UNSENT)
 
     def _await_writable(self) -> None:
-        self._blocked = True
-        if not self._writing:
-            self._writing = True
+        if not self._blocked & _UNSENT:
+            self._blocked |= _UNSENT
             self._shared.loop.add_writer(self._fd, self._on_writable)
 
     def _on_writable(self) -> None:
@@ -554,7 +596,6 @@ class Connection:
             if self._outbox is not None:
                 self.last_active_ms = self._shared.clock.now_ms()
                 self._write()
-            self._resume_unless_blocked()
             if self._shared.watchers.sees_requests:
                 self._shared.watchers.touch(NO_TOPIC)
         except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
@@ -628,14 +669,16 @@ class Connection:
     def _close(self, reason: str, level: int = logging.WARNING) -> None:
         if self.is_closed:
             return
-        self.is_closed = self._blocked = True
+        self._move(Event.SOCKET_CLOSED)
         if reason:
             _LOG.log(level, "%s: closed; %s", str(self), shown(reason))
         shared = self._shared
         if self._reading:
+            self._reading = False
             shared.loop.remove_reader(self._fd)
-        if self._writing:
+        if self._blocked & _UNSENT:
             shared.loop.remove_writer(self._fd)
+        self._blocked = _CLOSING
         shared.forget(self._fd)
         self._socket.close()
         if self._context is not None and shared.router.hooks.journal is not None:

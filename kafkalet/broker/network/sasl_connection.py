@@ -14,16 +14,14 @@ can use only little memory and time.
 """
 
 from struct import Struct
-from typing import Any
 
 from kafkalet.broker.client import CloseConnection
-from kafkalet.broker.context import Context
 from kafkalet.broker.security.sasl.authenticator import Authenticator, IllegalRequest, Refused
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.schema import Response
 from kafkalet.protocol.wire import Chunk
-from kafkalet.tasks.delayed import Delayed
 
-from .connection import Connection
+from .connection import Block, Connection
 from .error_responses import error_frame
 from .receiving import Partial, check_size
 
@@ -41,41 +39,25 @@ class SaslConnection(Connection):
     __slots__ = ()
 
     def _serve(self, end: int) -> None:
-        authenticator = self._authenticator()
-        if authenticator.is_open:
+        if self._authenticator().is_open:
             super()._serve(end)
             return
-        buffer = self._shared.buffer
+        authenticator, buffer = self._authenticator(), self._shared.buffer
         at = size = 0
         while end - at >= 4 and not self._blocked and not authenticator.is_open:
             (size,) = _read_size(buffer.data, at)
-            try:
-                self._check_size(size, authenticator)
-            except Refused as refused:
-                self._refuse(refused)
-                return
             stop = at + 4 + size
-            if stop > end:
+            if not self._is_admitted(size, authenticator) or stop > end:
                 break
             self._serve_alone(bytes(buffer.view[at + 4 : stop]), authenticator)
             at = stop
-        if at < end:
-            self._serve_rest(at, end, size, authenticator)
-        elif self._blocked:
-            self._resume_unless_blocked()
-
-    def _serve_rest(self, at: int, end: int, size: int, authenticator: Authenticator) -> None:
-        """Serve the requests that follow the authentication, or keep what cannot be served yet."""
-        if self.is_closed or authenticator.has_failed:
+        if at == end or self.is_closed or authenticator.has_failed:
             return
-        if authenticator.is_open and not self._blocked:
-            buffer = self._shared.buffer
+        if self._blocked or not authenticator.is_open:
+            self._keep(at, end, size)
+        else:
             buffer.data[: end - at] = buffer.data[at:end]
             super()._serve(end - at)
-            return
-        self._keep(at, end, size)
-        if self._blocked:
-            self._resume_unless_blocked()
 
     def _receive_partial(self, partial: Partial, count: int) -> None:
         authenticator = self._authenticator()
@@ -86,8 +68,6 @@ class SaslConnection(Connection):
         if frame is not None:
             self._partial = None
             self._serve_alone(bytes(frame), authenticator)
-            if self._blocked:
-                self._resume_unless_blocked()
 
     def _authenticator(self) -> Authenticator:
         context = self._context
@@ -99,72 +79,66 @@ class SaslConnection(Connection):
         assert context.authenticator is not None
         return context.authenticator
 
-    def _check_size(self, size: int, authenticator: Authenticator) -> None:
-        authenticator.check_size(size)
+    def _is_admitted(self, size: int, authenticator: Authenticator) -> bool:
+        """Return whether a frame has a legal size. If not, the connection is closed."""
+        try:
+            authenticator.check_size(size)
+        except Refused as refused:
+            self._refuse(refused)
+            return False
         if authenticator.is_reauthenticating:
             check_size(size or 1, self._shared.limits.socket_request_max_bytes)
+        return True
 
     def _serve_alone(self, frame: bytes, authenticator: Authenticator) -> None:
         """Serve a frame of a client that is not authenticated."""
+        try:
+            if authenticator.takes_raw_tokens:
+                token = authenticator.evaluate(frame).token
+                self._send([len(token).to_bytes(4, "big"), token], 4 + len(token))
+            else:
+                self._serve_request(frame, authenticator)
+        except Refused as refused:
+            self._refuse(refused)
+
+    def _serve_request(self, frame: bytes, authenticator: Authenticator) -> None:
         context, recorder = self._context, self._shared.router.recorder
         assert context is not None
         request = frame if recorder is None else recorder.beginning(frame)
         out: list[Chunk] = []
         try:
-            if authenticator.takes_raw_tokens:
-                token = authenticator.evaluate(frame).token
-                out += [len(token).to_bytes(4, "big"), token]
-                self._send(out, 4 + len(token))
-                return
-            self._admit(frame, authenticator, context)
-            size = self._answer(frame, out)
-            if recorder is not None:
-                recorder.request(context, request, len(frame), out, is_waiting=self._delayed is not None)
-            self._send(out, size)
+            authenticator.admit(frame)
         except Refused as refused:
-            self._refuse(refused)
+            if refused.is_request and recorder is not None:
+                recorder.refused(context, frame, refused)
+            raise
         except IllegalRequest as illegal:
-            out = []
             if len(frame) <= ANSWERED_BYTES:
                 out = error_frame(frame, context, KafkaError(Code.ILLEGAL_SASL_STATE, str(illegal)))
             if recorder is not None:
                 recorder.request(context, request, len(frame), out, is_waiting=False)
-            self._answer_later(out, str(illegal))
-
-    def _admit(self, frame: bytes, authenticator: Authenticator, context: Context) -> None:
-        try:
-            authenticator.admit(frame)
-        except Refused as refused:
-            if refused.is_request and self._shared.router.recorder is not None:
-                self._shared.router.recorder.refused(context, frame, refused)
-            raise
+            self._close_later(CloseConnection(str(illegal)), out)
+            return
+        size = self._answer(frame, out)
+        if recorder is not None:
+            recorder.request(context, request, len(frame), out, is_waiting=self._delayed is not None)
+        self._send(out, size)
 
     def _refuse(self, refused: Refused) -> None:
         """Close the connection without a response, after the delay if Kafka delays the close."""
         if not refused.is_delayed:
             raise refused
+        self._close_later(refused, [])
 
-        def close() -> None:
-            raise refused
+    def _close_later(self, problem: CloseConnection, out: list[Chunk]) -> None:
+        """Send an error response, if there is one, and close the connection, both after the delay."""
+        assert self._shared.authenticators is not None
 
-        self._wait_for(self._delay(close))
-
-    def _answer_later(self, out: list[Chunk], reason: str) -> None:
-        """Send an error response and close the connection, both after the delay."""
-
-        def answer() -> None:
+        def close() -> Response:
             self._send(out, sum(map(len, out)))
-            raise CloseConnection(reason)
+            raise problem
 
-        self._wait_for(self._delay(answer))
-
-    def _delay(self, action: Any) -> Delayed[Any]:
-        authenticators = self._shared.authenticators
-        assert authenticators is not None
-        return authenticators.delay(action)
-
-    def _wait_for(self, delayed: Delayed[Any]) -> None:
-        self._delayed = delayed
-        self._blocked = True
         self._rest = b""
-        delayed.then(self._answered, self._failed)
+        self._delayed = self._shared.authenticators.delay(close)
+        self._blocked |= int(Block.DELAYED)
+        self._delayed.then(self._answered, self._failed)

@@ -10,7 +10,7 @@ import pytest
 
 from kafkalet.broker.client import CloseConnection
 from kafkalet.broker.context import Context
-from kafkalet.broker.network.connection import PENDING_BYTES, TURN_REQUESTS, Connection
+from kafkalet.broker.network.connection import NEXT, PENDING_BYTES, TURN_REQUESTS, Connection, Event, State
 from kafkalet.broker.network.receiving import RECEIVE_BYTES
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import DecodeError
@@ -529,3 +529,15 @@ async def test_connection_has_nodelay_and_keepalive() -> None:
         [connection] = serving.listener.connections
         assert connection._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         assert connection._socket.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+
+
+@pytest.mark.parametrize(("state", "event"), [(state, event) for state in State for event in Event])
+def test_only_the_moves_of_the_table_are_possible(state: State, event: Event) -> None:
+    connection = Connection.__new__(Connection)
+    connection._state = state
+    if (state, event) in NEXT:
+        connection._move(event)
+        assert connection._state is NEXT[state, event]
+    else:
+        with pytest.raises(AssertionError, match=f"{event.name} in state {state.name}"):
+            connection._move(event)
