@@ -308,7 +308,7 @@ class Topic:
 
     def _accepted(self, leader: Partition, batch: bytes) -> ValidatedBatches:
         try:
-            return leader.validation(bytearray(batch))()
+            return leader.log_for(None).validation(bytearray(batch), leader.leader_epoch)()
         except KafkaError as error:
             raise self._refused(leader.index, error) from error
 

@@ -17,7 +17,7 @@ from kafkalet.conformance.judging.replaying import replay
 from kafkalet.conformance.playing.target import Target
 from kafkalet.conformance.recording.recorded_properties import broker_properties
 from kafkalet.conformance.transcripts import load
-from kafkalet.storage import lookup
+from kafkalet.storage import log, lookup
 from kafkalet.tasks import turns
 
 from .test_golden import wrong
@@ -51,7 +51,8 @@ def targets() -> Iterator[dict[str, Target]]:
         patch.setattr(router, "PRODUCE_DECODED_AT_ONCE", 0)
         patch.setattr(produce, "PARTITIONS_WITHOUT_PAUSE", -1)
         patch.setattr(produce, "is_usual_batch", lambda records, version: False)
-        patch.setattr(produce, "takes_long", lambda records: len(records) >= SMALLEST_BATCH_BYTES)
+        patch.setattr(produce, "may_take_long", lambda records: len(records) >= SMALLEST_BATCH_BYTES)
+        patch.setattr(log, "may_be_quick", lambda records: False)
         patch.setattr(fetch, "PARTITIONS_WITHOUT_PAUSE", -1)
         patch.setattr(fetch_conversion, "CONVERTED_IN_LOOP_BYTES", -1)
         patch.setattr(fetch_conversion, "READ_BYTES", 100)

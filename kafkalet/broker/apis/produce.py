@@ -21,11 +21,11 @@ Source: kafka.server.KafkaApis.handleProduceRequest, ReplicaManager.appendRecord
 """
 
 import logging
-from collections.abc import Callable, Coroutine, Iterator
-from functools import partial
+from collections.abc import Coroutine, Iterator
 from typing import Any, NamedTuple
 
 from kafkalet.broker.cluster.metadata import INTERNAL_TOPICS
+from kafkalet.broker.cluster.partition import Partition
 from kafkalet.broker.context import Context
 from kafkalet.broker.quoting import quoted
 from kafkalet.broker.security.acl import Operation as AclOperation
@@ -33,18 +33,18 @@ from kafkalet.broker.security.acl import ResourceType
 from kafkalet.broker.transactions.verification import Operation
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.produce import ProduceRequest, ProduceResponse
-from kafkalet.protocol.records.effort import TakesLong, may_have_many_headers, takes_long
+from kafkalet.protocol.records.effort import may_take_long
 from kafkalet.protocol.wire import Buffer
-from kafkalet.storage.acceptance import ValidatedBatches
 from kafkalet.storage.refusals import AppendRefused, RecordsRefused
+from kafkalet.storage.values import AppendResult
+from kafkalet.storage.verification import Guard
 from kafkalet.tasks.delayed import Delayed
-from kafkalet.tasks.task import in_thread, pause, until
+from kafkalet.tasks.task import pause, until
 
 from .produce_rules import (
     WITHOUT_LOG_START,
     check_first_header,
     check_produced,
-    has_few_records,
     is_idempotent,
     is_transactional,
     is_usual_batch,
@@ -59,6 +59,7 @@ Key = tuple[str, bytes, int]
 ALL_IN_SYNC = -1
 LEADER = 1
 NO_RESPONSE = 0
+ACKS = (ALL_IN_SYNC, LEADER, NO_RESPONSE)
 PARTITIONS_WITHOUT_PAUSE = 20
 """The largest number of partitions to append to without pausing for other requests."""
 UNKNOWN = -1
@@ -82,12 +83,11 @@ def handle(request: ProduceRequest, context: Context) -> Answered | Coroutine[An
         key, chunk = given[0]
         if chunk and is_usual_batch(chunk, context.version) and metadata.partition(key[0], key[2]) is not None:
             # None of the checks below concerns this request; see `is_usual_batch`.
-            is_slow = _is_slow(chunk)
-            outcome = _validate_at_once(key, chunk, context) if is_slow else None
-            if outcome is not None or not is_slow:
-                parked: dict[Key, Pending] = {}
-                answer = _append(key, chunk, NOTHING_TO_VERIFY, request, context, parked, outcome)
-                return _answer_or_wait({key: answer}, parked, request, context)
+            if may_take_long(chunk):
+                return _append_all({key: chunk}, {}, _verify({}, request, context), request, context)
+            parked: dict[Key, Pending] = {}
+            answer = _append(key, chunk, NOTHING_TO_VERIFY, request, context, parked)
+            return _answer_or_wait({key: answer}, parked, request, context)
     if not _may_be_transactional(request, context) and any(is_transactional(chunk) for _, chunk in given if chunk):
         return _answer(
             {key: _refused(key, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for key, _ in given}, request, context
@@ -101,8 +101,8 @@ def handle(request: ProduceRequest, context: Context) -> Answered | Coroutine[An
     sound, refused = _split_by_validity(given, context)
     refused |= unauthorized
     asked = _verify(sound, request, context)
-    if asked.is_waiting or len(sound) > PARTITIONS_WITHOUT_PAUSE or any(map(_is_slow, sound.values())):
-        return _append_in_turns(sound, refused, asked, request, context)
+    if asked.is_waiting or len(sound) > PARTITIONS_WITHOUT_PAUSE or any(map(may_take_long, sound.values())):
+        return _append_all(sound, refused, asked, request, context)
     verified = asked.result()
     pending: dict[Key, Pending] = {}
     answers = {key: _append(key, chunk, verified, request, context, pending) for key, chunk in sound.items()}
@@ -132,7 +132,7 @@ def _verify(sound: dict[Key, Buffer], request: ProduceRequest, context: Context)
     return verify_produce(chunks, request.transactional_id, Operation.of_produce(context.version), context.broker)
 
 
-async def _append_in_turns(
+async def _append_all(
     sound: dict[Key, Buffer],
     refused: dict[Key, Answer],
     asked: Delayed[Verified],
@@ -144,63 +144,13 @@ async def _append_in_turns(
     pending: dict[Key, Pending] = {}
     answers: dict[Key, Answer] = {}
     for key, chunk in sound.items():
-        await pause()
-        outcome = None
-        if _is_slow(chunk):
-            outcome = None if takes_long(chunk) else _validate_at_once(key, chunk, context)
-            outcome = outcome or await _validate_in_thread(key, chunk, verified, request, context)
-        answers[key] = _append(key, chunk, verified, request, context, pending, outcome)
+        if answers:
+            await pause()
+        if may_take_long(chunk):
+            answers[key] = await _append_in_turns(key, chunk, verified, request, context, pending)
+        else:
+            answers[key] = _append(key, chunk, verified, request, context, pending)
     return _answer_or_wait(answers | refused, pending, request, context)
-
-
-def _is_slow(chunk: Buffer) -> bool:
-    """Return whether validating records may block the event loop for too long."""
-    return takes_long(chunk) or may_have_many_headers(chunk)
-
-
-def _validate_at_once(key: Key, chunk: Buffer, context: Context) -> Callable[[], ValidatedBatches] | None:
-    """Validate a batch that may be slow, without a thread. Return the same as `_validate_in_thread`, or None.
-
-    A thread costs as much as the validation of 10,000 short records, unless they are read by the exact reader.
-    """
-    if not has_few_records(chunk):
-        return None
-    name, _, index = key
-    try:
-        accepted = context.node.partition(name, index).validation(chunk, at_once=True)()
-    except AppendRefused as refusal:
-        return partial(_raise, refusal)
-    except (KafkaError, TakesLong):
-        return None
-    return lambda: accepted
-
-
-async def _validate_in_thread(
-    key: Key, chunk: Buffer, verified: Verified, request: ProduceRequest, context: Context
-) -> Callable[[], ValidatedBatches] | None:
-    """Validate records in a thread, and return a function that returns the valid batches or raises KafkaError.
-
-    Returns None if the partition does not accept records. A producer that waits for a response and disconnects does
-    not know whether its records were appended; one that does not wait may disconnect at any time.
-    """
-    name, _, index = key
-    try:
-        validation = context.node.partition(name, index).validation(chunk, verified.guards.get((name, index)))
-    except KafkaError:
-        return None  # `_append` raises the same error again
-
-    def outcome() -> Callable[[], ValidatedBatches]:
-        try:
-            accepted = validation()
-        except KafkaError as refusal:
-            return partial(_raise, refusal)
-        return lambda: accepted
-
-    return await in_thread(outcome, droppable=request.acks != NO_RESPONSE)
-
-
-def _raise(refusal: KafkaError) -> ValidatedBatches:
-    raise refusal
 
 
 def _answer_or_wait(
@@ -211,7 +161,7 @@ def _answer_or_wait(
     waiting: Delayed[ProduceResponse | None] = context.node.purgatory.park(
         [(key[0], key[2]) for key in pending],
         max(request.timeout_ms, 0),
-        lambda: _answer(answers, request, context) if _settle(pending, context) else None,
+        lambda: _answer(answers, request, context) if _complete_replicated(pending, context) else None,
         lambda: _answer(_time_out(answers, pending), request, context),
     )
     return waiting
@@ -293,42 +243,58 @@ def _split_by_validity(
 
 
 def _append(
-    key: Key,
-    chunk: Buffer,
-    verified: Verified,
-    request: ProduceRequest,
-    context: Context,
-    pending: dict[Key, Pending],
-    outcome: Callable[[], ValidatedBatches] | None = None,
+    key: Key, chunk: Buffer, verified: Verified, request: ProduceRequest, context: Context, pending: dict[Key, Pending]
 ) -> Answer:
-    """Append to one partition. If the records have already been validated, `outcome` returns the result."""
+    """Append to one partition."""
+    try:
+        partition, guard = _checked(key, verified, request, context)
+        return _appended(key, partition, partition.produce(chunk, guard), request, pending)
+    except KafkaError as error:
+        return _append_refused(key, error, context)
+
+
+async def _append_in_turns(
+    key: Key, chunk: Buffer, verified: Verified, request: ProduceRequest, context: Context, pending: dict[Key, Pending]
+) -> Answer:
+    """Append to one partition, and validate the records in a thread if that takes long.
+
+    A producer that waits for a response and disconnects does not know whether its records were appended; one that does
+    not wait may disconnect at any time.
+    """
+    try:
+        partition, guard = _checked(key, verified, request, context)
+        accepted = await partition.validate(chunk, guard, droppable=request.acks != NO_RESPONSE)
+        partition, guard = _checked(key, verified, request, context)  # the cluster may have changed
+        appended = partition.produce_validated(accepted, guard) or partition.produce(chunk, guard)
+        return _appended(key, partition, appended, request, pending)
+    except KafkaError as error:
+        return _append_refused(key, error, context)
+
+
+def _checked(key: Key, verified: Verified, request: ProduceRequest, context: Context) -> tuple[Partition, Guard | None]:
+    """Return the partition if the request may append to it, and the guard of its transaction. Raises KafkaError."""
     name, _, index = key
     guard = None
     if verified is not NOTHING_TO_VERIFY:
-        if (not_verified := verified.refusals.get((name, index))) is not None:
-            return _refused_by(not_verified, key, context)
+        if (refusal := verified.refusals.get((name, index))) is not None:
+            raise KafkaError(refusal.code, refusal.message)
         guard = verified.guards.get((name, index))
-    if request.acks not in (ALL_IN_SYNC, LEADER, NO_RESPONSE):
-        return _refused(key, Code.INVALID_REQUIRED_ACKS)
+    if request.acks not in ACKS:
+        raise KafkaError(Code.INVALID_REQUIRED_ACKS)
     if name in INTERNAL_TOPICS and context.client_id != ADMIN_CLIENT:
-        return _refused(key, Code.INVALID_TOPIC_EXCEPTION)
-    try:
-        partition = context.node.partition(name, index)
-        log = partition.log_for(None)
-        if request.acks == ALL_IN_SYNC and not partition.has_enough_replicas:
-            return _refused(key, Code.NOT_ENOUGH_REPLICAS, log_start_offset=log.log_start_offset)
-        appended = None if outcome is None else partition.produce_validated(outcome(), guard)
-        if appended is None:
-            appended = partition.produce(chunk, guard)
-    except RecordsRefused as refusal:
-        return _records_refused(key, refusal, partition.log.log_start_offset)
-    except AppendRefused as refusal:
-        log_start_offset = UNKNOWN if refusal.code in WITHOUT_LOG_START else partition.log.log_start_offset
-        return _refused(key, refusal.code, refusal.message, log_start_offset)
-    except KafkaError as error:
-        return _refused_by(error, key, context)
+        raise KafkaError(Code.INVALID_TOPIC_EXCEPTION)
+    partition = context.node.partition(name, index)
+    partition.log_for(None)
+    if request.acks == ALL_IN_SYNC and not partition.has_enough_replicas:
+        raise AppendRefused(Code.NOT_ENOUGH_REPLICAS, "too few replicas are in sync")
+    return partition, guard
+
+
+def _appended(
+    key: Key, partition: Partition, appended: AppendResult, request: ProduceRequest, pending: dict[Key, Pending]
+) -> Answer:
     answer = Answer(
-        index=index,
+        index=key[2],
         error_code=Code.NONE,
         base_offset=appended.first_offset,
         log_append_time_ms=appended.log_append_time_ms,
@@ -339,10 +305,23 @@ def _append(
     return answer
 
 
-def _refused(key: Key, code: Code, message: str | None = None, log_start_offset: int = UNKNOWN) -> Answer:
-    return Answer(
-        index=key[2], error_code=code, base_offset=UNKNOWN, log_start_offset=log_start_offset, error_message=message
-    )
+def _append_refused(key: Key, error: KafkaError, context: Context) -> Answer:
+    if not isinstance(error, AppendRefused):
+        return _refused_by(error, key, context)
+    answer = _refused(key, error.code, error.message)
+    partition = context.node.partitions.get((key[0], key[2]))
+    if partition is not None and error.code not in WITHOUT_LOG_START:
+        answer.log_start_offset = partition.log.log_start_offset
+    if isinstance(error, RecordsRefused):  # with an error for each bad record (KIP-467)
+        answer.record_errors = [
+            Answer.RecordError(batch_index=each.batch_index, batch_index_error_message=each.message)
+            for each in error.record_errors
+        ]
+    return answer
+
+
+def _refused(key: Key, code: Code, message: str | None = None) -> Answer:
+    return Answer(index=key[2], error_code=code, base_offset=UNKNOWN, log_start_offset=UNKNOWN, error_message=message)
 
 
 def _refused_by(error: KafkaError, key: Key, context: Context) -> Answer:
@@ -359,17 +338,7 @@ def _name_leader(answer: Answer, key: Key, context: Context) -> Answer:
     return answer
 
 
-def _records_refused(key: Key, refusal: RecordsRefused, log_start_offset: int) -> Answer:
-    """Build the result for refused records, with an error for each bad record (KIP-467)."""
-    answer = _refused(key, refusal.code, refusal.message, log_start_offset)
-    answer.record_errors = [
-        Answer.RecordError(batch_index=error.batch_index, batch_index_error_message=error.message)
-        for error in refusal.record_errors
-    ]
-    return answer
-
-
-def _settle(pending: dict[Key, Pending], context: Context) -> bool:
+def _complete_replicated(pending: dict[Key, Pending], context: Context) -> bool:
     """Complete the partitions that are fully replicated (DelayedProduce.tryComplete). Return True if none are left."""
     for key, (answer, required_offset) in list(pending.items()):
         try:

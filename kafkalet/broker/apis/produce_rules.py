@@ -3,7 +3,6 @@
     is_transactional    checks whether the request needs a transactional id
     is_idempotent       checks whether the records have a producer id
     is_usual_batch      recognizes the records that pass all of these checks
-    has_few_records     tells whether a usual batch is validated at once
     check_produced      checks the format of the records of a partition (ProduceRequest.validateRecords)
     check_first_header  checks that the first batch has a complete header
     WITHOUT_LOG_START   the errors that are returned with log start offset -1
@@ -15,7 +14,6 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import (
     ATTRIBUTES_AT,
     CODEC_MASK,
-    COUNT_AT,
     HEADER_SIZE,
     INT32,
     LENGTH_AT,
@@ -28,7 +26,6 @@ from kafkalet.protocol.records.batch import (
     is_one_batch,
 )
 from kafkalet.protocol.records.codecs import Codec
-from kafkalet.protocol.records.effort import MANY_BYTES, RECORDS_AT_ONCE
 from kafkalet.protocol.wire import Buffer
 
 FORMAT = 2
@@ -50,12 +47,6 @@ def is_usual_batch(records: Buffer, version: int) -> bool:
         and is_one_batch(records)
         and not records[ATTRIBUTES_AT + 1] & (CODEC_MASK | TRANSACTIONAL)
     )
-
-
-def has_few_records(batch: Buffer) -> bool:
-    """Return whether the validation of a usual batch takes little time, unless its records have to be decoded."""
-    (count,) = INT32.unpack_from(batch, COUNT_AT)
-    return count <= RECORDS_AT_ONCE and len(batch) <= MANY_BYTES
 
 
 def check_produced(records: Buffer, version: int) -> None:

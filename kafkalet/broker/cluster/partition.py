@@ -374,20 +374,16 @@ class Partition:
             self.check_verified(next(batches(records)).producer_id, guard)
         return self.append(records, Origin.CLIENT)
 
-    def validation(
-        self, records: bytearray | memoryview | bytes, guard: Guard | None = None, *, at_once: bool = False
-    ) -> Callable[[], ValidatedBatches]:
-        """Return a function that does the slow part of `produce` and can run in another thread.
-
-        The function's result is passed to `produce_validated`. With `at_once`, it raises TakesLong if the validation
-        takes longer than usual.
-        """
+    async def validate(
+        self, records: bytearray | memoryview | bytes, guard: Guard | None = None, *, droppable: bool = False
+    ) -> ValidatedBatches:
+        """Do the slow part of `produce`, in a thread if it takes long. The result is passed to `produce_validated`."""
         if guard is not None:
             self.check_verified(next(batches(records)).producer_id, guard)
-        return self.log_for(None).validation(records, self.leader_epoch, at_once=at_once)
+        return await self.log_for(None).validate(records, self.leader_epoch, droppable=droppable)
 
     def produce_validated(self, accepted: ValidatedBatches, guard: Guard | None = None) -> AppendResult | None:
-        """Append records that `validation` has accepted. Returns None if they have to be validated again."""
+        """Append records that `validate` has accepted. Returns None if they have to be validated again."""
         log = self.log_for(None)
         if guard is not None and accepted.batches:
             self.check_verified(accepted.batches[0].producer_id, guard)

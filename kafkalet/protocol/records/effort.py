@@ -11,7 +11,18 @@ ten milliseconds, even if a producer crafted it to take as long as possible. Eac
 
 from kafkalet.protocol.wire import Buffer
 
-from .batch import ATTRIBUTES_AT, CODEC_MASK, COUNT_AT, HEADER_SIZE, INT32, LENGTH_AT, LOG_OVERHEAD, MAGIC_AT, Batch
+from .batch import (
+    ATTRIBUTES_AT,
+    CODEC_MASK,
+    COUNT_AT,
+    HEADER_SIZE,
+    INT32,
+    LENGTH_AT,
+    LOG_OVERHEAD,
+    MAGIC_AT,
+    Batch,
+    is_one_batch,
+)
 from .codecs import Codec
 from .streams import cramjam_or_none
 
@@ -32,6 +43,23 @@ _RATIOS = {Codec.GZIP: 1032, Codec.SNAPPY: 22, Codec.LZ4: 255}
 
 class TakesLong(Exception):
     """The work has not been done, because it may take a long time."""
+
+
+def may_take_long(entry: Buffer) -> bool:
+    """Return True if validating records may block the event loop for too long."""
+    return takes_long(entry) or may_have_many_headers(entry)
+
+
+def may_be_quick(entry: Buffer) -> bool:
+    """Return True if validation takes little time although `may_take_long` is True, unless records must be decoded."""
+    if not takes_long(entry):
+        return True
+    return (
+        is_one_batch(entry)
+        and not entry[ATTRIBUTES_AT + 1] & CODEC_MASK
+        and len(entry) <= MANY_BYTES
+        and INT32.unpack_from(entry, COUNT_AT)[0] <= RECORDS_AT_ONCE
+    )
 
 
 def takes_long(entry: Buffer) -> bool:

@@ -52,8 +52,8 @@ def gated(**options: Any) -> Iterator[tuple[Wire, Gate]]:
         return validate(*args, **kwargs)
 
     with pytest.MonkeyPatch.context() as patch, on_the_wire(**options) as wire:
-        patch.setattr(produce_api, "takes_long", gate.takes_long)
-        patch.setattr(produce_api, "has_few_records", lambda batch: False)
+        patch.setattr(produce_api, "may_take_long", gate.takes_long)
+        patch.setattr(log_module, "may_be_quick", lambda records: False)
         patch.setattr(log_module, "validate", held)
         try:
             yield wire, gate

@@ -23,6 +23,7 @@ from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.crc32c import crc32c
 from kafkalet.protocol.records.effort import MANY_BYTES, MANY_HEADER_BYTES, MANY_RECORDS, RECORDS_AT_ONCE
 from kafkalet.protocol.records.record import Record
+from kafkalet.storage import log
 from tests.profile import examples
 from tests.unit.storage.producing import T0, produced
 from tests.wire.brokers import batch
@@ -54,7 +55,7 @@ def test_large_batch_for_a_partition_that_another_broker_leads_is_refused() -> N
 
 def test_many_short_records_are_validated_without_a_thread() -> None:
     with asking() as ask, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(produce, "in_thread", None)
+        patch.setattr(log, "in_thread", None)
         ask.cluster.create_topic("t")
         for count in (MANY_RECORDS + 1, RECORDS_AT_ONCE):
             partition = {"index": 0, "records": bytes(produced(*range(count)))}
@@ -68,14 +69,14 @@ def test_many_short_records_are_validated_without_a_thread() -> None:
 def test_record_with_many_headers_is_validated_in_a_thread(codec: Codec, partitions: int) -> None:
     headers = (("", b""),) * (MANY_HEADER_BYTES // 2)
     records = build_batch([Record(0, T0, None, b"v", headers)], codec=codec)
-    in_thread, calls = produce.in_thread, []
+    in_thread, calls = log.in_thread, []
 
     def counted(*args: Any, **kwargs: Any) -> Any:
         calls.append(args)
         return in_thread(*args, **kwargs)
 
     with asking() as ask, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(produce, "in_thread", counted)
+        patch.setattr(log, "in_thread", counted)
         ask.cluster.create_topic("t", partitions)
         data = [{"index": index, "records": records} for index in range(partitions)]
         topic = {"name": "t", "partition_data": data}
@@ -88,7 +89,7 @@ def test_record_with_many_headers_is_validated_in_a_thread(codec: Codec, partiti
 def test_large_record_without_many_headers_is_validated_without_a_thread(codec: Codec) -> None:
     records = build_batch([Record(0, T0, None, bytes(MANY_HEADER_BYTES), ())], codec=codec)
     with asking() as ask, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(produce, "in_thread", None)
+        patch.setattr(log, "in_thread", None)
         ask.cluster.create_topic("t", 2)
         for data in ([0], [0, 1]):
             partitions = [{"index": index, "records": records} for index in data]
@@ -177,7 +178,7 @@ def test_usual_batch_gets_the_same_answer_and_log_as_on_the_general_path(
 ) -> None:
     first, second = two_brokers
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(produce, "takes_long", lambda records: takes_long)
+        patch.setattr(produce, "may_take_long", lambda records: takes_long)
         answer = _outcome(first, version, fields)
         patch.undo()
         patch.setattr(produce, "is_usual_batch", lambda records, version: False)

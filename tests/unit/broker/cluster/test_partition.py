@@ -133,7 +133,7 @@ def test_batch_with_outdated_verification_is_refused(make: Make, is_validated_ap
 def test_verification_that_ends_during_validation_refuses_batch(make: Make) -> None:
     partition = make(replicas=(LEADER,))
     guard = verification_of(partition)
-    accepted = partition.validation(batch(b"a", **TRANSACTIONAL), guard)()
+    accepted = finish(partition.validate(batch(b"a", **TRANSACTIONAL), guard))
     partition.log.producers.verifications.end(7)
     assert code_of(lambda: partition.produce_validated(accepted, guard)) == Code.INVALID_TXN_STATE
 
@@ -143,7 +143,7 @@ def produce(partition: Partition, guard: Guard, is_validated_apart: bool) -> App
     records = batch(b"a", **TRANSACTIONAL)
     if not is_validated_apart:
         return partition.produce(records, guard)
-    appended = partition.produce_validated(partition.validation(records, guard)(), guard)
+    appended = partition.produce_validated(finish(partition.validate(records, guard)), guard)
     assert appended is not None
     return appended
 
