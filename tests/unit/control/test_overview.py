@@ -84,7 +84,9 @@ def test_first_event_of_a_new_stream_replaces_everything() -> None:
 
 
 def test_unknown_event_is_ignored() -> None:
-    state_of().apply("weather", {}, 0.0)
+    state = state_of(topic("a"))
+    state.apply("weather", {"topics": [topic("b")], "removed": []}, 0.0)
+    assert [each["name"] for each in state.sorted("topics")] == ["a"]
 
 
 def test_rates_are_averages_of_the_last_seconds() -> None:

@@ -12,10 +12,6 @@ def test_new_environment_has_no_open_files(tmp_path: Path) -> None:
     assert environment.files.open_count == 0
 
 
-def test_truncated_without_callback_does_nothing() -> None:
-    LogEnvironment(Files(durable=False), ManualClock()).truncated()
-
-
 def test_truncated_calls_the_callback() -> None:
     called: list[str] = []
     LogEnvironment(Files(durable=False), ManualClock(), lambda: called.append("truncated")).truncated()

@@ -7,6 +7,8 @@ import subprocess
 import time
 from pathlib import Path
 
+import kafkalet
+
 from .processes import COMMAND, ready, run, serving
 
 
@@ -50,8 +52,12 @@ def test_columns_apply_to_the_csv_files_among_the_loaded_files(tmp_path: Path) -
     (tmp_path / "a.jsonl").write_text('{"value": "v"}\n')
     (tmp_path / "b.csv").write_text("id\n7\n")
     loads = ("--load", f"t={tmp_path}/a.jsonl", "--load", f"t={tmp_path}/b.csv", "--key", "id")
-    with serving(*loads) as process:
+    with serving(*loads, "--data-dir", str(tmp_path / "data")) as process:
         ready(process)
+        process.terminate()
+        process.communicate(timeout=10)
+    with kafkalet.Broker(data_dir=tmp_path / "data") as broker:
+        assert [record.key for record in broker.topic("t").records()] == [None, b"7"]
 
 
 def test_signal_stops_a_load(tmp_path: Path) -> None:

@@ -167,13 +167,6 @@ def test_lagging_follower_leaves_isr() -> None:
         assert sorted(state.isr) == sorted(state.replicas)
 
 
-def test_no_tasks_run_after_stop() -> None:
-    clock = kafkalet.ManualClock()
-    with kafkalet.Broker(clock=clock, config={"log.retention.ms": "1000"}):
-        pass
-    clock.advance(10_000_000)
-
-
 def test_logs_are_flushed_after_flush_ms(tmp_path: Path) -> None:
     clock = kafkalet.ManualClock()
     config = {"log.flush.scheduler.interval.ms": "1000", "log.flush.interval.ms": "5000"}

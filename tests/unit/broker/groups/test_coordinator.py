@@ -71,7 +71,9 @@ def test_number_of_cached_group_ids_is_limited(monkeypatch: pytest.MonkeyPatch) 
 
 def test_marker_in_unknown_partition_is_ignored() -> None:
     with committing() as client:
+        assert client.commit({0: 5}) == {("t", 0): 0}
         coordinator_of(client).transaction_ended(7, 1, committed=True)
+        assert client.fetch(0) == [5]
 
 
 def test_expiration_stops_with_last_shard() -> None:

@@ -70,6 +70,7 @@ def test_other_producer_id_is_refused(tx: Tx) -> None:
 def test_next_transaction_can_begin_immediately(tx: Tx) -> None:
     for _ in range(20):
         tx.commit(b"a")
+    assert tx.wire.cluster.log("t").last_stable_offset == 2 * 20  # each record is followed by a marker
 
 
 @pytest.mark.parametrize("version", [4, 5])
