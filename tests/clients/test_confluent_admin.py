@@ -25,7 +25,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from .drivers import PATIENCE_S, ConfluentKafka, Found, Row
+from .drivers import TIMEOUT_S, ConfluentKafka, Found, Row
 from .waiting import shared, take, until
 
 _numbers = itertools.count()
@@ -71,7 +71,7 @@ def empty_group(client: ConfluentKafka, topic: str, name: str) -> str:
 
 def alter(admin: AdminClient, group: str, *partitions: TopicPartition) -> list[TopicPartition]:
     futures = admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, list(partitions))])
-    return list(futures[group].result(PATIENCE_S).topic_partitions)
+    return list(futures[group].result(TIMEOUT_S).topic_partitions)
 
 
 def test_offsets_of_an_empty_group_are_altered(client: ConfluentKafka, topic: str, empty_group: str) -> None:
@@ -90,7 +90,7 @@ def test_offsets_of_active_group_cannot_be_altered(client: ConfluentKafka, topic
 
 def test_offsets_of_chosen_partitions_are_listed(admin: AdminClient, topic: str, empty_group: str) -> None:
     asked = ConsumerGroupTopicPartitions(empty_group, [TopicPartition(topic, 0), TopicPartition(topic, 1)])
-    found = admin.list_consumer_group_offsets([asked])[empty_group].result(PATIENCE_S)
+    found = admin.list_consumer_group_offsets([asked])[empty_group].result(TIMEOUT_S)
     assert [(each.partition, each.offset) for each in found.topic_partitions] == [(0, 3), (1, -1001)]
 
 
@@ -101,7 +101,7 @@ def test_groups_are_listed_by_state_and_type(client: ConfluentKafka, topic: str,
     until(shared(member), member)
 
     def listed(**filters: object) -> set[str]:
-        found = client.admin.list_consumer_groups(**filters).result(PATIENCE_S)
+        found = client.admin.list_consumer_groups(**filters).result(TIMEOUT_S)
         assert not found.errors
         return {group.group_id for group in found.valid} & {empty, stable}
 
@@ -115,7 +115,7 @@ def test_groups_are_listed_by_state_and_type(client: ConfluentKafka, topic: str,
 def test_members_are_described(client: ConfluentKafka, topic: str, name: str) -> None:
     member = client.member(name, topic, client_id="somebody", group_instance_id="static")
     until(shared(member), member)
-    found = client.admin.describe_consumer_groups([name])[name].result(PATIENCE_S)
+    found = client.admin.describe_consumer_groups([name])[name].result(TIMEOUT_S)
     [described] = found.members
     assert (described.client_id, described.group_instance_id) == ("somebody", "static")
     assert described.member_id == member.consumer.memberid()
@@ -126,7 +126,7 @@ def test_members_are_described(client: ConfluentKafka, topic: str, name: str) ->
 def test_unknown_group_is_described_as_deleted_group(admin: AdminClient, name: str) -> None:
     """Since Kafka 4.0 (KIP-1043) the answer is GROUP_ID_NOT_FOUND; before, it was the state Dead."""
     future = admin.describe_consumer_groups([name])[name]
-    failure = future.exception(PATIENCE_S)
+    failure = future.exception(TIMEOUT_S)
     if failure is None:
         assert future.result().state == ConsumerGroupState.DEAD
     else:
@@ -139,7 +139,7 @@ def test_several_groups_are_deleted_in_one_request(client: ConfluentKafka, topic
         alter(client.admin, group, TopicPartition(topic, 0, 1))
     codes = []
     for future in client.admin.delete_consumer_groups(groups).values():
-        error = future.exception(PATIENCE_S)
+        error = future.exception(TIMEOUT_S)
         codes.append(error and error.args[0].code())
     assert codes == [None, None, KafkaError.GROUP_ID_NOT_FOUND]
     assert client.list_groups().isdisjoint(groups)
@@ -149,12 +149,12 @@ def test_several_groups_are_deleted_in_one_request(client: ConfluentKafka, topic
 
 
 def test_partitions_are_added(client: ConfluentKafka, topic: str) -> None:
-    client.admin.create_partitions([NewPartitions(topic, 5)])[topic].result(PATIENCE_S)
+    client.admin.create_partitions([NewPartitions(topic, 5)])[topic].result(TIMEOUT_S)
     until(lambda: sorted(client.describe_topic(topic)) == [0, 1, 2, 3, 4])
 
 
 def test_validate_only_creates_no_topic(client: ConfluentKafka, name: str) -> None:
-    client.admin.create_topics([NewTopic(name, 1)], validate_only=True)[name].result(PATIENCE_S)
+    client.admin.create_topics([NewTopic(name, 1)], validate_only=True)[name].result(TIMEOUT_S)
     with pytest.raises(KafkaException) as failure:
         client.admin.create_topics([NewTopic(name, 1, config={"no.such": "1"})], validate_only=True)[name].result()
     assert failure.value.args[0].code() == KafkaError.INVALID_CONFIG
@@ -163,12 +163,12 @@ def test_validate_only_creates_no_topic(client: ConfluentKafka, name: str) -> No
 
 def test_existing_topic_cannot_be_created(client: ConfluentKafka, topic: str) -> None:
     with pytest.raises(KafkaException) as failure:
-        client.admin.create_topics([NewTopic(topic, 1)])[topic].result(PATIENCE_S)
+        client.admin.create_topics([NewTopic(topic, 1)])[topic].result(TIMEOUT_S)
     assert failure.value.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS
 
 
 def test_topics_have_ids(admin: AdminClient, topic: str) -> None:
-    found = admin.describe_topics(TopicCollection([topic]))[topic].result(PATIENCE_S)
+    found = admin.describe_topics(TopicCollection([topic]))[topic].result(TIMEOUT_S)
     assert str(found.topic_id) != "AAAAAAAAAAAAAAAAAAAAAA"
     assert not found.is_internal
 
@@ -180,7 +180,7 @@ def test_configs_are_altered_incrementally(client: ConfluentKafka, topic: str) -
     def change(name: str, value: str | None, operation: AlterConfigOpType) -> None:
         entry = ConfigEntry(name, value, incremental_operation=operation)
         resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
-        client.admin.incremental_alter_configs([resource])[resource].result(PATIENCE_S)
+        client.admin.incremental_alter_configs([resource])[resource].result(TIMEOUT_S)
 
     usual = client.describe_config(topic)["retention.ms"]
     change("retention.ms", "1000", AlterConfigOpType.SET)
@@ -197,7 +197,7 @@ def test_configs_have_sources_and_synonyms(admin: AdminClient, client: Confluent
     client.create_topic(name, 1, {"max.message.bytes": "60000"})
     until(lambda: name in client.list_topics())
     resource = ConfigResource(ResourceType.TOPIC, name)
-    found = admin.describe_configs([resource])[resource].result(PATIENCE_S)
+    found = admin.describe_configs([resource])[resource].result(TIMEOUT_S)
     assert not found["max.message.bytes"].is_default
     assert found["cleanup.policy"].is_default
     assert set(found["max.message.bytes"].synonyms) == {"max.message.bytes", "message.max.bytes"}
@@ -206,7 +206,7 @@ def test_configs_have_sources_and_synonyms(admin: AdminClient, client: Confluent
 def test_brokers_have_configs(admin: AdminClient, client: ConfluentKafka) -> None:
     [(broker_id, _, _)] = client.describe_cluster().brokers
     resource = ConfigResource(ResourceType.BROKER, str(broker_id))
-    found = admin.describe_configs([resource])[resource].result(PATIENCE_S)
+    found = admin.describe_configs([resource])[resource].result(TIMEOUT_S)
     assert found["message.max.bytes"].value == str(8 << 20)
     assert found["num.partitions"].is_read_only
 
@@ -222,6 +222,6 @@ def test_offsets_of_several_partitions_are_listed(client: ConfluentKafka, topic:
 
 def test_election_of_current_leader_is_not_needed(admin: AdminClient, topic: str) -> None:
     asked = [TopicPartition(topic, 0), TopicPartition(topic, 99)]
-    found = admin.elect_leaders(ElectionType.PREFERRED, asked).result(PATIENCE_S)
+    found = admin.elect_leaders(ElectionType.PREFERRED, asked).result(TIMEOUT_S)
     codes = {each.partition: error.code() for each, error in found.items()}
     assert codes == {0: KafkaError.ELECTION_NOT_NEEDED, 99: KafkaError.UNKNOWN_TOPIC_OR_PART}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 
-from .drivers import PATIENCE_S, BrokerError, ConfluentKafka, Row
+from .drivers import TIMEOUT_S, BrokerError, ConfluentKafka, Row
 from .drivers.confluent import ConfluentMember
 from .waiting import shared, take, until
 
@@ -50,7 +50,7 @@ def _new_protocol(request: pytest.FixtureRequest) -> None:
 
 def kind_of(admin: AdminClient, group: str) -> str:
     """Return the type of a group: classic or consumer."""
-    [kind] = [each.type for each in admin.list_consumer_groups().result(PATIENCE_S).valid if each.group_id == group]
+    [kind] = [each.type for each in admin.list_consumer_groups().result(TIMEOUT_S).valid if each.group_id == group]
     return str(kind.name.lower())
 
 
@@ -116,7 +116,7 @@ class TestConsumerProtocol:
     def test_added_partitions_are_assigned(self, client: ConfluentKafka, topic: str, name: str) -> None:
         first, second = client.member(name, topic, **CONSUMER), client.member(name, topic, **CONSUMER)
         until(shared(first, second), first, second)
-        client.admin.create_partitions([NewPartitions(topic, 6)])[topic].result(PATIENCE_S)
+        client.admin.create_partitions([NewPartitions(topic, 6)])[topic].result(TIMEOUT_S)
         until(lambda: len(first.assignment()) == len(second.assignment()) == 3, first, second)
         assert first.assignment() | second.assignment() == set(range(6))
 

@@ -11,7 +11,7 @@ from confluent_kafka.admin import OffsetSpec
 import kafkalet
 from kafkalet.protocol.records.build import build_batch, numbered
 
-from .drivers import PATIENCE_S, ConfluentKafka, Found, Row
+from .drivers import TIMEOUT_S, ConfluentKafka, Found, Row
 
 
 @pytest.fixture
@@ -37,21 +37,21 @@ def filled(kafka: kafkalet.Broker, topic: str) -> str:
 
 
 def test_watermark_offsets_of_filled_and_empty_partition(consumer: Consumer, filled: str) -> None:
-    assert consumer.get_watermark_offsets(TopicPartition(filled, 0), PATIENCE_S) == (0, 10)
-    assert consumer.get_watermark_offsets(TopicPartition(filled, 1), PATIENCE_S) == (0, 0)
+    assert consumer.get_watermark_offsets(TopicPartition(filled, 0), TIMEOUT_S) == (0, 10)
+    assert consumer.get_watermark_offsets(TopicPartition(filled, 1), TIMEOUT_S) == (0, 0)
 
 
 @pytest.mark.parametrize(("time", "offset"), [(0, 0), (2500, 3), (9000, 9), (9001, -1)])
 def test_consumer_looks_up_offset_by_time(consumer: Consumer, filled: str, time: int, offset: int) -> None:
     """If no record is found, the offset is librdkafka's OFFSET_END."""
-    [found] = consumer.offsets_for_times([TopicPartition(filled, 0, time)], PATIENCE_S)
+    [found] = consumer.offsets_for_times([TopicPartition(filled, 0, time)], TIMEOUT_S)
     assert (found.offset, found.error) == (offset, None)
 
 
 def test_unknown_topic_has_no_watermarks(kafka: kafkalet.Broker) -> None:
     with contextlib.closing(ConfluentKafka(kafka.bootstrap_servers).consumer()) as consumer:
         with pytest.raises(KafkaException) as failure:
-            consumer.get_watermark_offsets(TopicPartition("no-such-topic", 0), PATIENCE_S)
+            consumer.get_watermark_offsets(TopicPartition("no-such-topic", 0), TIMEOUT_S)
         assert failure.value.args[0].code() in (KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC)
     assert "no-such-topic" not in kafka.server.metadata.topics
 
@@ -70,7 +70,7 @@ def test_earliest_and_latest_offsets_have_no_timestamp(client: ConfluentKafka, f
 
 def test_consumer_reports_partition_end_once(consumer: Consumer, filled: str) -> None:
     consumer.assign([TopicPartition(filled, 0, 8)])
-    found = consumer.consume(3, PATIENCE_S)
+    found = consumer.consume(3, TIMEOUT_S)
     assert [(message.offset(), message.error() and message.error().code()) for message in found] == [
         (8, None),
         (9, None),
@@ -80,16 +80,16 @@ def test_consumer_reports_partition_end_once(consumer: Consumer, filled: str) ->
 
 def test_consumer_seeks_back_and_forth(consumer: Consumer, filled: str) -> None:
     consumer.assign([TopicPartition(filled, 0, 0)])
-    assert consumer.consume(1, PATIENCE_S)[0].offset() == 0
+    assert consumer.consume(1, TIMEOUT_S)[0].offset() == 0
     for offset in (7, 2, 9):
         consumer.seek(TopicPartition(filled, 0, offset))
-        assert consumer.consume(1, PATIENCE_S)[0].offset() == offset
+        assert consumer.consume(1, TIMEOUT_S)[0].offset() == offset
 
 
 def test_offset_out_of_range_is_reset(client: ConfluentKafka, filled: str) -> None:
     with contextlib.closing(client.consumer(**{"auto.offset.reset": "earliest"})) as consumer:
         consumer.assign([TopicPartition(filled, 0, 99)])
-        assert consumer.consume(1, PATIENCE_S)[0].offset() == 0
+        assert consumer.consume(1, TIMEOUT_S)[0].offset() == 0
 
 
 def test_idempotent_producer_keeps_order_over_many_requests(
@@ -107,12 +107,12 @@ def test_producer_with_acks_0_continues_after_closed_connection(kafka: kafkalet.
     kafka.create_topic("unforgiving", 1, config={"max.message.bytes": "500"})
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "acks": 0, "log_level": 0})
     producer.produce("unforgiving", b"x" * 1000)
-    producer.flush(PATIENCE_S)
+    producer.flush(TIMEOUT_S)
     log = kafka.log("unforgiving")
-    until = time.monotonic() + PATIENCE_S
+    until = time.monotonic() + TIMEOUT_S
     while log.log_end_offset == 0 and time.monotonic() < until:  # records sent before it notices are lost
         producer.produce("unforgiving", b"y")
-        assert producer.flush(PATIENCE_S) == 0
+        assert producer.flush(TIMEOUT_S) == 0
     client = ConfluentKafka(kafka.bootstrap_servers)
     [(_, message), *_] = client.read("unforgiving", {0: 0}, 1)
     assert message.value == b"y"

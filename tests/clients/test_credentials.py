@@ -19,7 +19,7 @@ from kafka.admin import UserScramCredentialUpsertion as Upsertion
 
 import kafkalet
 
-PATIENCE_S = 30
+TIMEOUT_S = 60
 JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_admin="admin-secret";'
 CONFIG = {
     "listeners": "SASL_PLAINTEXT://127.0.0.1:0",
@@ -59,7 +59,7 @@ def kafka_python_admin(bootstrap: str, mechanism: str, user: str, password: str)
 
 
 def results(futures: dict[str, Any]) -> dict[str, Any]:
-    return {name: future.result(PATIENCE_S) for name, future in futures.items()}
+    return {name: future.result(TIMEOUT_S) for name, future in futures.items()}
 
 
 @pytest.mark.parametrize(
@@ -69,14 +69,14 @@ def results(futures: dict[str, Any]) -> dict[str, Any]:
 def test_confluent_client_logs_in_with_stored_credentials(secured: str, mechanism: ScramMechanism, name: str) -> None:
     admin, user = confluent_admin(secured, "PLAIN", "admin", "admin-secret"), f"confluent-{name}"
     stored = UserScramCredentialUpsertion(user, ScramCredentialInfo(mechanism, 5000), b"a password")
-    results(admin.alter_user_scram_credentials([stored], request_timeout=PATIENCE_S))
-    found = results(admin.describe_user_scram_credentials([user], request_timeout=PATIENCE_S))[user]
+    results(admin.alter_user_scram_credentials([stored], request_timeout=TIMEOUT_S))
+    found = results(admin.describe_user_scram_credentials([user], request_timeout=TIMEOUT_S))[user]
     assert [(info.mechanism, info.iterations) for info in found.scram_credential_infos] == [(mechanism, 5000)]
     client = confluent_admin(secured, name, user, "a password")
-    assert client.list_topics(timeout=PATIENCE_S).cluster_id == admin.list_topics(timeout=PATIENCE_S).cluster_id
+    assert client.list_topics(timeout=TIMEOUT_S).cluster_id == admin.list_topics(timeout=TIMEOUT_S).cluster_id
     results(admin.alter_user_scram_credentials([UserScramCredentialDeletion(user, mechanism)]))
     with pytest.raises(KafkaException, match="RESOURCE_NOT_FOUND"):
-        results(admin.describe_user_scram_credentials([user], request_timeout=PATIENCE_S))
+        results(admin.describe_user_scram_credentials([user], request_timeout=TIMEOUT_S))
 
 
 def test_confluent_client_describes_all_users(secured: str) -> None:
@@ -84,7 +84,7 @@ def test_confluent_client_describes_all_users(secured: str) -> None:
     info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
     names = {"one", "two"}
     results(admin.alter_user_scram_credentials([UserScramCredentialUpsertion(name, info, b"p") for name in names]))
-    assert names <= set(admin.describe_user_scram_credentials(request_timeout=PATIENCE_S).result(PATIENCE_S))
+    assert names <= set(admin.describe_user_scram_credentials(request_timeout=TIMEOUT_S).result(TIMEOUT_S))
 
 
 @pytest.mark.parametrize("name", ["SCRAM-SHA-256", "SCRAM-SHA-512"])

@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 import kafkalet
 
 from .conftest import QUICK
-from .drivers import PATIENCE_S, ConfluentKafka, Row
+from .drivers import TIMEOUT_S, ConfluentKafka, Row
 from .test_faults import coordinator_of
 from .test_steps import values
 from .waiting import until
@@ -40,7 +40,7 @@ class Worker:
         self.consumer = Consumer(common | group | settings)
         self.consumer.subscribe(["in"])
         self.producer = Producer(common | {"transactional.id": f"worker-{number}", "linger.ms": 1})
-        self.producer.init_transactions(PATIENCE_S)
+        self.producer.init_transactions(TIMEOUT_S)
 
     def work(self) -> None:
         """Process one batch. A transaction that cannot be committed is aborted; its records will be read again."""
@@ -53,25 +53,25 @@ class Worker:
                 self.producer.produce("out", b"%d" % int(message.value()) ** 2, partition=message.partition())
             positions = self.consumer.position(self.consumer.assignment())
             group = self.consumer.consumer_group_metadata()
-            self.producer.send_offsets_to_transaction(positions, group, PATIENCE_S)
-            self.producer.commit_transaction(PATIENCE_S)
+            self.producer.send_offsets_to_transaction(positions, group, TIMEOUT_S)
+            self.producer.commit_transaction(TIMEOUT_S)
         except KafkaException as problem:
             if not problem.args[0].txn_requires_abort():
                 raise
-            self.producer.abort_transaction(PATIENCE_S)
+            self.producer.abort_transaction(TIMEOUT_S)
             self.rewind()
 
     def rewind(self) -> None:
         """Seek to the committed offsets."""
         with contextlib.suppress(KafkaException):
-            for kept in self.consumer.committed(self.consumer.assignment(), PATIENCE_S):
+            for kept in self.consumer.committed(self.consumer.assignment(), TIMEOUT_S):
                 self.consumer.seek(TopicPartition(kept.topic, kept.partition, max(kept.offset, 0)))
 
     def die(self, in_the_middle: bool = False) -> None:
         if in_the_middle:
             self.producer.begin_transaction()
             self.producer.produce("out", b"never", partition=0)
-            self.producer.flush(PATIENCE_S)
+            self.producer.flush(TIMEOUT_S)
         self.consumer.close()
 
 

@@ -18,7 +18,7 @@ from kafka.net.sasl.oauth import AbstractTokenProvider as KafkaPythonTokenProvid
 import kafkalet
 from kafkalet.broker.security.scram_credentials import ScramMechanism, credential_of_password
 
-from .drivers import PATIENCE_S, kafka
+from .drivers import TIMEOUT_S, kafka
 
 USER, PASSWORD, WRONG = "alice", 'a "secret", =;\\', "wrong"
 SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -122,9 +122,9 @@ def confluent_settings(broker: kafkalet.Broker, mechanism: str, password: str) -
 def test_kafka_python_logs_in_and_transfers_records(broker: kafkalet.Broker, mechanism: str) -> None:
     settings = python_settings(broker, mechanism, PASSWORD, KafkaPythonTokens)
     producer = kafka.KafkaProducer(**settings)
-    offset = producer.send(TOPIC, VALUE).get(PATIENCE_S).offset
+    offset = producer.send(TOPIC, VALUE).get(TIMEOUT_S).offset
     producer.close()
-    consumer = kafka.KafkaConsumer(**settings, consumer_timeout_ms=PATIENCE_S * 1000)
+    consumer = kafka.KafkaConsumer(**settings, consumer_timeout_ms=TIMEOUT_S * 1000)
     partition = kafka.TopicPartition(TOPIC, 0)
     consumer.assign([partition])
     consumer.seek(partition, offset)
@@ -158,7 +158,7 @@ def test_aiokafka_logs_in_and_transfers_records(broker: kafkalet.Broker, mechani
             found: bytes = (await consumer.getone()).value
             return found
 
-    assert asyncio.run(asyncio.wait_for(transfer(), PATIENCE_S)) == VALUE
+    assert asyncio.run(asyncio.wait_for(transfer(), TIMEOUT_S)) == VALUE
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", *SCRAM])  # it does not read the broker's answer to a token
@@ -173,7 +173,7 @@ def test_aiokafka_reports_wrong_credentials(
             await producer.stop()
 
     with pytest.raises(aiokafka.errors.KafkaError):
-        asyncio.run(asyncio.wait_for(log_in(), PATIENCE_S))
+        asyncio.run(asyncio.wait_for(log_in(), TIMEOUT_S))
     assert "SaslAuthenticationFailed" in caplog.text
 
 
@@ -183,10 +183,10 @@ def test_confluent_kafka_logs_in_and_transfers_records(broker: kafkalet.Broker, 
     offsets: list[int] = []
     producer = confluent_kafka.Producer(settings)
     producer.produce(TOPIC, VALUE, on_delivery=lambda error, message: offsets.append(message.offset()))
-    producer.flush(PATIENCE_S)
+    producer.flush(TIMEOUT_S)
     consumer = confluent_kafka.Consumer(settings | {"group.id": "g"})
     consumer.assign([confluent_kafka.TopicPartition(TOPIC, 0, offsets[0])])
-    message = consumer.poll(PATIENCE_S)
+    message = consumer.poll(TIMEOUT_S)
     assert message is not None
     assert message.value() == VALUE
     consumer.close()
@@ -196,7 +196,7 @@ def test_confluent_kafka_logs_in_and_transfers_records(broker: kafkalet.Broker, 
 def test_confluent_kafka_reports_wrong_credentials(broker: kafkalet.Broker, mechanism: str) -> None:
     errors: list[int] = []
     client = AdminClient(confluent_settings(broker, mechanism, WRONG) | {"error_cb": lambda e: errors.append(e.code())})
-    end_s = time.monotonic() + PATIENCE_S
+    end_s = time.monotonic() + TIMEOUT_S
     while confluent_kafka.KafkaError._AUTHENTICATION not in errors and time.monotonic() < end_s:
         client.poll(0.1)
     assert confluent_kafka.KafkaError._AUTHENTICATION in errors
@@ -209,10 +209,10 @@ def test_client_authenticates_again_before_its_session_ends() -> None:
         producer = confluent_kafka.Producer(confluent_settings(broker, "SCRAM-SHA-256", PASSWORD))
         connections: set[int] = set()
         logins = 0
-        end_s = time.monotonic() + PATIENCE_S
+        end_s = time.monotonic() + TIMEOUT_S
         while logins < 3 and time.monotonic() < end_s:
             producer.produce(TOPIC, VALUE)
-            assert producer.flush(PATIENCE_S) == 0
+            assert producer.flush(TIMEOUT_S) == 0
             produced = {each.connection for each in broker.requests if each.api == "Produce"}
             logins = sum(each.api == "SaslHandshake" and each.connection in produced for each in broker.requests)
             connections |= produced

@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 import kafkalet
 from tests.garbage import collect
 
-from .drivers import PATIENCE_S, ConfluentKafka, Driver, KafkaPython, Row, kafka, messages
+from .drivers import TIMEOUT_S, ConfluentKafka, Driver, KafkaPython, Row, kafka, messages
 
 _numbers = itertools.count()
 
@@ -94,7 +94,7 @@ def test_idempotent_producer_continues_when_leader_stops(cluster: kafkalet.Clust
         if number == 500:
             producer.poll(0)
             cluster.stop_broker(leader(cluster, topic, 1))
-    assert producer.flush(PATIENCE_S) == 0
+    assert producer.flush(TIMEOUT_S) == 0
     records = [record.value for batch in cluster.log(topic, 1).batches for record in batch.records()]
     assert records == [b"%d" % number for number in range(1000)]
 

@@ -49,9 +49,9 @@ def topic(broker: kafkalet.Broker) -> str:
 
 def report(*command: str | Path) -> dict[str, Any]:
     """Run a program and return the report in its last line of output; the name of the client is printed."""
-    told: dict[str, Any] = json.loads(run(*command, limit_s=RUNNING_S).splitlines()[-1])
-    print(" ", told.pop("client", ""), end=" ")
-    return told
+    result: dict[str, Any] = json.loads(run(*command, limit_s=RUNNING_S).splitlines()[-1])
+    print(" ", result.pop("client", ""), end=" ")
+    return result
 
 
 @pytest.mark.parametrize("release", KAFKA_CLIENTS)
@@ -69,15 +69,15 @@ def test_franz_go_client(workshop: Workshop, broker: kafkalet.Broker, topic: str
 
 
 def test_kafkajs_client(workshop: Workshop, broker: kafkalet.Broker, topic: str) -> None:
-    told = report(*workshop.node("roundtrip.js"), broker.bootstrap_servers, topic)
-    assert told == {**REPORT, "found": 2}  # kafkajs does not return the timestamp
+    result = report(*workshop.node("roundtrip.js"), broker.bootstrap_servers, topic)
+    assert result == {**REPORT, "found": 2}  # kafkajs does not return the timestamp
 
 
 def test_kcat_client(workshop: Workshop, broker: kafkalet.Broker, topic: str) -> None:
-    told = report(*workshop.kcat("roundtrip.sh"), broker.bootstrap_servers, topic)
-    assert (told["beginning"], told["end"], told["out_of_range"]) == (0, 5, True)
-    assert (told["found"], told["none"]) == (0, -1)
-    assert [(offset, key, value) for offset, _, key, value in told["read"]] == [
+    result = report(*workshop.kcat("roundtrip.sh"), broker.bootstrap_servers, topic)
+    assert (result["beginning"], result["end"], result["out_of_range"]) == (0, 5, True)
+    assert (result["found"], result["none"]) == (0, -1)
+    assert [(offset, key, value) for offset, _, key, value in result["read"]] == [
         (2, "k2", "v2"),
         (3, "k3", "v3"),
         (4, "k4", "v4"),

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from .drivers import PATIENCE_S, Member, Message
+from .drivers import TIMEOUT_S, Member, Message
 
 
 def until(condition: Callable[[], bool], *members: Member) -> list[tuple[int, Message]]:
@@ -12,7 +12,7 @@ def until(condition: Callable[[], bool], *members: Member) -> list[tuple[int, Me
     Changes of topics, markers and groups may become visible some time after the request that caused them was answered.
     """
     found = []
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while not condition():
         assert time.monotonic() < deadline, "the condition did not become true"
         for member in members:
@@ -23,7 +23,7 @@ def until(condition: Callable[[], bool], *members: Member) -> list[tuple[int, Me
 def take(member: Member, count: int) -> list[tuple[int, Message]]:
     """Poll until `count` records have arrived."""
     found: list[tuple[int, Message]] = []
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while len(found) < count:
         assert time.monotonic() < deadline, f"{len(found)} of {count} records arrived"
         found += member.poll()

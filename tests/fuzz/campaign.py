@@ -33,7 +33,7 @@ from .corpus import TOPICS, corpus
 from .mutations import mutate
 
 BATCH = 100
-PATIENCE_S = 0.05
+TIMEOUT_S = 0.05
 """How long to wait for the answers to a batch; some requests get none (acks=0, a long poll)."""
 ANSWER_S = 20.0
 CANARY = "the-canary-that-nobody-names"
@@ -240,7 +240,7 @@ def _attack(chance: random.Random, broker: Broker, frames: list[bytes]) -> tuple
         connections.append(connection)
         broker.attacks += 1
     answered = closed = 0
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     with selectors.DefaultSelector() as selector:
         for connection in connections:
             selector.register(connection, selectors.EVENT_READ)

@@ -37,7 +37,7 @@ from kafkalet.testing.cluster import Cluster
 from tests.wire.brokers import Wire, batch
 
 READY = re.compile(r"kafkalet ready bootstrap=(\S+)\n")
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 """The time limit for starting, answering and stopping, generous enough for a busy machine."""
 PARTITIONS = [("alpha", 0), ("alpha", 1), ("beta", 0), ("gamma", 0)]
 INTERNAL = ("__consumer_offsets-0", "__transaction_state-0")
@@ -442,9 +442,9 @@ class Broker:
             if found is None:
                 raise Found(f"unexpected ready line {line!r}")
             self.connection = Target(found[1]).connect()
-            self.connection.timeout_s = PATIENCE_S
+            self.connection.timeout_s = TIMEOUT_S
             return True
-        self._check_refusal(self.process.wait(PATIENCE_S))
+        self._check_refusal(self.process.wait(TIMEOUT_S))
         return False
 
     def _check_refusal(self, status: int) -> None:
@@ -462,7 +462,7 @@ class Broker:
             self.connection.close()
         self.process.send_signal(signal.SIGTERM)
         try:
-            status = self.process.wait(PATIENCE_S)
+            status = self.process.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
             raise Found("the broker did not stop after a signal") from None
         if status != 0:
@@ -493,7 +493,7 @@ class _Watch:
 
     def __enter__(self) -> "_Watch":
         self._previous = signal.signal(signal.SIGALRM, self._expire)
-        signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
+        signal.setitimer(signal.ITIMER_REAL, TIMEOUT_S)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -509,7 +509,7 @@ def fetch(connection: Connection, topic: str, index: int, offset: int, isolation
     """Fetch from a partition and return its answer with undecoded records, which may be damaged."""
     body = Wire.fetch_body(version=11, topic=topic, index=index, offset=offset, isolation_level=isolation)
     connection.send("Fetch", 11, body)
-    frame = connection.receive_frame(time.monotonic() + PATIENCE_S)
+    frame = connection.receive_frame(time.monotonic() + TIMEOUT_S)
     return FetchResponse.decode(frame, 11, CORRELATION_ID_BYTES).responses[0].partitions[0]
 
 
@@ -561,7 +561,7 @@ def produce(connection: Connection, topic: str, index: int) -> tuple[int, int]:
 
 def committed(connection: Connection, group: str) -> int:
     body = {"group_id": group, "topics": [{"name": "alpha", "partition_indexes": [0]}]}
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         connection.ask("FindCoordinator", 1, {"key": group, "key_type": 0})
         answer = connection.ask("OffsetFetch", 2, body)

@@ -20,7 +20,7 @@ from kafkalet.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafkalet.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kafkalet.protocol.schema import Request
 
-PATIENCE_S = 10.0
+TIMEOUT_S = 10.0
 MOST_BYTES = 8 << 20
 PREFIX = "listener.name.sasl_plaintext."
 CONFIG = {
@@ -105,7 +105,7 @@ def test_random_frames_are_answered_or_close_the_connection(
 ) -> None:
     caplog.clear()
     host, port = broker.bootstrap_servers.rsplit(":", 1)
-    with socket.create_connection((host, int(port)), PATIENCE_S) as client:
+    with socket.create_connection((host, int(port)), TIMEOUT_S) as client:
         data = b"".join(sent)
         step = max(1, len(data) // pieces)
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
@@ -126,7 +126,7 @@ def test_frames_that_never_end_use_little_memory(broker: kafkalet.Broker) -> Non
     tracemalloc.start()
     try:
         for _ in range(50):
-            client = socket.create_connection((host, int(port)), PATIENCE_S)
+            client = socket.create_connection((host, int(port)), TIMEOUT_S)
             clients.append(client)
             client.sendall((524_288).to_bytes(4, "big") + int(Api.SASL_HANDSHAKE).to_bytes(2, "big") + bytes(5000))
         while len(broker.server.call(lambda: broker.server.brokers[1].connections)) < len(clients):

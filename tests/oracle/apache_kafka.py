@@ -27,7 +27,7 @@ VERSIONS = {"2.8": "2.8.2", "3.9": "3.9.2", "4.4": "4.4.0"}
 CACHE = Path(os.environ.get("KAFKA_ORACLE_CACHE", "~/.cache/kafka-oracle")).expanduser()
 CLUSTER_ID = "a2Fma2Etb3JhY2xlLTAwMQ"
 USERS = ("admin", "user")
-PATIENCE_S = 120
+TIMEOUT_S = 120
 
 LOG4J = """\
 log4j.rootLogger=WARN, err
@@ -129,7 +129,7 @@ class ApacheKafka:
         """End the process of the last broker with a signal, and wait until it has ended."""
         process = self.processes.pop()
         process.send_signal(number)
-        process.wait(PATIENCE_S)
+        process.wait(TIMEOUT_S)
 
     def start_again(self) -> None:
         """Start the broker that `end_broker` ended, with its properties and its directory.
@@ -231,7 +231,7 @@ class ApacheKafka:
             connection.close()
 
     def _wait(self, ready: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while time.monotonic() < deadline and self.processes[-1].poll() is None:
             try:
                 if ready():

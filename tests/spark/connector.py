@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 CACHE = Path(os.environ.get("KAFKALET_CONNECTOR_CACHE", "~/.cache/kafkalet/spark-connector")).expanduser()
-PATIENCE_S = 240
+TIMEOUT_S = 240
 
 CONNECTOR = "spark-sql-kafka-0-10_2.13"
 TOKEN_PROVIDER = "spark-token-provider-kafka-0-10_2.13"
@@ -72,18 +72,18 @@ def _fetch(release: Release) -> str:
     kept = CACHE / release.connector
     goal = ["dependency:copy-dependencies", f"-DincludeArtifactIds={','.join(WANTED)}", "-DoutputDirectory="]
     command = ["mvn", "-B", "-q", "-f", str(pom), *goal]
-    told = f"Spark's Kafka connector {release.connector} could not be fetched by {' '.join(command)}{kept}: "
+    result = f"Spark's Kafka connector {release.connector} could not be fetched by {' '.join(command)}{kept}: "
     with tempfile.TemporaryDirectory(dir=CACHE) as work:
         command[-1] += f"{work}/jars"
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, check=False, timeout=PATIENCE_S, stdin=subprocess.DEVNULL
+                command, capture_output=True, text=True, check=False, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL
             )
         except subprocess.TimeoutExpired:
-            return f"{told}no answer within {PATIENCE_S} s"
+            return f"{result}no answer within {TIMEOUT_S} s"
         if done.returncode:
             _, _, error = done.stdout.partition("[ERROR] ")
-            return told + (error.partition("\n")[0] or f"status {done.returncode}")
+            return result + (error.partition("\n")[0] or f"status {done.returncode}")
         if not kept.exists():
             Path(work, "jars").rename(kept)
     return ""

@@ -20,7 +20,7 @@ PLAIN_RECORDS = 3000
 PARTITIONS = 3
 
 
-class Seen(NamedTuple):
+class ConsumedRecord(NamedTuple):
     """A record as returned by a consumer."""
 
     topic: str
@@ -88,7 +88,7 @@ def _transactions(bootstrap: str) -> None:
     send(plain, "after the open one", 7)
 
 
-def seen(bootstrap: str, topic: str, partitions: int, isolation_level: str) -> list[Seen]:
+def seen(bootstrap: str, topic: str, partitions: int, isolation_level: str) -> list[ConsumedRecord]:
     """Return the records that a consumer reads up to the end offset."""
     consumer = Consumer(
         {"bootstrap.servers": bootstrap, "group.id": "seen", "isolation.level": isolation_level,
@@ -104,7 +104,7 @@ def seen(bootstrap: str, topic: str, partitions: int, isolation_level: str) -> l
             kind, timestamp = message.timestamp()
             headers = message.headers()
             found.append(
-                Seen(
+                ConsumedRecord(
                     topic, message.partition(), message.offset(), message.key(), message.value(), timestamp, kind - 1,
                     tuple(headers) if headers else None,
                 )
@@ -117,9 +117,9 @@ class History(NamedTuple):
     """The directory of a stopped broker, and the records read from it before."""
 
     directory: Path
-    plain: list[Seen]
-    uncommitted: list[Seen]
-    committed: list[Seen]
+    plain: list[ConsumedRecord]
+    uncommitted: list[ConsumedRecord]
+    committed: list[ConsumedRecord]
 
 
 def history(directory: Path) -> History:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-PATIENCE_S = 240
+TIMEOUT_S = 240
 MOMENT = "KAFKALET_TEST_MOMENT"
 
 
@@ -38,7 +38,7 @@ def run_until_killed(script: Callable[..., None], moment: Path, *arguments: str)
             env=environment, start_new_session=True, stdout=output, stderr=output, cwd=moment.parent,
         )  # fmt: skip
         try:
-            deadline = time.monotonic() + PATIENCE_S
+            deadline = time.monotonic() + TIMEOUT_S
             while not moment.exists():
                 assert process.poll() is None, f"the process ended by itself: {log.read_text()[-4000:]}"
                 assert time.monotonic() < deadline, f"the moment did not come: {log.read_text()[-4000:]}"

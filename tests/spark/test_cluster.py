@@ -24,7 +24,7 @@ pytestmark = [
 ]
 
 BIN = Path(pyspark.__file__).parent / "bin"
-PATIENCE_S = 300
+TIMEOUT_S = 300
 ROWS = 5000
 
 
@@ -72,14 +72,14 @@ class Cluster:
         settings += ["--conf=spark.driver.host=127.0.0.1", "--conf=spark.driver.bindAddress=127.0.0.1"]
         done = subprocess.run(
             [str(BIN / "spark-submit"), "--master", self.master, *settings, submit.__file__, *arguments],
-            capture_output=True, text=True, timeout=PATIENCE_S, env=self.environment, cwd=self.directory, check=False,
+            capture_output=True, text=True, timeout=TIMEOUT_S, env=self.environment, cwd=self.directory, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout.splitlines()[-1]
 
 
 def wait_for(log: Path, text: str, count: int = 1) -> None:
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while log.read_text(errors="replace").count(text) < count:
         assert time.monotonic() < deadline, log.read_text(errors="replace")[-4000:]
         time.sleep(0.1)

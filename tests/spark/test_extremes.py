@@ -180,9 +180,9 @@ def test_database_table_is_copied_to_a_log_and_back(spark: SparkSession, tmp_pat
     arguments = [part for name, text in options.items() for part in ("--option", f"{name}={text}")]
     columns = ["--key", "name", "--value", "name", "--timestamp", "made"]
     target = ["--data-dir", str(tmp_path / "data"), "--topic", "things"]
-    told = parse(["load", "--from", "jdbc", *arguments, *columns, *target], "p")
+    result = parse(["load", "--from", "jdbc", *arguments, *columns, *target], "p")
     output = io.StringIO()
-    assert prepare(told).run(Running(spark=spark, output=output)) == 0
+    assert prepare(result).run(Running(spark=spark, output=output)) == 0
     assert output.getvalue().startswith("loaded 100 records")
     assert [int(bytes(row["key"])) for row in read(tmp_path / "data")] == list(range(100))  # type: ignore[arg-type]
     log = spark.read.format("kafkalog").load(str(tmp_path / "data"))

@@ -108,8 +108,8 @@ def test_dump_killed_between_renames_is_finished_by_the_next(spark: SparkSession
     out = Path(killed.out)
     assert len(list(out.glob("topic=t/*/*/*.parquet"))) == 1
     assert (out / dump_runs.STAGING).exists()
-    told = dump_options({"path": killed.logs}, str(out), "parquet")
-    assert dump(spark, told, lambda _: None) is None
+    result = dump_options({"path": killed.logs}, str(out), "parquet")
+    assert dump(spark, result, lambda _: None) is None
     assert not (out / dump_runs.STAGING).exists()
     rows = spark.read.parquet(str(out)).selectExpr("CAST(value AS STRING) AS value")
     assert values(rows) == Counter(range(RECORDS))

@@ -16,18 +16,18 @@ from kafkalet.pipeline.options import read_options
 from kafkalet.pipeline.source import LogReader, default_columns
 from kafkalet.pipeline.tasks import ReadTask
 
-from .history import PARTITIONS, T0, History, Seen
+from .history import PARTITIONS, T0, ConsumedRecord, History
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
 
-def as_seen(row: Any) -> Seen:
+def as_seen(row: Any) -> ConsumedRecord:
     row = row if isinstance(row, dict) else row.asDict(recursive=True)
     milliseconds = round(row["timestamp"].timestamp() * 1000)
     headers = row["headers"] and tuple((header["key"], header["value"]) for header in row["headers"])
     value = {name: None if row[name] is None else bytes(row[name]) for name in ("key", "value")}
-    return Seen(
+    return ConsumedRecord(
         row["topic"], row["partition"], row["offset"], value["key"], value["value"], milliseconds,
         row["timestampType"], headers,
     )  # fmt: skip

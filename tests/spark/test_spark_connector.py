@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CONFIG = {"log.retention.ms": "-1", "auto.create.topics.enable": "false"}
 LONG_TRANSACTIONS = {"transaction.timeout.ms": 900_000}
-PATIENCE_S = 120
+TIMEOUT_S = 120
 
 EARLY_MS, LATER_MS, NEVER_MS = 1_357_000_000_000, 1_357_100_000_000, 4_000_000_000_000
 EARLY_COUNT, LATER_COUNT, UNCERTAIN_COUNT = 10_000, 10, 5
@@ -63,10 +63,10 @@ class Topic:
         self.admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
 
     def make(self, partitions: int) -> Topic:
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while True:
             try:
-                self.admin.create_topics([NewTopic(self.name, partitions, 1)])[self.name].result(PATIENCE_S)
+                self.admin.create_topics([NewTopic(self.name, partitions, 1)])[self.name].result(TIMEOUT_S)
                 return self
             except KafkaException as refused:  # Kafka with ZooKeeper continues deleting after it has responded
                 exists = refused.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS
@@ -75,14 +75,14 @@ class Topic:
             time.sleep(0.05)
 
     def delete(self) -> None:
-        self.admin.delete_topics([self.name])[self.name].result(PATIENCE_S)
+        self.admin.delete_topics([self.name])[self.name].result(TIMEOUT_S)
 
     def grow(self, partitions: int) -> None:
-        self.admin.create_partitions([NewPartitions(self.name, partitions)])[self.name].result(PATIENCE_S)
+        self.admin.create_partitions([NewPartitions(self.name, partitions)])[self.name].result(TIMEOUT_S)
 
     def delete_records(self, partition: int, before: int) -> None:
         where = TopicPartition(self.name, partition, before)
-        self.admin.delete_records([where])[where].result(PATIENCE_S)
+        self.admin.delete_records([where])[where].result(TIMEOUT_S)
 
     def send(self, numbers: range, time_ms: int, producer: Producer | None = None, **more: Any) -> None:
         """Send one record per number: for 7, key `k7`, value `v7`, timestamp `time_ms` + 7, partition 7 % 3."""
@@ -91,14 +91,14 @@ class Topic:
         )
         for n in numbers:
             used.produce(self.name, b"v%d" % n, b"k%d" % n, n % PARTITIONS, timestamp=time_ms + n, **more)
-        assert used.flush(PATIENCE_S) == 0
+        assert used.flush(TIMEOUT_S) == 0
 
     def transaction(self) -> Producer:
         """Return a producer with an open transaction."""
         producer = Producer(
             {"bootstrap.servers": self.servers, "transactional.id": self.name, "log_level": 0} | LONG_TRANSACTIONS
         )
-        producer.init_transactions(PATIENCE_S)
+        producer.init_transactions(TIMEOUT_S)
         producer.begin_transaction()
         return producer
 
@@ -123,7 +123,7 @@ class Topic:
         writer = writer.format("parquet").option("path", str(to)).trigger(availableNow=True)
         query = writer.option("checkpointLocation", str(checkpoint or to.with_suffix(".checkpoint"))).start()
         try:
-            assert query.awaitTermination(PATIENCE_S)
+            assert query.awaitTermination(TIMEOUT_S)
         finally:
             query.stop()
         return [batch.numInputRows for batch in query.recentProgress if batch.numInputRows]
@@ -155,7 +155,7 @@ def many(request: pytest.FixtureRequest, spark: SparkSession, servers: str) -> T
     producer = topic.transaction()
     topic.send(range(UNCERTAIN_COUNT), LATER_MS, producer)
     if request.param == "aborted":
-        producer.abort_transaction(PATIENCE_S)
+        producer.abort_transaction(TIMEOUT_S)
     return topic
 
 
@@ -271,7 +271,7 @@ def test_read_committed_stream_waits_for_open_transaction(few: Topic, tmp_path: 
     options = {"startingOffsets": "earliest", "kafka.isolation.level": "read_committed"}
     few.follow(tmp_path / "rows", **options)
     assert few.read_back(tmp_path / "rows") == list(range(30))
-    producer.commit_transaction(PATIENCE_S)
+    producer.commit_transaction(TIMEOUT_S)
     few.follow(tmp_path / "rows", **options)
     assert few.read_back(tmp_path / "rows") == list(range(36))
 
@@ -316,7 +316,7 @@ def test_stream_is_written(few: Topic, servers: str, tmp_path: Path) -> None:
     writer = rows.select("key", "value").writeStream.format("kafka").options(**to.options(topic=to.name))
     query = writer.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start()
     try:
-        assert query.awaitTermination(PATIENCE_S)
+        assert query.awaitTermination(TIMEOUT_S)
     finally:
         query.stop()
     assert numbers(to.read().collect()) == list(range(30))

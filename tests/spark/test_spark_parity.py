@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 T0 = 1_357_000_000_000
 REFUSED = "refused"
-PATIENCE_S = 60
+TIMEOUT_S = 60
 CONFIG = {
     "log.retention.ms": "-1",
     "auto.create.topics.enable": "false",
@@ -203,20 +203,20 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logs]:
         for (topic, partition), count in counts.items():
             for number in range(count):
                 producer.produce(topic, b"v", b"k", partition, timestamp=T0 + number)
-        assert producer.flush(PATIENCE_S) == 0
+        assert producer.flush(TIMEOUT_S) == 0
         admin, start = AdminClient({"bootstrap.servers": servers}), TopicPartition("cut", 0, 4)
-        admin.delete_records([start])[start].result(PATIENCE_S)
+        admin.delete_records([start])[start].result(TIMEOUT_S)
         transactional = Producer(
             {"bootstrap.servers": servers, "transactional.id": "t", "transaction.timeout.ms": 900_000, "log_level": 0}
         )
-        transactional.init_transactions(PATIENCE_S)
+        transactional.init_transactions(TIMEOUT_S)
         for ends in (True, False):
             transactional.begin_transaction()
             for number in range(2):
                 transactional.produce("txn", b"v", b"k", 0, timestamp=T0 + number)
             if ends:
-                transactional.commit_transaction(PATIENCE_S)
-        assert transactional.flush(PATIENCE_S) == 0
+                transactional.commit_transaction(TIMEOUT_S)
+        assert transactional.flush(TIMEOUT_S) == 0
         commit(servers)
         wait_for_log_start(directory, "cut 0 4")
         yield Logs(servers, str(directory))
@@ -225,7 +225,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logs]:
 def wait_for_log_start(directory: Path, line: str) -> None:
     """Wait until the checkpoint has this line, from which readers of the directory learn about deleted records."""
     checkpoint = directory / "log-start-offset-checkpoint"
-    for _ in range(PATIENCE_S * 20):
+    for _ in range(TIMEOUT_S * 20):
         if checkpoint.exists() and line in checkpoint.read_text().splitlines():
             return
         time.sleep(0.05)
@@ -317,7 +317,7 @@ def batches_of_spark(spark: SparkSession, logs: Logs, checkpoint: Path, options:
         frame = spark.readStream.format("kafka").options(**given).load().select("offset")
         writer = frame.writeStream.format("noop").option("checkpointLocation", str(checkpoint))
         query = writer.trigger(availableNow=True).start()
-        assert query.awaitTermination(PATIENCE_S)
+        assert query.awaitTermination(TIMEOUT_S)
     except Exception:  # noqa: BLE001 - as above
         return REFUSED
     progress = [each for each in query.recentProgress if each.numInputRows]

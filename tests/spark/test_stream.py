@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-PATIENCE_S = 60
+TIMEOUT_S = 60
 
 
 class Growing:
@@ -42,7 +42,7 @@ class Growing:
     def delete_segments_before(self, offset: int) -> int:
         """Delete whole segments of grows-0 with DeleteRecords. Return the base offset of the first remaining one."""
         self.delete_before(0, offset)
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while len(left := self.segments()) > 1 and left[1] <= offset:
             assert time.monotonic() < deadline
             time.sleep(0.01)
@@ -56,7 +56,7 @@ class Growing:
         producer = Producer({"bootstrap.servers": self.broker.bootstrap_servers, "linger.ms": 0})
         for number in range(len(self.all_sent), len(self.all_sent) + count):
             producer.produce("grows", b"%d" % number, partition=0)
-            assert producer.flush(PATIENCE_S) == 0
+            assert producer.flush(TIMEOUT_S) == 0
             self.all_sent.append(b"%d" % number)
 
     def add_partitions(self, count: int) -> None:

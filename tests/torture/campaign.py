@@ -17,13 +17,13 @@ from tests.unit.storage.producing import T0
 from . import compaction
 from .disk import Crash, RecordingDisk
 from .faults import changes_of, faults, try_fault
-from .verifying import Violated, check
+from .verifying import GuaranteeViolated, check
 from .workload import HOUR_MS, Key, Mark, Workload
 
 OPERATIONS = 60
 CRASHES_OF_ONE = 40
 """How many crashes one recorded workload is used for."""
-EPOCHS_IN_A_LIFE = 1000
+EPOCHS_PER_RESTART = 1000
 MEMORY = Path("/dev/shm")
 
 
@@ -190,7 +190,7 @@ class _Workload:
                 aftermath.crashed(again)
                 aftermath.open(before, after, power=power)
         except Exception as error:  # noqa: BLE001 - whatever the storage raises is a finding
-            text = str(error) if isinstance(error, Violated) else "".join(traceback.format_exception(error))
+            text = str(error) if isinstance(error, GuaranteeViolated) else "".join(traceback.format_exception(error))
             command = f"python -m tests.torture --seed {self.seed} --crash {number}"
             return _Result("\n".join([command, text, *reports]), len(reports) - 1)
         finally:
@@ -242,10 +242,10 @@ class Aftermath:
         there = {(topic, partition): topic_id for topic, partition, topic_id in workload.directory.found()}
         for topic_id in there.values():
             if topic_id in before.gone:
-                raise Violated(f"a deleted topic is back: {there}")
+                raise GuaranteeViolated(f"a deleted topic is back: {there}")
         keys = sorted(before.partitions.keys() | after.partitions.keys())
         if strange := there.keys() - set(keys):
-            raise Violated(f"{strange} have never existed")
+            raise GuaranteeViolated(f"{strange} have never existed")
         for key in keys:
             self._open(key, before, after, key in there, power)
         workload.mark("open")
@@ -258,7 +258,7 @@ class Aftermath:
         if not is_there and None not in promises:
             flushed = min(each.flushed for each in promises if each is not None)
             if not power or flushed > 0:
-                raise Violated(f"{key} is lost")
+                raise GuaranteeViolated(f"{key} is lost")
         if None in promises and not is_there:
             return  # it was being created or deleted
         if len(ids) > 1:
@@ -269,7 +269,7 @@ class Aftermath:
         workload.partitions[key] = check(log, *promises, power=power)
         workload.config[key] = config
         # A controller remembers the epochs that a log has lost.
-        workload.epochs[key] = EPOCHS_IN_A_LIFE * self._lives
+        workload.epochs[key] = EPOCHS_PER_RESTART * self._lives
 
     def go_on(self) -> None:
         """Work with what is there, stop cleanly, and open it again."""

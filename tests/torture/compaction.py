@@ -23,7 +23,7 @@ from tests.unit.storage.producing import T0, marker, produced, record
 
 from .disk import Crash, RecordingDisk
 from .model import Entry
-from .verifying import Problems, Violated
+from .verifying import GuaranteeViolated, Problems
 from .workload import open_directory
 
 KEYS = "abcdef"
@@ -104,7 +104,7 @@ def records_of(log: Log) -> dict[int, tuple[bytes | None, bytes | None]]:
         for _, batch in segment.entries():
             for each in () if batch.is_control else batch.records():
                 if each.offset in found:
-                    raise Violated(f"offset {each.offset} is there twice")
+                    raise GuaranteeViolated(f"offset {each.offset} is there twice")
                 found[each.offset] = each.key, each.value
     return found
 
@@ -134,7 +134,7 @@ def try_crashes(seed: int, root: Path, crashes: int, only: int | None = None) ->
         try:
             _check(crash, marks, root / "crashed", chance)
         except Exception as error:  # noqa: BLE001 - whatever the storage raises is a finding
-            text = str(error) if isinstance(error, Violated) else "".join(traceback.format_exception(error))
+            text = str(error) if isinstance(error, GuaranteeViolated) else "".join(traceback.format_exception(error))
             command = f"python -m tests.torture --seed {seed} --compaction {number}"
             found.append(f"{command}\ncrash {at} ({crash})\n{text}\n{record.describe(at)}")
     return len(states), found
@@ -155,13 +155,13 @@ def _check(crash: Crash, marks: Sequence[Kept], path: Path, chance: random.Rando
         left = records_of(log)
         safe = min(before.flushed, after.flushed) if crash.power else min(before.end, after.end)
         if log.log_end_offset < safe:
-            raise Violated(f"{log!r} ends below {safe}")
+            raise GuaranteeViolated(f"{log!r} ends below {safe}")
         wanted = {at: each for at, each in after.records.items() if at in before.records and at < safe}
         allowed = before.records | after.records
         if missing := {at for at, each in wanted.items() if left.get(at) != each}:
-            raise Violated(f"{log!r} during {after.operation}: records {sorted(missing)} are lost or changed")
+            raise GuaranteeViolated(f"{log!r} during {after.operation}: records {sorted(missing)} are lost or changed")
         if strange := {at for at, each in left.items() if allowed.get(at) != each}:
-            raise Violated(f"{log!r} during {after.operation}: records {sorted(strange)} were not there")
+            raise GuaranteeViolated(f"{log!r} during {after.operation}: records {sorted(strange)} were not there")
         _verify(log)
         again.work(4)
         again.clean()
@@ -172,7 +172,7 @@ def _check(crash: Crash, marks: Sequence[Kept], path: Path, chance: random.Rando
         again.log.maybe_increment_high_watermark(again.log.log_end_offset)
         _verify(again.log)
         if _latest(records_of(again.log)) != kept:
-            raise Violated(f"{again.log!r} has other values after a clean shutdown")
+            raise GuaranteeViolated(f"{again.log!r} has other values after a clean shutdown")
     finally:
         again.directory.close(discard=True)
 

@@ -45,7 +45,7 @@ class SetModified(NamedTuple):
 
 
 class Rename(NamedTuple):
-    """Changes of names in one directory, made at once: what each name stands for now; None if it is gone."""
+    """An atomic change of directory entries: the new inode of each name; None if it was removed."""
 
     directory: int
     names: dict[str, int | None]

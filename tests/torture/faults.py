@@ -21,7 +21,7 @@ from kafkalet.storage.values import Origin
 from tests.unit.storage.producing import produced
 
 from .disk import RecordingDisk
-from .verifying import Violated, check
+from .verifying import GuaranteeViolated, check
 from .workload import PARTITIONS, Key, Promise, Workload, open_directory
 
 OPERATIONS = 30
@@ -241,7 +241,7 @@ def try_fault(seed: int, root: Path, fault: Fault) -> str:
             workload.is_open = False
         _check(workload, path)
     except Exception as error:  # noqa: BLE001 - whatever the storage raises is a finding
-        text = str(error) if isinstance(error, Violated) else "".join(traceback.format_exception(error))
+        text = str(error) if isinstance(error, GuaranteeViolated) else "".join(traceback.format_exception(error))
         failed = "" if workload is None else f" ({workload.system.failed}, during {workload.operation})"
         return f"{fault}{failed}\n{text}"
     finally:
@@ -256,13 +256,13 @@ def _check(workload: FaultyWorkload, path: Path) -> None:
     try:
         there = {(topic, partition): topic_id for topic, partition, topic_id in directory.found()}
         if back := workload.gone & {each for each in there.values() if each is not None}:
-            raise Violated(f"deleted topics are back: {back}")
+            raise GuaranteeViolated(f"deleted topics are back: {back}")
         promises = {key: (promise, promise) for key, promise in workload.partitions.items()} | workload.uncertain
         for key, pair in promises.items():
             known = [each for each in pair if each is not None]
             if key not in there:
                 if len(known) == 2:
-                    raise Violated(f"{key} is lost")
+                    raise GuaranteeViolated(f"{key} is lost")
                 continue
             log = directory.get_or_create(*key, known[0].topic_id, workload.config[key])
             before, after = (each and each._replace(checkpointed_start=0, high_watermark=0) for each in pair)

@@ -25,7 +25,7 @@ from typing import NamedTuple
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
 
 READY = re.compile(r"kafkalet ready bootstrap=(\S+)")
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 RECORDS = "i"
 TRANSACTIONS = "x"
 GROUP = "g"
@@ -119,7 +119,7 @@ class _Load:
         transactional = Producer({**common, "transactional.id": "T", "transaction.timeout.ms": 60_000})
         group = Consumer({"bootstrap.servers": serving.servers, "group.id": GROUP, **QUIET})
         try:
-            transactional.init_transactions(PATIENCE_S)
+            transactional.init_transactions(TIMEOUT_S)
             while left > 0:
                 for _ in range(self.chance.choice((1, 3, 20))):
                     value = self.sent
@@ -154,13 +154,13 @@ class _Load:
         for at in range(count):
             producer.produce(TRANSACTIONS, b"%d %d" % (number, at), partition=at % PARTITIONS)
         if self.chance.random() < 0.3:
-            producer.flush(PATIENCE_S)
-            producer.abort_transaction(PATIENCE_S)
+            producer.flush(TIMEOUT_S)
+            producer.abort_transaction(TIMEOUT_S)
             self.aborted.add(number)
         else:
             offsets = [TopicPartition(RECORDS, 0, number + 1)]
-            producer.send_offsets_to_transaction(offsets, group.consumer_group_metadata(), PATIENCE_S)
-            producer.commit_transaction(PATIENCE_S)
+            producer.send_offsets_to_transaction(offsets, group.consumer_group_metadata(), TIMEOUT_S)
+            producer.commit_transaction(TIMEOUT_S)
             self.committed[number] = count
             self.last_committed = number + 1
         del self.in_doubt[number]
@@ -168,7 +168,7 @@ class _Load:
     def check(self, servers: str) -> None:
         """Check what is there."""
         transactional = Producer({"bootstrap.servers": servers, "transactional.id": "T", **QUIET})
-        transactional.init_transactions(PATIENCE_S)  # ends the transaction that was open
+        transactional.init_transactions(TIMEOUT_S)  # ends the transaction that was open
         self._check_records(_read(servers, RECORDS))
         found = self._check_transactions(_read(servers, TRANSACTIONS))
         self._check_offset(servers, found)
@@ -211,7 +211,7 @@ class _Load:
     def _check_offset(self, servers: str, found: dict[int, set[int]]) -> None:
         consumer = Consumer({"bootstrap.servers": servers, "group.id": GROUP, **QUIET})
         try:
-            [committed] = consumer.committed([TopicPartition(RECORDS, 0)], PATIENCE_S)
+            [committed] = consumer.committed([TopicPartition(RECORDS, 0)], TIMEOUT_S)
         finally:
             consumer.close()
         last = max([number + 1 for number in self.in_doubt if number in found], default=self.last_committed)
@@ -228,7 +228,7 @@ def _read(servers: str, topic: str) -> list[list[bytes]]:
     try:
         consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in range(PARTITIONS)])
         left = set(range(PARTITIONS))
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while left:
             if time.monotonic() > deadline:
                 raise Lost(f"partitions {left} of {topic} cannot be read to their ends")

@@ -21,8 +21,8 @@ from .workload import Promise
 LEFT_OVER = (".tmp", ".cleaned", ".swap", ".deleted")
 
 
-class Violated(AssertionError):
-    """A log is not what it has to be."""
+class GuaranteeViolated(AssertionError):
+    """A recovered log violates a guarantee."""
 
 
 def check(log: Log, before: Promise | None, after: Promise | None, *, power: bool) -> Promise:
@@ -69,9 +69,9 @@ class Problems:
         self._segments = [(segment, Path(segment.path).read_bytes()) for segment in segments]
 
     def raise_found(self) -> None:
-        """Raise Violated if there are problems."""
+        """Raise GuaranteeViolated if there are problems."""
         if self.found:
-            raise Violated(f"{self.log!r}: " + "; ".join(self.found))
+            raise GuaranteeViolated(f"{self.log!r}: " + "; ".join(self.found))
 
     def _expect(self, holds: bool, problem: str) -> None:
         if not holds:
@@ -86,7 +86,7 @@ class Problems:
             try:
                 entries = entries_in(data)
             except (ValueError, KafkaError) as error:
-                raise Violated(f"{self.log!r}: {segment.path}: {error}") from error
+                raise GuaranteeViolated(f"{self.log!r}: {segment.path}: {error}") from error
             for entry in entries:
                 self._expect(segment.base_offset <= entry.base <= entry.last < end, f"{segment} contains {entry[:2]}")
             found += entries

@@ -69,7 +69,7 @@ class Mark(NamedTuple):
 
 
 class LaterFlusher(Flusher):
-    """Runs its jobs when it is told to, so that a workload is the same each time."""
+    """Runs its jobs when a test says so, so that a workload is the same each time."""
 
     def submit(self, what: str, descriptors: list, then: Callable[[OSError | None], None]) -> None:  # type: ignore[type-arg]
         self._jobs.append(Job(what, descriptors, then))

@@ -17,7 +17,7 @@ from kafkalet.testing.cluster import Cluster
 __all__ = ["Closed", "NoAnswer", "Plain", "Wire", "batch", "on_the_wire", "timed"]
 
 Plain = dict[str, Any]
-PATIENCE_S = 10.0
+TIMEOUT_S = 60.0
 MEBIBYTE = 1 << 20
 
 
@@ -56,7 +56,7 @@ class Wire:
 
     def ask(self, api: str, version: int, body: Plain, node: int = 1) -> Plain:
         connection = self.connection(node)
-        return connection.receive(connection.send(api, version, body), PATIENCE_S)
+        return connection.receive(connection.send(api, version, body), TIMEOUT_S)
 
     @contextmanager
     def waiting(self, api: str, version: int, body: Plain, node: int = 1) -> Iterator[Callable[[], Plain]]:
@@ -64,11 +64,11 @@ class Wire:
         connection = self.connection(node, "waiting")
         sent = connection.send(api, version, body)
         self.until(lambda: len(self.cluster.server.nodes[node].purgatory) == 1)
-        yield lambda: connection.receive(sent, PATIENCE_S)
+        yield lambda: connection.receive(sent, TIMEOUT_S)
 
     def until(self, condition: Callable[[], bool]) -> None:
         """Evaluate a condition in the brokers' event loop until it holds."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while not self.cluster.server.call(condition):
             assert time.monotonic() < deadline, "the condition did not become true"
 

@@ -6,7 +6,7 @@ Errors returned by the broker are raised as `BrokerError` with Kafka's error cod
 from .aio import AioKafka
 from .confluent import ConfluentKafka
 from .interface import (
-    PATIENCE_S,
+    TIMEOUT_S,
     BrokerError,
     Driver,
     Found,
@@ -22,7 +22,7 @@ from .kafka_python import KafkaPython, kafka
 
 __all__ = [
     "DRIVERS",
-    "PATIENCE_S",
+    "TIMEOUT_S",
     "AioKafka",
     "BrokerError",
     "ConfluentKafka",

@@ -15,8 +15,8 @@ from aiokafka.coordinator.protocol import ConsumerProtocol
 
 from .interface import (
     HEARTBEAT_MS,
-    PATIENCE_S,
     PAUSE_MS,
+    TIMEOUT_S,
     BrokerError,
     Cluster,
     Found,
@@ -60,7 +60,7 @@ class Loop:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         with translated_errors():
-            return asyncio.run_coroutine_threadsafe(work, self.loop).result(2 * PATIENCE_S)
+            return asyncio.run_coroutine_threadsafe(work, self.loop).result(2 * TIMEOUT_S)
 
     def close(self) -> None:
         self.loop.call_soon_threadsafe(self.loop.stop)
@@ -76,8 +76,8 @@ async def send(producer: Any, topic: str, partition: int | None, rows: Sequence[
         for row in rows
     ]
     await producer.flush()
-    told = await asyncio.gather(*sent)
-    return [-1 if metadata is None or metadata.offset is None else metadata.offset for metadata in told]
+    returned = await asyncio.gather(*sent)
+    return [-1 if metadata is None or metadata.offset is None else metadata.offset for metadata in returned]
 
 
 class AioKafkaMember:
@@ -231,7 +231,7 @@ class AioKafka:
                 consumer.assign([aiokafka.TopicPartition(topic, index) for index in start])
                 for index, offset in start.items():
                     consumer.seek(aiokafka.TopicPartition(topic, index), offset)
-                until = time.monotonic() + PATIENCE_S
+                until = time.monotonic() + TIMEOUT_S
                 while len(found) < count and time.monotonic() < until:
                     for batch in (await consumer.getmany(timeout_ms=1000)).values():
                         found += [(record.partition, record_message(record)) for record in batch]

@@ -8,7 +8,7 @@ from typing import Any
 import confluent_kafka
 import confluent_kafka.admin
 
-from .interface import HEARTBEAT_MS, PATIENCE_S, PAUSE_MS, BrokerError, Cluster, Found, Group, Message, Replicas, Row
+from .interface import HEARTBEAT_MS, PAUSE_MS, TIMEOUT_S, BrokerError, Cluster, Found, Group, Message, Replicas, Row
 
 
 def broker_error(error: Any) -> BrokerError:
@@ -52,7 +52,7 @@ def send(producer: Any, topic: str, partition: int | None, rows: Sequence[Row]) 
                 on_delivery=delivered(index),
                 **stamp,
             )
-    assert producer.flush(PATIENCE_S) == 0
+    assert producer.flush(TIMEOUT_S) == 0
     if failed:
         raise broker_error(failed[0])
     return list(offsets.values())
@@ -100,7 +100,7 @@ class ConfluentMember:
     def committed(self, partitions: Sequence[int]) -> list[int | None]:
         asked = [confluent_kafka.TopicPartition(self.topic, index) for index in partitions]
         with translated_errors():
-            found = self.consumer.committed(asked, PATIENCE_S)
+            found = self.consumer.committed(asked, TIMEOUT_S)
         return [None if partition.offset < 0 else partition.offset for partition in found]
 
     def close(self) -> None:
@@ -117,7 +117,7 @@ class ConfluentTransactions:
     def __init__(self, settings: dict[str, Any]) -> None:
         self.producer = confluent_kafka.Producer(settings)
         with translated_errors():
-            self.producer.init_transactions(PATIENCE_S)
+            self.producer.init_transactions(TIMEOUT_S)
 
     def begin(self) -> None:
         with translated_errors():
@@ -129,15 +129,15 @@ class ConfluentTransactions:
     def send_offsets(self, member: ConfluentMember, topic: str, offsets: dict[int, int]) -> None:
         group = member.consumer.consumer_group_metadata()
         with translated_errors():
-            self.producer.send_offsets_to_transaction(positions(topic, offsets), group, PATIENCE_S)
+            self.producer.send_offsets_to_transaction(positions(topic, offsets), group, TIMEOUT_S)
 
     def commit(self) -> None:
         with translated_errors():
-            self.producer.commit_transaction(PATIENCE_S)
+            self.producer.commit_transaction(TIMEOUT_S)
 
     def abort(self) -> None:
         with translated_errors():
-            self.producer.abort_transaction(PATIENCE_S)
+            self.producer.abort_transaction(TIMEOUT_S)
 
     def close(self) -> None:
         self.producer.purge()
@@ -172,7 +172,7 @@ class ConfluentKafka:
         found = {}
         for partition, future in self.admin.list_offsets(asked, isolation_level=level).items():
             with translated_errors():
-                answer = future.result(PATIENCE_S)
+                answer = future.result(TIMEOUT_S)
             found[partition.partition] = Found(answer.offset, answer.timestamp)
         return found
 
@@ -204,7 +204,7 @@ class ConfluentKafka:
         found: list[tuple[int, Message]] = []
         try:
             consumer.assign([confluent_kafka.TopicPartition(topic, index, at) for index, at in start.items()])
-            until = time.monotonic() + PATIENCE_S
+            until = time.monotonic() + TIMEOUT_S
             while len(found) < count and time.monotonic() < until:
                 for message in consumer.consume(max(1, count - len(found)), timeout=1):
                     if message.error():
@@ -234,7 +234,7 @@ class ConfluentKafka:
         """Wait for the only future and return its result."""
         [future] = futures.values()
         with translated_errors():
-            return future.result(PATIENCE_S)
+            return future.result(TIMEOUT_S)
 
     def create_topic(self, name: str, partitions: int = 1, config: dict[str, str] | None = None) -> None:
         topic = confluent_kafka.admin.NewTopic(name, partitions, config=config or {})
@@ -246,16 +246,16 @@ class ConfluentKafka:
     def delete_records(self, topic: str, offsets: dict[int, int]) -> dict[int, int]:
         futures = self.admin.delete_records(positions(topic, offsets))
         with translated_errors():
-            return {asked.partition: future.result(PATIENCE_S).low_watermark for asked, future in futures.items()}
+            return {asked.partition: future.result(TIMEOUT_S).low_watermark for asked, future in futures.items()}
 
     def describe_cluster(self) -> Cluster:
         with translated_errors():
-            found = self.admin.describe_cluster().result(PATIENCE_S)
+            found = self.admin.describe_cluster().result(TIMEOUT_S)
         brokers = [(node.id, node.host, node.port) for node in found.nodes]
         return Cluster(found.cluster_id, found.controller.id, brokers)
 
     def list_topics(self) -> set[str]:
-        return set(self.admin.list_topics(timeout=PATIENCE_S).topics)
+        return set(self.admin.list_topics(timeout=TIMEOUT_S).topics)
 
     def describe_topic(self, name: str) -> dict[int, Replicas]:
         found = self._result(self.admin.describe_topics(confluent_kafka.TopicCollection([name])))
@@ -280,7 +280,7 @@ class ConfluentKafka:
         return Group(state, found.partition_assignor, sorted(assigned))
 
     def list_groups(self) -> set[str]:
-        found = self.admin.list_consumer_groups().result(PATIENCE_S)
+        found = self.admin.list_consumer_groups().result(TIMEOUT_S)
         if found.errors:
             raise broker_error(found.errors[0].args[0])
         return {group.group_id for group in found.valid}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-PATIENCE_S = 20.0
+TIMEOUT_S = 60.0
 """The maximum time to wait for an answer, sufficient on a busy machine."""
 
 PAUSE_MS = 10

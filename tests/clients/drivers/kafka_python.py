@@ -17,8 +17,8 @@ from tests.garbage import collect
 
 from .interface import (
     HEARTBEAT_MS,
-    PATIENCE_S,
     PAUSE_MS,
+    TIMEOUT_S,
     BrokerError,
     Cluster,
     Found,
@@ -53,8 +53,8 @@ def send(producer: Any, topic: str, partition: int | None, rows: Sequence[Row]) 
             )
             for row in rows
         ]
-        producer.flush(PATIENCE_S)
-        return [future.get(PATIENCE_S).offset for future in sent]
+        producer.flush(TIMEOUT_S)
+        return [future.get(TIMEOUT_S).offset for future in sent]
 
 
 class KafkaPythonMember:
@@ -64,7 +64,7 @@ class KafkaPythonMember:
     polled in turn, for a short time each, could cause rebalances for a long time.
     """
 
-    POLLING_MS = 250
+    POLLING_MS = 500
 
     def __init__(self, topic: str, **settings: Any) -> None:
         self.topic = topic
@@ -143,7 +143,7 @@ class KafkaPythonTransactions:
             self.producer.abort_transaction()
 
     def close(self) -> None:
-        self.producer.close(timeout=PATIENCE_S)
+        self.producer.close(timeout=TIMEOUT_S)
 
 
 class KafkaPython:
@@ -164,10 +164,10 @@ class KafkaPython:
         try:
             return send(producer, topic, partition, rows)
         finally:
-            producer.close(timeout=PATIENCE_S)
+            producer.close(timeout=TIMEOUT_S)
 
     def transactional(self, transactional_id: str, **settings: Any) -> KafkaPythonTransactions:
-        usual = {"transactional_id": transactional_id, "max_block_ms": round(1000 * PATIENCE_S)}
+        usual = {"transactional_id": transactional_id, "max_block_ms": round(1000 * TIMEOUT_S)}
         opened = KafkaPythonTransactions(**self.more | usual | settings)
         self._opened.callback(opened.close)
         return opened
@@ -218,7 +218,7 @@ class KafkaPython:
             consumer.assign([kafka.TopicPartition(topic, index) for index in start])
             for index, offset in start.items():
                 consumer.seek(kafka.TopicPartition(topic, index), offset)
-            until = time.monotonic() + PATIENCE_S
+            until = time.monotonic() + TIMEOUT_S
             while len(found) < count and time.monotonic() < until:
                 for batch in consumer.poll(timeout_ms=1000).values():
                     found += [(record.partition, record_message(record)) for record in batch]

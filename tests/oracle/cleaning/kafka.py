@@ -30,7 +30,7 @@ CONFIG = {
 }
 SETTLED_S = 1.5
 SETTLED_ALONE_S = 0.7
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 RETRIABLE = {3, 5, 6, 14, 15, 16, 47, 51}
 TOPIC, SET, DELETE = 2, 0, 1
 
@@ -74,7 +74,7 @@ def _round(runs: list[_Run], number: int) -> None:
 
 def _settle(runs: list[_Run], seconds: float) -> None:
     """Wait until the files of the topics have not changed for some time."""
-    deadline, since, before = time.monotonic() + PATIENCE_S, time.monotonic(), None
+    deadline, since, before = time.monotonic() + TIMEOUT_S, time.monotonic(), None
     while time.monotonic() - since < seconds:
         assert time.monotonic() < deadline, "the cleaner does not come to rest"
         now = [run.state() for run in runs]
@@ -165,7 +165,7 @@ class _Run:
                 self._begin(producer)
                 batch["transactional"] = True
                 body["transactional_id"] = self._transactional_id(producer)
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while True:
             answer = self.client.produce(self.topic.name, batch, version=7, **body)
             if answer["error_code"] == 0:
@@ -213,7 +213,7 @@ class _Run:
 
     def _wait_for_marker(self, end: int) -> None:
         """Wait until the log has grown: EndTxn is answered before the marker is written."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while self._end_offset() == end:
             assert time.monotonic() < deadline
             time.sleep(0.005)

@@ -10,7 +10,7 @@ from tests.recorded.answers import Asker
 T0 = int(time.time() * 1000) - 7_200_000
 """The time of the first records: recent, because Kafka forgets idempotent producers after a day."""
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 CONFIG = {
     "log.cleaner.backoff.ms": "200",
     "log.cleaner.min.cleanable.ratio": "0.01",
@@ -129,7 +129,7 @@ def _groups(asker: Asker, release: str) -> None:
     for group in ("empty", "other", "deleted-offsets"):
         body: dict[str, Any] = {"group_id": group, "generation_id_or_member_epoch": -1, "member_id": ""}
         body["topics"] = [{"name": name, "partitions": partitions} for name in ("plain",)]
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while asker("OffsetCommit", body, version)["topics"][0]["partitions"][0]["error_code"]:
             assert time.monotonic() < deadline, f"no offset of group {group} can be committed"
             asker("FindCoordinator", {"key": group}, 1)  # creates the topic of the offsets
@@ -170,7 +170,7 @@ def join(asker: Asker, group: str, instance: str | None) -> None:
         "protocol_type": "consumer",
     }
     body |= {"protocols": protocols, "member_id": "", "group_instance_id": instance}
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         answer = asker("JoinGroup", body, 5)
         if answer["error_code"] == 0:
@@ -237,7 +237,7 @@ def _configure(asker: Asker, release: str) -> None:
 
 def _wait_for_cleaner(directory: Path) -> None:
     """Wait until the compacted topic has been cleaned."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     checkpoint = directory / "cleaner-offset-checkpoint"
     while "compacted 0" not in checkpoint.read_text():
         assert time.monotonic() < deadline, "the cleaner did not run"

@@ -9,7 +9,7 @@ from typing import Any
 from kafkalet.conformance.playing.connection import Connection
 
 LATEST, EARLIEST, LARGEST_TIME = -1, -2, -3
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 NOT_READY = {3, 5, 6, 14, 15, 16, 78}
 
 Answers = dict[str, Any]
@@ -39,7 +39,7 @@ class Asker:
         return self.connections[node]
 
     def coordinator(self, key: str, kind: int) -> int:
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while True:
             answer = self.first.ask("FindCoordinator", 3, {"key": key, "key_type": kind})
             if not answer["error_code"]:
@@ -49,7 +49,7 @@ class Asker:
             time.sleep(0.1)
 
     def until_ready(self, api: str, version: int, body: dict[str, Any], node: int | None = None) -> Any:
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while True:
             answer = self.ask(api, version, body, node)
             if not NOT_READY & set(_codes(answer)) or time.monotonic() > deadline:
@@ -92,7 +92,7 @@ def differences(before: Any, after: Any, path: str = "") -> list[str]:
 
 
 def _topics(asker: Asker) -> dict[str, Any]:
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         answer = asker.ask("Metadata", 12, {"topics": None})
         states = [state for topic in answer["topics"] for state in topic["partitions"]]

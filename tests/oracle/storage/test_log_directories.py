@@ -18,7 +18,7 @@ from tests.wire.brokers import Wire, batch
 
 pytestmark = pytest.mark.oracle
 
-PATIENCE_S = 30
+TIMEOUT_S = 30
 TOPICS = [{"topic": "t", "partitions": [0, 1, 2, 3]}]
 TIMEOUT = {"timeout_ms": 10_000}
 
@@ -35,7 +35,7 @@ class Play:
         return self.connection.ask(api, version, body)
 
     def until(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while not condition():
             assert time.monotonic() < deadline, "the condition did not become true"
             time.sleep(0.1)

@@ -16,7 +16,7 @@ T0 = int(time.time() * 1000) - 6 * 3_600_000
 DONE = 0
 RETRIED = {3, 5, 6, 14, 15, 16, 51, 84}
 """Errors that pass: the topic is being created, elected or loaded; a transaction is still being completed."""
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 ABSENT = bytes(16)
 
 Body = dict[str, Any]
@@ -62,7 +62,7 @@ class Workload:
 
     def ask(self, api: str, version: int, body: Body, at: Callable[[], Connection | None] | None = None) -> Body:
         """Send a request until its answer has no error that passes. Raise Refused for another error."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while True:
             connection = at() if at else self.any()
             answer = connection.ask(api, version, body) if connection else {"error_code": 5}

@@ -17,7 +17,7 @@ from tests.oracle.apache_kafka import ApacheKafka
 from tests.recorded.answers import Answers, Asker, ask_everything
 from tests.recorded.directories import Recording, save
 
-from .filling import CONFIG, PATIENCE_S, T0, fill
+from .filling import CONFIG, T0, TIMEOUT_S, fill
 
 MOST_TOPICS = {"2.8": 12, "3.9": 10, "4.4": 10}
 """The number of topics, including internal ones."""
@@ -86,7 +86,7 @@ def written(release: str, directory: Path, *, thorough: bool = True) -> Written:
 def _wait_for_leaders(bootstrap_servers: str, release: str) -> None:
     """Wait until the broker knows all topics; with ZooKeeper, it answers before that."""
     asker = Asker(bootstrap_servers, release)
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         topics = asker("Metadata", {"topics": None}, 7)["topics"]
         leaders = [partition["leader_id"] for topic in topics for partition in topic["partitions"]]

@@ -51,8 +51,8 @@ def test_results_are_written(spark: SparkSession, tmp_path: Path) -> None:
     verdict = audit(spark, [str(made.path), str(other.path)], AuditOptions(out=str(out)))
     assert verdict.agrees
     assert verdict.exit_status == 0
-    told = json.loads((out / VERDICT).read_text())
-    assert (told["agrees"], len(told["partitions"])) == (True, 2)
+    parsed = json.loads((out / VERDICT).read_text())
+    assert (parsed["agrees"], len(parsed["partitions"])) == (True, 2)
     table = pq.read_table(out / FACTS)
     assert table.schema.equals(SCHEMA)
     frame = spark.read.parquet(str(out / FACTS)).where("kind = 'partition' and name = 'log_end_offset'")

@@ -52,8 +52,8 @@ def test_invalid_options_are_refused(arguments: list[str], words: str) -> None:
 
 def test_dry_run_does_not_start_spark(logs: Path) -> None:
     output = io.StringIO()
-    told = parse(["audit", str(logs), "--topic", "a", "--bootstrap", "h:1", "--timestamps", "10"], "p")
-    prepare(told).dry_run(Running(output=output))
+    parsed = parse(["audit", str(logs), "--topic", "a", "--bootstrap", "h:1", "--timestamps", "10"], "p")
+    prepare(parsed).dry_run(Running(output=output))
     shown = output.getvalue()
     assert shown.splitlines()[0].split() == ["topic", "partition", "segments", "splits", "bytes"]
     assert shown.splitlines()[1].split()[:4] == ["a", "0", "1", "1"]

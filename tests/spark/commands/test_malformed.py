@@ -28,9 +28,9 @@ class Loaded:
     """The output and the records of a load."""
 
     def __init__(self, spark: SparkSession, tmp_path: Path, *arguments: str) -> None:
-        told = parse(["load", *arguments, "--data-dir", str(tmp_path / "data"), "--topic", "t"], "p")
+        parsed = parse(["load", *arguments, "--data-dir", str(tmp_path / "data"), "--topic", "t"], "p")
         output = io.StringIO()
-        assert prepare(told).run(Running(spark=spark, output=output)) == 0
+        assert prepare(parsed).run(Running(spark=spark, output=output)) == 0
         self.summary = output.getvalue().strip().replace(f" into {tmp_path / 'data'}", "")
         self._log = spark.read.format("kafkalog")
         self._path = str(tmp_path / "data")

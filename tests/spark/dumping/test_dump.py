@@ -16,7 +16,7 @@ from kafkalet.pipeline.dumping.dump_runs import STAGING, DumpRun
 from kafkalet.pipeline.dumping.manifest import read_manifest
 from kafkalet.pipeline.option_types import BadOption
 from kafkalet.pipeline.positions import DataLoss
-from tests.spark.history import History, Seen
+from tests.spark.history import ConsumedRecord, History
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,10 +26,10 @@ def run(spark: "SparkSession", out: Path, source: dict[str, str], file_format: s
     return dump(spark, dump_options(source, str(out), file_format), lambda _: None, clock=ManualClock())
 
 
-def seen(table: "DataFrame") -> list[Seen]:
+def seen(table: "DataFrame") -> list[ConsumedRecord]:
     rows = table.selectExpr("*", "unix_millis(timestamp) as ms").collect()
     found = [
-        Seen(
+        ConsumedRecord(
             row["topic"], row["partition"], row["offset"], _bytes(row["key"]), _bytes(row["value"]), row["ms"],
             row["timestampType"],
             row["headers"] and tuple((each["key"], _bytes(each["value"])) for each in row["headers"]),
@@ -117,16 +117,16 @@ def test_failed_run_leaves_no_files(spark: "SparkSession", written: History, tmp
 
 
 def test_run_follows_its_plan(spark: "SparkSession", written: History, tmp_path: Path) -> None:
-    told = dump_options({"path": str(written.directory), "subscribe": "txn"}, str(tmp_path / "out"), "parquet")
-    planned = plan(told)
+    options = dump_options({"path": str(written.directory), "subscribe": "txn"}, str(tmp_path / "out"), "parquet")
+    planned = plan(options)
     assert [(each.topic, each.partition, each.start) for each in planned.ranges] == [("txn", 0, 0)]
     assert not (tmp_path / "out").exists()
     heard: list[Any] = []
-    done = dump(spark, told, heard.append, clock=ManualClock())
+    done = dump(spark, options, heard.append, clock=ManualClock())
     assert done is not None
     assert heard == [planned]
     assert done.covered == planned.covered
-    assert plan(told).covered == []
+    assert plan(options).covered == []
 
 
 def test_plan_includes_unfinished_run(
@@ -138,14 +138,14 @@ def test_plan_includes_unfinished_run(
     def killed(*_: Any) -> None:
         raise Killed
 
-    told = dump_options({"path": str(written.directory), "subscribe": "txn"}, str(tmp_path), "parquet")
+    options = dump_options({"path": str(written.directory), "subscribe": "txn"}, str(tmp_path), "parquet")
     with monkeypatch.context() as patched:
         patched.setattr(module, "finish", killed)
         with pytest.raises(Killed):
-            dump(spark, told, lambda _: None)
+            dump(spark, options, lambda _: None)
     assert not list(tmp_path.glob("topic=*"))
-    assert plan(told).covered == []
-    assert dump(spark, told, lambda _: None) is None
+    assert plan(options).covered == []
+    assert dump(spark, options, lambda _: None) is None
     assert seen(spark.read.parquet(str(tmp_path))) == written.uncommitted
 
 
@@ -158,9 +158,9 @@ def test_small_files_of_many_tasks_are_merged(
     spark: "SparkSession", written: History, tmp_path: Path, file_format: str
 ) -> None:
     source = {"path": str(written.directory), "subscribe": "plain", "maxBytesPerTask": "10k"}
-    told = dump_options(source, str(tmp_path / "merged"), file_format)
+    options = dump_options(source, str(tmp_path / "merged"), file_format)
     phases: list[tuple[int, int]] = []
-    done = dump(spark, told, lambda _: None, merging=lambda *phase: phases.append(phase), clock=ManualClock())
+    done = dump(spark, options, lambda _: None, merging=lambda *phase: phases.append(phase), clock=ManualClock())
     assert done is not None
     folders = {path.parent for path in files_of(tmp_path / "merged")}
     assert len(files_of(tmp_path / "merged")) == len(done.files) == len(folders)
@@ -174,8 +174,8 @@ def test_small_files_of_many_tasks_are_merged(
 
 def test_files_have_about_the_target_size(spark: "SparkSession", written: History, tmp_path: Path) -> None:
     source = {"path": str(written.directory), "subscribe": "plain", "maxBytesPerTask": "10k"}
-    told = dump_options(source, str(tmp_path), "parquet", "none", target_file_bytes="20k", date_folders="none")
-    done = dump(spark, told, lambda _: None, clock=ManualClock())
+    options = dump_options(source, str(tmp_path), "parquet", "none", target_file_bytes="20k", date_folders="none")
+    done = dump(spark, options, lambda _: None, clock=ManualClock())
     assert done is not None
     sizes = [file.size_bytes for file in done.files]
     assert max(sizes) < 60_000
@@ -185,11 +185,11 @@ def test_files_have_about_the_target_size(spark: "SparkSession", written: Histor
 
 def test_date_folders_can_be_disabled(spark: "SparkSession", written: History, tmp_path: Path) -> None:
     source = {"path": str(written.directory), "subscribe": "plain", "maxBytesPerTask": "10k"}
-    told = dump_options(source, str(tmp_path), "parquet", date_folders="none")
+    options = dump_options(source, str(tmp_path), "parquet", date_folders="none")
     first = dump_options(
-        {**source, "endingOffsets": '{"plain":{"0":100,"1":0,"2":250}}'}, *told[1:2], "parquet", date_folders="none"
+        {**source, "endingOffsets": '{"plain":{"0":100,"1":0,"2":250}}'}, *options[1:2], "parquet", date_folders="none"
     )
-    for each in (first, told):
+    for each in (first, options):
         assert dump(spark, each, lambda _: None, clock=ManualClock()) is not None
     assert [str(path.parent.relative_to(tmp_path)) for path in files_of(tmp_path)] == [
         "topic=plain/partition=0", "topic=plain/partition=0",
@@ -203,11 +203,11 @@ def test_date_folders_can_be_disabled(spark: "SparkSession", written: History, t
 
 
 def test_dump_without_date_folders_setting_continues_by_day(written: History, tmp_path: Path) -> None:
-    told = dump_options({"path": str(written.directory)}, str(tmp_path), "parquet")
-    found = plan(told)
-    settings = {name: text for name, text in module._settings(told, found.read).items() if name != "dateFolders"}
+    options = dump_options({"path": str(written.directory)}, str(tmp_path), "parquet")
+    found = plan(options)
+    settings = {name: text for name, text in module._settings(options, found.read).items() if name != "dateFolders"}
     module_write(tmp_path, DumpRun(1, "", settings, [], []).after(found.manifest))
-    assert plan(told).manifest.run == 1
+    assert plan(options).manifest.run == 1
     with pytest.raises(DumpRefused, match="was dumped with dateFolders=day, but none was requested"):
         plan(dump_options({"path": str(written.directory)}, str(tmp_path), "parquet", date_folders="none"))
 
@@ -219,13 +219,13 @@ def test_invalid_target_size_is_rejected(size: str) -> None:
 
 
 def test_recreated_topic_is_a_loss(written: History, tmp_path: Path) -> None:
-    told = dump_options({"path": str(written.directory), "subscribe": "txn"}, str(tmp_path), "parquet")
-    found = plan(told)
-    done = DumpRun(1, "", module._settings(told, found.read), found.covered, [])
+    options = dump_options({"path": str(written.directory), "subscribe": "txn"}, str(tmp_path), "parquet")
+    found = plan(options)
+    done = DumpRun(1, "", module._settings(options, found.read), found.covered, [])
     other = done.after(found.manifest)._replace(topic_ids={"txn": "another"})
     module_write(tmp_path, other)
     with pytest.raises(DataLoss, match=r"txn-0 was dumped to offset .* its topic was recreated"):
-        plan(told)
+        plan(options)
 
 
 def module_write(out: Path, manifest: Any) -> None:
@@ -235,10 +235,10 @@ def module_write(out: Path, manifest: Any) -> None:
 
 
 def test_run_with_other_settings_is_rejected(written: History, tmp_path: Path) -> None:
-    told = dump_options({"path": str(written.directory)}, str(tmp_path), "parquet")
-    found = plan(told)
-    module_write(tmp_path, DumpRun(1, "", module._settings(told, found.read), [], []).after(found.manifest))
-    assert plan(told).manifest.run == 1
+    options = dump_options({"path": str(written.directory)}, str(tmp_path), "parquet")
+    found = plan(options)
+    module_write(tmp_path, DumpRun(1, "", module._settings(options, found.read), [], []).after(found.manifest))
+    assert plan(options).manifest.run == 1
     for source, file_format, words in [
         ({"includeBatch": "true"}, "parquet", "was dumped with includeBatch=false, but true was requested"),
         ({"isolationLevel": "read_committed"}, "parquet", "isolationLevel=read_uncommitted, but read_committed"),
@@ -273,12 +273,12 @@ def test_permissive_mode_is_rejected() -> None:
 
 
 def test_concurrent_run_is_rejected(written: History, tmp_path: Path) -> None:
-    told = dump_options({"path": str(written.directory)}, str(tmp_path), "parquet")
+    options = dump_options({"path": str(written.directory)}, str(tmp_path), "parquet")
     with open(tmp_path / LOCK, "w") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
-        with pytest.raises(DumpRefused, match=r"another dump into .* is running"), module._alone(told.out):
+        with pytest.raises(DumpRefused, match=r"another dump into .* is running"), module._alone(options.out):
             pass
-    with module._alone(told.out):
+    with module._alone(options.out):
         pass
 
 
@@ -289,7 +289,7 @@ def test_files_on_another_machine_are_reported(
         return [WrittenFile("_staging/a/0.parquet", "txn", 0, "2013-01-01", 0, 1, 2, 3)]
 
     monkeypatch.setattr(module, "_write", elsewhere)
-    told = dump_options({"path": str(written.directory), "subscribe": "txn"}, str(tmp_path), "parquet")
+    options = dump_options({"path": str(written.directory), "subscribe": "txn"}, str(tmp_path), "parquet")
     with pytest.raises(DumpRefused, match="shared between this machine"):
-        dump(spark, told, lambda _: None)
+        dump(spark, options, lambda _: None)
     assert read_manifest(str(tmp_path)).run == 0

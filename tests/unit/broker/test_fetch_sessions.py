@@ -26,7 +26,7 @@ def name_key(topic: str, index: int = 0) -> Key:
     return (topic, None, index)
 
 
-def told(
+def partition_result(
     high_watermark: int = 0,
     size: int = 0,
     error: Code = Code.NONE,
@@ -65,7 +65,7 @@ class Client:
 
     def open(self, *keys: Key, by_id: bool = False, follower: bool = False) -> int:
         context = self.ask(NO_SESSION, INITIAL_EPOCH, *keys, by_id=by_id, follower=follower)
-        error, session_id, _ = context.settle({key: told() for key in keys})
+        error, session_id, _ = context.settle({key: partition_result() for key in keys})
         assert error == Code.NONE
         return session_id
 
@@ -84,12 +84,14 @@ def test_the_epoch_after_the_largest_is_one_and_the_final_one_stays(epoch: int, 
 
 
 def test_a_request_without_a_session_opens_none(client: Client) -> None:
-    assert client.ask(NO_SESSION, FINAL_EPOCH, A).settle({A: told()}) == (Code.NONE, NO_SESSION, [A])
+    assert client.ask(NO_SESSION, FINAL_EPOCH, A).settle({A: partition_result()}) == (Code.NONE, NO_SESSION, [A])
     assert not client.sessions.sessions
 
 
 def test_epoch_zero_opens_a_session_and_answers_every_partition(client: Client) -> None:
-    error, session_id, keys = client.ask(NO_SESSION, INITIAL_EPOCH, A, B).settle({A: told(), B: told()})
+    error, session_id, keys = client.ask(NO_SESSION, INITIAL_EPOCH, A, B).settle(
+        {A: partition_result(), B: partition_result()}
+    )
     assert (error, keys) == (Code.NONE, [A, B])
     assert session_id > 0
 
@@ -100,7 +102,7 @@ def test_a_session_opens_without_partitions(client: Client) -> None:
 
 def test_epoch_zero_with_an_id_ends_that_session_and_opens_another(client: Client) -> None:
     old = client.open(A)
-    _, new, _ = client.ask(old, INITIAL_EPOCH, A).settle({A: told()})
+    _, new, _ = client.ask(old, INITIAL_EPOCH, A).settle({A: partition_result()})
     assert set(client.sessions.sessions) == {new}
 
 
@@ -132,50 +134,54 @@ def test_a_session_does_not_change_between_names_and_ids(client: Client, opened_
 
 def test_unchanged_partitions_are_not_answered(client: Client) -> None:
     session_id = client.open(A, B)
-    assert client.ask(session_id, 1).settle({A: told(), B: told()}) == (Code.NONE, session_id, [])
+    assert client.ask(session_id, 1).settle({A: partition_result(), B: partition_result()}) == (
+        Code.NONE,
+        session_id,
+        [],
+    )
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        told(high_watermark=1),
-        told(log_start_offset=1),
-        told(size=10),
-        told(error=Code.OFFSET_OUT_OF_RANGE),
-        told(must_return=True),
+        partition_result(high_watermark=1),
+        partition_result(log_start_offset=1),
+        partition_result(size=10),
+        partition_result(error=Code.OFFSET_OUT_OF_RANGE),
+        partition_result(must_return=True),
     ],
     ids=["high watermark", "log start offset", "records", "error", "diverging epoch or preferred replica"],
 )
 def test_a_partition_is_answered_for_each_reason(client: Client, change: PartitionResult) -> None:
     session_id = client.open(A, B)
-    assert client.ask(session_id, 1).settle({A: told(), B: change})[2] == [B]
+    assert client.ask(session_id, 1).settle({A: partition_result(), B: change})[2] == [B]
 
 
 def test_after_an_error_has_gone_the_partition_is_told_again(client: Client) -> None:
     session_id = client.open(A)
     client.ask(session_id, 1).settle(
-        {A: told(high_watermark=-1, log_start_offset=-1, error=Code.NOT_LEADER_OR_FOLLOWER)}
+        {A: partition_result(high_watermark=-1, log_start_offset=-1, error=Code.NOT_LEADER_OR_FOLLOWER)}
     )
-    assert client.ask(session_id, 2).settle({A: told()})[2] == [A]
-    assert client.ask(session_id, 3).settle({A: told()})[2] == []
+    assert client.ask(session_id, 2).settle({A: partition_result()})[2] == [A]
+    assert client.ask(session_id, 3).settle({A: partition_result()})[2] == []
 
 
 def test_partitions_with_records_go_to_the_end_of_the_order(client: Client) -> None:
     session_id = client.open(A, B, C)
-    client.ask(session_id, 1).settle({A: told(size=5), B: told(), C: told()})
+    client.ask(session_id, 1).settle({A: partition_result(size=5), B: partition_result(), C: partition_result()})
     assert [key for key, _ in client.ask(session_id, 2).requested] == [B, C, A]
 
 
 def test_a_partition_that_only_changed_keeps_its_place(client: Client) -> None:
     session_id = client.open(A, B)
-    client.ask(session_id, 1).settle({A: told(high_watermark=3), B: told()})
+    client.ask(session_id, 1).settle({A: partition_result(high_watermark=3), B: partition_result()})
     assert [key for key, _ in client.ask(session_id, 2).requested] == [A, B]
 
 
 def test_before_kafka_3_a_partition_that_only_changed_goes_to_the_end_too(client: Client) -> None:
     client.sessions.returned_go_last = True
     session_id = client.open(A, B)
-    client.ask(session_id, 1).settle({A: told(high_watermark=3), B: told()})
+    client.ask(session_id, 1).settle({A: partition_result(high_watermark=3), B: partition_result()})
     assert [key for key, _ in client.ask(session_id, 2).requested] == [B, A]
 
 
@@ -209,7 +215,7 @@ def test_of_two_requests_that_overlap_the_first_is_refused(client: Client) -> No
     session_id = client.open(A)
     first = client.ask(session_id, 1)
     client.ask(session_id, 2)
-    assert first.settle({A: told()}) == (Code.INVALID_FETCH_SESSION_EPOCH, session_id, [])
+    assert first.settle({A: partition_result()}) == (Code.INVALID_FETCH_SESSION_EPOCH, session_id, [])
 
 
 def test_a_topic_that_was_unknown_by_its_id_is_read_once_it_is_there(client: Client) -> None:

@@ -1,4 +1,4 @@
-"""Members of groups in a history: one of the classic protocol, one of the consumer protocol (KIP-848)."""
+"""Group members of the classic protocol and of the consumer protocol (KIP-848)."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ GROUP = 0
 
 
 class Member:
-    """Somebody in a group. `epoch` is its generation, or its member epoch."""
+    """A group member. `epoch` is its generation, or its member epoch."""
 
     def __init__(self, stage: Stage, group: str, number: int) -> None:
         self.stage, self.group = stage, group
@@ -25,15 +25,15 @@ class Member:
     def join(self) -> int:
         raise NotImplementedError
 
-    def stay(self) -> int:
-        """A heartbeat; the error code."""
+    def heartbeat(self) -> int:
+        """Send a heartbeat and return the error code."""
         raise NotImplementedError
 
     def leave(self) -> int:
         raise NotImplementedError
 
     def commit(self, index: int, offset: int, epoch: int | None = None) -> int:
-        """Commit an offset, in another epoch than its own where one is given; the error code."""
+        """Commit an offset, with `epoch` instead of the member's epoch if given, and return the error code."""
         return commit(self.stage, self.group, index, offset, self.member_id, self.epoch if epoch is None else epoch)
 
     def _ask(self, api: Api, version: int, **fields: Any) -> Any:
@@ -79,8 +79,8 @@ class ClassicMember(Member):
         assert synced["error_code"] or synced["assignment"] == b"all of it"
         return int(synced["error_code"])
 
-    def stay(self) -> int:
-        told = self._ask(
+    def heartbeat(self) -> int:
+        result = self._ask(
             Api.HEARTBEAT,
             4,
             group_id=self.group,
@@ -88,12 +88,12 @@ class ClassicMember(Member):
             member_id=self.member_id,
             group_instance_id=None,
         )
-        return int(told["error_code"])
+        return int(result["error_code"])
 
     def leave(self) -> int:
         gone = {"member_id": self.member_id, "group_instance_id": None, "reason": None}
-        told = self._ask(Api.LEAVE_GROUP, 5, group_id=self.group, members=[gone])
-        return int(told["error_code"] or told["members"][0]["error_code"])
+        result = self._ask(Api.LEAVE_GROUP, 5, group_id=self.group, members=[gone])
+        return int(result["error_code"] or result["members"][0]["error_code"])
 
 
 class ConsumerMember(Member):
@@ -101,13 +101,13 @@ class ConsumerMember(Member):
 
     def join(self) -> int:
         self.member_id = f"member-{self.number:032d}"
-        told = self._heartbeat(0, rebalance_timeout_ms=60_000, subscribed_topic_names=[TOPIC], topic_partitions=[])
-        self.epoch = told["member_epoch"]
-        if told["error_code"] == 0:
-            assert told["assignment"]["topic_partitions"][0]["partitions"] == [0, 1]
-        return int(told["error_code"])
+        result = self._heartbeat(0, rebalance_timeout_ms=60_000, subscribed_topic_names=[TOPIC], topic_partitions=[])
+        self.epoch = result["member_epoch"]
+        if result["error_code"] == 0:
+            assert result["assignment"]["topic_partitions"][0]["partitions"] == [0, 1]
+        return int(result["error_code"])
 
-    def stay(self) -> int:
+    def heartbeat(self) -> int:
         return int(self._heartbeat(self.epoch)["error_code"])
 
     def leave(self) -> int:
@@ -125,7 +125,7 @@ class ConsumerMember(Member):
 
 
 def commit(stage: Stage, group: str, index: int, offset: int, member_id: str = "", epoch: int = -1) -> int:
-    """Commit an offset, as nobody in particular where no member is named; the error code."""
+    """Commit an offset, without a member if none is named, and return the error code."""
     partition = {
         "partition_index": index,
         "committed_offset": offset,
@@ -145,7 +145,7 @@ def commit(stage: Stage, group: str, index: int, offset: int, member_id: str = "
 
 
 def committed(stage: Stage, group: str, *, stable: bool) -> dict[int, int | Code]:
-    """The offsets of a group by partition, all there are; or the error that stands for one."""
+    """Return the committed offsets of a group by partition, or the error of a partition."""
     answer = stage.ask(
         Api.OFFSET_FETCH,
         8,
@@ -153,10 +153,10 @@ def committed(stage: Stage, group: str, *, stable: bool) -> dict[int, int | Code
         groups=[{"group_id": group, "topics": [{"name": TOPIC, "partition_indexes": [0, 1]}]}],
         require_stable=stable,
     )
-    [told] = answer["groups"]
-    assert told["error_code"] == 0, told
+    [result] = answer["groups"]
+    assert result["error_code"] == 0, result
     found: dict[int, int | Code] = {}
-    for partition in told["topics"][0]["partitions"]:
+    for partition in result["topics"][0]["partitions"]:
         if partition["error_code"]:
             found[partition["partition_index"]] = Code(partition["error_code"])
         elif partition["committed_offset"] >= 0:

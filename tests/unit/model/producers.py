@@ -1,4 +1,4 @@
-"""Transactional producers of a history: what they hold in their hands, and how they ask (both versions of KIP-890)."""
+"""Transactional producers: their state and their requests, in both transaction versions of KIP-890."""
 
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from .stage import Stage
 TOPIC = "t"
 TIMEOUT_MS = 60_000
 NOT_YET = (Code.CONCURRENT_TRANSACTIONS, Code.NOT_COORDINATOR, Code.COORDINATOR_LOAD_IN_PROGRESS)
-PATIENCE = 10
+ATTEMPTS = 10
 
 
 class Committed(NamedTuple):
@@ -22,7 +22,7 @@ class Committed(NamedTuple):
 
 
 class Transaction:
-    """What was done in one transaction, and what became of it."""
+    """The partitions and offsets of one transaction, and its result."""
 
     def __init__(self) -> None:
         self.partitions: set[int] = set()
@@ -80,7 +80,7 @@ class Producer:
 
     def send(self, index: int, batch: bytes) -> tuple[int, int]:
         """Produce in the version that goes with the kind of transactions; again while the last one still ends."""
-        for _ in range(PATIENCE):
+        for _ in range(ATTEMPTS):
             answer = self.stage.ask(
                 Api.PRODUCE,
                 12 if self.epoch_each else 11,
@@ -90,11 +90,11 @@ class Producer:
                 timeout_ms=1000,
                 topic_data=[{"name": TOPIC, "partition_data": [{"index": index, "records": batch}]}],
             )
-            [told] = answer["responses"][0]["partition_responses"]
-            if told["error_code"] not in NOT_YET:
+            [result] = answer["responses"][0]["partition_responses"]
+            if result["error_code"] not in NOT_YET:
                 break
             self.stage.settle()
-        return told["error_code"], told["base_offset"]
+        return result["error_code"], result["base_offset"]
 
     def _add_partition(self, index: int) -> int:
         answer = self._coordinator(
@@ -105,8 +105,8 @@ class Producer:
             v3_and_below_producer_epoch=self.epoch,
             v3_and_below_topics=[{"name": TOPIC, "partitions": [index]}],
         )
-        [told] = answer["results_by_topic_v3_and_below"][0]["results_by_partition"]
-        return int(told["partition_error_code"])
+        [result] = answer["results_by_topic_v3_and_below"][0]["results_by_partition"]
+        return int(result["partition_error_code"])
 
     def commit_offset(self, group: str, index: int, offset: int) -> int:
         """Send an offset to the transaction; the error code."""
@@ -127,7 +127,7 @@ class Producer:
             "committed_leader_epoch": -1,
             "committed_metadata": "",
         }
-        for _ in range(PATIENCE):
+        for _ in range(ATTEMPTS):
             answer = self.stage.ask(
                 Api.TXN_OFFSET_COMMIT,
                 5 if self.epoch_each else 3,
@@ -171,7 +171,7 @@ class Producer:
 
     def _coordinator(self, api: Api, version: int, **fields: Any) -> Any:
         """Ask the coordinator, again while it is busy with the end of the last transaction."""
-        for _ in range(PATIENCE):
+        for _ in range(ATTEMPTS):
             node = self.stage.coordinator(self.transactional_id, 1)
             answer = self.stage.ask(api, version, node, **fields)
             if not any(code in NOT_YET for code in _codes(answer)):

@@ -11,8 +11,8 @@ from .stage import Stage
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 
 
-class Seen(NamedTuple):
-    """What a consumer got."""
+class Fetched(NamedTuple):
+    """The records and offsets that a consumer received."""
 
     values: list[tuple[int, bytes]]
     """Offsets and values, in order."""
@@ -20,14 +20,14 @@ class Seen(NamedTuple):
     last_stable_offset: int
 
 
-def read(stage: Stage, topic: str, index: int, isolation: int, offset: int = 0) -> Seen:
-    """All there is to read from `offset` on (raised to the log start)."""
+def read(stage: Stage, topic: str, index: int, isolation: int, offset: int = 0) -> Fetched:
+    """Read from `offset`, or from the log start if it is larger, to the end."""
     values: list[tuple[int, bytes]] = []
     while True:
-        told = _fetch(stage, topic, index, isolation, offset)
-        aborted = {(entry["producer_id"], entry["first_offset"]) for entry in told["aborted_transactions"] or ()}
+        result = _fetch(stage, topic, index, isolation, offset)
+        aborted = {(entry["producer_id"], entry["first_offset"]) for entry in result["aborted_transactions"] or ()}
         before, given_up = offset, set[int]()
-        for batch in batches(bytes(told["records"] or b"")):
+        for batch in batches(bytes(result["records"] or b"")):
             for producer_id, first in sorted(aborted):
                 if first <= batch.last_offset:
                     given_up.add(producer_id)
@@ -40,7 +40,7 @@ def read(stage: Stage, topic: str, index: int, isolation: int, offset: int = 0) 
                 values += [(record.offset, bytes(record.value or b"")) for record in records if record.offset >= before]
             offset = batch.next_offset
         if offset == before:
-            return Seen(values, told["high_watermark"], told["last_stable_offset"])
+            return Fetched(values, result["high_watermark"], result["last_stable_offset"])
 
 
 def _fetch(stage: Stage, topic: str, index: int, isolation: int, offset: int) -> Any:
@@ -65,6 +65,6 @@ def _fetch(stage: Stage, topic: str, index: int, isolation: int, offset: int) ->
         topics=[{"topic": topic, "partitions": [partition]}],
         forgotten_topics_data=[],
     )
-    [told] = answer["responses"][0]["partitions"]
-    assert told["error_code"] == 0, told
-    return told
+    [result] = answer["responses"][0]["partitions"]
+    assert result["error_code"] == 0, result
+    return result

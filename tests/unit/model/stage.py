@@ -1,6 +1,6 @@
-"""A cluster on a stage of its own: in this thread's event loop, with time that is moved by hand, asked without sockets.
+"""A cluster on a manual clock in this thread's event loop; handlers are called directly, without sockets.
 
-Nothing happens between two steps but what `settle` lets happen, so a history is the same each time it is played.
+Deferred callbacks run only in `settle`, so a history is the same each time it is repeated.
 """
 
 import asyncio
@@ -19,29 +19,17 @@ from kafkalet.protocol.errors import KafkaError
 from kafkalet.tasks.delayed import Delayed
 from kafkalet.tasks.task import start, until
 from kafkalet.testing.cluster import Cluster
-from tests.unit.broker.apis.asking import as_received, as_told
+from tests.unit.broker.apis.asking import NoClient, as_received, as_returned
 
 T = TypeVar("T")
 
 START_MS = 1_700_000_000_000
 ROUNDS = 8
-"""How often the loop turns until what was put off is done: putting off again and again ends sooner than that."""
-
-
-class Gone:
-    """A client whose connection nobody minds."""
-
-    is_closed = False
-
-    def close(self, reason: str) -> None:
-        raise AssertionError(f"the connection was closed: {reason}")
-
-    def mute(self, ms: float) -> None:
-        raise AssertionError(f"the connection was muted for {ms} ms")
+"""The number of loop iterations after which all deferred callbacks have run."""
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """An event loop whose time is moved by hand as well."""
+    """An event loop with a manual clock."""
 
     now_s = 0.0
 
@@ -50,7 +38,7 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 class Stage:
-    """A durable cluster that is started, stopped, and asked."""
+    """A cluster with a data directory."""
 
     def __init__(self, brokers: int, kafka_version: str = "newest", **config: str) -> None:
         self.brokers = brokers
@@ -60,7 +48,7 @@ class Stage:
         self.directory = tempfile.mkdtemp(prefix="kafkalet-model-")
         self.loop = _Loop()
         self.calls: list[Callable[[], None]] | None = None
-        """What worker threads are to do; None if it is done at once."""
+        """Calls for worker threads; None runs them immediately."""
         self.cluster = self._start()
 
     def _start(self) -> Cluster:
@@ -102,7 +90,7 @@ class Stage:
         return len(calls)
 
     def settle(self) -> None:
-        """Let happen what was put off until soon."""
+        """Run all deferred callbacks."""
 
         async def turn() -> None:
             for _ in range(ROUNDS):
@@ -111,7 +99,7 @@ class Stage:
         self.loop.run_until_complete(turn())
 
     def advance(self, ms: int) -> None:
-        """Move time on, second by second, as it would pass for brokers that do something meanwhile."""
+        """Advance the clock in steps of one second, so that timers fire in order."""
         while ms > 0:
             step = min(ms, 1000)
             self.clock.advance(step)
@@ -119,12 +107,12 @@ class Stage:
             ms -= step
 
     def pass_real_time(self, ms: int) -> None:
-        """Move the time of the event loop on, while the clock stands still."""
+        """Advance the time of the event loop only."""
         self.loop.now_s += ms / 1000
         self.settle()
 
     def restart(self) -> None:
-        """Stop the whole cluster and start it anew from what is on disk."""
+        """Restart the cluster from its data directory."""
         self.loop.run_until_complete(self.cluster.stop())
         self.cluster = self._start()
         self.settle()
@@ -151,9 +139,9 @@ class Stage:
     # Requests
 
     def begin(self, api: Api, version: int, node: int, client_id: str = "tester", **fields: Any) -> "Pending":
-        """Put a request to a broker; `fields` are its own, with structs as dicts."""
+        """Call a handler. `fields` are those of the request; structs are dicts."""
         sent = as_received(api, version, fields)
-        context = Context(self.cluster.server.brokers[node], Gone(), ("127.0.0.1", 1), "PLAINTEXT")
+        context = Context(self.cluster.server.brokers[node], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
         context.api, context.version, context.client_id, context.correlation_id = api, version, client_id, 1
         module = importlib.import_module(f"kafkalet.broker.apis.{api.module}")
         try:
@@ -167,7 +155,7 @@ class Stage:
         return Pending(self, api, version, answer)
 
     def ask(self, api: Api, version: int, node: int, **fields: Any) -> Any:
-        """The answer, as plain data; it may take until what was put off is done, and no longer."""
+        """Return the response as plain data; fail if it is still pending after `settle`."""
         pending = self.begin(api, version, node, **fields)
         if pending.is_waiting:
             self.settle()
@@ -212,4 +200,4 @@ class Pending:
     def answer(self) -> Any:
         assert not self.is_waiting, f"{self._api} is not answered"
         answer = self._answer.result() if isinstance(self._answer, Delayed) else self._answer
-        return as_told(self._api, self._version, answer)
+        return as_returned(self._api, self._version, answer)

@@ -3,8 +3,8 @@
 The model is a list of entries a partition and a dict of offsets a group. After every step: read_uncommitted gives all
 entries; read_committed those before the last stable offset whose transactions were not aborted; the last stable offset
 is where the first open transaction begins; a group's offsets are those that were committed to it, and offsets of an
-open transaction are told to be unstable to whoever asks for stable ones. Nobody else's doing changes anything: what a
-zombie, a fenced producer or a member that is gone has asked for is refused, and leaves no trace.
+open transaction are unstable for requests that want stable ones. Requests of zombies, fenced producers and removed
+members are refused and change nothing.
 """
 
 from typing import Any
@@ -113,8 +113,8 @@ class Visibility(RuleBasedStateMachine):
             timeout_ms=1000,
             topic_data=[{"name": TOPIC, "partition_data": [{"index": index, "records": batch}]}],
         )
-        [told] = answer["responses"][0]["partition_responses"]
-        assert (told["error_code"], told["base_offset"]) == (0, len(self.logs[index]))
+        [result] = answer["responses"][0]["partition_responses"]
+        assert (result["error_code"], result["base_offset"]) == (0, len(self.logs[index]))
         self.logs[index] += [Entry(value, None) for value in values]
 
     @rule(index=indexes, part=fraction)
@@ -287,21 +287,21 @@ class Visibility(RuleBasedStateMachine):
         member = self.gone[int(choice * (len(self.gone) - 1))]
         code = member.commit(index, 999)
         assert code in (Code.UNKNOWN_MEMBER_ID, Code.ILLEGAL_GENERATION), Code(code).name
-        assert member.stay() in (Code.UNKNOWN_MEMBER_ID, Code.GROUP_ID_NOT_FOUND, Code.ILLEGAL_GENERATION)
+        assert member.heartbeat() in (Code.UNKNOWN_MEMBER_ID, Code.GROUP_ID_NOT_FOUND, Code.ILLEGAL_GENERATION)
 
     # Time and failures
 
-    @rule(ms=st.sampled_from([100, 5_000, 20_000]), beats=st.booleans())
-    def advance(self, ms: int, beats: bool) -> None:
-        """Time passes for members that send heartbeats, or for nobody."""
+    @rule(ms=st.sampled_from([100, 5_000, 20_000]))
+    def advance(self, ms: int) -> None:
+        """The members send heartbeats before the time advances."""
         for member in self.members.values():
-            code = member.stay()
+            code = member.heartbeat()
             assert code == 0, Code(code).name
         self.stage.advance(ms)
         self._abort_what_is_late()
 
     @rule()
-    def nobody_is_there(self) -> None:
+    def expire_everything(self) -> None:
         """So long that sessions expire and transactions are aborted."""
         self.stage.advance(max(SESSION_MS, TIMEOUT_MS) + 2 * CHECK_PERIOD_MS)
         self.gone += self.members.values()

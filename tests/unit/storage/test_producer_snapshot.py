@@ -21,7 +21,7 @@ RECORDED = bytes.fromhex(
 )
 
 
-def told(entry: ProducerEntry) -> tuple[object, ...]:
+def fields_of(entry: ProducerEntry) -> tuple[object, ...]:
     return (
         entry.producer_id,
         entry.producer_epoch,
@@ -33,7 +33,7 @@ def told(entry: ProducerEntry) -> tuple[object, ...]:
 
 
 def test_snapshot_of_kafka_is_read() -> None:
-    assert [told(entry) for entry in decode(RECORDED)] == [
+    assert [fields_of(entry) for entry in decode(RECORDED)] == [
         (0, 0, 0, 1600000000002, 14, (BatchMetadata(3, 15, 1, 1600000000002),)),
         (0x385, 2, -1, 1600000000002, None, (BatchMetadata(0, 2, 0, 1600000000002),)),
         (0x386, 0, -1, 1600000000006, None, (BatchMetadata(6, 9, 6, 1600000000006),)),
@@ -49,7 +49,7 @@ def test_a_producer_without_a_batch_has_an_offset_of_minus_1() -> None:
     assert data[10:].hex() == (
         "00000000000000070003ffffffffffffffffffffffff00000000000000000000006300000005ffffffffffffffff"
     )
-    assert told(decode(data)[0]) == (7, 3, 5, 99, None, ())
+    assert fields_of(decode(data)[0]) == (7, 3, 5, 99, None, ())
 
 
 def test_only_the_last_batch_is_written() -> None:
@@ -104,7 +104,7 @@ ENTRIES = st.builds(
 
 @given(entries=st.lists(ENTRIES, max_size=6))
 def test_snapshot_round_trip(entries: list[ProducerEntry]) -> None:
-    assert [told(entry) for entry in decode(encode(entries))] == [told(entry) for entry in entries]
+    assert [fields_of(entry) for entry in decode(encode(entries))] == [fields_of(entry) for entry in entries]
 
 
 # The files

@@ -259,14 +259,14 @@ class TransactionsModel(RuleBasedStateMachine):
         """Return the offsets that a consumer returns if it works like Kafka's (CompletedFetch)."""
         while True:
             result = self.place.read(offset, Isolation.LAST_STABLE, max_bytes)
-            told = result.aborted
-            assert told is not None
-            assert named(told) == [each for each in self.aborted(offset, self.end) if each in named(told)]
+            returned = result.aborted
+            assert returned is not None
+            assert named(returned) == [each for each in self.aborted(offset, self.end) if each in named(returned)]
             read = list(batches(content(result)))
             if not read:
                 assert offset >= self.stable()
                 return
-            waiting = sorted(told, key=lambda each: each.first_offset)
+            waiting = sorted(returned, key=lambda each: each.first_offset)
             dropped: set[int] = set()
             for batch in read:
                 while waiting and waiting[0].first_offset <= batch.last_offset:

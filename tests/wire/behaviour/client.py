@@ -24,7 +24,7 @@ __all__ = ["MEBIBYTE", "T0", "Client", "Found", "at", "batch", "filled", "record
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -1, -2, -3, -4, -5, -6
 COORDINATOR_IS_LOADING = {14, 15, 16, 51}
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 
 Step = dict[str, Any]
 _numbers = itertools.count()
@@ -71,7 +71,7 @@ class Client:
 
     def until(self, api: str, version: int, body: Step, good: Any) -> Step:
         """Repeat a request until the response is acceptable."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while True:
             answer = self.ask(api, version, body)
             if good(answer):

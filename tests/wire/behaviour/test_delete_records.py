@@ -20,7 +20,7 @@ def test_response_contains_the_new_log_start_offset(broker: Client, topic: str) 
 
 
 def test_minus_one_deletes_up_to_the_high_watermark(broker: Client, topic: str) -> None:
-    """DR-01, Partition.deleteRecordsOnLeader."""
+    """Partition.deleteRecordsOnLeader."""
     assert broker.delete_records(topic, -1)["low_watermark"] == 4
 
 
@@ -33,14 +33,12 @@ def test_log_start_offset_never_decreases(broker: Client, topic: str) -> None:
 def test_offset_above_high_watermark_or_below_minus_one_is_out_of_range(
     broker: Client, topic: str, offset: int
 ) -> None:
-    """DR-01."""
     said = broker.delete_records(topic, offset)
     assert (said["error_code"], said["low_watermark"]) == (Code.OFFSET_OUT_OF_RANGE, -1)
     assert broker.offset(topic, EARLIEST).offset == 0
 
 
 def test_compacted_topic_is_refused(broker: Client) -> None:
-    """DR-01."""
     topic = broker.topic(cleanup_policy="compact")
     broker.produced(topic, batch(record(10, "v", "k")))
     assert broker.delete_records(topic, 1)["error_code"] == Code.POLICY_VIOLATION

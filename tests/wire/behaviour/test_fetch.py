@@ -30,7 +30,7 @@ def test_fetch_by_topic_id_since_v13(broker: Client) -> None:
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_fetch_offset_inside_a_batch_returns_the_whole_batch(broker: Client, codec: str) -> None:
-    """FE-11, LogSegment.read; dekaf#2074, rskafka#99."""
+    """LogSegment.read; dekaf#2074, rskafka#99."""
     topic = broker.topic()
     broker.produced(topic, batch(10, 20, 30, codec=codec))
     [entry] = broker.fetched(at(topic, 1), version=12)["records"]
@@ -38,7 +38,7 @@ def test_fetch_offset_inside_a_batch_returns_the_whole_batch(broker: Client, cod
 
 
 def test_fetch_at_the_end_returns_no_records_and_no_error(broker: Client) -> None:
-    """FE-12, FE-14: the records are empty, not null; KAFKA-18646."""
+    """The records are empty, not null; KAFKA-18646."""
     topic = broker.topic()
     broker.produced(topic, batch(10, 20))
     said = broker.fetched(at(topic, 2))
@@ -47,7 +47,7 @@ def test_fetch_at_the_end_returns_no_records_and_no_error(broker: Client) -> Non
 
 @pytest.mark.parametrize("offset", [-1, 0, 3])
 def test_offset_outside_the_log_is_out_of_range_without_offsets(broker: Client, offset: int) -> None:
-    """FE-13, LocalLog.read; KAFKA-725."""
+    """LocalLog.read; KAFKA-725."""
     topic = broker.topic()
     broker.produced(topic, batch(10, 20))
     broker.delete_records(topic, 1)
@@ -58,7 +58,7 @@ def test_offset_outside_the_log_is_out_of_range_without_offsets(broker: Client, 
 
 
 def test_fetch_returns_high_watermark_last_stable_and_log_start_offset(broker: Client) -> None:
-    """FE-38; redpanda#990, kop#1512."""
+    """redpanda#990, kop#1512."""
     topic = broker.topic()
     broker.produced(topic, batch(10, 20, 30))
     broker.delete_records(topic, 1)
@@ -67,14 +67,12 @@ def test_fetch_returns_high_watermark_last_stable_and_log_start_offset(broker: C
 
 
 def test_read_uncommitted_returns_null_aborted_transactions(broker: Client) -> None:
-    """FE-15."""
     topic = broker.topic()
     broker.produced(topic, batch(10))
     assert broker.fetched(at(topic))["aborted_transactions"] is None
 
 
 def test_read_committed_returns_an_empty_list_without_aborted_transactions(broker: Client) -> None:
-    """FE-16."""
     topic = broker.topic()
     broker.produced(topic, batch(10))
     assert broker.fetched(at(topic), isolation_level=1)["aborted_transactions"] == []
@@ -82,7 +80,7 @@ def test_read_committed_returns_an_empty_list_without_aborted_transactions(broke
 
 @pytest.mark.parametrize("limit", [0, 1, BATCH - 1, BATCH])
 def test_first_batch_is_complete_even_above_the_limit(broker: Client, limit: int) -> None:
-    """FE-08, KIP-74; sarama#3538, redpanda#1532."""
+    """KIP-74; sarama#3538, redpanda#1532."""
     topic = broker.topic()
     broker.produced(topic, filled(1, 22), filled(2, 22))
     [entry] = broker.fetched(at(topic, 0, 0, limit), max_bytes=limit)["records"]
@@ -90,7 +88,7 @@ def test_first_batch_is_complete_even_above_the_limit(broker: Client, limit: int
 
 
 def test_only_the_first_partition_with_records_may_exceed_the_limits(broker: Client) -> None:
-    """FE-09, ReplicaManager.readFromLog; apache/kafka#20088."""
+    """ReplicaManager.readFromLog; apache/kafka#20088."""
     topic = broker.topic(3)
     for partition in (1, 2):
         broker.produced(topic, filled(1, 22), partition=partition)
@@ -107,20 +105,18 @@ def test_records_after_the_first_batch_are_cut_at_the_limit(broker: Client) -> N
 
 
 def test_partitions_are_returned_in_the_order_of_the_request(broker: Client) -> None:
-    """FE-09, FetchRequestTest."""
+    """FetchRequestTest."""
     one, two = broker.topic(2), broker.topic()
     wanted = [at(two), at(one, 0, 1), at(one)]
     assert partitions(broker.fetch(*wanted)) == [(two, 0), (one, 1), (one, 0)]
 
 
 def test_fetch_with_max_wait_of_zero_returns_immediately(broker: Client) -> None:
-    """FE-01."""
     said = broker.fetched(at(broker.topic()), max_wait_ms=0, min_bytes=1)
     assert (said["error_code"], said["records"]) == (0, [])
 
 
 def test_fetch_without_records_waits_for_max_wait_ms(broker: Client) -> None:
-    """FE-01."""
     elapsed_ms, answer = broker.timed(at(broker.topic()), max_wait_ms=WAIT_MS, min_bytes=1)
     assert codes(answer) == [0]
     assert elapsed_ms > WAIT_MS - TICK_MS
@@ -132,7 +128,7 @@ def test_fetch_with_min_bytes_of_zero_returns_immediately(broker: Client) -> Non
 
 
 def test_produce_completes_a_waiting_fetch(broker: Client) -> None:
-    """FE-02, DelayedFetch case G; emqx#16961."""
+    """DelayedFetch case G; emqx#16961."""
     topic = broker.topic()
     connection = broker.connection("waiting")
     sent = connection.send("Fetch", 12, broker.fetching(at(topic), max_wait_ms=FOREVER_MS, min_bytes=1))
@@ -143,7 +139,7 @@ def test_produce_completes_a_waiting_fetch(broker: Client) -> None:
 
 
 def test_waiting_fetch_needs_min_bytes(broker: Client) -> None:
-    """FE-05: bytes are counted over all partitions."""
+    """Bytes are counted over all partitions."""
     topic = broker.topic(2)
     connection = broker.connection("waiting")
     body = broker.fetching(at(topic), at(topic, 0, 1), max_wait_ms=FOREVER_MS, min_bytes=2 * BATCH)
@@ -156,14 +152,14 @@ def test_waiting_fetch_needs_min_bytes(broker: Client) -> None:
 
 @pytest.mark.parametrize("offset", [-1, 9])
 def test_partition_error_completes_the_fetch(broker: Client, offset: int) -> None:
-    """FE-01, ReplicaManager.fetchMessages."""
+    """ReplicaManager.fetchMessages."""
     topic = broker.topic(2)
     answer = broker.fetch(at(topic, 0, 1), at(topic, offset), max_wait_ms=FOREVER_MS, min_bytes=1)
     assert codes(answer) == [0, Code.OFFSET_OUT_OF_RANGE]
 
 
 def test_unknown_topic_does_not_complete_the_fetch_of_an_idle_partition(broker: Client) -> None:
-    """FE-40, KafkaApis.handleFetchRequest sets it aside before it reads anything."""
+    """KafkaApis.handleFetchRequest sets it aside before it reads anything."""
     wanted = [at("there-is-no-such-topic"), at(broker.topic())]
     elapsed_ms, answer = broker.timed(*wanted, max_wait_ms=WAIT_MS, min_bytes=1)
     assert elapsed_ms > WAIT_MS - TICK_MS
@@ -171,26 +167,24 @@ def test_unknown_topic_does_not_complete_the_fetch_of_an_idle_partition(broker: 
 
 
 def test_fetch_of_only_unknown_topics_returns_immediately(broker: Client) -> None:
-    """FE-41."""
     answer = broker.fetch(at("there-is-no-such-topic"), max_wait_ms=FOREVER_MS, min_bytes=1)
     assert codes(answer) == [Code.UNKNOWN_TOPIC_OR_PARTITION]
 
 
 def test_fetch_of_only_an_unknown_partition_returns_immediately(broker: Client) -> None:
-    """FE-41."""
     answer = broker.fetch(at(broker.topic(), 0, 77), max_wait_ms=FOREVER_MS, min_bytes=1)
     assert codes(answer) == [Code.UNKNOWN_TOPIC_OR_PARTITION]
 
 
 def test_fetch_of_only_an_unknown_topic_id_returns_immediately(broker: Client) -> None:
-    """FE-41, KIP-516."""
+    """KIP-516."""
     unknown = {"topic_id": "00000000-0000-0000-0000-0000000000ff", "partitions": at("")["partitions"]}
     answer = broker.fetch(unknown, version=13, max_wait_ms=FOREVER_MS, min_bytes=1)
     assert codes(answer) == [Code.UNKNOWN_TOPIC_ID]
 
 
 def test_min_bytes_is_capped_at_max_bytes(broker: Client) -> None:
-    """FE-07; apache/kafka#7595."""
+    """apache/kafka#7595."""
     topic = broker.topic()
     broker.produced(topic, filled(1, 22))
     said = broker.fetched(at(topic), max_wait_ms=FOREVER_MS, min_bytes=10_000, max_bytes=BATCH)
@@ -198,7 +192,7 @@ def test_min_bytes_is_capped_at_max_bytes(broker: Client) -> None:
 
 
 def test_fetch_offset_in_an_older_segment_returns_immediately(broker: Client) -> None:
-    """FE-06, DelayedFetch case F."""
+    """DelayedFetch case F."""
     topic = broker.topic(segment_bytes=1 << 20)
     broker.produced(topic, filled(1, 600_000), filled(2, 600_000))
     said = broker.fetched(at(topic, 0, 0, 5_000_000), max_wait_ms=FOREVER_MS, min_bytes=4_000_000)
@@ -207,12 +201,12 @@ def test_fetch_offset_in_an_older_segment_returns_immediately(broker: Client) ->
 
 @pytest.mark.parametrize(("epoch", "code"), [(-1, 0), (0, 0), (1, Code.UNKNOWN_LEADER_EPOCH)])
 def test_future_leader_epoch_is_unknown(broker: Client, epoch: int, code: int) -> None:
-    """FE-39, KIP-320."""
+    """KIP-320."""
     assert broker.fetched(at(broker.topic(), current_leader_epoch=epoch))["error_code"] == code
 
 
 def test_epoch_that_ended_before_the_fetch_offset_diverges(broker: Client) -> None:
-    """FE-32, Partition.readRecords: returned immediately and without records."""
+    """Partition.readRecords: returned immediately and without records."""
     topic = broker.topic()
     broker.produced(topic, batch(10, 20))
     said = broker.fetched(at(topic, 2, last_fetched_epoch=0))
@@ -233,7 +227,7 @@ def test_old_versions_receive_the_old_format_without_headers(broker: Client) -> 
 
 
 def test_zstd_topic_is_refused_before_v10(broker: Client) -> None:
-    """FE-37, KafkaApis.maybeConvertFetchedData. Kafka 4 does not support such old clients any more (KIP-896)."""
+    """KafkaApis.maybeConvertFetchedData. Kafka 4 does not support such old clients any more (KIP-896)."""
     topic = broker.topic(compression_type="zstd")
     broker.produced(topic, batch(10))
     old = Code.UNSUPPORTED_COMPRESSION_TYPE if broker.serves("Fetch", 3) else 0

@@ -27,7 +27,6 @@ class Session:
 
 
 def test_full_fetch_opens_a_session_and_returns_all_partitions(broker: Client) -> None:
-    """FE-23."""
     topic = broker.topic(2)
     session = Session(broker, at(topic), at(topic, 0, 1))
     assert session.id > 0
@@ -35,12 +34,12 @@ def test_full_fetch_opens_a_session_and_returns_all_partitions(broker: Client) -
 
 
 def test_fetch_without_session_opens_no_session(broker: Client) -> None:
-    """FE-23: id 0 and epoch -1."""
+    """id 0 and epoch -1."""
     assert broker.fetch(at(broker.topic()), session_id=0, session_epoch=-1)["session_id"] == 0
 
 
 def test_unchanged_partition_is_left_out(broker: Client) -> None:
-    """FE-25, FetchSession.CachedPartition.maybeUpdateResponseData; redpanda#27749."""
+    """FetchSession.CachedPartition.maybeUpdateResponseData; redpanda#27749."""
     topic = broker.topic(2)
     session = Session(broker, at(topic), at(topic, 0, 1))
     broker.produced(topic, batch(10), partition=1)
@@ -56,7 +55,6 @@ def test_records_are_returned_until_the_fetch_offset_advances(broker: Client) ->
 
 
 def test_changed_log_start_offset_is_returned_once(broker: Client) -> None:
-    """FE-25."""
     topic = broker.topic()
     broker.produced(topic, batch(10, 20))
     session = Session(broker, at(topic, 2))
@@ -66,7 +64,6 @@ def test_changed_log_start_offset_is_returned_once(broker: Client) -> None:
 
 
 def test_partition_error_is_returned_every_time(broker: Client) -> None:
-    """FE-26."""
     topic = broker.topic()
     session = Session(broker, at(topic, 9))
     for _ in range(2):
@@ -75,7 +72,7 @@ def test_partition_error_is_returned_every_time(broker: Client) -> None:
 
 
 def test_recovered_partition_is_returned_once(broker: Client) -> None:
-    """FE-26: the session drops the last high watermark that it returned."""
+    """The session drops the last high watermark that it returned."""
     topic = broker.topic()
     session = Session(broker, at(topic, 9))
     assert partitions(session.fetch(at(topic, 0))) == [(topic, 0)]
@@ -97,7 +94,7 @@ def test_partition_can_be_added(broker: Client) -> None:
 
 
 def test_session_without_partitions_is_closed(broker: Client) -> None:
-    """FE-28, FetchSessionTest."""
+    """FetchSessionTest."""
     topic = broker.topic()
     session = Session(broker, at(topic))
     assert session.fetch(forget=[{"topic": topic, "partitions": [0]}])["session_id"] == 0
@@ -112,7 +109,7 @@ def test_final_epoch_closes_the_session(broker: Client) -> None:
 
 @pytest.mark.parametrize("epoch", [2, 7, -2])
 def test_wrong_epoch_is_refused_and_the_session_stays_open(broker: Client, epoch: int) -> None:
-    """FE-24; sarama#1644."""
+    """sarama#1644."""
     session = Session(broker, at(broker.topic()))
     refused = broker.fetch(session_id=session.id, session_epoch=epoch)
     assert (refused["error_code"], refused["responses"]) == (Code.INVALID_FETCH_SESSION_EPOCH, [])
@@ -122,19 +119,18 @@ def test_wrong_epoch_is_refused_and_the_session_stays_open(broker: Client, epoch
 
 @pytest.mark.parametrize("session_id", [0, 123456789])
 def test_unknown_session_id_is_not_found(broker: Client, session_id: int) -> None:
-    """FE-24."""
     answer = broker.fetch(session_id=session_id, session_epoch=1)
     assert (answer["error_code"], answer["session_id"]) == (Code.FETCH_SESSION_ID_NOT_FOUND, 0)
 
 
 def test_session_with_topic_names_refuses_topic_ids(broker: Client) -> None:
-    """FE-24, FetchSessionTest: a session cannot mix names and ids."""
+    """FetchSessionTest: a session cannot mix names and ids."""
     session = Session(broker, at(broker.topic()))
     assert session.fetch(version=13)["error_code"] == Code.FETCH_SESSION_TOPIC_ID_ERROR
 
 
 def test_partitions_with_records_move_to_the_end_of_the_session(broker: Client) -> None:
-    """FE-27, FetchSession.PartitionIterator: since the first incremental response."""
+    """FetchSession.PartitionIterator: since the first incremental response."""
     topic = broker.topic(3)
     for partition in range(3):
         broker.produced(topic, filled(1, 22), partition=partition)
@@ -155,7 +151,7 @@ def test_session_can_be_used_from_another_connection(broker: Client) -> None:
 
 
 def test_session_stores_the_leader_epoch(broker: Client) -> None:
-    """FE-30, FetchSessionTest; KAFKA-9338."""
+    """FetchSessionTest; KAFKA-9338."""
     topic = broker.topic()
     session = Session(broker, at(topic, current_leader_epoch=3))
     [said] = session.fetch()["responses"][0]["partitions"]

@@ -26,7 +26,7 @@ def at_times(broker: Client, topic: str, *times: int) -> list[int]:
 
 
 def test_timestamp_returns_the_first_record_at_or_after_it(broker: Client) -> None:
-    """LO-01, UnifiedLog.fetchOffsetByTimestamp; streamnative/kop#334 returned the last record before it."""
+    """UnifiedLog.fetchOffsetByTimestamp; streamnative/kop#334 returned the last record before it."""
     topic = broker.topic()
     broker.produced(topic, batch(2), batch(4), batch(6), batch(8))
     assert at_times(broker, topic, 2, 3, 4, 5, 6, 7, 8) == [0, 1, 1, 2, 2, 3, 3]
@@ -41,21 +41,21 @@ def test_response_contains_the_timestamp_of_the_record(broker: Client) -> None:
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_lookup_returns_the_record_inside_a_batch(broker: Client, codec: str) -> None:
-    """LO-02, FileRecords.searchForTimestamp; redpanda#6606, franz-go#706."""
+    """FileRecords.searchForTimestamp; redpanda#6606, franz-go#706."""
     topic = broker.topic()
     broker.produced(topic, batch(10, 20, 30, codec=codec), batch(40, 50, codec=codec))
     assert at_times(broker, topic, 15, 20, 21, 41) == [1, 1, 2, 4]
 
 
 def test_lookup_with_unordered_timestamps_returns_the_lowest_offset(broker: Client) -> None:
-    """LO-03: the first batch whose max timestamp is not earlier, and its first such record; redpanda#4010, #25769."""
+    """The first batch whose max timestamp is not earlier, and its first such record; redpanda#4010, #25769."""
     topic = broker.topic()
     broker.produced(topic, batch(30, 10), batch(5, 40, 20), batch(35))
     assert at_times(broker, topic, 0, 11, 30, 31, 35, 40) == [0, 0, 0, 3, 3, 3]
 
 
 def test_timestamp_after_all_records_returns_minus_one_without_error(broker: Client) -> None:
-    """LO-04, ReplicaManager.fetchOffset; redpanda#4308, KAFKA-16156."""
+    """ReplicaManager.fetchOffset; redpanda#4308, KAFKA-16156."""
     topic = broker.topic()
     broker.produced(topic, batch(10))
     assert broker.offset(topic, T0 + 11) == NOTHING
@@ -63,12 +63,11 @@ def test_timestamp_after_all_records_returns_minus_one_without_error(broker: Cli
 
 @pytest.mark.parametrize("timestamp", [0, T0, 2**63 - 1, MAX_TIMESTAMP])
 def test_empty_log_returns_minus_one_for_any_timestamp(broker: Client, timestamp: int) -> None:
-    """LO-04, LO-13."""
     assert broker.offset(broker.topic(), timestamp) == NOTHING
 
 
 def test_latest_is_the_offset_after_the_last_record(broker: Client) -> None:
-    """LO-05, Partition.fetchOffsetForTimestamp; streamnative/kop#329 returned the last one."""
+    """Partition.fetchOffsetForTimestamp; streamnative/kop#329 returned the last one."""
     topic = broker.topic()
     assert broker.offset(topic, LATEST) == Found(0, 0, -1, 0)
     broker.produced(topic, batch(10, 20, 30))
@@ -85,19 +84,18 @@ def test_isolation_levels_have_the_same_latest_offset_without_transactions(
 
 
 def test_earliest_is_the_log_start_offset(broker: Client) -> None:
-    """LO-08."""
     topic = broker.topic()
     broker.produced(topic, batch(10, 20))
     assert broker.offset(topic, EARLIEST) == Found(0, 0, -1, 0)
 
 
 def test_earliest_of_an_empty_log_has_the_current_leader_epoch(broker: Client) -> None:
-    """LO-08, LeaderEpochFileCache.earliestEntry: the epoch of a leader starts with its election (KIP-320)."""
+    """LeaderEpochFileCache.earliestEntry: the epoch of a leader starts with its election (KIP-320)."""
     assert broker.offset(broker.topic(), EARLIEST) == Found(0, 0, -1, 0)
 
 
 def test_deleted_records_inside_a_batch_are_not_found(broker: Client) -> None:
-    """LO-09; KAFKA-6975, rskafka#97."""
+    """KAFKA-6975, rskafka#97."""
     topic = broker.topic()
     broker.produced(topic, batch(10, 20, 30))
     broker.delete_records(topic, 2)
@@ -106,7 +104,7 @@ def test_deleted_records_inside_a_batch_are_not_found(broker: Client) -> None:
 
 
 def test_max_timestamp_need_not_be_the_last_record(broker: Client) -> None:
-    """LO-10, LogOffsetTest; KAFKA-16310."""
+    """LogOffsetTest; KAFKA-16310."""
     topic = broker.topic()
     broker.produced(topic, *(batch(ts) for ts in (0, 1, 2, 3, 4, 6, 5)))
     assert broker.offset(topic, MAX_TIMESTAMP) == Found(0, 5, T0 + 6, 0)
@@ -114,21 +112,21 @@ def test_max_timestamp_need_not_be_the_last_record(broker: Client) -> None:
 
 @pytest.mark.parametrize("codec", ["none", "gzip"])
 def test_max_timestamp_returns_the_first_of_equal_records(broker: Client, codec: str) -> None:
-    """LO-11, RecordBatch.offsetOfMaxTimestamp; franz-go#1431."""
+    """RecordBatch.offsetOfMaxTimestamp; franz-go#1431."""
     topic = broker.topic()
     broker.produced(topic, batch(10, 30, 30, codec=codec), batch(30, codec=codec))
     assert broker.offset(topic, MAX_TIMESTAMP).offset == 1
 
 
 def test_max_timestamp_with_log_append_time_returns_the_first_record_of_the_batch(broker: Client) -> None:
-    """LO-12, ListOffsetsIntegrationTest."""
+    """ListOffsetsIntegrationTest."""
     topic = broker.topic(message_timestamp_type="LogAppendTime")
     broker.produced(topic, batch(10, 20, 30))
     assert broker.offset(topic, MAX_TIMESTAMP).offset == 0
 
 
 def test_earliest_local_is_the_log_start_without_tiered_storage(broker: Client) -> None:
-    """LO-14, KIP-405."""
+    """KIP-405."""
     topic = broker.topic()
     broker.produced(topic, batch(10, 20))
     broker.delete_records(topic, 1)
@@ -136,14 +134,14 @@ def test_earliest_local_is_the_log_start_without_tiered_storage(broker: Client) 
 
 
 def test_latest_tiered_is_minus_one_without_tiered_storage(broker: Client) -> None:
-    """LO-15, KIP-1005."""
+    """KIP-1005."""
     topic = broker.topic()
     broker.produced(topic, batch(10))
     assert broker.offset(topic, LATEST_TIERED, 9) == NOTHING
 
 
 def test_earliest_pending_upload_is_minus_one_without_tiered_storage(broker: Client) -> None:
-    """LO-16, KIP-1023."""
+    """KIP-1023."""
     if broker.highest("ListOffsets") < 11:
         assert broker.offset(broker.topic(), EARLIEST_PENDING_UPLOAD, 9).error_code == Code.UNSUPPORTED_VERSION
     else:
@@ -154,20 +152,20 @@ def test_earliest_pending_upload_is_minus_one_without_tiered_storage(broker: Cli
     ("timestamp", "since"), [(MAX_TIMESTAMP, 7), (EARLIEST_LOCAL, 8), (LATEST_TIERED, 9), (-7, 99), (-(2**63), 99)]
 )
 def test_special_timestamp_is_refused_before_its_first_version(broker: Client, timestamp: int, since: int) -> None:
-    """LO-17. Releases that refuse none of the early versions return an offset instead."""
+    """Releases that refuse none of the early versions return an offset instead."""
     topic = broker.topic()
     refused = [broker.offset(topic, timestamp, v).error_code == Code.UNSUPPORTED_VERSION for v in EVERY_VERSION]
     assert refused == [version < since for version in EVERY_VERSION]
 
 
 def test_unknown_special_timestamp_is_refused_for_a_missing_topic(broker: Client) -> None:
-    """LO-17: the version is checked before the topic."""
+    """The version is checked before the topic."""
     assert broker.offset("there-is-no-such-topic", -99).error_code == Code.UNSUPPORTED_VERSION
 
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
 def test_duplicate_partition_returns_invalid_request(broker: Client, version: int) -> None:
-    """LO-18, ListOffsetsRequest.duplicatePartitions: it is returned once; other partitions are not affected."""
+    """ListOffsetsRequest.duplicatePartitions: it is returned once; other partitions are not affected."""
     topic = broker.topic(2)
     asked = [{"partition_index": p, "timestamp": LATEST} for p in (0, 0, 1)]
     answer = broker.ask("ListOffsets", version, {"replica_id": -1, "topics": [{"name": topic, "partitions": asked}]})
@@ -179,12 +177,11 @@ def test_duplicate_partition_returns_invalid_request(broker: Client, version: in
     ("epoch", "code"), [(-1, 0), (0, 0), (1, Code.UNKNOWN_LEADER_EPOCH), (2147483647, Code.UNKNOWN_LEADER_EPOCH)]
 )
 def test_future_leader_epoch_is_unknown(broker: Client, epoch: int, code: int) -> None:
-    """LO-23, Partition.checkCurrentLeaderEpoch."""
+    """Partition.checkCurrentLeaderEpoch."""
     assert broker.offset(broker.topic(), LATEST, current_leader_epoch=epoch).error_code == code
 
 
 def test_unknown_partition_does_not_affect_others(broker: Client) -> None:
-    """LO-26."""
     topic = broker.topic()
     asked = [{"partition_index": p, "timestamp": LATEST} for p in (0, 7)]
     topics = [{"name": topic, "partitions": asked}, {"name": "there-is-no-such-topic", "partitions": asked[:1]}]
@@ -196,14 +193,13 @@ def test_unknown_partition_does_not_affect_others(broker: Client) -> None:
 
 @pytest.mark.parametrize("replica_id", [0, 5])
 def test_replica_sees_the_log_end_for_any_isolation_level(broker: Client, replica_id: int) -> None:
-    """LO-07: only replica id -1 is a consumer."""
+    """Only replica id -1 is a consumer."""
     topic = broker.topic()
     broker.produced(topic, batch(10))
     assert broker.offset(topic, LATEST, replica_id=replica_id, isolation_level=1).offset == 1
 
 
 def test_v0_returns_the_log_end_for_latest(broker: Client) -> None:
-    """LO-35."""
     old_only(broker)
     topic = broker.topic()
     broker.produced(topic, batch(10, 20))
@@ -211,7 +207,6 @@ def test_v0_returns_the_log_end_for_latest(broker: Client) -> None:
 
 
 def test_v0_returns_the_log_start_for_earliest(broker: Client) -> None:
-    """LO-35."""
     old_only(broker)
     topic = broker.topic()
     broker.produced(topic, batch(10, 20, 30))
@@ -220,7 +215,7 @@ def test_v0_returns_the_log_start_for_earliest(broker: Client) -> None:
 
 
 def test_v0_returns_segments_in_descending_order(broker: Client) -> None:
-    """LO-29, UnifiedLog.legacyFetchOffsetsBefore; redpanda#4473."""
+    """UnifiedLog.legacyFetchOffsetsBefore; redpanda#4473."""
     old_only(broker)
     topic = broker.topic(segment_bytes=200)
     broker.produced(topic, *(batch(ts, ts, value={"fill": "x", "size": 50}) for ts in range(4)))
@@ -229,7 +224,7 @@ def test_v0_returns_segments_in_descending_order(broker: Client) -> None:
 
 
 def test_v0_returns_nothing_before_the_first_segment(broker: Client) -> None:
-    """LO-35; linkedin/kafka-tools#78."""
+    """linkedin/kafka-tools#78."""
     old_only(broker)
     topic = broker.topic()
     broker.produced(topic, batch(10))

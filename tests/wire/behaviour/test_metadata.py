@@ -20,8 +20,8 @@ def ask(broker: Client, *topics: str, version: int = 9, create: bool = False) ->
 def test_every_partition_has_a_leader_and_replicas(broker: Client) -> None:
     [said] = ask(broker, broker.topic(3))
     [node] = broker.server.nodes
-    told = [(p["partition_index"], p["leader_id"], p["isr_nodes"]) for p in said["partitions"]]
-    assert sorted(told) == [(n, node, [node]) for n in range(3)]
+    result = [(p["partition_index"], p["leader_id"], p["isr_nodes"]) for p in said["partitions"]]
+    assert sorted(result) == [(n, node, [node]) for n in range(3)]
 
 
 def test_topic_that_must_not_be_created_stays_unknown(broker: Client) -> None:

@@ -16,7 +16,7 @@ def end_of(broker: Client, topic: str) -> int:
 
 
 def test_response_contains_the_offset_of_the_first_record(broker: Client) -> None:
-    """PR-04; mockforge#187 returned 0."""
+    """mockforge#187 returned 0."""
     topic = broker.topic()
     assert [broker.produce(topic, batch(10, 20))["base_offset"] for _ in range(3)] == [0, 2, 4]
 
@@ -29,7 +29,6 @@ def test_response_contains_the_append_time_with_log_append_time(broker: Client) 
 
 
 def test_log_append_time_replaces_the_timestamps_of_all_records(broker: Client) -> None:
-    """LO-32."""
     topic = broker.topic(message_timestamp_type="LogAppendTime")
     when = broker.produce(topic, batch(10, 20))["log_append_time_ms"]
     [entry] = broker.fetched(at(topic))["records"]
@@ -38,7 +37,7 @@ def test_log_append_time_replaces_the_timestamps_of_all_records(broker: Client) 
 
 
 def test_wrong_max_timestamp_of_a_batch_is_corrected(broker: Client) -> None:
-    """LO-32, LogValidator; redpanda#1702."""
+    """LogValidator; redpanda#1702."""
     topic = broker.topic()
     broker.produced(topic, batch(10, 20, set={"max_ts": -1}))
     [entry] = broker.fetched(at(topic))["records"]
@@ -73,7 +72,7 @@ def test_second_batch_for_a_partition_is_refused(broker: Client) -> None:
 
 
 def test_compacted_topic_refuses_records_without_keys_by_index(broker: Client) -> None:
-    """PR-03, LogValidator; KIP-467."""
+    """LogValidator; KIP-467."""
     topic = broker.topic(cleanup_policy="compact")
     said = broker.produce(topic, batch(record(1, "a", "k"), record(2, "b"), record(3, "c")))
     assert said["error_code"] == Code.INVALID_RECORD
@@ -81,7 +80,6 @@ def test_compacted_topic_refuses_records_without_keys_by_index(broker: Client) -
 
 
 def test_batch_above_max_message_bytes_is_too_large(broker: Client) -> None:
-    """PR-03."""
     topic = broker.topic(max_message_bytes=100)
     assert broker.produce(topic, batch(record(1, "x" * 32)))["error_code"] == 0
     assert broker.produce(topic, batch(record(1, "x" * 33)))["error_code"] == Code.MESSAGE_TOO_LARGE

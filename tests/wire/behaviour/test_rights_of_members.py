@@ -8,7 +8,7 @@ import pytest
 
 from kafkalet.broker.security.acl import Operation
 from kafkalet.protocol.errors import Code
-from tests.wire.brokers import PATIENCE_S
+from tests.wire.brokers import TIMEOUT_S
 from tests.wire.rights import Rights, without_rights
 
 MEMBER = "AAAAAAAAAAAAAAAAAAAAAQ"
@@ -257,7 +257,7 @@ def test_expression_matches_only_topics_that_its_member_may_describe(rights: Rig
 
 def assigned(rights: Rights, epoch: int) -> list[str]:
     """Send heartbeats until partitions are assigned, and return the ids of their topics."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while time.monotonic() < deadline:
         answer = rights.ask("ConsumerGroupHeartbeat", 1, group_id="g", member_id=MEMBER, member_epoch=epoch)
         assert answer["error_code"] == Code.NONE

@@ -14,13 +14,13 @@ from tests.unit.broker.network import refused_requests
 HOSTILE = "a\n2026-01-01 ERROR forged \x1b[31mred\r\x85\u2028"
 NAMES = (HOSTILE, "b\t" * 15_000, "c")
 LONGEST_LINE = 4000
-PATIENCE_S = 10.0
+TIMEOUT_S = 60.0
 
 
 def send(bootstrap_servers: str, frame: bytes) -> None:
     """Send a request, and wait until the broker has closed the connection."""
     host, port = bootstrap_servers.split(":")
-    with closing(socket.create_connection((host, int(port)), PATIENCE_S)) as client:
+    with closing(socket.create_connection((host, int(port)), TIMEOUT_S)) as client:
         client.sendall(frame)
         client.shutdown(socket.SHUT_WR)
         try:

@@ -15,7 +15,7 @@ from kafkalet import Broker, Cluster
 from kafkalet.conformance.playing.connection import Connection, NoAnswer
 from kafkalet.testing.connections import ClientConnection
 
-PATIENCE_S = 20
+TIMEOUT_S = 60
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def client(kafka: Broker) -> Iterator[Connection]:
 
 
 def ask(client: Connection) -> int:
-    return len(client.receive(client.send("Metadata", 12, {"topics": []}), PATIENCE_S)["brokers"])
+    return len(client.receive(client.send("Metadata", 12, {"topics": []}), TIMEOUT_S)["brokers"])
 
 
 def accepted(kafka: Broker, client: Connection) -> ClientConnection:
@@ -98,7 +98,7 @@ def test_confluent_producer_recovers_from_a_reset(kafka: Broker) -> None:
     producer = Producer(config)
     for value in (b"a", b"b"):
         producer.produce("t", value)
-        assert producer.flush(PATIENCE_S) == 0
+        assert producer.flush(TIMEOUT_S) == 0
         for connection in kafka.connections:
             connection.reset()
     assert values(kafka) == [b"a", b"b"]
@@ -118,7 +118,7 @@ def test_reset_between_append_and_response_makes_a_plain_producer_write_twice(
         topic.wait_until(lambda _: topic.log().log_end_offset == 1)
         for connection in kafka.connections:
             connection.reset()
-    assert producer.flush(PATIENCE_S) == 0
+    assert producer.flush(TIMEOUT_S) == 0
     assert failures == []
     assert values(kafka) == times * [b"x"]
 
@@ -126,7 +126,7 @@ def test_reset_between_append_and_response_makes_a_plain_producer_write_twice(
 def test_kafka_python_producer_recovers_from_a_half_close(kafka: Broker) -> None:
     producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, reconnect_backoff_ms=10, retry_backoff_ms=10)
     for value in (b"a", b"b"):
-        producer.send("t", value).get(PATIENCE_S)
+        producer.send("t", value).get(TIMEOUT_S)
         for connection in kafka.connections:
             connection.half_close()
     producer.close()

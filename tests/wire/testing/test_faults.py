@@ -14,7 +14,7 @@ from kafkalet import Broker
 from kafkalet.conformance.playing.connection import Closed, Connection
 from kafkalet.testing.faults import Fault
 
-PATIENCE_S = 20
+TIMEOUT_S = 60
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def publish(kafka: Broker, value: bytes = b"x", /, **config: Any) -> list[Any]:
     failures: list[Any] = []
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "retry.backoff.ms": 10, **config})
     producer.produce("t", value, on_delivery=lambda error, _: failures.append(error) if error else None)
-    assert producer.flush(PATIENCE_S) == 0
+    assert producer.flush(TIMEOUT_S) == 0
     return failures
 
 
@@ -48,7 +48,7 @@ def test_confluent_producer_retries_a_leader_change(kafka: Broker) -> None:
 def test_kafka_python_producer_retries_a_leader_change(kafka: Broker) -> None:
     producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, retry_backoff_ms=10)
     with kafka.fault("Produce", error="NOT_LEADER_OR_FOLLOWER", topic="t", partition=0, times=2):
-        producer.send("t", b"x").get(PATIENCE_S)
+        producer.send("t", b"x").get(TIMEOUT_S)
     producer.close()
     assert values(kafka) == [b"x"]
 
@@ -109,7 +109,7 @@ def consume_once(kafka: Broker, fault: Fault | None = None) -> bytes | None:
     config = {"bootstrap.servers": kafka.bootstrap_servers, "group.id": "g", "auto.offset.reset": "earliest"}
     consumer = Consumer({**config, "enable.auto.commit": False, "session.timeout.ms": 500})
     consumer.subscribe(["t"])
-    message = consumer.poll(PATIENCE_S)
+    message = consumer.poll(TIMEOUT_S)
     assert message is not None
     consumer.commit(message=message)
     if fault is not None:
@@ -160,7 +160,7 @@ def test_barrier_releases_the_requests_of_two_clients_together(kafka: Broker) ->
         assert values(kafka) == []
         threads[1].start()
         for thread in threads:
-            thread.join(PATIENCE_S)
+            thread.join(TIMEOUT_S)
     assert values(kafka) == [b"a", b"b"]
 
 
@@ -180,7 +180,7 @@ def test_consumer_notices_corrupted_records(kafka: Broker) -> None:
     consumer = Consumer({**config, "check.crcs": True})
     consumer.subscribe(["t"])
     with kafka.fault("Fetch", corrupt=True, times=1):
-        message = consumer.poll(PATIENCE_S)
+        message = consumer.poll(TIMEOUT_S)
     consumer.close()
     error = None if message is None else message.error()
     assert error is not None
@@ -189,14 +189,14 @@ def test_consumer_notices_corrupted_records(kafka: Broker) -> None:
 
 def test_truncated_response_ends_the_connection(kafka: Broker, connection: Connection) -> None:
     with kafka.fault("Metadata", truncate=10), pytest.raises(Closed):
-        connection.receive(connection.send("Metadata", 12, {"topics": []}), PATIENCE_S)
+        connection.receive(connection.send("Metadata", 12, {"topics": []}), TIMEOUT_S)
 
 
 def test_slow_response_is_complete_and_blocks_the_next_request(kafka: Broker, connection: Connection) -> None:
     with kafka.fault("Metadata", bandwidth=2000, times=1):
         first = connection.send("Metadata", 12, {"topics": []})
         second = connection.send("Metadata", 12, {"topics": []})
-        assert connection.receive(first, PATIENCE_S) == connection.receive(second, PATIENCE_S)
+        assert connection.receive(first, TIMEOUT_S) == connection.receive(second, TIMEOUT_S)
 
 
 def test_rest_of_a_slow_response_is_sent_when_the_fault_ends(kafka: Broker, connection: Connection) -> None:
@@ -205,7 +205,7 @@ def test_rest_of_a_slow_response_is_sent_when_the_fault_ends(kafka: Broker, conn
         fault.wait_until_fired()
         with pytest.raises(AssertionError, match="the response to Metadata v12 is not received"):
             kafka.settle(timeout=0)
-    assert connection.receive(slow, PATIENCE_S)["brokers"]
+    assert connection.receive(slow, TIMEOUT_S)["brokers"]
     kafka.settle()
 
 
@@ -216,7 +216,7 @@ def test_no_response_overtakes_a_dropped_one(kafka: Broker, connection: Connecti
         first = connection.send("Metadata", 12, {"topics": []})
         connection.send("Metadata", 12, {"topics": []})
         later = connection.send("CreateTopics", 4, {"topics": [topic], "timeout_ms": 1000, "validate_only": False})
-        assert connection.receive(first, PATIENCE_S)["brokers"]
+        assert connection.receive(first, TIMEOUT_S)["brokers"]
         kafka.requests.wait_for("CreateTopics")
         assert not connection.has_answer(later, 0.1)
     assert kafka.topic("new").exists
@@ -233,5 +233,5 @@ def test_idempotent_producer_with_many_batches_survives_a_lost_response(kafka: B
         for number in range(100):
             producer.produce("t", b"%d" % number)
             producer.poll(0)
-        assert producer.flush(PATIENCE_S) == 0
+        assert producer.flush(TIMEOUT_S) == 0
     assert values(kafka) == [b"%d" % number for number in range(100)]

@@ -9,7 +9,7 @@ from kafkalet import Broker, Cluster
 from kafkalet.broker.cluster.state_topics import partition_of
 from kafkalet.protocol.errors import Code, KafkaError
 
-PATIENCE_S = 20
+TIMEOUT_S = 60
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_consumer_commits_after_its_coordinator_has_moved(kafka: Cluster) -> Non
     config = {"bootstrap.servers": kafka.bootstrap_servers, "group.id": "moving", "auto.offset.reset": "earliest"}
     consumer = Consumer({**config, "enable.auto.commit": False})
     consumer.subscribe(["t"])
-    message = consumer.poll(PATIENCE_S)
+    message = consumer.poll(TIMEOUT_S)
     assert message is not None
     consumer.commit(message=message, asynchronous=False)
     kafka.move_coordinator(group="moving")
@@ -49,11 +49,11 @@ def test_consumer_commits_after_its_coordinator_has_moved(kafka: Cluster) -> Non
 
 def test_transaction_commits_after_its_coordinator_has_moved(kafka: Cluster) -> None:
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "transactional.id": "tx"})
-    producer.init_transactions(PATIENCE_S)
+    producer.init_transactions(TIMEOUT_S)
     producer.begin_transaction()
     producer.produce("t", b"committed", partition=1)
     kafka.move_coordinator(transactional_id="tx")
-    producer.commit_transaction(PATIENCE_S)
+    producer.commit_transaction(TIMEOUT_S)
     assert b"committed" in kafka.topic("t").values(isolation="read_committed")
 
 
@@ -100,7 +100,7 @@ def test_producer_survives_a_rolling_restart(kafka: Cluster) -> None:
     for number in range(3):
         producer.produce("rolled", str(number).encode())
         kafka.roll()
-    assert producer.flush(PATIENCE_S) == 0
+    assert producer.flush(TIMEOUT_S) == 0
     assert topic.values() == [b"0", b"1", b"2"]
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.oracle
 
 HANDSHAKE = b"".join(request_frame(SaslHandshakeRequest(mechanism="PLAIN"), 1, 1))
 AT_ONCE = {"connection.failed.authentication.delay.ms": "0"}
-PATIENCE_S = 10.0
+TIMEOUT_S = 10.0
 
 
 def answers(release: str) -> dict[str, bytes | None]:
@@ -29,7 +29,7 @@ def answers(release: str) -> dict[str, bytes | None]:
 
 
 def answer(host: str, port: int, frame: bytes) -> bytes | None:
-    with closing(socket.create_connection((host, port), PATIENCE_S)) as client, client.makefile("rb") as received:
+    with closing(socket.create_connection((host, port), TIMEOUT_S)) as client, client.makefile("rb") as received:
         client.sendall(HANDSHAKE)
         received.read(int.from_bytes(received.read(4), "big"))
         client.sendall(frame)

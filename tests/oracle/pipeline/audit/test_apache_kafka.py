@@ -70,9 +70,9 @@ class Filling:
         self.begun_ms = int(time.time() * 1000)
 
     def producer(self, **properties: Any) -> Producer:
-        told = {name.replace("_", "."): value for name, value in properties.items()}
+        returned = {name.replace("_", "."): value for name, value in properties.items()}
         return Producer(
-            {"bootstrap.servers": self.bootstrap, "linger.ms": 5, "batch.size": 15000, "log_level": 0} | told
+            {"bootstrap.servers": self.bootstrap, "linger.ms": 5, "batch.size": 15000, "log_level": 0} | returned
         )
 
     def send(

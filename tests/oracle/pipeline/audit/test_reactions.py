@@ -16,7 +16,7 @@ from kafkalet.pipeline.live.broker import LiveBroker
 from kafkalet.pipeline.live.lookups import EARLIEST, LATEST
 from kafkalet.pipeline.logs.checkpoints import read_offsets
 from tests.oracle.apache_kafka import ApacheKafka, missing
-from tests.unit.pipeline.audit.faults import FAULTS, VALUE, Seen
+from tests.unit.pipeline.audit.faults import FAULTS, VALUE, KafkaStart
 
 pytestmark = pytest.mark.oracle
 
@@ -114,7 +114,7 @@ def test_apache_kafka_reacts_to_fault_as_documented(kafka: ApacheKafka, name: st
         assert kafka.processes[-1].poll() is not None
     kafka.end_broker(signal.SIGTERM)
     assert fault.kafka is not None
-    assert fault.kafka(Seen(bool(offsets), offsets, before, names(data))), (name, offsets, names(data))
+    assert fault.kafka(KafkaStart(bool(offsets), offsets, before, names(data))), (name, offsets, names(data))
 
 
 def names(directory: Path) -> list[str]:

@@ -266,11 +266,11 @@ def test_lookups_by_time_equal_those_of_the_broker(recorded: Recorded) -> None:
 def test_aborted_transactions_equal_those_of_a_fetch(recorded: Recorded) -> None:
     for log, answered in each_log(recorded):
         verify_transactions(log)
-        for (start, end), told in answered.aborted.items():
+        for (start, end), returned in answered.aborted.items():
             ours = aborted_transactions(log, start, end)
             pairs = list(zip(ours.producer_id.tolist(), ours.first_offset.tolist(), strict=True))
             # The upper bound of a fetch is at or after the end of the records that it returns.
-            assert [pair for pair in told if pair[1] < end] == pairs
+            assert [pair for pair in returned if pair[1] < end] == pairs
 
 
 def test_aborted_transactions_are_indexed(recorded: Recorded) -> None:

@@ -38,7 +38,7 @@ class Asking:
             answer = self.begin(api, version, node, **fields)
             return finish(answer) if inspect.iscoroutine(answer) else answer
 
-        return as_told(api, version, self.cluster.server.call(handle))
+        return as_returned(api, version, self.cluster.server.call(handle))
 
     def begin(self, api: Api, version: int, node: int = 1, **fields: Any) -> Any:
         """Call the handler in the thread of the cluster, and return its response or a coroutine."""
@@ -60,7 +60,7 @@ def as_received(api: Api, version: int, fields: dict[str, Any]) -> Any:
     return request.decode(_struct(request, fields).encode(version), version)
 
 
-def as_told(api: Api, version: int, answer: Any) -> Any:
+def as_returned(api: Api, version: int, answer: Any) -> Any:
     """Return a response as plain data, as a client decodes it in this version."""
     return plain(response_type(api).decode(answer.encode(version), version))
 

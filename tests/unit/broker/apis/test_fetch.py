@@ -10,7 +10,7 @@ from kafkalet.protocol.errors import Code
 from kafkalet.tasks.task import finish
 from tests.wire.brokers import batch
 
-from .asking import Asking, as_told, asking
+from .asking import Asking, as_returned, asking
 
 CONVERTED = 4
 """A version whose records may be converted, so the handler pauses between partitions."""
@@ -31,7 +31,7 @@ def after_one_turn(ask: Asking, change: Any, **fields: Any) -> list[dict[str, An
         change()
         return finish(work)
 
-    [topic] = as_told(Api.FETCH, CONVERTED, ask.cluster.server.call(handle))["responses"]
+    [topic] = as_returned(Api.FETCH, CONVERTED, ask.cluster.server.call(handle))["responses"]
     partitions: list[dict[str, Any]] = topic["partitions"]
     return partitions
 

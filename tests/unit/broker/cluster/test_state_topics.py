@@ -47,13 +47,13 @@ def test_internal_topics_have_configuration_of_kafka() -> None:
 def test_replication_factor_is_limited_by_brokers_unless_configured() -> None:
     assert CONSUMER_OFFSETS.wanted(BrokerConfig(), 1).replication_factor == 1
     assert TRANSACTION_STATE.wanted(BrokerConfig(), 1).config["min.insync.replicas"] == "1"
-    told = BrokerConfig(
+    config = BrokerConfig(
         {
             "offsets.topic.replication.factor": "2",
             "transaction.state.log.min.isr": "2",
             "offsets.topic.num.partitions": "7",
         }
     )
-    assert CONSUMER_OFFSETS.wanted(told, 1).replication_factor == 2
-    assert CONSUMER_OFFSETS.wanted(told, 1).partitions == 7
-    assert TRANSACTION_STATE.wanted(told, 1).config["min.insync.replicas"] == "2"
+    assert CONSUMER_OFFSETS.wanted(config, 1).replication_factor == 2
+    assert CONSUMER_OFFSETS.wanted(config, 1).partitions == 7
+    assert TRANSACTION_STATE.wanted(config, 1).config["min.insync.replicas"] == "2"

@@ -72,8 +72,8 @@ def test_pattern_with_exponential_backtracking_matches_in_linear_time() -> None:
 
 
 def test_all_properties_are_returned_with_their_source() -> None:
-    told = {entry.name: (entry.value, entry.source) for entry in client_metrics_entries({"interval.ms": "500"}, NOW)}
-    assert told == {
+    result = {entry.name: (entry.value, entry.source) for entry in client_metrics_entries({"interval.ms": "500"}, NOW)}
+    assert result == {
         "interval.ms": ("500", Source.CLIENT_METRICS),
         "match": ("", Source.DEFAULT),
         "metrics": ("", Source.DEFAULT),

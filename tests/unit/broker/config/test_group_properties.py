@@ -62,10 +62,10 @@ def test_broker_properties_set_the_bounds() -> None:
 
 def test_entries_have_sources_and_synonyms() -> None:
     brokers = config(group_consumer_heartbeat_interval_ms="6000")
-    told = {entry.name: entry for entry in group_entries({SESSION: "50000"}, brokers)}
-    assert (told[SESSION].value, told[SESSION].source) == ("50000", Source.GROUP)
-    assert [synonym.name for synonym in told[SESSION].synonyms] == [SESSION, f"group.{SESSION}"]
-    assert (told[HEARTBEAT].value, told[HEARTBEAT].source) == ("6000", Source.STATIC)
+    result = {entry.name: entry for entry in group_entries({SESSION: "50000"}, brokers)}
+    assert (result[SESSION].value, result[SESSION].source) == ("50000", Source.GROUP)
+    assert [synonym.name for synonym in result[SESSION].synonyms] == [SESSION, f"group.{SESSION}"]
+    assert (result[HEARTBEAT].value, result[HEARTBEAT].source) == ("6000", Source.STATIC)
 
 
 def test_earlier_releases_have_fewer_properties() -> None:

@@ -12,7 +12,7 @@ RECORD = StateRecord(b"\0\x63k", b"v")
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "returned"),
     [
         (Code.NONE, Code.NONE),
         (Code.NOT_ENOUGH_REPLICAS, Code.COORDINATOR_NOT_AVAILABLE),
@@ -22,8 +22,8 @@ RECORD = StateRecord(b"\0\x63k", b"v")
         (Code.INVALID_PRODUCER_EPOCH, Code.INVALID_PRODUCER_EPOCH),
     ],
 )
-def test_log_errors_are_mapped_for_clients(code: Code, told: Code) -> None:
-    assert client_code(code) is told
+def test_log_errors_are_mapped_for_clients(code: Code, returned: Code) -> None:
+    assert client_code(code) is returned
 
 
 def test_append_without_records_writes_nothing() -> None:

@@ -43,13 +43,13 @@ def exchange(
 
 def list_offsets(*errors: int) -> tuple[ListOffsetsRequest, ListOffsetsResponse]:
     asked = [ListOffsetsRequest.Topic.Partition(partition_index=index, timestamp=-1) for index in range(len(errors))]
-    told = [
+    result = [
         ListOffsetsResponse.Topic.Partition(partition_index=index, error_code=error, offset=7, timestamp=-1)
         for index, error in enumerate(errors)
     ]
     return (
         ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsRequest.Topic(name="t", partitions=asked)]),
-        ListOffsetsResponse(topics=[ListOffsetsResponse.Topic(name="t", partitions=told)]),
+        ListOffsetsResponse(topics=[ListOffsetsResponse.Topic(name="t", partitions=result)]),
     )
 
 
@@ -73,11 +73,11 @@ def test_every_version_of_a_served_api_is_decoded(api: Api) -> None:
     for version in range(api.versions.low, api.versions.high + 1):
         requests = vectors().get((f"{api}Request", version), [])
         responses = vectors().get((f"{api}Response", version), [])
-        for sent, told in zip(requests, responses, strict=True):
+        for sent, result in zip(requests, responses, strict=True):
             frame = RequestHeader(api, version, 77, "me").encode() + sent
-            found = exchange(None, version, told, api=api)._replace(frame=frame, frame_bytes=len(frame))
+            found = exchange(None, version, result, api=api)._replace(frame=frame, frame_bytes=len(frame))
             assert found.request() == request_type(api).decode(sent, version)
-            assert found.response() == response_type(api).decode(told, found.response_version)
+            assert found.response() == response_type(api).decode(result, found.response_version)
             for message in (found.request(), found.response()):
                 assert message is not None
                 json.dumps(plain(message, version), default=bytes.hex)

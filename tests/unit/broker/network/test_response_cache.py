@@ -67,7 +67,7 @@ class Kept:
         router = self.cluster.server.brokers[node].router
         return self.cluster.server.call(lambda: routed(router, encoded(request, version)))
 
-    def told(self, request: Request, version: int) -> Any:
+    def answer_to(self, request: Request, version: int) -> Any:
         sent = self.route(request, version)[4:]
         _, start = decode_response_header(request.API, version, sent)
         return response_type(request.API).decode(sent, version, start)
@@ -81,8 +81,8 @@ class Kept:
             fresh = Router(broker)
             for frame in FRAMES:
                 for listener in ("OTHER", "UNKNOWN"):
-                    told = routed(broker.router, frame, listener)
-                    assert told == routed(fresh, frame, listener), (frame, listener)
+                    answer = routed(broker.router, frame, listener)
+                    assert answer == routed(fresh, frame, listener), (frame, listener)
 
 
 def encoded(request: Request, version: int, correlation_id: int = 7) -> bytes:
@@ -307,7 +307,7 @@ def test_a_refused_client_name_reaches_the_handler(kept: Kept, monkeypatch: pyte
     calls = count_calls(monkeypatch, api_versions)
     refused = ApiVersionsRequest(client_software_name="-", client_software_version="1.0")
     for _ in range(2):
-        assert kept.told(refused, 3).error_code == 42
+        assert kept.answer_to(refused, 3).error_code == 42
     assert len(calls) == 2
 
 

@@ -357,16 +357,16 @@ class Counting:
     """A throttle that records its calls."""
 
     def __init__(self) -> None:
-        self.told: list[Any] = []
+        self.calls: list[Any] = []
 
     def begin(self, context: Context, request_bytes: int) -> None:
-        self.told.append(request_bytes)
+        self.calls.append(request_bytes)
 
     def pause(self, context: Context) -> None:
-        self.told.append("pause")
+        self.calls.append("pause")
 
     def end(self, answer: Any, context: Context) -> None:
-        self.told.append(None if answer is None else "end")
+        self.calls.append(None if answer is None else "end")
         if answer is not None:
             answer.throttle_time_ms = 1234
 
@@ -375,7 +375,7 @@ def test_the_throttle_sees_each_request_and_its_answer_before_it_is_encoded(rout
     routing.router.hooks.throttle = throttle = Counting()
     _, wire = routing.route(ask(5))
     assert ListOffsetsResponse.decode(wire[8:], 5).throttle_time_ms == 1234
-    assert throttle.told == [len(ask(5)), "end"]
+    assert throttle.calls == [len(ask(5)), "end"]
 
 
 def test_throttle_is_called_for_a_delayed_response(routing: Routing) -> None:
@@ -384,14 +384,14 @@ def test_throttle_is_called_for_a_delayed_response(routing: Routing) -> None:
     routing.handlers["list_offsets"] = lambda request, context: delayed
     assert routing.route(ask()) == (delayed, b"")
     routing.router.encode_delayed(None, routing.context, [])
-    assert throttle.told[1:] == ["pause", None]
+    assert throttle.calls[1:] == ["pause", None]
 
 
 def test_throttle_can_be_removed(routing: Routing) -> None:
     routing.router.hooks.throttle = throttle = Counting()
     routing.router.hooks.throttle = None
     routing.route(ask())
-    assert throttle.told == []
+    assert throttle.calls == []
 
 
 def test_header_equals_that_of_the_protocol(routing: Routing) -> None:

@@ -169,16 +169,16 @@ def test_invalid_topic_name_is_refused_first(tmp_path: Path) -> None:
 
 
 def test_progress_is_reported(tmp_path: Path) -> None:
-    told: list[tuple[int, float]] = []
+    result: list[tuple[int, float]] = []
 
     async def watched() -> None:
         async with Broker() as broker:
             path = written(tmp_path, *({"value": "x"} for _ in range(2500)))
-            await load(broker.server, "t", path, progress=lambda count, part: told.append((count, part)))
+            await load(broker.server, "t", path, progress=lambda count, part: result.append((count, part)))
 
     run(watched())
-    assert [count for count, _ in told] == [1000, 2000, 2500]
-    assert told[-1][1] == 1.0
+    assert [count for count, _ in result] == [1000, 2000, 2500]
+    assert result[-1][1] == 1.0
 
 
 def test_full_temporary_directory_is_named_in_the_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,12 +20,12 @@ def wire() -> Iterator[Wire]:
 
 def write(wire: Wire, marker: Marker = MARKER, *, topic: str = "t", leader: bool = True) -> list[Code]:
     """Write a marker and return the list of results, which is empty while the marker waits."""
-    told: list[Code] = []
+    codes: list[Code] = []
     state = wire.cluster.server.metadata.partition(topic, 0)
     node = 1 if state is None else state.leader if leader else 3 - state.leader
     coordinators = wire.cluster.server.brokers[node].coordinators
-    wire.cluster.server.call(lambda: write_marker(coordinators, topic, 0, marker).then(told.append))
-    return told
+    wire.cluster.server.call(lambda: write_marker(coordinators, topic, 0, marker).then(codes.append))
+    return codes
 
 
 def advance(wire: Wire, ms: int) -> None:
@@ -75,21 +75,21 @@ def test_older_epochs_are_refused(wire: Wire) -> None:
 
 def test_marker_completes_after_replication(wire: Wire) -> None:
     follower = hold(wire)
-    told = write(wire)
+    codes = write(wire)
     advance(wire, 10_000)
-    assert told == []
+    assert codes == []
     wire.cluster.release_replication(follower, "t")
-    wire.until(lambda: told == [Code.NONE])
+    wire.until(lambda: codes == [Code.NONE])
 
 
 def test_replication_of_marker_times_out() -> None:
     with on_the_wire(2, clock=kafkalet.ManualClock(), config={"request.timeout.ms": "1200"}) as wire:
         hold(wire)
-        told = write(wire)
+        codes = write(wire)
         advance(wire, 1199)
-        assert told == []
+        assert codes == []
         advance(wire, 1)
-        assert told == [Code.REQUEST_TIMED_OUT]
+        assert codes == [Code.REQUEST_TIMED_OUT]
 
 
 def test_message_format_without_transactions_refuses_marker() -> None:

@@ -45,17 +45,17 @@ def started(log: Log) -> tuple[Transaction, list[Code], Shard]:
     """Start a change."""
     shard = Shard(cast("StateLog", log), lambda: 0)
     transaction = Transaction("x", Metadata(7, 1, 1000), shard)
-    told: list[Code] = []
-    store(shard, transaction, NEW).then(told.append)
-    return transaction, told, shard
+    codes: list[Code] = []
+    store(shard, transaction, NEW).then(codes.append)
+    return transaction, codes, shard
 
 
 def test_change_takes_effect_after_replication() -> None:
     log = Log()
-    transaction, told, _ = started(log)
-    assert (transaction.pending, transaction.metadata.state, told) == (State.ONGOING, State.EMPTY, [])
+    transaction, codes, _ = started(log)
+    assert (transaction.pending, transaction.metadata.state, codes) == (State.ONGOING, State.EMPTY, [])
     log.waiting[0].complete(Code.NONE)
-    assert (transaction.pending, transaction.metadata, told) == (None, NEW, [Code.NONE])
+    assert (transaction.pending, transaction.metadata, codes) == (None, NEW, [Code.NONE])
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_change_takes_effect_after_replication() -> None:
     ],
 )
 def test_failed_append_changes_nothing(error: Code, code: Code) -> None:
-    transaction, told, _ = started(Log(error))
-    assert (transaction.pending, transaction.metadata.state, told) == (None, State.EMPTY, [code])
+    transaction, codes, _ = started(Log(error))
+    assert (transaction.pending, transaction.metadata.state, codes) == (None, State.EMPTY, [code])
 
 
 def test_record_that_cannot_be_encoded_does_not_stay_pending() -> None:
@@ -82,9 +82,9 @@ def test_record_that_cannot_be_encoded_does_not_stay_pending() -> None:
 
 def test_replication_timeout_changes_nothing() -> None:
     log = Log()
-    transaction, told, _ = started(log)
+    transaction, codes, _ = started(log)
     log.waiting[0].complete(Code.REQUEST_TIMED_OUT)
-    assert (transaction.metadata.state, told) == (State.EMPTY, [Code.COORDINATOR_NOT_AVAILABLE])
+    assert (transaction.metadata.state, codes) == (State.EMPTY, [Code.COORDINATOR_NOT_AVAILABLE])
 
 
 def test_failed_append_that_is_retried_stays_pending() -> None:
@@ -96,10 +96,10 @@ def test_failed_append_that_is_retried_stays_pending() -> None:
 
 def test_closed_shard_changes_nothing() -> None:
     log = Log()
-    transaction, told, shard = started(log)
+    transaction, codes, shard = started(log)
     shard.is_open = False
     log.waiting[0].complete(Code.NONE)
-    assert (transaction.metadata.state, told) == (State.EMPTY, [Code.NOT_COORDINATOR])
+    assert (transaction.metadata.state, codes) == (State.EMPTY, [Code.NOT_COORDINATOR])
 
 
 @pytest.fixture

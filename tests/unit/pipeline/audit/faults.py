@@ -1,8 +1,8 @@
 """Faults to plant in a log directory, with the expected result of an audit and the reaction of Apache Kafka.
 
 The directory has topics `plain` (two partitions), `txn` and `compacted`, of which a part is compacted, and, if Apache
-Kafka wrote it, others; each log has several segments, and its broker was shut down cleanly. `ours` creates a small one
-with the storage of kafkalet.
+Kafka wrote it, others; each log has several segments, and its broker was shut down cleanly. `create_directory`
+creates a small one with the storage of kafkalet.
 
 An expectation names files as `plain-0/1.log`: the .log of the second segment; a snapshot counts from the end as `-1`.
 `compacted-0/key 31` is the .log with that key, and `txn-0/marker` the one with the first transaction marker.
@@ -36,7 +36,7 @@ BATCH = 3
 """The batch of a segment that is damaged."""
 
 
-class Seen(NamedTuple):
+class KafkaStart(NamedTuple):
     """The state of a directory after a start of Apache Kafka."""
 
     is_up: bool
@@ -52,7 +52,7 @@ class Seen(NamedTuple):
 
 
 Place = Callable[[Path], None]
-Reaction = Callable[[Seen], bool]
+Reaction = Callable[[KafkaStart], bool]
 
 
 class Fault(NamedTuple):
@@ -64,7 +64,7 @@ class Fault(NamedTuple):
     """Whether Apache Kafka reacted as the audit says; None if this cannot be observed here."""
 
 
-def ours(path: Path) -> Path:
+def create_directory(path: Path) -> Path:
     """Create a directory of kafkalet whose broker was shut down cleanly."""
     for topic, partition in (("plain", 0), ("plain", 1), ("txn", 0)):
         made = Made(path, CONFIG, topic=topic, partition=partition)
@@ -345,19 +345,19 @@ def torn(suffix: str, rest: int) -> Place:
 # How Kafka reacts
 
 
-def refuses(seen: Seen) -> bool:
+def refuses(seen: KafkaStart) -> bool:
     return not seen.is_up
 
 
-def starts(seen: Seen) -> bool:
+def starts(seen: KafkaStart) -> bool:
     return seen.is_up
 
 
-def recreates(seen: Seen) -> bool:
+def recreates(seen: KafkaStart) -> bool:
     return seen.is_up and seen.offsets["plain-1"] == (0, 0)
 
 
-def sets_aside(seen: Seen) -> bool:
+def sets_aside(seen: KafkaStart) -> bool:
     return recreates(seen) and seen.stray
 
 
@@ -365,7 +365,7 @@ def deletes(name: str) -> Reaction:
     return lambda seen: any(name in each for each in seen.before) and not any(name in each for each in seen.after)
 
 
-def loads(seen: Seen) -> bool:
+def loads(seen: KafkaStart) -> bool:
     return seen.is_up and seen.offsets["plain-1"][1] > 0
 
 

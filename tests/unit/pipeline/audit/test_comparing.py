@@ -39,11 +39,11 @@ class Scripted:
             offset = start if timestamp == EARLIEST else stable if level == "read_committed" else high
             return Found(offset, -1, 0)
         if (timestamp, level) in self.answers:
-            if (told := self.answers[timestamp, level]) is None:
+            if (result := self.answers[timestamp, level]) is None:
                 if timestamp == MAX_TIMESTAMP:
                     raise KafkaError(Code.UNSUPPORTED_VERSION, "too old")
                 return PartitionRefused(Code.UNSUPPORTED_FOR_MESSAGE_FORMAT, "t", 0, "ListOffsets of")
-            return told
+            return result
         offset, at = QUERIES.get(timestamp, (7, 25))
         bound = stable if level == "read_committed" else high
         return Found(offset, at, 0) if 0 <= offset < bound else NONE
@@ -112,8 +112,8 @@ def test_appends_during_the_audit_are_no_disagreement() -> None:
 
 def test_both_answers_are_accepted_while_the_last_stable_offset_moves() -> None:
     moving = ((0, 5, 9), (0, 9, 9))
-    for told in (Found(7, 25, 0), NONE):
-        assert asked({(20, "read_committed"): told}, *moving)[1] == []
+    for result in (Found(7, 25, 0), NONE):
+        assert asked({(20, "read_committed"): result}, *moving)[1] == []
 
 
 def test_nothing_is_compared_if_the_log_start_moves() -> None:
@@ -151,6 +151,6 @@ def test_log_start_below_the_first_segment_is_found() -> None:
 
 
 def test_comparison_is_summarized_in_one_line() -> None:
-    told = str(Comparison("b:1", 1200, 0, ("t-0 (moved)",), ("no",)))
-    assert told.startswith("compared 1,200 lookups with b:1: 0 disagreements; not compared: t-0 (moved)")
-    assert told.endswith("broker errors: no")
+    result = str(Comparison("b:1", 1200, 0, ("t-0 (moved)",), ("no",)))
+    assert result.startswith("compared 1,200 lookups with b:1: 0 disagreements; not compared: t-0 (moved)")
+    assert result.endswith("broker errors: no")

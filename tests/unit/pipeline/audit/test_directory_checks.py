@@ -12,7 +12,7 @@ import pytest
 from kafkalet.pipeline.audit import AuditOptions, Verdict, audit
 
 from .audited import audited, batch, write_log, write_metadata
-from .faults import checkpoint, ours
+from .faults import checkpoint, create_directory
 from .no_spark import NoSpark
 
 
@@ -28,7 +28,7 @@ def faults(verdict: Verdict) -> list[tuple[str, str | None]]:
 @pytest.fixture
 def two(tmp_path: Path) -> tuple[Path, Path]:
     """Two log directories of one broker."""
-    first, second = ours(tmp_path / "one"), tmp_path / "two"
+    first, second = create_directory(tmp_path / "one"), tmp_path / "two"
     shutil.copytree(first, second)
     for directory, others in ((first, ("plain-1", "txn-0")), (second, ("plain-0", "compacted-0"))):
         for name in others:
@@ -92,7 +92,7 @@ def test_partition_in_two_directories_is_found(two: tuple[Path, Path]) -> None:
 
 
 def test_checkpoints_may_name_a_topic_that_is_being_deleted_while_the_broker_runs(tmp_path: Path) -> None:
-    directory = ours(tmp_path / "data")
+    directory = create_directory(tmp_path / "data")
     (directory / "plain-1").rename(directory / "plain-1.1f0e-delete")
     assert faults(audited(directory)) == [("partition-gone", str(directory / "plain-1"))]
     (directory / ".kafka_cleanshutdown").unlink()
@@ -100,7 +100,7 @@ def test_checkpoints_may_name_a_topic_that_is_being_deleted_while_the_broker_run
 
 
 def test_missing_partitions_of_other_topics_are_ignored(tmp_path: Path) -> None:
-    directory = ours(tmp_path / "data")
+    directory = create_directory(tmp_path / "data")
     shutil.rmtree(directory / "plain-1")
     assert faults(audited(directory, AuditOptions(topics=("txn",)))) == []
     assert faults(audited(directory, AuditOptions(topics=("plain",)))) == [

@@ -17,10 +17,10 @@ def rows(path: Path) -> list[dict[str, object]]:
 
 def test_every_number_has_a_row(tmp_path: Path) -> None:
     made = make(tmp_path)
-    told = {row["name"]: row["value"] for row in rows(made.path) if row["kind"] == "partition"}
-    assert told == numbers(only(audited(made.path)))
-    assert told["log_end_offset"] == told["records"] + told["markers"]
-    assert told["open_transactions"] == 1
+    result = {row["name"]: row["value"] for row in rows(made.path) if row["kind"] == "partition"}
+    assert result == numbers(only(audited(made.path)))
+    assert result["log_end_offset"] == result["records"] + result["markers"]
+    assert result["open_transactions"] == 1
 
 
 def test_every_row_names_its_log(tmp_path: Path) -> None:
@@ -73,6 +73,6 @@ def test_keys_are_shown_as_text_or_in_hex() -> None:
 def test_damage_is_counted(tmp_path: Path) -> None:
     made = make(tmp_path)
     flip(segments(made)[0], 40)
-    told = numbers(only(audited(made.path)))
-    assert told["unreadable_offsets"] == 3
-    assert told["damaged_bytes"] > 0
+    result = numbers(only(audited(made.path)))
+    assert result["unreadable_offsets"] == 3
+    assert result["damaged_bytes"] > 0

@@ -16,17 +16,17 @@ from kafkalet.pipeline.logs.directory import topic_partition
 from tests.unit.pipeline.logs.recording import DATA, unpack
 
 from .audited import audited
-from .faults import FAULTS, file, ours
+from .faults import FAULTS, create_directory, file
 
 RELEASES = sorted(path.stem.removeprefix("kafka-") for path in DATA.glob("kafka-*.json"))
 
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return ours(tmp_path_factory.mktemp("faults") / "data")
+    return create_directory(tmp_path_factory.mktemp("faults") / "data")
 
 
-def told(verdict: Verdict) -> str:
+def text_of(verdict: Verdict) -> str:
     return "\n".join(verdict.lines())
 
 
@@ -38,15 +38,15 @@ def test_planted_fault_is_found_once(sound: Path, tmp_path: Path, name: str) -> 
     fault.plant(directory)
     verdict = audited(directory)
     found = [(cause.finding.fault, cause.finding.file, cause.following) for cause in verdict.causes]
-    assert found == [(each, names[path], count) for each, path, count in fault.found], told(verdict)
+    assert found == [(each, names[path], count) for each, path, count in fault.found], text_of(verdict)
     assert [skipped.path for skipped in verdict.coverage.not_checked] == [names[path] for path in fault.not_checked]
     assert verdict.exit_status == (1 if fault.found else 3)
-    assert "everything agrees" not in told(verdict)
+    assert "everything agrees" not in text_of(verdict)
 
 
 def test_sound_directory_agrees(sound: Path) -> None:
     verdict = audited(sound)
-    assert verdict.exit_status == 0, told(verdict)
+    assert verdict.exit_status == 0, text_of(verdict)
     coverage = verdict.coverage
     assert (coverage.partitions_read, coverage.bytes_read) == (coverage.partitions, coverage.size_bytes) == (4, 34926)
 
@@ -73,7 +73,7 @@ def test_recorded_directory_of_kafka_agrees(tmp_path: Path, release: str, state:
     unpack(json.loads((DATA / f"kafka-{release}.json").read_text())[state], tmp_path)
     complete(tmp_path)
     verdict = audited(tmp_path, AuditOptions(compacted=("compacted",)))
-    assert verdict.exit_status == 0, told(verdict)
+    assert verdict.exit_status == 0, text_of(verdict)
 
 
 def test_every_fault_has_a_reaction() -> None:

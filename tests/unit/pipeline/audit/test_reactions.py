@@ -21,6 +21,6 @@ def test_reaction_without_variants_is_always_the_same() -> None:
 
 
 def test_reactions_are_phrases_with_the_subject_kafka() -> None:
-    for fault, told in REACTIONS.items():
-        for text in (told.clean, told.unclean, told.active):
+    for fault, result in REACTIONS.items():
+        for text in (result.clean, result.unclean, result.active):
             assert text is None or (text[0].islower() and not text.endswith(".")), fault

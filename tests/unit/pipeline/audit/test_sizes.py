@@ -21,11 +21,11 @@ def sizes(*parts: tuple[bytes, int]) -> Sizes:
 
 def test_sums_are_by_codec() -> None:
     plain, packed = build_batch(RECORDS), build_batch(RECORDS, codec=Codec.GZIP)
-    told = sizes((plain, 5), (packed, 5), (plain, 5))
-    assert told.codecs() == {"none": (2, 10, 2 * len(plain)), "gzip": (1, 5, len(packed))}
-    assert (told.entries, told.records, told.bytes) == (3, 15, 2 * len(plain) + len(packed))
-    assert (told.smallest_entry_bytes, told.largest_entry_bytes) == (len(packed), len(plain))
-    assert told.by_format[:, 0].tolist() == [0, 0, 3]
+    result = sizes((plain, 5), (packed, 5), (plain, 5))
+    assert result.codecs() == {"none": (2, 10, 2 * len(plain)), "gzip": (1, 5, len(packed))}
+    assert (result.entries, result.records, result.bytes) == (3, 15, 2 * len(plain) + len(packed))
+    assert (result.smallest_entry_bytes, result.largest_entry_bytes) == (len(packed), len(plain))
+    assert result.by_format[:, 0].tolist() == [0, 0, 3]
 
 
 def test_sums_are_by_format() -> None:
@@ -34,8 +34,8 @@ def test_sums_are_by_format() -> None:
 
 
 def test_entries_are_counted_by_number_of_records() -> None:
-    told = sizes(*[(build_batch(RECORDS[:count]), count) for count in (1, 2, 3, 4, 5)])
-    assert told.entries_by_records[:4].tolist() == [1, 1, 2, 1]
+    result = sizes(*[(build_batch(RECORDS[:count]), count) for count in (1, 2, 3, 4, 5)])
+    assert result.entries_by_records[:4].tolist() == [1, 1, 2, 1]
 
 
 def test_two_parts_are_summed() -> None:

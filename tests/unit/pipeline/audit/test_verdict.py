@@ -44,16 +44,16 @@ def test_json_has_causes_findings_and_partitions(tmp_path: Path) -> None:
     made = make(tmp_path)
     flip(segments(made)[0], 40)
     verdict = audited(made.path)
-    told = json.loads(verdict.as_json(5))
-    assert told["agrees"] is False
-    assert told["findings"][0]["check"] == "checksum"
-    assert told["findings"][0]["position"] == 0
-    (partition,) = told["partitions"]
+    result = json.loads(verdict.as_json(5))
+    assert result["agrees"] is False
+    assert result["findings"][0]["check"] == "checksum"
+    assert result["findings"][0]["position"] == 0
+    (partition,) = result["partitions"]
     assert partition["topic"] == "a.b-c"
     assert partition["log_end_offset"] == verdict.total("log_end_offset")
     assert partition["heaviest_keys"][0]["key"] == "key"
     assert set(partition["codecs"]) == {"none", "gzip", "lz4", "snappy", "zstd"}
-    assert told["compared_with_broker"] is None
+    assert result["compared_with_broker"] is None
 
 
 def test_comparison_with_a_broker_is_in_the_text() -> None:

@@ -73,7 +73,7 @@ def test_flag_is_the_option_name_in_lower_case_with_dashes(name: str, flag: str)
     assert Option(name, "", "").flag_name == flag
 
 
-def told(*arguments: str) -> Namespace:
+def parsed(*arguments: str) -> Namespace:
     parser = ArgumentParser()
     add_options(parser.add_argument_group(), READ)
     add_options(parser.add_argument_group(), COMMON)
@@ -82,11 +82,11 @@ def told(*arguments: str) -> Namespace:
 
 
 def test_only_options_that_were_set_are_passed_on() -> None:
-    assert format_options(told("--up-to", "logEnd"), READ) == {"upTo": "logEnd"}
+    assert format_options(parsed("--up-to", "logEnd"), READ) == {"upTo": "logEnd"}
 
 
 def test_directories_are_passed_to_the_source() -> None:
-    arguments = told("--isolation-level", "read_committed")
+    arguments = parsed("--isolation-level", "read_committed")
     arguments.directories = ["/a", "/b,c"]
     assert source_options(arguments) == {"isolationLevel": "read_committed", "paths": '["/a", "/b,c"]'}
     assert read_options(source_options(arguments)).paths == ("/a", "/b,c")
@@ -98,7 +98,7 @@ def test_paths_become_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 
 def test_broker_and_client_properties_are_passed_to_the_source() -> None:
-    arguments = told()
+    arguments = parsed()
     arguments.bootstrap = "h:9092"
     arguments.option = ["kafka.client.id=a=b"]
     assert source_options(arguments) == {"kafka.bootstrap.servers": "h:9092", "kafka.client.id": "a=b"}
@@ -111,20 +111,20 @@ def test_option_without_a_key_and_value_is_refused(text: str) -> None:
 
 
 def test_settings_of_the_user_take_precedence() -> None:
-    found = conf(told("--conf", "spark.sql.session.timeZone=Europe/Berlin", "--conf", "a=b"))
+    found = conf(parsed("--conf", "spark.sql.session.timeZone=Europe/Berlin", "--conf", "a=b"))
     assert found["spark.sql.session.timeZone"] == "Europe/Berlin"
     assert found["a"] == "b"
-    assert conf(told())["spark.sql.session.timeZone"] == "UTC"
+    assert conf(parsed())["spark.sql.session.timeZone"] == "UTC"
 
 
 def test_log_of_spark_is_shown_only_at_level_debug() -> None:
-    assert conf(told())["spark.log.level"] == "FATAL"
-    assert conf(told("--log-level", "debug"))["spark.log.level"] == "WARN"
+    assert conf(parsed())["spark.log.level"] == "FATAL"
+    assert conf(parsed("--log-level", "debug"))["spark.log.level"] == "WARN"
 
 
 def test_heartbeat_interval_is_set_only_if_progress_is_shown() -> None:
-    assert "spark.executor.heartbeatInterval" in conf(told())
-    assert "spark.executor.heartbeatInterval" not in conf(told("--progress", "none"))
+    assert "spark.executor.heartbeatInterval" in conf(parsed())
+    assert "spark.executor.heartbeatInterval" not in conf(parsed("--progress", "none"))
 
 
 def test_directories_may_precede_or_follow_options() -> None:
@@ -135,14 +135,14 @@ def test_directories_may_precede_or_follow_options() -> None:
 
 
 def test_value_of_an_option_may_follow_a_space_or_an_equals_sign() -> None:
-    told = parse(["load", "x", "--data-dir=/d", "--segment-bytes", "1m", "--batch-size=4k"], "p")
-    assert (told.data_dir, told.segmentBytes, told.batchSize) == ("/d", "1m", "4k")
+    parsed = parse(["load", "x", "--data-dir=/d", "--segment-bytes", "1m", "--batch-size=4k"], "p")
+    assert (parsed.data_dir, parsed.segmentBytes, parsed.batchSize) == ("/d", "1m", "4k")
 
 
 def test_all_commands_have_the_common_options() -> None:
-    told = parse(["audit", "/a", "--master", "local[2]", "--conf", "a=b", "--conf", "c=d", "--dry-run"], "p")
-    assert (told.master, told.conf, told.dry_run) == ("local[2]", ["a=b", "c=d"], True)
-    assert (told.progress, told.log_level) == ("auto", "info")
+    parsed = parse(["audit", "/a", "--master", "local[2]", "--conf", "a=b", "--conf", "c=d", "--dry-run"], "p")
+    assert (parsed.master, parsed.conf, parsed.dry_run) == ("local[2]", ["a=b", "c=d"], True)
+    assert (parsed.progress, parsed.log_level) == ("auto", "info")
 
 
 @pytest.mark.parametrize(

@@ -70,8 +70,8 @@ def test_all_logs_are_found(recorded: Recorded) -> None:
 
 def test_offsets_match_the_broker(recorded: Recorded) -> None:
     for log, answered in each(recorded):
-        told = answered["earliest"], answered["stable"], answered["latest"]
-        assert (log.log_start_offset, last_stable_offset(log), log_end(log).offset) == told
+        result = answered["earliest"], answered["stable"], answered["latest"]
+        assert (log.log_start_offset, last_stable_offset(log), log_end(log).offset) == result
         assert log_end(log).fault is None
 
 

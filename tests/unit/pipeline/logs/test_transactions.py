@@ -282,7 +282,7 @@ def test_empty_log_has_no_transactions(tmp_path: Path) -> None:
     verify_transactions(log)
 
 
-def told(path: Path, batch: bytes) -> ControlType | None:
+def marker_of(path: Path, batch: bytes) -> ControlType | None:
     file = path / "x.log"
     file.write_bytes(bytes(99) + batch)
     return marker_type(str(file), one(str(file)))
@@ -295,23 +295,23 @@ def one(path: str) -> Head:
 @pytest.mark.parametrize("kind", [ControlType.ABORT, ControlType.COMMIT])
 def test_marker_types_are_read(tmp_path: Path, kind: ControlType) -> None:
     marker = build_end_marker(EndMarker(kind, 7), timestamp=5, producer_id=1, producer_epoch=0)
-    assert told(tmp_path, marker) is kind
+    assert marker_of(tmp_path, marker) is kind
 
 
 def test_marker_timestamp_is_relative_to_delete_horizon(tmp_path: Path) -> None:
     record = Record(0, 5, b"\0\0\0\1", bytes(6))
     kept = build_batch([record], is_control=True, is_transactional=True, delete_horizon_ms=1 << 50)
-    assert told(tmp_path, kept) is ControlType.COMMIT
+    assert marker_of(tmp_path, kept) is ControlType.COMMIT
 
 
 def test_emptied_control_batch_has_no_type(tmp_path: Path) -> None:
-    assert told(tmp_path, build_batch([], is_control=True, last_offset=0)) is None
+    assert marker_of(tmp_path, build_batch([], is_control=True, last_offset=0)) is None
 
 
 def test_control_record_without_key_is_corrupt(tmp_path: Path) -> None:
     for record in (Record(0, 5, None, None), Record(0, 5, b"", None)):
         with pytest.raises(CorruptFile, match="byte 99: a control record has no key"):
-            told(tmp_path, build_batch([record], is_control=True))
+            marker_of(tmp_path, build_batch([record], is_control=True))
 
 
 def test_end_marker_has_coordinator_epoch(tmp_path: Path) -> None:

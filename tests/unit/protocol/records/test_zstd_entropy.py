@@ -134,8 +134,8 @@ def share_lists(draw: st.DrawFn) -> tuple[list[int], int]:
 
 
 @given(share_lists())
-def test_cells_are_assigned_as_in_the_rfc(told: tuple[list[int], int]) -> None:
-    shares, accuracy = told
+def test_cells_are_assigned_as_in_the_rfc(result: tuple[list[int], int]) -> None:
+    shares, accuracy = result
     table = Cells(shares, accuracy)
     assert [table[state][0] for state in range(1 << accuracy)] == dealt(shares, accuracy)
 

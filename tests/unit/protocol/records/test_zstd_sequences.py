@@ -38,11 +38,11 @@ def test_extra_bits_are_in_the_order_distance_copy_literals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "told"),
+    ("count", "result"),
     [(1, b"\x01"), (127, b"\x7f"), (1, b"\x80\x01"), (300, b"\x81\x2c"), (32511, b"\xfe\xff"), (32513, b"\xff\x01\0")],
 )
-def test_count_is_read_from_one_to_three_bytes(count: int, told: bytes) -> None:
-    assert sum(1 for _ in Sequences().read(told + ONE_CODE_EACH + b"\1\0\1" + b"\x01")) == count
+def test_count_is_read_from_one_to_three_bytes(count: int, result: bytes) -> None:
+    assert sum(1 for _ in Sequences().read(result + ONE_CODE_EACH + b"\1\0\1" + b"\x01")) == count
 
 
 def test_block_without_sequences_has_one_byte() -> None:

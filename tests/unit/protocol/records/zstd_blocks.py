@@ -55,12 +55,12 @@ def repeated_literals(count: int) -> bytes:
 def sequences(count: int, modes: tuple[int, int, int], tables: bytes, stream: bytes) -> bytes:
     """Return a sequences section; the modes are those of literals, distances and copies."""
     if count < 128:
-        told = bytes((count,))
+        result = bytes((count,))
     elif count < 0x7F00:
-        told = bytes((count >> 8 | 128, count & 255))
+        result = bytes((count >> 8 | 128, count & 255))
     else:
-        told = b"\xff" + (count - 0x7F00).to_bytes(2, "little")
-    return told + bytes((modes[0] << 6 | modes[1] << 4 | modes[2] << 2,)) + tables + stream
+        result = b"\xff" + (count - 0x7F00).to_bytes(2, "little")
+    return result + bytes((modes[0] << 6 | modes[1] << 4 | modes[2] << 2,)) + tables + stream
 
 
 def coded_literals(tree: bytes, stream: bytes, count: int) -> bytes:

@@ -34,8 +34,8 @@ def test_each_group_has_a_result(version: int) -> None:
         wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})
         wire.ask("JoinGroup", 5, join_body("empty"))
         wire.ask("JoinGroup", 3, join_body("joined"))
-        told = delete(wire, version, "empty", "joined", "unknown", "", "empty")
-        assert told == {"empty": 0, "joined": 68, "unknown": 69, "": 69}
+        returned = delete(wire, version, "empty", "joined", "unknown", "", "empty")
+        assert returned == {"empty": 0, "joined": 68, "unknown": 69, "": 69}
         assert delete(wire, version, "empty") == {"empty": Code.GROUP_ID_NOT_FOUND}
 
 

@@ -78,5 +78,5 @@ def test_unstable_group_hides_assignments_before_4_0(release: str, shown: str) -
 def test_other_broker_returns_not_coordinator() -> None:
     with on_the_wire(3) as wire:
         coordinator = wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})["node_id"]
-        told = wire.ask("DescribeGroups", 5, {"groups": ["g"]}, coordinator % 3 + 1)["groups"][0]
-    assert (told["error_code"], told["group_state"]) == (Code.NOT_COORDINATOR, "")
+        result = wire.ask("DescribeGroups", 5, {"groups": ["g"]}, coordinator % 3 + 1)["groups"][0]
+    assert (result["error_code"], result["group_state"]) == (Code.NOT_COORDINATOR, "")

@@ -211,7 +211,7 @@ def session(wire: Wire, number: int, epoch: int, *offsets: int, version: int = 1
     return wire.ask("Fetch", version, {**body, "session_id": number, "session_epoch": epoch, **more})
 
 
-def told(answer: Plain) -> list[int]:
+def partitions_in(answer: Plain) -> list[int]:
     return [partition["partition_index"] for topic in answer["responses"] for partition in topic["partitions"]]
 
 
@@ -221,7 +221,7 @@ def test_any_partition_of_a_session_completes_its_fetch(wire: Wire) -> None:
     with wire.waiting("Fetch", 12, body) as receive:
         wire.produce(batch(b"a"), index=2)
         answer = receive()
-    assert (answer["session_id"], told(answer)) == (number, [2])
+    assert (answer["session_id"], partitions_in(answer)) == (number, [2])
 
 
 def test_forgotten_partition_does_not_complete_a_session_fetch(wire: Wire) -> None:
@@ -232,7 +232,7 @@ def test_forgotten_partition_does_not_complete_a_session_fetch(wire: Wire) -> No
         wire.produce(batch(b"a"), index=1)
         assert waits(wire)
         wire.produce(batch(b"a"), index=0)
-        assert told(receive()) == [0]
+        assert partitions_in(receive()) == [0]
 
 
 def test_deleted_topic_of_a_session_returns_an_error_every_time(wire: Wire) -> None:

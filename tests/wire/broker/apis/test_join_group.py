@@ -62,9 +62,9 @@ def test_bounds_of_the_session_timeout_can_be_configured() -> None:
     bounds = {"group.min.session.timeout.ms": "10", "group.max.session.timeout.ms": "20"}
     with on_the_wire(config=bounds) as wire:
         wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})
-        told = [wire.ask("JoinGroup", 5, body(session_timeout_ms=ms))["error_code"] for ms in (9, 10, 20, 21)]
+        result = [wire.ask("JoinGroup", 5, body(session_timeout_ms=ms))["error_code"] for ms in (9, 10, 20, 21)]
     bad, fine = Code.INVALID_SESSION_TIMEOUT, Code.MEMBER_ID_REQUIRED
-    assert told == [bad, fine, fine, bad]
+    assert result == [bad, fine, fine, bad]
 
 
 def test_join_before_find_coordinator_returns_not_coordinator() -> None:
@@ -75,8 +75,8 @@ def test_join_before_find_coordinator_returns_not_coordinator() -> None:
 def test_other_broker_returns_not_coordinator() -> None:
     with on_the_wire(3) as wire:
         coordinator = wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})["node_id"]
-        told = {node: wire.ask("JoinGroup", 5, body(), node)["error_code"] for node in (1, 2, 3)}
-    assert told == {
+        result = {node: wire.ask("JoinGroup", 5, body(), node)["error_code"] for node in (1, 2, 3)}
+    assert result == {
         node: Code.MEMBER_ID_REQUIRED if node == coordinator else Code.NOT_COORDINATOR for node in (1, 2, 3)
     }
 

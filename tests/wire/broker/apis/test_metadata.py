@@ -36,7 +36,7 @@ def named(*names: str) -> list[Plain]:
     return [{"name": name} for name in names]
 
 
-def told(answer: Plain) -> dict[str, int]:
+def codes_by_topic(answer: Plain) -> dict[str, int]:
     """Return the error codes by topic."""
     return {topic["name"]: topic["error_code"] for topic in answer["topics"]}
 
@@ -49,12 +49,12 @@ def no_creation(version: int) -> dict[str, bool]:
 
 
 def test_empty_list_requests_all_topics_in_v0(wire: Wire) -> None:
-    assert {"t", "u"} <= told(ask(wire, 0, [])).keys()
+    assert {"t", "u"} <= codes_by_topic(ask(wire, 0, [])).keys()
 
 
 @pytest.mark.parametrize("version", [1, 4, 9, 12, 13])
 def test_null_requests_all_topics_and_empty_list_none_since_v1(wire: Wire, version: int) -> None:
-    assert {"t", "u"} <= told(ask(wire, version, None)).keys()
+    assert {"t", "u"} <= codes_by_topic(ask(wire, version, None)).keys()
     answer = ask(wire, version, [])
     assert answer["topics"] == []
     assert [broker["node_id"] for broker in answer["brokers"]] == [1]
@@ -70,13 +70,17 @@ def topic_ids(wire: Wire) -> dict[str, str]:
 
 def test_existing_topics_precede_unknown_ones_in_request_order(wire: Wire) -> None:
     answer = ask(wire, 9, named("missing", "u", "gone", "t"), allow_auto_topic_creation=False)
-    assert list(told(answer)) == ["u", "t", "missing", "gone"]
+    assert list(codes_by_topic(answer)) == ["u", "t", "missing", "gone"]
 
 
 def test_invalid_names_precede_created_topics(wire: Wire) -> None:
     answer = ask(wire, 9, named("first", "t", "a b"), allow_auto_topic_creation=True)
-    assert told(answer) == {"t": 0, "a b": Code.INVALID_TOPIC_EXCEPTION, "first": Code.UNKNOWN_TOPIC_OR_PARTITION}
-    assert list(told(answer)) == ["t", "a b", "first"]
+    assert codes_by_topic(answer) == {
+        "t": 0,
+        "a b": Code.INVALID_TOPIC_EXCEPTION,
+        "first": Code.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+    assert list(codes_by_topic(answer)) == ["t", "a b", "first"]
 
 
 def test_unknown_ids_precede_known_ids_in_request_order(wire: Wire) -> None:
@@ -95,8 +99,8 @@ def test_unknown_ids_precede_known_ids_in_request_order(wire: Wire) -> None:
 @pytest.mark.parametrize(("release", "created"), [("3.9", 3), ("4.4", 3), ("2.8", Code.LEADER_NOT_AVAILABLE)])
 def test_first_response_for_a_created_topic_has_no_partitions(release: str, created: int) -> None:
     with on_the_wire(kafka_version=release) as wire:
-        assert told(ask(wire, 9, named("new"), allow_auto_topic_creation=True)) == {"new": created}
-        assert told(ask(wire, 9, named("new"), allow_auto_topic_creation=True)) == {"new": 0}
+        assert codes_by_topic(ask(wire, 9, named("new"), allow_auto_topic_creation=True)) == {"new": created}
+        assert codes_by_topic(ask(wire, 9, named("new"), allow_auto_topic_creation=True)) == {"new": 0}
 
 
 @pytest.mark.parametrize(
@@ -105,9 +109,9 @@ def test_first_response_for_a_created_topic_has_no_partitions(release: str, crea
 )
 def test_error_of_the_controller_is_returned_only_with_zookeeper(release: str, collision: int, replicas: int) -> None:
     with on_the_wire(kafka_version=release, config={"default.replication.factor": "3"}, topics=[A_B]) as wire:
-        assert told(ask(wire, 9, named("a.b"), allow_auto_topic_creation=True)) == {"a.b": collision}
-        assert told(ask(wire, 9, named("new"), allow_auto_topic_creation=True)) == {"new": replicas}
-        assert {"a.b", "new"}.isdisjoint(told(ask(wire, 9, None)))
+        assert codes_by_topic(ask(wire, 9, named("a.b"), allow_auto_topic_creation=True)) == {"a.b": collision}
+        assert codes_by_topic(ask(wire, 9, named("new"), allow_auto_topic_creation=True)) == {"new": replicas}
+        assert {"a.b", "new"}.isdisjoint(codes_by_topic(ask(wire, 9, None)))
 
 
 def test_consumer_offsets_topic_is_created_with_its_own_settings() -> None:
@@ -144,15 +148,17 @@ def test_groups_work_on_an_automatically_created_offsets_topic() -> None:
 @pytest.mark.parametrize("name", ["", ".", "..", "a b", "ä", "x" * 250])
 @pytest.mark.parametrize("creation", [True, False])
 def test_invalid_topic_name_is_refused(wire: Wire, name: str, creation: bool) -> None:
-    assert told(ask(wire, 9, named(name), allow_auto_topic_creation=creation)) == {name: Code.INVALID_TOPIC_EXCEPTION}
+    assert codes_by_topic(ask(wire, 9, named(name), allow_auto_topic_creation=creation)) == {
+        name: Code.INVALID_TOPIC_EXCEPTION
+    }
 
 
 # Settings of automatic creation
 
 
 def test_new_topic_is_unknown_in_the_first_response(wire: Wire) -> None:
-    assert told(ask(wire, 9, named("made"), allow_auto_topic_creation=True)) == {"made": 3}
-    assert told(ask(wire, 9, named("made"), allow_auto_topic_creation=True)) == {"made": 0}
+    assert codes_by_topic(ask(wire, 9, named("made"), allow_auto_topic_creation=True)) == {"made": 3}
+    assert codes_by_topic(ask(wire, 9, named("made"), allow_auto_topic_creation=True)) == {"made": 0}
 
 
 @pytest.mark.parametrize("version", [0, 3])
@@ -162,7 +168,7 @@ def test_every_request_may_create_topics_before_v4(wire: Wire, version: int) -> 
 
 
 def test_request_may_forbid_topic_creation_since_v4(wire: Wire) -> None:
-    assert told(ask(wire, 4, named("forbidden"), allow_auto_topic_creation=False)) == {"forbidden": 3}
+    assert codes_by_topic(ask(wire, 4, named("forbidden"), allow_auto_topic_creation=False)) == {"forbidden": 3}
     assert "forbidden" not in wire.cluster.server.metadata.topics
 
 
@@ -175,7 +181,7 @@ def test_topic_is_created_with_the_defaults_of_the_broker() -> None:
 
 def test_broker_may_forbid_topic_creation() -> None:
     with on_the_wire(config={"auto.create.topics.enable": "false"}) as wire:
-        assert told(ask(wire, 9, named("made"), allow_auto_topic_creation=True)) == {"made": 3}
+        assert codes_by_topic(ask(wire, 9, named("made"), allow_auto_topic_creation=True)) == {"made": 3}
         assert "made" not in wire.cluster.server.metadata.topics
 
 

@@ -66,21 +66,23 @@ def test_transaction_open_in_log_is_not_verified_again(tx: Tx) -> None:
 
 
 def test_since_4_0_another_epoch_is_verified_again() -> None:
-    for release, told in (("3.9", Code.NONE), ("4.4", Code.INVALID_PRODUCER_EPOCH)):
+    for release, expected in (("3.9", Code.NONE), ("4.4", Code.INVALID_PRODUCER_EPOCH)):
         with producing(kafka_version=release) as tx:
             assert tx.add() == Code.NONE
             assert code(tx) == Code.NONE
             tx.epoch += 1
             tx.sequences.clear()
-            assert code(tx) == told
+            assert code(tx) == expected
 
 
-@pytest.mark.parametrize(("release", "told"), [("4.0", Code.INVALID_TXN_STATE), ("4.1", Code.INVALID_PRODUCER_EPOCH)])
-def test_since_4_1_log_refuses_old_epoch_before_coordinator(release: str, told: Code) -> None:
+@pytest.mark.parametrize(
+    ("release", "expected"), [("4.0", Code.INVALID_TXN_STATE), ("4.1", Code.INVALID_PRODUCER_EPOCH)]
+)
+def test_since_4_1_log_refuses_old_epoch_before_coordinator(release: str, expected: Code) -> None:
     with producing(kafka_version=release) as tx:
         ahead = batch(b"a", producer_id=tx.producer_id, producer_epoch=5, base_sequence=0)
         assert tx.wire.produce(bytes(ahead))["error_code"] == Code.NONE
-        assert code(tx) == told
+        assert code(tx) == expected
 
 
 def test_request_of_two_producers_is_refused(tx: Tx) -> None:
@@ -112,14 +114,16 @@ def test_verification_comes_before_other_checks() -> None:
         assert code(tx, acks=7) == Code.INVALID_TXN_STATE
 
 
-@pytest.mark.parametrize(("version", "told"), [(3, Code.OUT_OF_ORDER_SEQUENCE_NUMBER), (5, Code.NONE)])
-def test_marker_of_same_epoch_does_not_end_verification_of_next_transaction(tx: Tx, version: int, told: Code) -> None:
+@pytest.mark.parametrize(("version", "expected"), [(3, Code.OUT_OF_ORDER_SEQUENCE_NUMBER), (5, Code.NONE)])
+def test_marker_of_same_epoch_does_not_end_verification_of_next_transaction(
+    tx: Tx, version: int, expected: Code
+) -> None:
     """The verification belongs to the next transaction; the refused batch had the smallest sequence number there is."""
     refused = batch(b"a", producer_id=tx.producer_id, producer_epoch=0, base_sequence=-1, is_transactional=True)
     assert tx.wire.produce(bytes(refused), version=12, transactional_id="x")["error_code"] == Code.INVALID_RECORD
     assert tx.end(committed=False, version=version) == Code.NONE
     plain = batch(b"a", producer_id=tx.producer_id, producer_epoch=tx.epoch, base_sequence=0)
-    assert tx.wire.produce(bytes(plain), version=12, transactional_id="x")["error_code"] == told
+    assert tx.wire.produce(bytes(plain), version=12, transactional_id="x")["error_code"] == expected
 
 
 # Slow coordinators
@@ -145,11 +149,11 @@ def test_records_wait_until_added_partition_is_replicated() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "told"),
+    ("version", "expected"),
     [(9, Code.NOT_ENOUGH_REPLICAS), (11, Code.NOT_ENOUGH_REPLICAS), (12, Code.CONCURRENT_TRANSACTIONS)],
 )
 def test_pending_completion_is_retried_before_refusal_even_if_clock_stands_still(
-    version: int, told: Code, monkeypatch: pytest.MonkeyPatch
+    version: int, expected: Code, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The previous transaction is decided, but cannot be completed."""
     asked, ask = [], Transactions._ask
@@ -172,5 +176,5 @@ def test_pending_completion_is_retried_before_refusal_even_if_clock_stands_still
         monkeypatch.setattr(Transactions, "_ask", counted)
         leader = cluster.server.metadata.topics["t"].partitions[0].leader
         answer = tx.wire.produce(bytes(records), version=version, node=leader, transactional_id="x")
-        assert answer["error_code"] == told
+        assert answer["error_code"] == expected
         assert len(asked) > 1

@@ -8,7 +8,7 @@ import pytest
 
 import kafkalet
 from kafkalet.conformance.playing.connection import Closed, Connection
-from tests.wire.brokers import PATIENCE_S
+from tests.wire.brokers import TIMEOUT_S
 
 TWO = {
     "listeners": "IN://127.0.0.1:0,OUT://127.0.0.1:0",
@@ -33,7 +33,7 @@ class Clients:
 
     def connect(self, listener: str) -> Connection:
         connection, sent = self.begin(listener)
-        assert connection.receive(sent, PATIENCE_S)["error_code"] == 0
+        assert connection.receive(sent, TIMEOUT_S)["error_code"] == 0
         return connection
 
     def can_connect(self, listener: str) -> bool:
@@ -57,7 +57,7 @@ def test_max_connections_counts_those_of_all_listeners() -> None:
         waiting, sent = asking.begin("OUT")
         assert not waiting.has_answer(sent, 0.05)
         first.close()
-        assert waiting.receive(sent, PATIENCE_S)["error_code"] == 0
+        assert waiting.receive(sent, TIMEOUT_S)["error_code"] == 0
 
 
 def test_limit_of_a_listener_does_not_restrict_others() -> None:
@@ -102,7 +102,7 @@ def test_client_that_connects_too_often_is_served_after_a_delay(name: str) -> No
         delayed, sent = asking.begin("OUT")
         assert not delayed.has_answer(sent, 0.05)
         clock.advance(seconds=1)
-        assert delayed.receive(sent, PATIENCE_S)["error_code"] == 0
+        assert delayed.receive(sent, TIMEOUT_S)["error_code"] == 0
 
 
 def test_rate_of_connections_of_a_listener_does_not_restrict_others() -> None:
@@ -121,7 +121,7 @@ def test_protected_listener_closes_a_connection_in_its_tls_handshake() -> None:
     with ExitStack() as stack, kafkalet.Broker(config=TWO | config, tls=True) as broker:
         asking = Clients(broker, stack)
         port = int(broker.bootstrap_servers_of("OUT").rpartition(":")[2])
-        silent = stack.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE_S))
+        silent = stack.enter_context(socket.create_connection(("127.0.0.1", port), TIMEOUT_S))
         listener = broker.server.brokers[1].listeners[1]
         while not broker.server.call(lambda: len(listener)):
             pass

@@ -28,7 +28,7 @@ from kafkalet.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafkalet.protocol.records.build import build_batch, numbered
 from kafkalet.protocol.schema import Struct
 from tests.profile import examples
-from tests.wire.brokers import PATIENCE_S, Closed, Wire, batch, on_the_wire
+from tests.wire.brokers import TIMEOUT_S, Closed, Wire, batch, on_the_wire
 
 REQUESTS = "kafkalet.requests"
 CLIENT = "client=conformance"
@@ -207,7 +207,7 @@ def ask_frame(wire: Wire, frame: bytes) -> None:
     connection = wire.connection()
     connection.send_frame(frame)
     with pytest.raises(Closed):
-        connection.receive_frame(time.monotonic() + PATIENCE_S)
+        connection.receive_frame(time.monotonic() + TIMEOUT_S)
 
 
 @pytest.mark.parametrize(

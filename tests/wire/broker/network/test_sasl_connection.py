@@ -20,7 +20,7 @@ from kafkalet.protocol.messages import request_type, response_type
 from kafkalet.protocol.messages.metadata import MetadataRequest
 from kafkalet.sasl_client import authenticate_with_password
 
-PATIENCE_S = 10.0
+TIMEOUT_S = 60
 DELAY_MS = 100
 ALICE, BOB = b"\0alice\0alice-secret", b"\0bob\0bob-secret"
 CONFIG = {
@@ -39,7 +39,7 @@ class Client:
 
     def __init__(self, bootstrap: str) -> None:
         host, port = bootstrap.rsplit(":", 1)
-        self.socket = socket.create_connection((host, int(port)), PATIENCE_S)
+        self.socket = socket.create_connection((host, int(port)), TIMEOUT_S)
 
     def frame(self, content: bytes) -> None:
         self.socket.sendall(len(content).to_bytes(4, "big") + content)

@@ -74,9 +74,9 @@ class Client:
         if self.connection is None:
             connection = Connection(self.bootstrap)
             asked = MetadataRequest(topics=[MetadataRequest.Topic(name=TOPIC)])
-            told = connection.ask(Api.METADATA, asked)
-            partition = told.topics[0].partitions[0]
-            address = next((each.host, each.port) for each in told.brokers if each.node_id == partition.leader_id)
+            result = connection.ask(Api.METADATA, asked)
+            partition = result.topics[0].partitions[0]
+            address = next((each.host, each.port) for each in result.brokers if each.node_id == partition.leader_id)
             connection.socket.close()
             self.connection = Connection(address)
         return self.connection
@@ -85,12 +85,12 @@ class Client:
         """Send a request until it succeeds; return its only partition."""
         while True:
             try:
-                told = self.leader().ask(api, request)
+                result = self.leader().ask(api, request)
             except OSError:
                 self.connection = None
                 time.sleep(BACKOFF_S)
                 continue
-            [topic] = told.responses
+            [topic] = result.responses
             [partition] = getattr(topic, "partition_responses", None) or topic.partitions
             if not partition.error_code or FLAW == "trusts" or partition.error_code == Code.OFFSET_OUT_OF_RANGE:
                 return partition
@@ -112,13 +112,13 @@ def produce() -> int:
         topic = ProduceRequest.Topic(name=TOPIC, partition_data=[ProduceRequest.Topic.Partition(index=0, records=data)])
         acks = {"all": -1, "1": 1, "0": 0}[NAMES["ACKS"]]
         request = ProduceRequest(acks=acks, timeout_ms=1000, topic_data=[topic])
-        told = client.retried(Api.PRODUCE, request)
+        result = client.retried(Api.PRODUCE, request)
         if FLAW == "duplicates" and value == "3":
             client.retried(Api.PRODUCE, request)
         if FLAW == "fails" and value == "3":
             say("failed", value, "I do not like this number")
             continue
-        say("acked", value, 0, told.base_offset)
+        say("acked", value, 0, result.base_offset)
     return int(FLAW == "fails")
 
 
@@ -132,8 +132,8 @@ def reset(client: Client) -> int:
     partition = ListOffsetsRequest.Topic.Partition(partition_index=0, timestamp=-1 if at_end else -2)
     topic = ListOffsetsRequest.Topic(name=TOPIC, partitions=[partition])
     while True:
-        told = client.leader().ask(Api.LIST_OFFSETS, ListOffsetsRequest(replica_id=-1, topics=[topic]))
-        found: ListOffsetsResponse.Topic.Partition = told.topics[0].partitions[0]
+        result = client.leader().ask(Api.LIST_OFFSETS, ListOffsetsRequest(replica_id=-1, topics=[topic]))
+        found: ListOffsetsResponse.Topic.Partition = result.topics[0].partitions[0]
         if not found.error_code:
             return found.offset
         time.sleep(BACKOFF_S)
@@ -146,10 +146,10 @@ def consume() -> int:
         partition = FetchRequest.Topic.Partition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
         topic = FetchRequest.Topic(topic=TOPIC, partitions=[partition])
         request = FetchRequest(replica_id=-1, max_wait_ms=100, min_bytes=1, topics=[topic], session_epoch=-1)
-        told = client.retried(Api.FETCH, request)
-        if told.error_code == Code.OFFSET_OUT_OF_RANGE and FLAW != "trusts":
+        result = client.retried(Api.FETCH, request)
+        if result.error_code == Code.OFFSET_OUT_OF_RANGE and FLAW != "trusts":
             offset = reset(client)
-        for batch in batches(told.records or b""):
+        for batch in batches(result.records or b""):
             if FLAW != "ignores-crc" and batch.computed_crc() != batch.crc:
                 say("log a batch with a wrong checksum")
                 break

@@ -49,25 +49,25 @@ def test_broker_with_authorizer_is_judged_as_two_users() -> None:
 
 
 def test_run_announces_its_limit(broker: kafkalet.Broker) -> None:
-    told: list[Announcement] = []
-    judge(Options(broker.bootstrap_servers, "nearest", only=(SCENARIO,), timeout_s=90), announce=told.append)
-    [announced] = told
+    returned: list[Announcement] = []
+    judge(Options(broker.bootstrap_servers, "nearest", only=(SCENARIO,), timeout_s=90), announce=returned.append)
+    [announced] = returned
     assert (announced.scenarios, announced.limit_s) == (1, 90)
 
 
 def test_run_is_announced_with_what_is_known_of_the_broker(broker: kafkalet.Broker) -> None:
-    told: list[Announcement] = []
+    returned: list[Announcement] = []
     options = Options(broker.bootstrap_servers, only=(SCENARIO,), jobs=1, disposable=True)
-    run = judge(options, announce=told.append)
-    assert told[0].run == replace(run, duration_s=0, notes=(), results=())
+    run = judge(options, announce=returned.append)
+    assert returned[0].run == replace(run, duration_s=0, notes=(), results=())
     assert (run.against, run.brokers, run.served["Fetch"]) == ("3.9", 1, (0, 17))
     assert run.options == {"only": SCENARIO, "jobs": "1", "disposable": ""}
 
 
 def test_each_result_is_told_once(broker: kafkalet.Broker) -> None:
-    told: list[ScenarioResult] = []
-    run = judge(Options(broker.bootstrap_servers, "3.9", only=("list_offsets_timestamps",)), told.append)
-    assert sorted(result.scenario.name for result in told) == [result.scenario.name for result in run.results]
+    returned: list[ScenarioResult] = []
+    run = judge(Options(broker.bootstrap_servers, "3.9", only=("list_offsets_timestamps",)), returned.append)
+    assert sorted(result.scenario.name for result in returned) == [result.scenario.name for result in run.results]
 
 
 def test_address_without_broker_cannot_be_judged() -> None:

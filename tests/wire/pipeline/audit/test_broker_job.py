@@ -78,8 +78,8 @@ def test_records_that_the_broker_has_deleted_are_explained(broker: kafkalet.Brok
     verdict = audited(copy, AuditOptions(bootstrap=broker.bootstrap_servers, timestamps=100))
     assert verdict.agrees, list(verdict.lines())
     assert verdict.compared is not None
-    (told,) = verdict.compared.explained
-    assert told.startswith("plain-0: offsets 0 to 39 are only in the directory: deleted from the broker since")
+    (returned,) = verdict.compared.explained
+    assert returned.startswith("plain-0: offsets 0 to 39 are only in the directory: deleted from the broker since")
 
 
 def test_copy_with_garbage_after_the_high_watermark_disagrees(broker: kafkalet.Broker, tmp_path: Path) -> None:

@@ -90,9 +90,9 @@ class Read(NamedTuple):
 
 def read(bootstrap: str, split: LiveSplit, **properties: str) -> list[Read]:
     """Return the records of a split that a consumer would return."""
-    told = {name.replace("_", "."): text for name, text in properties.items()}
+    returned = {name.replace("_", "."): text for name, text in properties.items()}
     found = []
-    for part in read_live(split, bootstrap, told):
+    for part in read_live(split, bootstrap, returned):
         assert not part.problems
         batches = part.batches.take(~part.batches.is_control)
         if part.aborted is not None:

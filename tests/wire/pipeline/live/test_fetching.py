@@ -84,7 +84,7 @@ def test_brokers_before_record_batches_are_rejected() -> None:
 
 
 def test_request_has_the_values_of_the_properties(broker: ScriptedBroker) -> None:
-    told = {
+    result = {
         "max.partition.fetch.bytes": "11",
         "fetch.max.bytes": "12",
         "fetch.min.bytes": "13",
@@ -92,7 +92,7 @@ def test_request_has_the_values_of_the_properties(broker: ScriptedBroker) -> Non
         "isolation.level": "read_committed",
         "client.rack": "here",
     }
-    with LiveBroker(broker.bootstrap_servers, told) as live, closing(PartitionFetcher(live, "t", 2)) as fetcher:
+    with LiveBroker(broker.bootstrap_servers, result) as live, closing(PartitionFetcher(live, "t", 2)) as fetcher:
         broker.script(Api.FETCH, fetched(partition=2))
         fetch(fetcher, 99)
     request: FetchRequest = broker.requests(Api.FETCH)[0]
@@ -271,9 +271,9 @@ def test_kafkalet_selects_replica_by_rack() -> None:
     with kafkalet.Cluster(brokers=2, racks=["a", "b"], config=config) as cluster:
         cluster.create_topic("t", assignments=[[1, 2]])
         cluster.produce("t", 0, RECORDS)
-        told = {"client.rack": "b", **QUICK, "default.api.timeout.ms": "10000"}
+        result = {"client.rack": "b", **QUICK, "default.api.timeout.ms": "10000"}
         with (
-            LiveBroker(cluster.bootstrap_servers, told) as live,
+            LiveBroker(cluster.bootstrap_servers, result) as live,
             closing(PartitionFetcher(live, "t", 0)) as fetcher,
         ):
             fetcher.ask(0)

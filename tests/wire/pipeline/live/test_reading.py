@@ -242,8 +242,8 @@ def test_errors_lose_and_repeat_nothing(
             answers.insert(at + 1, HANG_UP)
     shared.forget()
     shared.script(Api.FETCH, *answers)
-    told = {"retry.backoff.ms": "0", "max.partition.fetch.bytes": "80", "request.timeout.ms": "20"}
-    assert entries(read(shared, 0, log.end_offset, told)) == log.batches
+    result = {"retry.backoff.ms": "0", "max.partition.fetch.bytes": "80", "request.timeout.ms": "20"}
+    assert entries(read(shared, 0, log.end_offset, result)) == log.batches
 
 
 def test_batches_before_the_offset_are_left_out(broker: ScriptedBroker) -> None:
@@ -352,8 +352,8 @@ def test_reader_survives_leader_changes() -> None:
         for number in range(60):
             cluster.produce("t", 0, build_batch(numbered([(T0, None, b"%d" % number, ())] * 3)))
         seen = []
-        told = {"max.partition.fetch.bytes": "1", "retry.backoff.ms": "1"}
-        for part in read_live(LiveSplit("t", 0, 1, 179), cluster.bootstrap_servers, told):
+        result = {"max.partition.fetch.bytes": "1", "retry.backoff.ms": "1"}
+        for part in read_live(LiveSplit("t", 0, 1, 179), cluster.bootstrap_servers, result):
             seen += part.batches.base_offset.tolist()
             leader = cluster.server.metadata.topics["t"].partitions[0].leader
             other = next(node_id for node_id in cluster.server.nodes if node_id != leader)

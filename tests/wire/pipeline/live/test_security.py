@@ -278,8 +278,11 @@ def test_certificates_may_be_inline(encrypted: ScriptedBroker) -> None:
 
 
 def test_broker_with_untrusted_certificate_is_rejected(encrypted: ScriptedBroker) -> None:
-    told = {name: text for name, text in TLS.items() if "truststore" not in name}
-    with LiveBroker(encrypted.bootstrap_servers, told) as live, pytest.raises(Unreachable, match="CERTIFICATE_VERIFY"):
+    result = {name: text for name, text in TLS.items() if "truststore" not in name}
+    with (
+        LiveBroker(encrypted.bootstrap_servers, result) as live,
+        pytest.raises(Unreachable, match="CERTIFICATE_VERIFY"),
+    ):
         live.topics()
     assert not encrypted.asked
 
@@ -297,8 +300,8 @@ def test_client_certificate_is_sent_on_request() -> None:
 
 
 def test_plaintext_client_cannot_reach_tls_listener(encrypted: ScriptedBroker) -> None:
-    told = {"retry.backoff.ms": "1", "default.api.timeout.ms": "200"}
-    with LiveBroker(encrypted.bootstrap_servers, told) as live, pytest.raises((Unreachable, DecodeError)):
+    result = {"retry.backoff.ms": "1", "default.api.timeout.ms": "200"}
+    with LiveBroker(encrypted.bootstrap_servers, result) as live, pytest.raises((Unreachable, DecodeError)):
         live.topics()
 
 

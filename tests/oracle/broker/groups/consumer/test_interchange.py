@@ -14,7 +14,7 @@ from tests.oracle.apache_kafka import ApacheKafka, _install, missing
 pytestmark = pytest.mark.oracle
 
 COMMITTED = {("t", 0): 5, ("t", 1): 6}
-PATIENCE_S = 20.0
+TIMEOUT_S = 20.0
 
 
 def commit(bootstrap_servers: str) -> None:
@@ -31,7 +31,7 @@ def commit(bootstrap_servers: str) -> None:
         made.result()
     consumer = Consumer(servers | {"group.id": "g", "enable.auto.commit": False})
     consumer.subscribe(["t"])
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while not consumer.assignment() and time.monotonic() < deadline:
         consumer.poll(0.1)
     consumer.commit(offsets=[TopicPartition("t", 0, 4), TopicPartition("t", 1, 6)], asynchronous=False)

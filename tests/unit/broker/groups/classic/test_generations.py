@@ -50,8 +50,8 @@ def test_new_member_waits_until_others_rejoin(group: Acting) -> None:
     answer = group.join(leader).answer()
     assert answer["generation_id"] == generation + 1
     assert [entry["member_id"] for entry in answer["members"]] == [leader, follower]
-    told = pending.answer()
-    assert (told["generation_id"], told["leader"], told["members"]) == (generation + 1, leader, [])
+    result = pending.answer()
+    assert (result["generation_id"], result["leader"], result["members"]) == (generation + 1, leader, [])
 
 
 def test_followers_wait_for_assignments_from_leader(group: Acting) -> None:

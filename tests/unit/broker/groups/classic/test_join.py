@@ -280,7 +280,7 @@ def test_waiting_requests_of_replaced_static_member_are_fenced(group: Acting) ->
     syncing = group.sync(generation, again.answer()["member_id"], group_instance_id="2")
     group.join(group_instance_id="2", protocols=OTHER)
     assert syncing.answer()["error_code"] == Code.FENCED_INSTANCE_ID
-    assert group.state == "PreparingRebalance"  # the leader was told the old id
+    assert group.state == "PreparingRebalance"  # the leader has received the old id
 
 
 def test_static_member_keeps_old_id_when_new_one_cannot_be_written() -> None:

@@ -15,7 +15,7 @@ from kafkalet.protocol.wire import Chunk
 from kafkalet.storage.files import FileRange
 from tests.unit.broker.apis.asking import as_received, plain
 
-PATIENCE_S = 10
+TIMEOUT_S = 10
 
 
 class StubClient:
@@ -62,7 +62,7 @@ class Sent:
     @property
     def data(self) -> bytes:
         """The frame of the response; empty if there is none."""
-        assert self._done.wait(PATIENCE_S), f"{self._api} got no response"
+        assert self._done.wait(TIMEOUT_S), f"{self._api} got no response"
         return b"".join(piece.read() if isinstance(piece, FileRange) else piece for piece in self._out)  # type: ignore[misc]
 
     @property

@@ -31,7 +31,7 @@ def fetch(epoch: int, offset: int = 0) -> FetchRequest:
     )
 
 
-def told(*epochs: int) -> Exchanges:
+def exchanges_with(*epochs: int) -> Exchanges:
     exchanges = Exchanges(LeaderEpochs())
     for epoch in epochs:
         exchanges.ask(ALL, 12, metadata(epoch))
@@ -39,33 +39,33 @@ def told(*epochs: int) -> Exchanges:
 
 
 def test_newest_epoch_is_correct() -> None:
-    exchanges = told(3, 4)
+    exchanges = exchanges_with(3, 4)
     exchanges.sends(fetch(4), 12, after_s=5)
     exchanges.sends(fetch(4), 13)
     assert exchanges.found == []
 
 
 def test_older_epoch_is_found() -> None:
-    exchanges = told(3, 4)
+    exchanges = exchanges_with(3, 4)
     exchanges.sends(fetch(3), 12, after_s=5)
     exchanges.sends(fetch(3), 13)
     assert exchanges.found == ["leader-epoch-old"] * 2
 
 
 def test_client_without_epochs_is_correct() -> None:
-    exchanges = told(3, 4)
+    exchanges = exchanges_with(3, 4)
     exchanges.sends(fetch(-1), 12, after_s=5)
     assert exchanges.found == []
 
 
 def test_older_epoch_immediately_after_the_answer_is_not_judged() -> None:
-    exchanges = told(3, 4)
+    exchanges = exchanges_with(3, 4)
     exchanges.sends(fetch(3), 12, after_s=0.1)
     assert exchanges.found == []
 
 
 def test_answer_on_another_connection_is_not_known() -> None:
-    exchanges = told(3, 4)
+    exchanges = exchanges_with(3, 4)
     exchanges.sends(fetch(3), 12, connection=2, after_s=5)
     assert exchanges.found == []
 

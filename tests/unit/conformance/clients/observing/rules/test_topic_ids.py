@@ -1,4 +1,4 @@
-"""Topic ids in requests against those that were told."""
+"""Topic ids in requests against those that the broker returned."""
 
 from kafkalet.conformance.clients.observing.rules.topic_ids import TopicIds
 from kafkalet.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
