@@ -9,8 +9,7 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.consumerGroup
 
 from kafkalet.broker.apis.parts.authorized_operations import authorized_operations
 from kafkalet.broker.context import Context
-from kafkalet.broker.groups.consumer.config import runs_consumer_groups
-from kafkalet.broker.groups.consumer.group import consumer_group
+from kafkalet.broker.groups.consumer.group import consumer_group, runs_consumer_groups
 from kafkalet.broker.security.acl import Operation, ResourceType
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_describe import (

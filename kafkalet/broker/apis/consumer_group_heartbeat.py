@@ -7,8 +7,7 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.consumerGroup
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.checked_regexes import LONG_EXPRESSION
-from kafkalet.broker.groups.consumer.config import assignors, runs_consumer_groups
-from kafkalet.broker.groups.consumer.group import consumer_group, existing_group
+from kafkalet.broker.groups.consumer.group import assignors, consumer_group, existing_group, runs_consumer_groups
 from kafkalet.broker.groups.consumer.heartbeat import Sender, heartbeat
 from kafkalet.broker.groups.consumer.leaving import leave, schedule_classic_session_timeouts
 from kafkalet.broker.groups.consumer.members import JOINING, LEAVING, LEAVING_FOR_A_RESTART
@@ -37,12 +36,12 @@ async def handle(request: Request, context: Context) -> Response:
         answer = Response(member_id=request.member_id, member_epoch=request.member_epoch, heartbeat_interval_ms=0)
     else:
         if request.member_epoch == JOINING:
-            group, before = group_to_join(shard, request.group_id)
+            group, replacing = group_to_join(shard, request.group_id)
         else:
-            group, before = existing_group(shard, request.group_id), []
+            group, replacing = existing_group(shard, request.group_id), []
         sender = Sender(context.client_id, f"/{context.peer[0]}", context.topic_check())
-        answer, offset = heartbeat(group, request, sender, before)
-        if before:
+        answer, offset = heartbeat(group, request, sender, replacing)
+        if replacing:
             schedule_classic_session_timeouts(group)
     code = await until(shard.replicated(offset))
     return answer if code is Code.NONE else refuse(request, context, KafkaError(code))

@@ -30,12 +30,11 @@ from kafkalet.protocol.messages.subscription import ConsumerProtocolSubscription
 from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kafkalet.tasks.delayed import Delayed
 
-from .config import may_migrate
 from .group import ConsumerGroup
 from .heartbeat import Decision, check_group_size, replace_static_member
 from .leaving import fence, fence_missing, schedule_session_timeout, static_member
 from .members import NOT_HELD, ClassicProtocols, ConsumerMember, MemberState, new_member_id
-from .migration import can_downgrade_with, downgrade
+from .migration import can_downgrade_with, downgrade, may_migrate
 from .records import Change
 from .timers import Wait
 
@@ -69,7 +68,7 @@ def _join(group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Jo
     if downgrades:
         offset = _downgrade(group, decision)
     else:
-        offset = decision.carry_out()
+        offset = decision.commit()
         _schedule_timeouts(group, request, decision.after.member_id)
     after = decision.after
     answer = _answer(Code.NONE, after.member_id, after.member_epoch, next(iter(protocols)))

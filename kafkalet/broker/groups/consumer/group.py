@@ -20,12 +20,15 @@ org.apache.kafka.coordinator.group.GroupMetadataManager.
 from collections.abc import Iterable, Sequence
 
 from kafkalet.broker.cluster.metadata import MetadataImage
+from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.config.release import Release
+from kafkalet.broker.groups.assignors import ASSIGNORS
 from kafkalet.broker.groups.assignors.spec import Assignment
 from kafkalet.broker.groups.group import Group, GroupType, PartitionCheck
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.java_order import order_of_set, order_of_uuids
+from kafkalet.properties import whole_number
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_describe import Assignment as DescribedAssignment
 from kafkalet.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponse, TopicPartitions
@@ -50,7 +53,6 @@ from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.schema import Message
 
 from . import records
-from .config import assignors, duration_ms
 from .members import LEAVING, ClassicProtocols, ConsumerMember, ConsumerMembers, MemberState, Owned, Resolved
 from .records import KEYS, Change
 from .timers import MemberTimers
@@ -60,6 +62,7 @@ NEVER_READ = -1
 FIRST_WITH_MEMBER_EPOCHS = 9
 CLASSIC, CONSUMER = 0, 1
 """The values of `member_type` in ConsumerGroupDescribe, by the protocol of the member."""
+_PACKAGE = "org.apache.kafka.coordinator.group.assignor."
 
 
 class ConsumerGroup:
@@ -169,7 +172,10 @@ class ConsumerGroup:
         return self._duration_ms("consumer.assignment.interval.ms", node.config.group_consumer_assignment_interval_ms)
 
     def _duration_ms(self, name: str, default: int) -> int:
-        return duration_ms(self.shard.node, self.group_id, name, default)
+        """Return a duration from the configuration of the group, or `default` if the group does not set it."""
+        own = self.shard.node.metadata.group_config.get(self.group_id)
+        value = whole_number(own[name].strip()) if own and name in own else None
+        return default if value is None else value
 
     # Epochs
 
@@ -197,14 +203,14 @@ class ConsumerGroup:
 
     # Records
 
-    def commit(self, changes: Iterable[Change], before: Sequence[StateRecord] = ()) -> int:
+    def commit(self, changes: Iterable[Change], replacing: Sequence[StateRecord] = ()) -> int:
         """Append changes to the log, replay them, and return the offset of the last record.
 
-        The records in `before` are written first; they delete the group that this one replaces. If KafkaError is
+        The records in `replacing` are written first; they delete the group that this one replaces. If KafkaError is
         raised, it has a code for the client and nothing has changed.
         """
         changes, shard = list(changes), self.shard
-        offset = shard.append([*before, *(change.encoded(shard.node.release) for change in changes)])
+        offset = shard.append([*replacing, *(change.encoded(shard.node.release) for change in changes)])
         former = shard.groups.get(self.group_id)
         if changes:
             shard.groups[self.group_id] = self
@@ -473,3 +479,35 @@ def replay(shard: Shard, version: int, key: bytes, value: bytes | None, batch: B
             return
         group = shard.groups[read.group_id] = ConsumerGroup(shard, read.group_id)
     group.replay(Change(read, None if value is None else value_type.decode(value, 0, 2)))
+
+
+# The configuration (GroupConfigManager, GroupCoordinatorConfig)
+
+
+def assignors(node: Node) -> list[str]:
+    """Return the names of the enabled assignors, the default one first.
+
+    `group.consumer.assignors` may also contain the class names of Kafka's own assignors. Other classes are ignored,
+    because Java code cannot run here.
+    """
+    given = node.config.given().get("group.consumer.assignors")
+    if given is None:
+        return list(ASSIGNORS)
+    names = (name.strip().removeprefix(_PACKAGE).removesuffix("Assignor").lower() for name in given.split(","))
+    return [name for name in names if name in ASSIGNORS] or list(ASSIGNORS)
+
+
+def runs_consumer_groups(node: Node) -> bool:
+    """Return whether the consumer protocol is enabled.
+
+    This depends on `group.coordinator.rebalance.protocols` and, in releases that have it, on the feature
+    `group.version`.
+    """
+    given = node.config.given().get("group.coordinator.rebalance.protocols")
+    if not node.release.runs_consumer_groups:
+        return given is not None and "consumer" in _words(given)
+    return (given is None or "consumer" in _words(given)) and node.feature_level("group.version") >= 1
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip().lower() for word in text.split(",")]

@@ -11,12 +11,16 @@ Source: org.apache.kafka.coordinator.group.GroupMetadataManager: consumerGroupHe
 maybeUpdateTargetAssignment, maybeReconcile.
 """
 
+import logging
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from kafkalet.broker.cluster.state_log import StateRecord
-from kafkalet.broker.groups.assignors.spec import Assignment
+from kafkalet.broker.groups.assignors import ASSIGNORS
+from kafkalet.broker.groups.assignors.spec import Assignment, MemberSpec, Spec
 from kafkalet.broker.groups.group import TopicCheck
+from kafkalet.broker.java_order import order_of_strings
+from kafkalet.broker.quoting import quoted
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -25,16 +29,16 @@ from kafkalet.protocol.messages.consumer_group_heartbeat import (
 )
 
 from . import records
-from .config import assignors
-from .group import NEVER_READ, ConsumerGroup
+from .group import NEVER_READ, ConsumerGroup, assignors
 from .leaving import schedule_rebalance_timeout, schedule_session_timeout, static_member
 from .members import JOINING, LEAVING_FOR_A_RESTART, ConsumerMember, MemberState, Owned, Preview, new_member_id
-from .reconciliation import Held, Step, reconcile
+from .reconciliation import ReportedPartitions, Step, reconcile
 from .records import Change
 from .regexes import RegexStatus, resolve_later, update_regexes
-from .target_assignment import compute_target
 from .timers import Wait
 from .topics import topic_ids, wanted_names
+
+_LOG = logging.getLogger(__name__)
 
 
 class Sender(NamedTuple):
@@ -46,11 +50,11 @@ class Sender(NamedTuple):
 
 
 def heartbeat(
-    group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, sender: Sender, before: list[StateRecord]
+    group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, sender: Sender, replacing: list[StateRecord]
 ) -> tuple[ConsumerGroupHeartbeatResponse, int]:
     """Handle a heartbeat. Returns the response and the offset of the last record that it depends on.
 
-    `before` contains the tombstones of a classic group that this consumer group replaces. Raises KafkaError.
+    `replacing` contains the records that replace a classic group with this consumer group. Raises KafkaError.
     """
     joins = request.member_epoch == JOINING
     check_group_size(group, request.member_id, request.instance_id)
@@ -59,7 +63,7 @@ def heartbeat(
     after = member.updated_by(request, sender.client_id, sender.client_host, member_id)
     decision = Decision(group, member, after, changes, request.topic_partitions)
     decision.subscribe(sender.may_describe)
-    offset = decision.carry_out(before)
+    offset = decision.commit(replacing)
     after = decision.after
     schedule_session_timeout(group, after.member_id)
     is_full = (
@@ -145,7 +149,7 @@ def replace_static_member(
     ]
 
 
-def _check_epoch(group: ConsumerGroup, member: ConsumerMember, epoch: int, held: Held | None) -> None:
+def _check_epoch(group: ConsumerGroup, member: ConsumerMember, epoch: int, held: ReportedPartitions | None) -> None:
     """Raise FENCED_MEMBER_EPOCH unless `epoch` is the current epoch of the member.
 
     The previous epoch is also valid if the member owns only partitions that are assigned to it, because it may have
@@ -164,7 +168,7 @@ def _check_epoch(group: ConsumerGroup, member: ConsumerMember, epoch: int, held:
     )
 
 
-def _is_subset(held: Held | None, assigned: Owned) -> bool:
+def _is_subset(held: ReportedPartitions | None, assigned: Owned) -> bool:
     if held is None:
         return False
     return all(
@@ -186,7 +190,7 @@ class Decision:
         before: ConsumerMember,
         after: ConsumerMember,
         changes: list[Change],
-        held: Held | None,
+        held: ReportedPartitions | None,
     ) -> None:
         self.group = group
         self.before = before
@@ -240,15 +244,15 @@ class Decision:
         if group.has_partition_metadata and group.shard.node.release.keeps_hash_of_topics:
             self.changes.append(records.no_partition_metadata(group.group_id))
 
-    def carry_out(self, before: Sequence[StateRecord] = ()) -> int:
-        """Compute the assignment, reconcile the member, and append all changes after the records in `before`.
+    def commit(self, replacing: Sequence[StateRecord] = ()) -> int:
+        """Compute the assignment, reconcile the member, and append all changes after the records in `replacing`.
 
         Returns the offset of the last record. If KafkaError is raised, it has a code for the client and nothing has
         changed.
         """
         self._assign()
         self.reconcile()
-        offset = self.group.commit(self.changes, before)
+        offset = self.group.commit(self.changes, replacing)
         self._settle()
         if self._needs_resolving:
             resolve_later(self.group, self._may_describe)
@@ -261,7 +265,7 @@ class Decision:
             self.target = group.target_of(self.after)
             return
         homogeneous = group.members.is_homogeneous() if self._is_homogeneous is None else self._is_homogeneous
-        self.target, changes = compute_target(
+        self.target, changes = _compute_target(
             group, self.epoch, self.after, self._assignor(), is_homogeneous=homogeneous
         )
         self.target_epoch = self.epoch
@@ -333,3 +337,63 @@ class Decision:
     def _assignor(self) -> str:
         default = assignors(self.group.shard.node)[0]
         return self.group.members.preferred_assignor_with(self.before, self.after) or default
+
+
+# The target assignment (TargetAssignmentBuilder, UpdatedMembersAndTargetAssignmentView)
+
+
+def _compute_target(
+    group: ConsumerGroup, epoch: int, member: ConsumerMember, assignor: str, *, is_homogeneous: bool
+) -> tuple[Assignment, list[Change]]:
+    """Compute the target assignment of a group in which `member` has changed.
+
+    `member` may be new or replace a static member. Returns the assignment of `member`, and the records of all
+    assignments that have changed.
+    """
+    members, before = _with(group, member)
+    metadata = group.shard.node.metadata
+    topics: dict[tuple[frozenset[str], str | None], tuple[list[bytes], int]] = {}
+    specs: dict[str, MemberSpec] = {}
+    for member_id in order_of_strings(members):
+        each = members[member_id]
+        key = each.topic_names, each.topic_regex
+        if key not in topics:
+            names = wanted_names(each, group.members.resolved)
+            topics[key] = topic_ids(names, metadata), len(names)
+        specs[member_id] = MemberSpec(each.instance_id, *topics[key], before.get(member_id, {}))
+    counts = {
+        topic_id: len(topic.partitions)
+        for wanted, _ in topics.values()
+        for topic_id in wanted
+        if (topic := metadata.topic_by_id(topic_id)) is not None
+    }
+    dealt = ASSIGNORS[assignor](Spec(specs, counts, group.assigned, is_homogeneous))
+    _LOG.debug("group %s: computed target assignment of epoch %d with %s", quoted(group.group_id), epoch, assignor)
+    changes = [
+        records.target(group.group_id, member_id, dealt.get(member_id, {}))
+        for member_id in specs
+        if not _are_same(before.get(member_id), dealt.get(member_id, {}))
+    ]
+    release = group.shard.node.release
+    timestamp_ms = group.shard.clock.now_ms() if release.keeps_assignment_epochs else 0
+    return dealt.get(member.member_id, {}), [*changes, records.target_epoch(group.group_id, epoch, timestamp_ms)]
+
+
+def _with(group: ConsumerGroup, member: ConsumerMember) -> tuple[dict[str, ConsumerMember], dict[str, Assignment]]:
+    """Return all members and their targets, including the changed member. A new member comes last."""
+    members = {each.member_id: each for member_id in group.members.in_order() if (each := group.member(member_id))}
+    before = group.target
+    replaced = group.members.static(member.instance_id)
+    if replaced is not None and replaced.member_id != member.member_id:
+        before = dict(before)
+        if (had := before.pop(replaced.member_id, None)) is not None:
+            before[member.member_id] = had
+        del members[replaced.member_id]
+    members[member.member_id] = member
+    return members, before
+
+
+def _are_same(before: Assignment | None, after: Assignment) -> bool:
+    if before is None or before is after:
+        return before is after
+    return before.keys() == after.keys() and all(set(before[topic_id]) == set(after[topic_id]) for topic_id in after)

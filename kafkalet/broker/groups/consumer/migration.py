@@ -12,9 +12,11 @@ ConsumerGroup.fromClassicGroup; convertToClassicGroup, ClassicGroup.fromConsumer
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.state_log import StateRecord
+from kafkalet.broker.groups.assignors.spec import Assignment
 from kafkalet.broker.groups.classic.consumer_protocol import (
     NAME,
     Malformed,
@@ -31,12 +33,18 @@ from kafkalet.broker.quoting import quoted
 from kafkalet.protocol.errors import Code, KafkaError
 
 from . import records
-from .config import may_migrate
 from .group import ConsumerGroup
 from .members import ClassicProtocols, ConsumerMember
 from .records import Change
 
 _LOG = logging.getLogger(__name__)
+
+
+def may_migrate(node: Node, way: str) -> bool:
+    """Return whether groups may be converted to the other protocol. `way` is "upgrade" or "downgrade"."""
+    if not node.release.runs_consumer_groups:
+        return False
+    return (node.config.group_consumer_migration_policy or "").lower() in (way, "bidirectional")
 
 
 # Upgrade
@@ -177,38 +185,45 @@ def downgrade(
     The records of `changes` are written first, but not replayed. `joining` replaces the static member with its instance
     id.
     """
-    shard, group_id = group.shard, group.group_id
-    classic = ClassicGroup(shard, group_id, State.STABLE)
-    classic.generation = group.group_epoch
+    shard, release = group.shard, group.shard.node.release
     replaced = None if joining is None else group.members.static(joining.instance_id)
-    gone = {member.member_id for member in leaving} | ({replaced.member_id} if replaced is not None else set())
-    for member_id in group.members.in_order():
-        if member_id not in gone:
-            classic.members.add(_classic_member(group.member(member_id)))
-    if joining is not None:
-        classic.members.add(_classic_member(joining))
-    classic.protocol_name = classic.select_protocol()
-    assignments: dict[str, bytes] = {}
-    for member in classic.members:
-        known = member.member_id
-        if joining is not None and replaced is not None and known == joining.member_id:
-            known = replaced.member_id
-        version = version_of(member.protocols[classic.protocol_name])
-        member.assignment = write_assignment(group.target.get(known, {}), shard.node.metadata, version)
-        assignments[member.member_id] = member.assignment
-    tombstones = _tombstones(group, joining, replaced)
+    new_ids = {} if joining is None or replaced is None else {replaced.member_id: joining.member_id}
+    gone = {member.member_id for member in leaving} | new_ids.keys()
+    members = [group.member(member_id) for member_id in group.members.in_order() if member_id not in gone]
+    targets = {new_ids.get(member_id, member_id): target for member_id, target in group.target.items()}
+    classic = _classic_group(group, members if joining is None else [*members, joining], targets)
+    written_ids = [new_ids.get(member_id, member_id) for member_id in group.members.in_order()]
+    tombstones = records.without_group(group.group_id, written_ids, group.members.resolved)
     offset = shard.append(
-        [*(change.encoded(shard.node.release) for change in changes), *tombstones, classic.record(assignments)]
+        [
+            *(change.encoded(release) for change in (*changes, *tombstones)),
+            classic.record({member.member_id: member.assignment for member in classic.members}),
+        ]
     )
     group.close()
-    shard.groups[group_id] = classic
-    _LOG.info("group %s: converted the consumer group to a classic group", quoted(group_id))
+    shard.groups[group.group_id] = classic
+    _LOG.info("group %s: converted the consumer group to a classic group", quoted(group.group_id))
     for member in classic.members:
         classic.renew_session(member)
     if rebalances:
         classic.prepare_rebalance()
         classic.flush()
     return offset
+
+
+def _classic_group(
+    group: ConsumerGroup, members: Sequence[ConsumerMember], targets: Mapping[str, Assignment]
+) -> ClassicGroup:
+    """Return a classic group with these members, whose assignments are those in `targets`."""
+    classic = ClassicGroup(group.shard, group.group_id, State.STABLE)
+    classic.generation = group.group_epoch
+    for member in members:
+        classic.members.add(_classic_member(member))
+    classic.protocol_name = classic.select_protocol()
+    for each in classic.members:
+        version = version_of(each.protocols[classic.protocol_name])
+        each.assignment = write_assignment(targets.get(each.member_id, {}), group.shard.node.metadata, version)
+    return classic
 
 
 def _classic_member(member: ConsumerMember) -> ClassicMember:
@@ -223,13 +238,3 @@ def _classic_member(member: ConsumerMember) -> ClassicMember:
         protocol_type=NAME,
         protocols=dict(member.classic.protocols),
     )
-
-
-def _tombstones(
-    group: ConsumerGroup, joining: ConsumerMember | None, replaced: ConsumerMember | None
-) -> list[StateRecord]:
-    member_ids = group.members.in_order()
-    if joining is not None and replaced is not None:
-        member_ids = [joining.member_id if member_id == replaced.member_id else member_id for member_id in member_ids]
-    changes = records.without_group(group.group_id, member_ids, group.members.resolved)
-    return [change.encoded(group.shard.node.release) for change in changes]

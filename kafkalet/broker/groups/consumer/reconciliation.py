@@ -19,7 +19,7 @@ from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHea
 
 from .members import NOT_HELD, ConsumerMember, MemberState, Owned
 
-Held = Sequence[ConsumerGroupHeartbeatRequest.TopicPartitions]
+ReportedPartitions = Sequence[ConsumerGroupHeartbeatRequest.TopicPartitions]
 """The partitions that a member says it owns; None if its heartbeat does not list them."""
 
 
@@ -32,7 +32,7 @@ class Step(NamedTuple):
     wants_any: bool  # whether any topic is subscribed, existing or not
     holder_epoch: Callable[[bytes, int], int]
     has_subscription_changed: bool
-    held: Held | None
+    held: ReportedPartitions | None
     epochs_per_revocation: int = 0  # 1 before 4.2, where each revocation advances the epoch by one
 
 
@@ -59,7 +59,7 @@ def reconcile(member: ConsumerMember, step: Step) -> ConsumerMember:
     return _next(member, step, step.target_epoch)
 
 
-def _holds_any(held: Held | None, owned: Owned) -> bool:
+def _holds_any(held: ReportedPartitions | None, owned: Owned) -> bool:
     """Return whether the member still owns any of these partitions. If `held` is None, assume that it does."""
     if held is None:
         return True
