@@ -13,7 +13,15 @@ in-sync replicas have the offsets.
 Source: kafka.server.KafkaApis.handleOffsetCommitRequest, OffsetMetadataManager.commitOffset.
 """
 
-from kafkalet.broker.apis.parts.offset_commits import Asked, CommitAnswer, check_each, commit, is_too_long, sort_out
+from kafkalet.broker.apis.parts.offset_commits import (
+    Asked,
+    CommitAnswer,
+    CommitRequest,
+    check_each,
+    commit,
+    is_too_long,
+    sort_out,
+)
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic.group import classic_group
 from kafkalet.broker.groups.shard import Shard
@@ -42,15 +50,8 @@ def handle(request: OffsetCommitRequest, context: Context) -> OffsetCommitRespon
     except KafkaError as error:
         answer.add_all(asked, error.code)
         return OffsetCommitResponse(topics=answer.topics)
-    return commit(
-        asked,
-        answer,
-        shard,
-        request.group_id,
-        respond=lambda topics: OffsetCommitResponse(topics=topics),
-        retention_ms=request.retention_time_ms,
-        by_id=by_id,
-    )
+    topics = commit(CommitRequest(request.group_id, asked, request.retention_time_ms, by_id), shard, answer)
+    return topics.map(_respond) if isinstance(topics, Delayed) else _respond(topics)
 
 
 def refuse(request: OffsetCommitRequest, context: Context, error: KafkaError) -> OffsetCommitResponse:
@@ -58,6 +59,10 @@ def refuse(request: OffsetCommitRequest, context: Context, error: KafkaError) ->
     for topic in request.topics:
         answer.add(topic.name, topic.topic_id, topic.partitions, error.code)
     return OffsetCommitResponse(topics=answer.topics)
+
+
+def _respond(topics: list[Answer]) -> OffsetCommitResponse:
+    return OffsetCommitResponse(topics=topics)
 
 
 def _check(request: OffsetCommitRequest, asked: list[Asked], shard: Shard, context: Context) -> None:

@@ -15,7 +15,15 @@ Source: kafka.server.KafkaApis.handleTxnOffsetCommitRequest, OffsetMetadataManag
 
 from collections.abc import Sequence
 
-from kafkalet.broker.apis.parts.offset_commits import Asked, CommitAnswer, check_each, commit, commit_code, sort_out
+from kafkalet.broker.apis.parts.offset_commits import (
+    Asked,
+    CommitAnswer,
+    CommitRequest,
+    check_each,
+    commit,
+    commit_code,
+    sort_out,
+)
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic.group import classic_group
 from kafkalet.broker.groups.shard import Shard
@@ -107,16 +115,19 @@ def _commit(
         _check(request, asked, shard, context)
     except KafkaError as error:
         return _refused(answer, asked, error.code, context)
-    return commit(
-        asked,
-        answer,
-        shard,
+    wanted = CommitRequest(
         request.group_id,
-        respond=lambda topics: TxnOffsetCommitResponse(topics=topics),
+        asked,
         by_id=context.version >= TOPIC_IDS_SINCE,
         producer_id=request.producer_id,
         producer_epoch=request.producer_epoch,
     )
+    topics = commit(wanted, shard, answer)
+    return topics.map(_respond) if isinstance(topics, Delayed) else _respond(topics)
+
+
+def _respond(topics: list[TxnOffsetCommitResponse.Topic]) -> TxnOffsetCommitResponse:
+    return TxnOffsetCommitResponse(topics=topics)
 
 
 def _check(request: TxnOffsetCommitRequest, asked: Sequence[Asked], shard: Shard, context: Context) -> None:

@@ -24,9 +24,9 @@ from kafkalet.protocol.records.record import wrapped
 from kafkalet.protocol.wire import ZERO_UUID
 from kafkalet.tasks.delayed import Delayed
 
-R = TypeVar("R")
 TopicT = TypeVar("TopicT", OffsetCommitResponse.Topic, TxnOffsetCommitResponse.Topic)
 
+Committed: TypeAlias = list[TopicT] | Delayed[list[TopicT]]
 RequestPartition: TypeAlias = OffsetCommitRequest.Topic.Partition | TxnOffsetCommitRequest.Topic.Partition
 
 Verdict = Code | Callable[[RequestPartition], Code]
@@ -129,72 +129,68 @@ def check_each(asked: Sequence[Asked], check: PartitionCheck | None) -> None:
                 check(topic.name, topic.topic_id, partition.partition_index)
 
 
-def commit(
-    asked: Sequence[Asked],
-    answer: CommitAnswer[TopicT],
-    shard: Shard,
-    group_id: str,
-    *,
-    respond: Callable[[list[TopicT]], R],
-    retention_ms: int = -1,
-    by_id: bool = False,
-    producer_id: int = NO_PRODUCER,
-    producer_epoch: int = NO_PRODUCER,
-) -> R | Delayed[R]:
-    """Append the offsets to the log and call `respond` with the topics of the response once they are replicated."""
+class CommitRequest(NamedTuple):
+    """The offsets of an OffsetCommit or TxnOffsetCommit request, after validation."""
+
+    group_id: str
+    asked: Sequence[Asked]
+    retention_ms: int = -1
+    by_id: bool = False
+    producer_id: int = NO_PRODUCER
+    producer_epoch: int = NO_PRODUCER
+
+
+def commit(request: CommitRequest, shard: Shard, answer: CommitAnswer[TopicT]) -> Committed[TopicT]:
+    """Append the offsets to the log. Return the topics of the response once they are replicated."""
     config, release = shard.node.config, shard.node.release
-    limit = config.offset_metadata_max_bytes
+    commits = _commits_of(request, shard)
+    fits_all = len(commits) == sum(len(topic.partitions) for topic in request.asked)
 
-    commits = _commits_of(asked, shard, limit, retention_ms, keep_ids=by_id or release.keeps_topic_ids_of_offsets)
-    count = 0
-    for _, partitions in asked:
-        count += len(partitions)
-    fits_all = len(commits) == count
-
-    def settle(code: Code) -> R:
-        response_code = commit_code(code, release)
+    def settle(code: Code) -> list[TopicT]:
+        returned = commit_code(code, release)
         if fits_all:
-            answer.add_all(asked, response_code)
+            answer.add_all(request.asked, returned)
         else:
-            too_long = Code.OFFSET_METADATA_TOO_LARGE
+            limit, too_long = config.offset_metadata_max_bytes, Code.OFFSET_METADATA_TOO_LARGE
             answer.add_all(
-                asked, lambda partition: too_long if is_too_long(partition.committed_metadata, limit) else response_code
+                request.asked,
+                lambda partition: too_long if is_too_long(partition.committed_metadata, limit) else returned,
             )
-        return respond(answer.topics)
+        return answer.topics
 
     if not commits:
         return settle(Code.NONE)
     try:
-        last_offset = shard.offsets.commit(group_id, commits, producer_id, producer_epoch)
+        last_offset = shard.offsets.commit(request.group_id, commits, request.producer_id, request.producer_epoch)
     except KafkaError as error:
-        if producer_id != NO_PRODUCER and release.forgets_pending_offsets_of_failed_commits:
-            shard.offsets.forget_pending(producer_id, group_id, commits)
+        if request.producer_id != NO_PRODUCER and release.forgets_pending_offsets_of_failed_commits:
+            shard.offsets.forget_pending(request.producer_id, request.group_id, commits)
         return settle(error.code)
     if shard.log.is_replicated(last_offset):
         return settle(Code.NONE)
     return shard.log.replicated(last_offset, config.offsets_commit_timeout_ms).map(settle)
 
 
-def _commits_of(
-    asked: Sequence[Asked], shard: Shard, metadata_max_bytes: int, retention_ms: int, *, keep_ids: bool
-) -> list[Commit]:
-    now_ms = shard.clock.now_ms()
+def _commits_of(request: CommitRequest, shard: Shard) -> list[Commit]:
+    now_ms, retention_ms = shard.clock.now_ms(), request.retention_ms
     record_offset = shard.log.end_offset
     expire_timestamp_ms = NEVER if retention_ms == -1 else wrapped(now_ms + retention_ms)
-    dates_all = shard.node.release.expires_offsets_of_active_groups
+    config, release = shard.node.config, shard.node.release
+    keep_ids = request.by_id or release.keeps_topic_ids_of_offsets
+    dates_all = release.expires_offsets_of_active_groups
     new = tuple.__new__  # takes a third of the time of CommittedOffset(...)
     commits: list[Commit] = []
-    for topic, partitions in asked:
+    for topic, partitions in request.asked:
         topic_id = topic.topic_id if keep_ids else ZERO_UUID
         for partition in partitions:
             metadata = partition.committed_metadata or ""
-            if metadata and is_too_long(metadata, metadata_max_bytes):
+            if metadata and is_too_long(metadata, config.offset_metadata_max_bytes):
                 continue
             timestamp_ms = now_ms
             if isinstance(partition, OffsetCommitPartition) and partition.commit_timestamp != DEFAULT_TIMESTAMP:
                 timestamp_ms = partition.commit_timestamp
             if dates_all and retention_ms == -1:
-                expire_timestamp_ms = wrapped(timestamp_ms + shard.node.config.offsets_retention_minutes * MINUTE_MS)
+                expire_timestamp_ms = wrapped(timestamp_ms + config.offsets_retention_minutes * MINUTE_MS)
             committed = new(
                 CommittedOffset,
                 (
