@@ -18,6 +18,8 @@ from collections.abc import Callable
 
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.clock import Clock
+from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.task import until
 
 from .members import ClassicMembers
 
@@ -28,24 +30,15 @@ LONGEST_MS = 300
 
 
 class InitialDelayedJoin:
-    """The initial delay of one group.
-
-    `later` calls a function after a number of milliseconds on a clock; `complete` ends the delay.
-    """
+    """The initial delay of one group. `pause` returns a Delayed that ends after a number of milliseconds on a clock."""
 
     def __init__(
-        self,
-        shard: Shard,
-        group_id: str,
-        members: ClassicMembers,
-        later: Callable[[int, Callable[[], None], Clock], None],
-        complete: Callable[[], None],
+        self, shard: Shard, group_id: str, members: ClassicMembers, pause: Callable[[int, Clock], Delayed[None]]
     ) -> None:
         self._shard = shard
         self._group_id = group_id
         self._members = members
-        self._later = later
-        self._complete = complete
+        self._pause = pause
         self._new_member_added = False
         self._new_member_ms = 0
 
@@ -57,39 +50,34 @@ class InitialDelayedJoin:
         self._new_member_added = prolongs
         self._new_member_ms = self._shard.node.real_clock.now_ms()
 
-    def wait(self) -> None:
-        """Start the delay, or complete the join immediately if no delay is needed."""
+    async def wait(self) -> None:
+        """Wait until the first generation may start, which may be at once."""
         self._new_member_added = False
+        if PROPERTY in self._shard.node.config.given():
+            await self._wait_for_more()
+        else:
+            await self._wait_for_expected()
+
+    async def _wait_for_more(self) -> None:
         config = self._shard.node.config
-        if PROPERTY not in config.given():
-            self._new_member_ms = self._shard.node.real_clock.now_ms()
-            self._wait_for_expected(self._new_member_ms + LONGEST_MS)
-            return
         delay_ms = config.group_initial_rebalance_delay_ms
-        self._wait_for_more(delay_ms, max(self._members.rebalance_timeout_ms - delay_ms, 0))
-
-    def _wait_for_more(self, delay_ms: int, remaining_ms: int) -> None:
-        if delay_ms <= 0:
-            self._complete()
-            return
-
-        def due() -> None:
-            if not self._new_member_added or not remaining_ms:
-                self._complete()
+        remaining_ms = max(self._members.rebalance_timeout_ms - delay_ms, 0)
+        while delay_ms > 0:
+            await until(self._pause(delay_ms, self._shard.client_clock))
+            if not self._new_member_added:
                 return
             self._new_member_added = False
-            longest_ms = self._shard.node.config.group_initial_rebalance_delay_ms
-            self._wait_for_more(min(longest_ms, remaining_ms), max(remaining_ms - delay_ms, 0))
+            elapsed_ms, delay_ms = delay_ms, min(config.group_initial_rebalance_delay_ms, remaining_ms)
+            remaining_ms = max(remaining_ms - elapsed_ms, 0)
 
-        self._later(delay_ms, due, self._shard.client_clock)
-
-    def _wait_for_expected(self, until_ms: int) -> None:
+    async def _wait_for_expected(self) -> None:
         clock, lookups = self._shard.node.real_clock, self._shard.lookups
-        now_ms = clock.now_ms()
-        quiet_ms = now_ms - max(lookups.last_ms(self._group_id), self._new_member_ms)
-        expects_more = lookups.expects_more(self._group_id, len(self._members))
-        if expects_more and quiet_ms < QUIET_MS and now_ms < until_ms:
-            self._later(QUIET_MS - quiet_ms, lambda: self._wait_for_expected(until_ms), clock)
-            return
+        now_ms = self._new_member_ms = clock.now_ms()
+        end_ms = now_ms + LONGEST_MS
+        while lookups.expects_more(self._group_id, len(self._members)) and now_ms < end_ms:
+            quiet_ms = now_ms - max(lookups.last_ms(self._group_id), self._new_member_ms)
+            if quiet_ms >= QUIET_MS:
+                break
+            await until(self._pause(QUIET_MS - quiet_ms, clock))
+            now_ms = clock.now_ms()
         lookups.forget(self._group_id)
-        self._complete()

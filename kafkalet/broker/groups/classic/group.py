@@ -101,9 +101,7 @@ class ClassicGroup:
         self._state = state
         self.state_since_ms: int | None = shard.clock.now_ms()
         self._is_initial = False  # whether the current rebalance began with an empty group
-        self._initial_join = InitialDelayedJoin(
-            shard, group_id, self.members, self._complete_join_later, self._complete_join
-        )
+        self._initial_join = InitialDelayedJoin(shard, group_id, self.members, self._pause_join)
         self._join_timer: Timer | None = None
         self._sync_timer: Timer | None = None
         self._responses: deque[_Response] = deque()
@@ -273,7 +271,7 @@ class ClassicGroup:
         self._is_initial = self.state is State.EMPTY
         self._transition_to(State.PREPARING_REBALANCE)
         if self._is_initial:
-            self._initial_join.wait()
+            self._begin_first_generation()
         elif self.members.all_joined():
             self._complete_join()
         else:
@@ -285,8 +283,15 @@ class ClassicGroup:
             prolongs = self.generation == 0 or self.shard.node.release.delays_every_initial_rebalance
             self._initial_join.new_member_added(prolongs=prolongs)
 
-    def _complete_join_later(self, delay_ms: int, then: Callable[[], None], clock: Clock) -> None:
-        self._join_timer = self._later(delay_ms, then, clock)
+    @detached
+    async def _begin_first_generation(self) -> None:
+        await self._initial_join.wait()
+        self._complete_join()
+
+    def _pause_join(self, delay_ms: int, clock: Clock) -> Delayed[None]:
+        elapsed: Delayed[None] = Delayed()
+        self._join_timer = self._later(delay_ms, partial(elapsed.complete, None), clock)
+        return elapsed
 
     def _complete_join_if_all_joined(self) -> None:
         if not self._is_initial and self.members.all_joined():

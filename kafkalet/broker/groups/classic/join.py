@@ -5,6 +5,10 @@ added (KIP-394). A static member has an instance id, which identifies it when it
 (KIP-345). It then replaces its predecessor, which is fenced. No rebalance is needed unless the members would now choose
 a different protocol.
 
+A request that has to wait gets a Delayed, which `ClassicGroup` completes when all members have joined. The first
+generation of a group starts after a delay (delayed_join.py), as long as consumers that have sent FindCoordinator are
+expected to join (recent_lookups.py).
+
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoinToClassicGroup.
 """
 
