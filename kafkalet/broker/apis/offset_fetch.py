@@ -24,8 +24,8 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from kafkalet.protocol.wire import ZERO_UUID
 from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.task import until
 
-Answer = OffsetFetchResponse | Delayed[OffsetFetchResponse]
 AskedTopic = OffsetFetchRequest.Group.Topic
 OldTopic = OffsetFetchResponse.Topic
 Group = OffsetFetchResponse.Group
@@ -36,7 +36,7 @@ NO_OFFSET = CommittedOffset(-1)
 TOPIC_IDS_SINCE = 10
 
 
-def handle(request: OffsetFetchRequest, context: Context) -> Answer:
+async def handle(request: OffsetFetchRequest, context: Context) -> OffsetFetchResponse:
     if context.version == 0:
         context.require(Operation.DESCRIBE, ResourceType.GROUP, request.group_id)
         if context.release.refuses_old_offsets:
@@ -44,16 +44,15 @@ def handle(request: OffsetFetchRequest, context: Context) -> Answer:
         if context.release.keeps_old_offsets_in_zookeeper:
             return _from_zookeeper(request, context)
     if context.version >= 8:
-        return _when_replicated([_Reader(group, request.require_stable, context) for group in request.groups], context)
+        readers = [_Reader(group, request.require_stable, context) for group in request.groups]
+        return OffsetFetchResponse(groups=await _when_replicated(readers))
     asked = OffsetFetchRequest.Group(group_id=request.group_id, topics=None)
     if request.topics is not None:
         asked.topics = [
             AskedTopic(name=topic.name, partition_indexes=topic.partition_indexes) for topic in request.topics
         ]
-    answer = _when_replicated([_Reader(asked, request.require_stable, context)], context)
-    if isinstance(answer, Delayed):
-        return answer.map(lambda answer: _as_one_group(answer.groups[0], request, context.version))
-    return _as_one_group(answer.groups[0], request, context.version)
+    [group] = await _when_replicated([_Reader(asked, request.require_stable, context)])
+    return _as_one_group(group, request, context.version)
 
 
 class _Reader:
@@ -63,9 +62,8 @@ class _Reader:
         self.context = context
         self.group_id = asked.group_id
         self.must_be_stable = require_stable
-        self.shard: Shard | None = None
-        self.last_offset = -1
-        """The offset that has to be replicated before the response is sent, or -1 if the response need not wait."""
+        self.replicated: Delayed[Code] | None = None
+        """The replication that the response waits for, or None."""
         try:
             self.answer = Group(group_id=asked.group_id, topics=self._read(asked))
         except KafkaError as error:
@@ -74,13 +72,13 @@ class _Reader:
     def _read(self, asked: OffsetFetchRequest.Group) -> list[Topic]:
         self.context.require(Operation.DESCRIBE, ResourceType.GROUP, asked.group_id)
         wanted, refused = (None, []) if asked.topics is None else self._sort_out(asked.topics)
-        shard = self.shard = self.context.broker.coordinators.groups.shard_for_offsets(asked.group_id)
+        shard = self.context.broker.coordinators.groups.shard_for_offsets(asked.group_id)
         group = shard.groups.get(asked.group_id)
         if group is not None:
             group.check_fetch(asked.member_id, asked.member_epoch)
         newest = self.must_be_stable and not self.context.release.refuses_unreplicated_offsets
-        if newest and not shard.log.is_replicated(shard.log.end_offset - 1):
-            self.last_offset = shard.log.end_offset - 1
+        if newest:
+            self.replicated = shard.replicated(shard.log.end_offset - 1)
         committed = shard.offsets.committed(asked.group_id, newest=newest)
         if wanted is None:
             return self._all_topics(shard, committed)
@@ -153,10 +151,6 @@ class _Reader:
             return True
         return self.context.release.refuses_unreplicated_offsets and offsets.is_unreplicated(*key)
 
-    @property
-    def is_replicated(self) -> bool:
-        return self.shard is None or self.shard.log.is_replicated(self.last_offset)
-
 
 def _refused(asked: AskedTopic, code: Code) -> Topic:
     partitions = [_answer(index, NO_OFFSET, code) for index in asked.partition_indexes]
@@ -172,27 +166,13 @@ def _without_duplicates(asked: Iterable[AskedTopic | OffsetFetchRequest.Topic]) 
     return [AskedTopic(name=name, partition_indexes=list(indexes)) for name, indexes in topics.items()]
 
 
-def _when_replicated(readers: list[_Reader], context: Context) -> Answer:
-    def look() -> OffsetFetchResponse | None:
-        if all(reader.is_replicated for reader in readers):
-            return OffsetFetchResponse(groups=[reader.answer for reader in readers])
-        return None
-
-    def expired() -> OffsetFetchResponse:
-        for reader in readers:
-            if not reader.is_replicated:
-                reader.answer = Group(group_id=reader.group_id, topics=[], error_code=Code.NOT_COORDINATOR)
-        return OffsetFetchResponse(groups=[reader.answer for reader in readers])
-
-    answer = look()
-    if answer is not None:
-        return answer
-    shards = [reader.shard for reader in readers if reader.shard is not None]
-    keys = dict.fromkeys((shard.log.partition.topic, shard.log.index) for shard in shards)
-    waiting: Delayed[OffsetFetchResponse] = context.node.purgatory.park(
-        keys, context.node.config.offsets_commit_timeout_ms, look, expired
-    )
-    return waiting
+async def _when_replicated(readers: list[_Reader]) -> list[Group]:
+    """Return the answers of all groups, once the offsets that they contain have been replicated."""
+    for reader in readers:
+        code = Code.NONE if reader.replicated is None else await until(reader.replicated)
+        if code is not Code.NONE:
+            reader.answer = Group(group_id=reader.group_id, topics=[], error_code=Code.NOT_COORDINATOR)
+    return [reader.answer for reader in readers]
 
 
 def _as_one_group(group: Group, request: OffsetFetchRequest, version: int) -> OffsetFetchResponse:

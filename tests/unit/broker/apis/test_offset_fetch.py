@@ -127,6 +127,7 @@ def test_require_stable_waits_for_the_replicas() -> None:
         client.begin_commit({0: 7})
         pending = client.begin_fetch(0, require_stable=True)
         client.stage.clock.advance(5000)
+        client.stage.settle()
         assert pending.answer()["error_code"] == Code.NOT_COORDINATOR
 
 
