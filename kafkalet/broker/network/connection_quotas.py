@@ -72,10 +72,10 @@ class ConnectionQuotas:
 
     def throttle_ms(self, listener: Listener, now_ms: int) -> int:
         """Count a connection that a listener is about to open. Return the time until it may, usually 0."""
-        rest_ms = self._over(listener.name, listener.limits.max_connection_creation_rate, now_ms)
+        delay_ms = self._over(listener.name, listener.limits.max_connection_creation_rate, now_ms)
         if not self._is_protected(listener):
-            rest_ms = max(rest_ms, self._over("", self.max_connection_creation_rate, now_ms))
-        return min(rest_ms, self._window_ms)
+            delay_ms = max(delay_ms, self._over("", self.max_connection_creation_rate, now_ms))
+        return min(delay_ms, self._window_ms)
 
     def _over(self, name: str, most: int, now_ms: int) -> int:
         """Return the time until a listener's rate of connections, or that of the broker (""), is at the limit."""

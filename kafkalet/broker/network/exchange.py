@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.formats import uuid_text
 from kafkalet.protocol.api import BY_KEY, Api
-from kafkalet.protocol.errors import Code, DecodeError, KafkaError, ProtocolError
+from kafkalet.protocol.errors import Code, DecodeError, KafkaError, ProtocolError, name_of
 from kafkalet.protocol.fields import Field
 from kafkalet.protocol.frame import RequestHeader
 from kafkalet.protocol.messages import request_type, response_type
@@ -153,7 +153,7 @@ class Exchange(NamedTuple):
         except ProtocolError:
             return None
         if is_short:
-            _cut(request)
+            _remove_padding(request)
         return request
 
     def response(self) -> Response | None:
@@ -170,7 +170,7 @@ class Exchange(NamedTuple):
         except DecodeError:
             return None
         if len(parts) > 1 or not isinstance(parts[0], bytes):
-            _mark(response)
+            _replace_dropped_records(response)
         return response
 
     @property
@@ -209,7 +209,7 @@ class Exchange(NamedTuple):
         response = self.response()
         if response is None:
             return []
-        return list(dict.fromkeys(_error(code) for code in _codes(response) if code))
+        return list(dict.fromkeys(name_of(code) for code in _codes(response) if code))
 
     def topics(self) -> set[str]:
         """Return the names of the topics in the request and the response. Topics that were deleted have only an id."""
@@ -222,7 +222,7 @@ class Exchange(NamedTuple):
         }
 
 
-def _cut(request: Request) -> None:
+def _remove_padding(request: Request) -> None:
     """Remove the zeros that replace the part of a Produce request that was not kept."""
     from .request_text import NotKept
 
@@ -233,7 +233,7 @@ def _cut(request: Request) -> None:
             partition.records = NotKept(len(partition.records or b""))
 
 
-def _mark(response: Response) -> None:
+def _replace_dropped_records(response: Response) -> None:
     """Replace the records that were not kept, which are zeros, in a Fetch response."""
     from .request_text import NotKept
 
@@ -309,13 +309,6 @@ def _records(value: Any) -> dict[str, Any]:
     except KafkaError as error:
         data["error"] = error.message
     return data | {"batches": found}
-
-
-def _error(code: int) -> str:
-    try:
-        return Code(code).name
-    except ValueError:
-        return f"error {code}"
 
 
 def _codes(struct: Struct) -> Iterator[int]:

@@ -253,13 +253,13 @@ class Listener:
                 self._pause(error)
                 return
             self._out_of_descriptors = False
-            rest_ms = self._quotas.throttle_ms(self, self._clock.now_ms())
-            if rest_ms > 0:
-                self._delay(client, address, rest_ms)
+            delay_ms = self._quotas.throttle_ms(self, self._clock.now_ms())
+            if delay_ms > 0:
+                self._delay(client, address, delay_ms)
                 return
             self._admit(client, address)
 
-    def _delay(self, client: socket.socket, address: tuple[str, int], rest_ms: int) -> None:
+    def _delay(self, client: socket.socket, address: tuple[str, int], delay_ms: int) -> None:
         """Serve a client after a delay, and accept no other one until then, as Kafka's acceptor thread (KIP-612)."""
 
         def admit() -> None:
@@ -268,7 +268,7 @@ class Listener:
             self._set_accepting(True)
 
         self._set_accepting(False)
-        self._delayed = client, self._clock.call_later(rest_ms, admit)
+        self._delayed = client, self._clock.call_later(delay_ms, admit)
 
     def _wait_for_a_close(self) -> None:
         if not self._is_full:
@@ -299,8 +299,8 @@ class Listener:
             client.close()
             _LOG.warning("%s: rejected %s:%d; max.connections.per.ip=%d are open", self.name, host, port, most)
             return
-        if self.admission is not None and (rest_ms := self.admission(host)) > 0:
-            self._reject(client, rest_ms)
+        if self.admission is not None and (delay_ms := self.admission(host)) > 0:
+            self._reject(client, delay_ms)
             return
         try:
             client.setblocking(False)
@@ -360,14 +360,14 @@ class Listener:
         del self._handshakes[handshake.descriptor]
         self._closed(handshake.peer[0])
 
-    def _reject(self, client: socket.socket, rest_ms: float) -> None:
+    def _reject(self, client: socket.socket, delay_ms: float) -> None:
         """Do not serve a client, and close its connection after a delay (KIP-612)."""
 
         def close() -> None:
             del self._rejected[client]
             client.close()
 
-        self._rejected[client] = self._clock.call_later(rest_ms, close)
+        self._rejected[client] = self._clock.call_later(delay_ms, close)
 
     def _forget(self, descriptor: int) -> None:
         """Remove a closing connection; its descriptor is still open."""

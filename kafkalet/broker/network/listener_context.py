@@ -5,8 +5,9 @@ are read each time they are used, so changed values apply immediately.
 """
 
 from asyncio import AbstractEventLoop
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kafkalet.broker.security.principal import Principal
 from kafkalet.broker.watchers import Watchers
@@ -27,37 +28,17 @@ MAX_INT = 2**31 - 1
 class Limits:
     """The limits of a listener and its connections."""
 
-    __slots__ = (
-        "connections_max_idle_ms",
-        "max_connection_creation_rate",
-        "max_connections",
-        "max_connections_per_ip",
-        "max_connections_per_ip_overrides",
-        "socket_receive_buffer_bytes",
-        "socket_request_max_bytes",
-        "socket_send_buffer_bytes",
-    )
+    socket_request_max_bytes = 100 * 1024 * 1024
+    connections_max_idle_ms = 600_000  # negative: no limit
+    max_connections = MAX_INT
+    max_connection_creation_rate = MAX_INT
+    max_connections_per_ip = MAX_INT
+    max_connections_per_ip_overrides: Mapping[str, int] = MappingProxyType({})
+    socket_send_buffer_bytes = -1  # the system default (Kafka's default is 102,400)
+    socket_receive_buffer_bytes = -1
 
-    def __init__(
-        self,
-        *,
-        socket_request_max_bytes: int = 100 * 1024 * 1024,
-        connections_max_idle_ms: int = 600_000,
-        max_connections: int = MAX_INT,
-        max_connection_creation_rate: int = MAX_INT,
-        max_connections_per_ip: int = MAX_INT,
-        max_connections_per_ip_overrides: dict[str, int] | None = None,
-        socket_send_buffer_bytes: int = -1,
-        socket_receive_buffer_bytes: int = -1,
-    ) -> None:
-        self.socket_request_max_bytes = socket_request_max_bytes
-        self.connections_max_idle_ms = connections_max_idle_ms  # negative: no limit
-        self.max_connections = max_connections
-        self.max_connection_creation_rate = max_connection_creation_rate
-        self.max_connections_per_ip = max_connections_per_ip
-        self.max_connections_per_ip_overrides = max_connections_per_ip_overrides or {}
-        self.socket_send_buffer_bytes = socket_send_buffer_bytes  # -1: the system default (Kafka's default is 102,400)
-        self.socket_receive_buffer_bytes = socket_receive_buffer_bytes
+    def __init__(self, **limits: Any) -> None:
+        self.__dict__.update(limits)
 
 
 class Tls(Protocol):

@@ -18,7 +18,7 @@ from kafkalet.broker.quoting import shown
 from kafkalet.clock import elapsed_s
 from kafkalet.formats import uuid_text
 from kafkalet.protocol.api import BY_KEY, Api
-from kafkalet.protocol.errors import Code, DecodeError, EncodeError, KafkaError, ProtocolError
+from kafkalet.protocol.errors import DecodeError, EncodeError, KafkaError, ProtocolError, name_of
 from kafkalet.protocol.fields import Field
 from kafkalet.protocol.frame import RequestHeader
 from kafkalet.protocol.messages import request_type
@@ -161,7 +161,7 @@ def _answer(answer: Response, metadata: MetadataImage) -> str:
     if isinstance(answer, ListOffsetsResponse):
         return _listed_offsets(answer)
     if isinstance(answer, ApiVersionsResponse):
-        return _code(answer.error_code) if answer.error_code else f"{len(answer.api_keys)} APIs"
+        return name_of(answer.error_code) if answer.error_code else f"{len(answer.api_keys)} APIs"
     return describe(answer, metadata) or "ok"
 
 
@@ -217,7 +217,7 @@ def _produced(answer: ProduceResponse, metadata: MetadataImage) -> str:
         for partition in topic.partition_responses:
             said = f"offset {partition.base_offset}"
             if partition.error_code:
-                said = _code(partition.error_code)
+                said = name_of(partition.error_code)
                 if partition.error_message:
                     said += f" ({shown(partition.error_message, MAX_CHARS)})"
             parts.append(_Label(f"{_topic(topic, metadata)}-{partition.index}", said, partition.error_code != 0))
@@ -248,11 +248,11 @@ def _fetch(request: FetchRequest, metadata: MetadataImage) -> str:
 
 def _fetched(answer: FetchResponse, metadata: MetadataImage) -> str:
     if answer.error_code:
-        return _code(answer.error_code)
+        return name_of(answer.error_code)
     parts = []
     for topic in answer.responses:
         for partition in topic.partitions:
-            said = _code(partition.error_code) if partition.error_code else _received(partition.records)
+            said = name_of(partition.error_code) if partition.error_code else _received(partition.records)
             if not partition.error_code:
                 said += f" hw={partition.high_watermark}"
                 if partition.last_stable_offset >= 0:
@@ -315,7 +315,7 @@ def _listed_offsets(answer: ListOffsetsResponse) -> str:
     for topic in answer.topics:
         for partition in topic.partitions:
             if partition.error_code:
-                said = _code(partition.error_code)
+                said = name_of(partition.error_code)
             elif partition.old_style_offsets:
                 said = f"offsets {_listed(list(map(str, partition.old_style_offsets)), ' ')}"
             elif partition.offset < 0:
@@ -366,7 +366,7 @@ def describe(struct: Struct, metadata: MetadataImage) -> str:
 def _field(struct: Struct, field: Field, metadata: MetadataImage) -> str:
     name, value = field.name, getattr(struct, field.name)
     if name.endswith("error_code"):
-        return _code(value) if value else ""
+        return name_of(value) if value else ""
     if name == "topics" and value is None:
         return "all topics"
     if not _is_shown_field(struct, field, value):
@@ -427,7 +427,7 @@ def _details(element: Struct, fields: dict[str, Field]) -> Iterator[str]:
             yield f"@{value if value >= 0 else 'none'}"
         elif name.endswith("error_code"):
             if value:
-                yield _code(value)
+                yield name_of(value)
         elif name == "error_message":
             if value and getattr(element, "error_code", 1):
                 yield f"({shown(value, MAX_CHARS)})"
@@ -473,13 +473,6 @@ def _listed(items: Sequence[str | _Label], separator: str) -> str:
         shown = sorted(items, key=lambda item: not (isinstance(item, _Label) and item.has_failed))[:MAX_ITEMS]
     left = len(items) - len(shown)
     return separator.join(map(str, shown)) + (f"{separator}... {left} more" if left else "")
-
-
-def _code(code: int) -> str:
-    try:
-        return Code(code).name
-    except ValueError:
-        return f"error {code}"
 
 
 def _value_text(value: Any) -> str:

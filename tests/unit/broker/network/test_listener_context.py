@@ -9,9 +9,3 @@ def test_the_defaults_are_kafkas() -> None:
     assert limits.connections_max_idle_ms == 600_000
     assert limits.max_connections == limits.max_connections_per_ip == 2_147_483_647
     assert limits.max_connections_per_ip_overrides == {}
-
-
-def test_overrides_are_not_shared() -> None:
-    one = Limits()
-    one.max_connections_per_ip_overrides["10.0.0.1"] = 5
-    assert Limits().max_connections_per_ip_overrides == {}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kafkalet.conformance.clients.observing.finding import Claim, Severity
 from kafkalet.conformance.clients.observing.sent import Fate, Sent
 from kafkalet.protocol.api import Api
-from kafkalet.protocol.errors import Code
+from kafkalet.protocol.errors import name_of
 from kafkalet.protocol.messages.fetch import FetchRequest
 from kafkalet.protocol.schema import Struct
 
@@ -86,14 +86,7 @@ def _errors(struct: Struct | None) -> Iterator[str]:
         value = getattr(struct, field.name)
         if field.name.endswith("error_code"):
             if value:
-                yield _name(value)
+                yield name_of(value)
         elif field.struct is not None and value is not None:
             for element in value if field.array else (value,):
                 yield from _errors(element)
-
-
-def _name(code: int) -> str:
-    try:
-        return Code(code).name
-    except ValueError:
-        return f"error {code}"
