@@ -20,7 +20,7 @@ from hypothesis import settings
 
 import kafkalet
 
-from .garbage import collect
+from .garbage import collect_and_freeze
 
 if TYPE_CHECKING:
     from kafkalet.conformance.playing.target import Target
@@ -96,7 +96,7 @@ def pytest_collection() -> Iterator[None]:
 
 def pytest_collection_finish() -> None:
     """Exclude the modules and the tests of the run from garbage collections: they live until it ends."""
-    collect()
+    collect_and_freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

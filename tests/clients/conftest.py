@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import kafkalet
+from tests.garbage import collect_and_freeze
 from tests.oracle.apache_kafka import ApacheKafka, missing
 
 from .drivers import DRIVERS, Driver
@@ -38,6 +39,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if item.get_closest_marker("toolchain")]
         items[:] = [item for item in items if not item.get_closest_marker("toolchain")]
         config.hook.pytest_deselected(items=left_out)
+
+
+@pytest.fixture(autouse=True)
+def _freeze() -> None:
+    """Let clients of this directory collect garbage quickly."""
+    collect_and_freeze()
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@ commit is lost, and every client gets Kafka's error code.
 """
 
 import contextlib
+import gc
 import itertools
 import subprocess
 import sys
@@ -13,7 +14,6 @@ import pytest
 import kafkalet
 from kafkalet.broker.cluster.state_topics import partition_of
 from kafkalet.conformance.playing.connection import Closed
-from tests.garbage import collect
 
 from .drivers import DRIVERS, AioKafka, BrokerError, ConfluentKafka, Driver, Row
 from .killed_member import SESSION_TIMEOUT_MS
@@ -54,7 +54,7 @@ def bootstrap(cluster: kafkalet.Cluster) -> Iterator[str]:
     yield cluster.bootstrap_servers
     for node_id in {1, 2, 3} - set(cluster.server.nodes):
         cluster.start_broker(node_id)
-    collect()  # close sockets that clients left open
+    gc.collect()  # close sockets that clients left open
 
 
 @pytest.fixture

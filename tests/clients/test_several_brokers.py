@@ -1,5 +1,6 @@
 """Clients of a cluster whose partitions have different leaders; a leader may stop while a client uses it."""
 
+import gc
 import itertools
 from collections.abc import Iterator
 
@@ -7,7 +8,6 @@ import pytest
 from confluent_kafka import Producer
 
 import kafkalet
-from tests.garbage import collect
 
 from .drivers import TIMEOUT_S, ConfluentKafka, Driver, KafkaPython, Row, kafka, messages
 
@@ -43,7 +43,7 @@ def client(driver_type: type[Driver], cluster: kafkalet.Cluster) -> Iterator[Dri
 @pytest.fixture(autouse=True)
 def _collect_unclosed_sockets() -> Iterator[None]:
     yield
-    collect()
+    gc.collect()
 
 
 def leader(cluster: kafkalet.Cluster, topic: str, partition: int) -> int:

@@ -1,11 +1,11 @@
 """Clients of a cluster with several listeners: each stays on the listener that it first connected to."""
 
+import gc
 from collections.abc import Iterator
 
 import pytest
 
 import kafkalet
-from tests.garbage import collect
 
 from .drivers import Driver, Row, messages
 
@@ -19,7 +19,7 @@ CONFIG = {
 @pytest.fixture(autouse=True)
 def _collect_unclosed_sockets() -> Iterator[None]:
     yield
-    collect()
+    gc.collect()
 
 
 @pytest.mark.parametrize("listener", ["HOST", "NETWORK"])

@@ -8,13 +8,13 @@ import pytest
 
 from kafkalet import garbage
 from kafkalet.garbage import collected_when_idle
-from tests.garbage import collect
+from tests.garbage import collect_and_freeze
 
 
 @pytest.fixture(autouse=True)
 def _freeze_again() -> Iterator[None]:
     yield
-    collect()
+    collect_and_freeze()
 
 
 class Part:

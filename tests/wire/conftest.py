@@ -4,6 +4,7 @@ kafka-python does not close sockets that are still connecting when it is closed.
 without this, a later test that happens to collect garbage would fail with a ResourceWarning about them.
 """
 
+import gc
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.garbage import collect
+from tests.garbage import collect_and_freeze
 
 HERE = Path(__file__).parent
 STILL_CONNECTING = r"ignore:unclosed <socket.*laddr=\('0\.0\.0\.0':ResourceWarning"
@@ -26,9 +27,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def _collect_sockets(request: pytest.FixtureRequest) -> Iterator[None]:
+    if not _uses_kafka_python(request.path):
+        yield
+        return
+    collect_and_freeze()
     yield
-    if _uses_kafka_python(request.path):
-        collect()
+    gc.collect()
 
 
 @cache

@@ -1,6 +1,7 @@
 """kafka-python."""
 
 import contextlib
+import gc
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,6 @@ with warnings.catch_warnings():
     import kafka.admin
     import kafka.errors
 
-from tests.garbage import collect
 
 from .interface import (
     HEARTBEAT_MS,
@@ -307,4 +307,4 @@ class KafkaPython:
         self._opened.close()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)  # from sockets that were still connecting
-            collect()
+            gc.collect()

@@ -1,6 +1,7 @@
 """The thread or event loop that a cluster runs in: starting, failing to start, calling into it, and stopping."""
 
 import asyncio
+import gc
 import os
 import socket
 import threading
@@ -13,7 +14,7 @@ import pytest
 
 import kafkalet
 from kafkalet.protocol.errors import Code, KafkaError
-from tests.garbage import collect
+from tests.garbage import collect_and_freeze
 from tests.wire.brokers import Closed, Wire, batch
 
 
@@ -21,8 +22,13 @@ def threads() -> set[str]:
     return {thread.name for thread in threading.enumerate() if thread.name.startswith("kafkalet")}
 
 
+@pytest.fixture(autouse=True)
+def _freeze() -> None:
+    collect_and_freeze()
+
+
 def descriptors() -> int:
-    collect()
+    gc.collect()
     return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
 
 
