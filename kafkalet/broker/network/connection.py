@@ -235,7 +235,7 @@ class Connection:
             try:
                 self._receive()
             except _BROKEN_PEER as problem:
-                self.close(str(problem))
+                self._refuse(problem)
             except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
                 self._close_after_bug()
             turns.end(self)
@@ -278,9 +278,13 @@ class Connection:
         try:
             action()
         except _BROKEN_PEER as problem:
-            self.close(str(problem))
+            self._refuse(problem)
         except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
             self._close_after_bug()
+
+    def _refuse(self, problem: Exception) -> None:
+        """Close the connection because the client is at fault."""
+        self.close(str(problem))
 
     def _receive(self) -> None:
         """Read from the socket, and serve the requests unless the connection is blocked."""
@@ -336,6 +340,11 @@ class Connection:
         if frame is None:
             return
         self._partial = None
+        self._serve_alone(frame)
+        self._shared.buffer.give_back(frame)
+
+    def _serve_alone(self, frame: bytes | bytearray) -> None:
+        """Serve a request that is the only one of its turn."""
         out: list[Chunk] = []
         recorder = self._shared.router.recorder
         if recorder is None:
@@ -346,7 +355,6 @@ class Connection:
             if self._context is not None:
                 recorder.request(self._context, request, len(frame), out, is_waiting=self._delayed is not None)
             self._send(out, size)
-        self._shared.buffer.give_back(frame)
 
     def _serve(self, end: int) -> None:
         """Serve the frames in the first `end` bytes of the receive buffer, and keep the rest."""

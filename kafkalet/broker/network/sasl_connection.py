@@ -2,8 +2,8 @@
 
 Until the client is authenticated, and while it authenticates again, its frames are served one by one:
 
-    frame ──┬── raw token ──────────────────────────────> Authenticator.evaluate ── size | token
-            └── request ──> Authenticator.admit ──> Router ──> sasl_handshake, sasl_authenticate, api_versions
+    frame ──> Authenticator.receive ──┬── raw token ──> size | token
+                                      └── request ────> Router ──> sasl_handshake, sasl_authenticate, api_versions
 
 In between, it is a connection like any other, and a request costs nothing more. Whether the session has expired is
 checked when data arrives.
@@ -47,9 +47,10 @@ class SaslConnection(Connection):
         while end - at >= 4 and not self._blocked and not authenticator.is_open:
             (size,) = _read_size(buffer.data, at)
             stop = at + 4 + size
-            if not self._is_admitted(size, authenticator) or stop > end:
+            self._check_size(size, authenticator)
+            if stop > end:
                 break
-            self._serve_alone(bytes(buffer.view[at + 4 : stop]), authenticator)
+            self._serve_exchange(bytes(buffer.view[at + 4 : stop]), authenticator)
             at = stop
         if at == end or self.is_closed or authenticator.has_failed:
             return
@@ -67,7 +68,7 @@ class SaslConnection(Connection):
         frame = partial.received(count)
         if frame is not None:
             self._partial = None
-            self._serve_alone(bytes(frame), authenticator)
+            self._serve_exchange(bytes(frame), authenticator)
 
     def _authenticator(self) -> Authenticator:
         context = self._context
@@ -79,56 +80,40 @@ class SaslConnection(Connection):
         assert context.authenticator is not None
         return context.authenticator
 
-    def _is_admitted(self, size: int, authenticator: Authenticator) -> bool:
-        """Return whether a frame has a legal size. If not, the connection is closed."""
-        try:
-            authenticator.check_size(size)
-        except Refused as refused:
-            self._refuse(refused)
-            return False
+    def _check_size(self, size: int, authenticator: Authenticator) -> None:
+        authenticator.check_size(size)
         if authenticator.is_reauthenticating:
             check_size(size or 1, self._shared.limits.socket_request_max_bytes)
-        return True
 
-    def _serve_alone(self, frame: bytes, authenticator: Authenticator) -> None:
+    def _serve_exchange(self, frame: bytes, authenticator: Authenticator) -> None:
         """Serve a frame of a client that is not authenticated."""
-        try:
-            if authenticator.takes_raw_tokens:
-                token = authenticator.evaluate(frame).token
-                self._send([len(token).to_bytes(4, "big"), token], 4 + len(token))
-            else:
-                self._serve_request(frame, authenticator)
-        except Refused as refused:
-            self._refuse(refused)
-
-    def _serve_request(self, frame: bytes, authenticator: Authenticator) -> None:
         context, recorder = self._context, self._shared.router.recorder
         assert context is not None
-        request = frame if recorder is None else recorder.beginning(frame)
-        out: list[Chunk] = []
         try:
-            authenticator.admit(frame)
+            token = authenticator.receive(frame)
         except Refused as refused:
             if refused.is_request and recorder is not None:
                 recorder.refused(context, frame, refused)
             raise
         except IllegalRequest as illegal:
+            out: list[Chunk] = []
             if len(frame) <= ANSWERED_BYTES:
                 out = error_frame(frame, context, KafkaError(Code.ILLEGAL_SASL_STATE, str(illegal)))
             if recorder is not None:
-                recorder.request(context, request, len(frame), out, is_waiting=False)
+                recorder.request(context, recorder.beginning(frame), len(frame), out, is_waiting=False)
             self._close_later(CloseConnection(str(illegal)), out)
-            return
-        size = self._answer(frame, out)
-        if recorder is not None:
-            recorder.request(context, request, len(frame), out, is_waiting=self._delayed is not None)
-        self._send(out, size)
+        else:
+            if token is None:
+                self._serve_alone(frame)
+            else:
+                self._send([len(token).to_bytes(4, "big"), token], 4 + len(token))
 
-    def _refuse(self, refused: Refused) -> None:
+    def _refuse(self, problem: Exception) -> None:
         """Close the connection without a response, after the delay if Kafka delays the close."""
-        if not refused.is_delayed:
-            raise refused
-        self._close_later(refused, [])
+        if isinstance(problem, Refused) and problem.is_delayed:
+            self._close_later(problem, [])
+        else:
+            super()._refuse(problem)
 
     def _close_later(self, problem: CloseConnection, out: list[Chunk]) -> None:
         """Send an error response, if there is one, and close the connection, both after the delay."""

@@ -153,11 +153,6 @@ class Authenticator:
         return self._state is State.AUTHENTICATE
 
     @property
-    def takes_raw_tokens(self) -> bool:
-        """Whether the next frame is a token without a request header."""
-        return self._is_raw and self._state is State.AUTHENTICATE
-
-    @property
     def is_reauthenticating(self) -> bool:
         return self._principal is not None
 
@@ -169,6 +164,17 @@ class Authenticator:
                 f"{self._listener.max_receive_bytes}",
                 is_delayed=True,
             )
+
+    def receive(self, frame: bytes) -> bytes | None:
+        """Return the response to a raw token; None for a request that may be served. See `evaluate` and `admit`."""
+        if self._is_raw and self._state is State.AUTHENTICATE:
+            try:
+                return self.evaluate(frame).token
+            except Refused as refused:
+                refused.is_request = False
+                raise
+        self.admit(frame)
+        return None
 
     def admit(self, frame: bytes) -> None:
         """Check whether the client may send this request now. Raises Refused and IllegalRequest."""

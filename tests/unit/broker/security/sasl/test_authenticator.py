@@ -148,11 +148,11 @@ def test_wrong_scram_credentials_fail_with_a_fixed_message_and_a_logged_reason()
 def test_wrong_raw_token_is_refused_without_a_response(mechanism: str, token: bytes, is_delayed: bool) -> None:
     made = asked(authenticator(ALL))
     made.handshake(mechanism, 0)
-    assert made.takes_raw_tokens
     with pytest.raises(Refused) as caught:
-        made.evaluate(token)
+        made.receive(token)
     assert caught.value.is_delayed is is_delayed
-    assert not made.takes_raw_tokens
+    assert not caught.value.is_request
+    assert made.has_failed
 
 
 # Sessions
