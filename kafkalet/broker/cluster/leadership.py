@@ -51,7 +51,7 @@ class Leadership:
         self.watchers = watchers or Watchers()
         self._eligible_below = eligible_below
         """Returns min.insync.replicas of a topic, or 0 if there are no eligible leader replicas."""
-        self._held: set[tuple[int, str | None, int | None]] = set()
+        self._held_followers: set[tuple[int, str | None, int | None]] = set()
         self._throttled: set[tuple[str, int]] = set()
         """The partitions that have a follower whose replication is throttled."""
         self._throttles: ThrottledReplication | None = None
@@ -160,7 +160,7 @@ class Leadership:
 
     def expand_isr(self, topic: str, index: int) -> None:
         """Release the followers of a partition that are held back. They catch up and join the ISR."""
-        for held in [held for held in self._held if held[1:] == (topic, index)]:
+        for held in [held for held in self._held_followers if held[1:] == (topic, index)]:
             self.release(*held)
 
     def _may_lose_records(self, topic: TopicState, index: int, node_id: int) -> bool:
@@ -376,7 +376,7 @@ class Leadership:
 
     def hold(self, node_id: int, topic: str | None, index: int | None) -> None:
         """Stop a follower from replicating a partition, a topic (index None) or everything (topic None)."""
-        self._held.add((node_id, topic, index))
+        self._held_followers.add((node_id, topic, index))
         for node in self.nodes.values():
             for leader in node.partitions.values():
                 if leader.is_leader and node_id in leader.followers:
@@ -384,9 +384,9 @@ class Leadership:
 
     def release(self, node_id: int, topic: str | None, index: int | None) -> bool:
         """Undo a `hold` with the same arguments and let the follower catch up. Returns False if there was none."""
-        if (node_id, topic, index) not in self._held:
+        if (node_id, topic, index) not in self._held_followers:
             return False
-        self._held.discard((node_id, topic, index))
+        self._held_followers.discard((node_id, topic, index))
         node = self.nodes.get(node_id)
         for replica in list(node.partitions.values()) if node is not None else []:
             leader = self._replica(replica.state.leader, replica.topic, replica.index)
@@ -397,7 +397,7 @@ class Leadership:
 
     def forget_holds(self, topic: str) -> None:
         """Forget which followers of a deleted topic are held back, so that a new topic of this name is replicated."""
-        self._held = {held for held in self._held if held[1] != topic}
+        self._held_followers = {held for held in self._held_followers if held[1] != topic}
 
     def drop_laggards(self, lag_time_max_ms: int) -> None:
         """Remove followers that have lagged for too long from the in-sync replicas (Partition.maybeShrinkIsr)."""
@@ -469,7 +469,7 @@ class Leadership:
 
     def _is_held(self, follower: Partition) -> bool:
         node, topic, index = follower.node_id, follower.topic, follower.index
-        return bool(self._held) and not self._held.isdisjoint(
+        return bool(self._held_followers) and not self._held_followers.isdisjoint(
             ((node, None, None), (node, topic, None), (node, topic, index))
         )
 

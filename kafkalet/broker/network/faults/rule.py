@@ -107,7 +107,7 @@ class Selection(NamedTuple):
     seed: int = 0
 
 
-class Held(Delayed[None]):
+class HeldRequest(Delayed[None]):
     """A request that a fault holds. It is handled later even if the client has disconnected, as in Kafka."""
 
     __slots__ = ()
@@ -133,7 +133,7 @@ class FaultRule:
         """The reasons why other requests of the same API did not match, and how often."""
         self.problem: Exception | None = None
         """The first exception that `when` raised."""
-        self.held: list[Held] = []
+        self.held: list[HeldRequest] = []
         self.is_released = False
         self.requests: Counter[str] = Counter()
         """The number of requests by API while the fault was set."""
@@ -250,9 +250,9 @@ class FaultRule:
 
     # Holding requests
 
-    def hold(self, context: Context) -> Held:
+    def hold(self, context: Context) -> HeldRequest:
         """Return a `Delayed` that completes when the request may be handled."""
-        held = Held()
+        held = HeldRequest()
         if self.actions.delay_ms:
             client_time(context.clock).call_later(self.actions.delay_ms, lambda: self._let_go(held))
         self.held.append(held)
@@ -267,7 +267,7 @@ class FaultRule:
         for held in list(self.held):
             self._let_go(held)
 
-    def _let_go(self, held: Held) -> None:
+    def _let_go(self, held: HeldRequest) -> None:
         if held in self.held:
             self.held.remove(held)
             if held.is_waiting:
