@@ -16,13 +16,11 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kafkalet.clock import Clock, LoopClock, LoopTime, elapsed_s
-from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.directories import LogDirectories
 from kafkalet.storage.environment import StartInterrupted
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.file_system import DISK, FileSystem
-from kafkalet.storage.identity import IdentityRefused, read_identity
 from kafkalet.tasks.turns import Turns
 from kafkalet.tasks.workers import Workers
 
@@ -31,12 +29,9 @@ from .cluster.controller import Controller
 from .cluster.leadership import Leadership
 from .cluster.metadata import NO_LEADER, Endpoint, MetadataImage, PartitionState, TopicState
 from .cluster.metadata_store import (
-    BOOTSTRAP,
     FILE,
-    METADATA_LOG,
     Folder,
     LoadedMetadata,
-    MetadataDamaged,
     MetadataStore,
     add_found_logs,
     further_prefix,
@@ -46,6 +41,7 @@ from .cluster.new_topics import NewTopic
 from .cluster.node import Node
 from .cluster.opening import Opening
 from .cluster.periodic_tasks import PeriodicTasks
+from .cluster.saved_contents import check_config, check_ids, id_of_directory, load_metadata, set_strays_aside
 from .config.broker_config import NODE_IDS, BrokerConfig
 from .config.listeners import ADVERTISED, LISTENERS, with_shifted_ports
 from .config.release import Release
@@ -435,7 +431,7 @@ class Server:
                 f"{self._directories_of_a_broker}"
             )
         metadata, _ = MetadataStore.decode(image.files[FILE].data, FILE)
-        self._check_saved_config(metadata, FILE)
+        check_config(metadata, self.config, FILE)
         self._reopen(image)
 
     def reset(self) -> None:
@@ -513,7 +509,7 @@ class Server:
         self._workers = Workers(loop.call_soon_threadsafe)
         self._metadata_store = store = self._open_store()
         loaded = self._load(store, start)
-        self._open_brokers(loop, loaded)
+        self._open_brokers(loop, store, loaded)
         self._open_topics(start, loaded)
         self._load_coordinators(start, loaded)
         if start.image is None:
@@ -526,7 +522,7 @@ class Server:
         """Load the metadata, apply the configuration in it, and create the controller."""
         if start.image is not None:
             store.fill(start.image.files)
-        loaded = self._load_metadata(store)
+        loaded = load_metadata(store, self._node_ids, self.config, self.cluster_id or "")
         self._take_id_of_directory(store, loaded.image)
         if start.before is not None:
             loaded = loaded._replace(next_producer_id=start.before.continued_by(loaded.image, loaded.next_producer_id))
@@ -536,19 +532,28 @@ class Server:
         self.controller.all_directories_failed = lambda: self.all_directories_failed()
         if loaded.is_new:
             self.metadata.broker_config[None] = self.config.cluster_wide_at_first()
-        self._check_saved_config(loaded.image, store.file)
+        check_config(loaded.image, self.config, store.file)
         self.config.reconfigure(self.metadata.broker_config.get(None, {}), {})
         if self.short_forms is not None:
             self._apply(self.short_forms)
         return loaded
 
-    def _open_brokers(self, loop: asyncio.AbstractEventLoop, loaded: LoadedMetadata) -> None:
+    def _take_id_of_directory(self, store: MetadataStore, metadata: MetadataImage) -> None:
+        """Take the id of the broker that wrote the data directory, unless a property determines the id."""
+        if self._brokers > 1 or not self._data_dirs or any(name in self.config.static for name in NODE_IDS):
+            return
+        if (found := id_of_directory(store, metadata, self.first_node_id)) is not None:
+            _LOG.info("the id of this broker is %d, as in the meta.properties of its directory", found)
+            self.first_node_id = found
+            self._addresses.count_from(found)
+
+    def _open_brokers(self, loop: asyncio.AbstractEventLoop, store: MetadataStore, loaded: LoadedMetadata) -> None:
         """Open the log directories of the brokers, and bind their addresses. Clients are not accepted yet."""
         for node_id in self._node_ids:
             self._open_broker(node_id, loop)
-        self._check_saved_ids()
+        check_ids(loaded.image, self._node_ids, store.file)
         if loaded.is_complete:
-            self._set_strays_aside()
+            set_strays_aside(loaded.image, self.nodes)
 
     def _load_coordinators(self, start: Start, loaded: LoadedMetadata) -> None:
         """Load the groups and transactions, and skip the producer ids that they and the logs contain."""
@@ -591,77 +596,6 @@ class Server:
             listener.start(loop)
         if broker.node.node_id in self.refusing:
             self._stop_listening(broker)
-
-    def _check_saved_config(self, metadata: MetadataImage, path: str) -> None:
-        """Raise MetadataDamaged if properties in the file at `path` are invalid."""
-        try:
-            for topic in metadata.topics.values():
-                self.config.log_config(topic.config)
-            for changed in metadata.broker_config.values():
-                self.config.for_broker({}).reconfigure(changed, {})
-        except InvalidProperty as error:
-            raise MetadataDamaged(f"{path}: {error}") from error
-
-    def _load_metadata(self, store: MetadataStore) -> LoadedMetadata:
-        """Return the metadata of the data directory, or new metadata. Raises MetadataDamaged, OSError."""
-        directories = [path for node_id in self._node_ids for path in store.log_directories(node_id, self._brokers)]
-        directories.append(store.path)
-        if (configured := self.config.static.get("metadata.log.dir")) is not None:
-            directories.insert(0, os.path.abspath(configured))
-        names = [os.path.join(directory, name) for directory in directories for name in (METADATA_LOG, BOOTSTRAP)]
-        if any(self.file_system.exists(name) for name in names):
-            from .cluster.kraft.opening import open_metadata
-
-            loaded = open_metadata(store, directories, self.config)
-        else:
-            saved = store.load()
-            loaded = None if saved is None else LoadedMetadata(*saved)
-        return loaded or LoadedMetadata(MetadataImage(self.cluster_id or ""), 0, has_producer_ids=False, is_new=True)
-
-    def _take_id_of_directory(self, store: MetadataStore, metadata: MetadataImage) -> None:
-        """Take the id of the broker that wrote the data directory, unless a property determines the id.
-
-        The id stays the same if partitions in the metadata belong to it, and none to the id in the directory: then the
-        directory is refused, as by Kafka, where the id is always configured.
-        """
-        if self._brokers > 1 or not self._data_dirs or any(name in self.config.static for name in NODE_IDS):
-            return
-        found = read_identity(store.files, store.path)
-        if found is None or found.node_id in (None, -1, self.first_node_id):
-            return
-        held_by = {node_id for _, state in metadata.all_partitions() for node_id in state.replicas}
-        if self.first_node_id in held_by and found.node_id not in held_by:
-            return
-        _LOG.info("the id of this broker is %d, as in the meta.properties of its directory", found.node_id)
-        self.first_node_id = found.node_id
-        self._addresses.count_from(found.node_id)
-
-    def _set_strays_aside(self) -> None:
-        """Rename the directories of partitions that do not belong to their broker to -stray, as Kafka does."""
-        for node_id, node in self.nodes.items():
-            for directory in node.directories:
-                for name, index, topic_id in directory.found():
-                    if reason := self._reason_to_set_aside(node_id, name, index, topic_id):
-                        directory.rename_to_stray(name, index, reason)
-
-    def _reason_to_set_aside(self, node_id: int, name: str, index: int, topic_id: bytes | None) -> str:
-        """Return why a log does not belong to a broker, or "" if it does."""
-        topic, state = self.metadata.topics.get(name), self.metadata.partition(name, index)
-        if topic is None or state is None or node_id not in state.replicas:
-            return "the metadata of Kafka assigns no such partition to this broker"
-        if topic_id not in (None, topic.topic_id):
-            return "it belongs to a deleted topic of the same name"
-        return ""
-
-    def _check_saved_ids(self) -> None:
-        """Raise IdentityRefused if no broker of this cluster has a replica of the saved partitions."""
-        assert self._metadata_store is not None
-        held_by = {node_id for _, state in self.metadata.all_partitions() for node_id in state.replicas}
-        if held_by and held_by.isdisjoint(self._node_ids):
-            raise IdentityRefused(
-                f"{self._metadata_store.file}: its partitions belong to broker {min(held_by)}, but the id of this "
-                f"broker is {self.first_node_id}; set node.id={min(held_by)}"
-            )
 
     def _open_broker(self, node_id: int, loop: asyncio.AbstractEventLoop) -> BrokerServer:
         """Open a broker's log directory and bind its address. Clients are not accepted yet."""

@@ -39,6 +39,7 @@ ELSEWHERE: dict[str, str] = {
     "broker.cluster.node": "broker/test_server.py",
     "broker.cluster.partition": "broker/test_server.py",
     "broker.cluster.replication": "broker/test_server.py",
+    "broker.cluster.saved_contents": "broker/test_server.py",
     "broker.network.error_responses": "broker/network/test_sasl_connection.py",
     "broker.network.listener_context": "broker/network/test_listener.py",
     "broker.network.request_text": "broker/network/test_request_log.py",
