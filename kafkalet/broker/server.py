@@ -13,6 +13,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kafkalet.clock import Clock, LoopClock, LoopTime, elapsed_s
@@ -568,10 +569,12 @@ class Server:
         """Accept clients, and start the tasks in the background."""
         for broker in self.brokers.values():
             self._start_listening(broker, loop)
-        self._opening = Opening(self.nodes, loop.call_later, elapsed_s)
-        self._opening.start()
-        self.controller.logs_added = self._opening.start
-        self._periodic_tasks = PeriodicTasks(self.nodes, self.leadership, self.loop_clock)
+        assert self._turns is not None
+        assert self._workers is not None
+        self._opening = Opening(self._turns, self._workers)
+        self.controller.logs_added = partial(self._opening.start, self.nodes)
+        self.controller.logs_added()
+        self._periodic_tasks = PeriodicTasks(self.nodes, self.leadership, self.loop_clock, self._turns, self._workers)
         self._periodic_tasks.start(
             self.config,
             durable=store.durable,

@@ -1,4 +1,4 @@
-"""Periodic tasks, timed by the cluster's clock.
+"""Periodic tasks, timed by the cluster's clock, and coroutines in the background.
 
 The next run is scheduled before a task runs, so a task may call `stop`. Exceptions are logged, and the task runs again.
 
@@ -8,9 +8,14 @@ the last run before the end of the advance. Those that do something run at the s
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from kafkalet.clock import Clock, Timer, coming_ms
+
+from .task import Task, start
+from .turns import Turns
+from .workers import Workers
 
 _LOG = logging.getLogger(__name__)
 
@@ -66,3 +71,25 @@ class PeriodicRunner:
         for timer in self._timers:
             timer.cancel()
         self._timers.clear()
+
+
+class Background:
+    """Runs a coroutine in turns between those of the clients. An exception is logged."""
+
+    def __init__(self, turns: Turns, workers: Workers) -> None:
+        self._turns = turns
+        self._workers = workers
+        self._running: set[Task[Any]] = set()
+
+    @property
+    def is_running(self) -> bool:
+        return bool(self._running)
+
+    def begin(self, work: Coroutine[Any, Any, object]) -> None:
+        begun = start(work, self._turns, self._workers, self._running)
+        if isinstance(begun, Task):
+            begun.then(lambda done: None, lambda error: _LOG.error("%s failed", work, exc_info=error))
+
+    def stop(self) -> None:
+        for task in list(self._running):
+            task.stop()

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.clock import Clock
@@ -23,7 +23,7 @@ from kafkalet.storage.directories import LogDirectories
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.log import Log
-from kafkalet.tasks.task import Task, start
+from kafkalet.tasks.periodic import Background
 from kafkalet.tasks.turns import Turns
 from kafkalet.tasks.workers import Workers
 
@@ -78,15 +78,12 @@ class Compaction:
         self._directories = directories
         self._config = config
         self._clock = clock
-        self._turns = turns
-        self._workers = workers
         self._cleaners = [
             LogCleaner(partial(_logs_of, directory), directory.environment.cleaning) for directory in directories
         ]
         """The cleaner of each log directory, which does nothing once the directory has failed."""
         self._changed = changed
-        self._background: set[Task[Any]] = set()
-        """The cleaning in the background, if it is in progress."""
+        self._background = Background(turns, workers)
         self._requests = 0
         """The number of requests in progress."""
 
@@ -106,21 +103,18 @@ class Compaction:
 
     def begin(self) -> None:
         """Clean in the background, unless that is already in progress."""
-        if not self._background and not self._requests:
-            started = start(self._clean_until_nothing_is_due(), self._turns, self._workers, self._background)
-            if isinstance(started, Task):
-                started.then(lambda done: None, _report)
+        if not self._background.is_running and not self._requests:
+            self._background.begin(self._clean_until_nothing_is_due())
 
     def stop(self) -> None:
         """Abort the round in progress. Files that are not part of a log yet are removed."""
         for cleaner in self._cleaners:
             cleaner.state.abort_all()
-        for work in list(self._background):
-            work.stop()
+        self._background.stop()
 
     def quiet_ms(self) -> float:
         """Return for how long no log will be due, unless something is appended or reconfigured."""
-        if self._background:
+        if self._background.is_running:
             return 0
         now_ms = self._clock.now_ms()
         return min((quiet_ms(each.logs(), each.state, now_ms) for each in self._cleaners), default=math.inf)
@@ -197,7 +191,3 @@ class Compaction:
 
 def _logs_of(directory: LogDirectory) -> list[Log]:
     return [] if directory.failure is not None else list(directory.logs.values())
-
-
-def _report(error: Exception) -> None:
-    _LOG.error("the log cleaner failed", exc_info=error)

@@ -262,13 +262,18 @@ class Node:
         """Whether no log has to be opened later."""
         return not self._unopened
 
-    def open_logs(self, enough: Callable[[], bool] = lambda: False) -> None:
-        """Open the logs that are not open yet, until `enough` returns True."""
-        while self._unopened:
-            with suppress(StorageFailed):  # already logged
-                _ = next(iter(self._unopened.values())).log
-            if enough():
-                break
+    def open_logs(self) -> None:
+        """Open the logs that are not open yet."""
+        while self.open_next_log():
+            pass
+
+    def open_next_log(self) -> bool:
+        """Open a log that is not open yet. Return whether there was one."""
+        if self.are_logs_open:
+            return False
+        with suppress(StorageFailed):  # already logged
+            _ = next(iter(self._unopened.values())).log
+        return True
 
     def take_offline(self, topic: str, index: int, reason: str) -> None:
         """Close a replica, as if its disk had failed. Requests for it get KAFKA_STORAGE_ERROR. Raises StorageFailed."""

@@ -12,7 +12,7 @@
     ISR shrinking                   at intervals of half of replica.lag.time.max.ms, if there are followers
     throttled replication           every second, if there are throttled followers
 
-Retention takes 8 microseconds for each log. With many logs it therefore runs in short slices between requests, except
+Retention takes 8 microseconds for each log. It therefore runs in turns between those of the clients, except
 on a clock that tests advance, where all of it happens at its due time.
 
 Source: kafka.log.LogManager.startup, UnifiedLog.producerExpireCheck, kafka.server.ReplicaManager.startup.
@@ -22,17 +22,20 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from kafkalet.broker.config.broker_config import BrokerConfig
-from kafkalet.clock import Clock, SystemClock, Timer, client_time, elapsed_s
+from kafkalet.clock import Clock, SystemClock, client_time
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.files import explain
-from kafkalet.tasks.periodic import PeriodicRunner
+from kafkalet.tasks.periodic import Background, PeriodicRunner
+from kafkalet.tasks.task import finish, pause
+from kafkalet.tasks.turns import Turns
+from kafkalet.tasks.workers import Workers
 
 from .leadership import Leadership
 from .node import Node
@@ -45,51 +48,58 @@ if TYPE_CHECKING:  # imported only if tokens are enabled
 _LOG = logging.getLogger(__name__)
 
 THROTTLED_PERIOD_MS = 1000
-SLICE_S = 0.004
-"""The time spent on logs before other work may run."""
-PAUSE_MS = 8
 
 
 class Round:
-    """Visits the replicas of all brokers, in slices. A round ends when the next one begins."""
+    """Visits the replicas of all brokers, in turns between those of the clients."""
 
-    def __init__(self, nodes: dict[int, Node], clock: Clock, visit: Callable[[Node, Partition], object]) -> None:
+    def __init__(
+        self,
+        nodes: dict[int, Node],
+        clock: Clock,
+        background: Background,
+        visit: Callable[[Node, Partition], object],
+    ) -> None:
         self._nodes = nodes
         self._clock = clock
+        self._background = background
         self._visit = visit
-        self._next_slice: Timer | None = None
 
     def begin(self) -> None:
+        """Begin a round, and end the one before."""
         self.stop()
-        self._continue((node, partition) for node in list(self._nodes.values()) for partition in node.open_partitions())
+        if isinstance(self._clock, SystemClock):
+            self._background.begin(self._visit_all())
+        else:
+            finish(self._visit_all())
 
     def stop(self) -> None:
-        if self._next_slice is not None:
-            self._next_slice.cancel()
-            self._next_slice = None
+        self._background.stop()
 
-    def _continue(self, left: Iterator[tuple[Node, Partition]]) -> None:
-        self._next_slice = None
-        end_s = elapsed_s() + SLICE_S
-        for node, partition in left:
-            if node.partitions.get((partition.topic, partition.index)) is not partition:
-                continue  # it was deleted between two slices
-            self._visit(node, partition)
-            if elapsed_s() >= end_s and isinstance(self._clock, SystemClock):
-                self._next_slice = self._clock.call_later(PAUSE_MS, partial(self._continue, left))
-                return
+    @property
+    def is_running(self) -> bool:
+        return self._background.is_running
+
+    async def _visit_all(self) -> None:
+        for node in list(self._nodes.values()):
+            for partition in node.open_partitions():
+                if node.partitions.get((partition.topic, partition.index)) is partition:  # it was not deleted meanwhile
+                    self._visit(node, partition)
+                    await pause()
 
 
 class PeriodicTasks:
     """The periodic tasks of a cluster, which run between `start` and `stop`."""
 
-    def __init__(self, nodes: dict[int, Node], leadership: Leadership, clock: Clock) -> None:
+    def __init__(
+        self, nodes: dict[int, Node], leadership: Leadership, clock: Clock, turns: Turns, workers: Workers
+    ) -> None:
         self._nodes = nodes
         self._leadership = leadership
         self._runner = PeriodicRunner(clock)
         self._saving = PeriodicRunner(client_time(clock))
-        self._retention = Round(nodes, clock, self._retain)
-        self._producer_expiration = Round(nodes, clock, _expire_producers)
+        self._retention = Round(nodes, clock, Background(turns, workers), self._retain)
+        self._producer_expiration = Round(nodes, clock, Background(turns, workers), _expire_producers)
 
     def start(
         self,

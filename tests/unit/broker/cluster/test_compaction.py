@@ -48,7 +48,7 @@ def offsets(cluster: kafkalet.Cluster, topic: str = "t") -> list[int]:
 def wait_for_background(cluster: kafkalet.Cluster) -> None:
     """Wait until no cleaning is in progress in the background."""
     compaction = cluster.server.nodes[1].compaction
-    while cluster.server.call(lambda: bool(compaction._background)):
+    while cluster.server.call(lambda: compaction._background.is_running):
         pass
 
 
@@ -107,7 +107,7 @@ def test_log_cleaner_can_be_disabled(clock: kafkalet.ManualClock) -> None:
         send(broker, "aa")
         roll(broker)
         clock.advance(10 * BACKOFF_MS)
-        assert not broker.server.nodes[1].compaction._background
+        assert not broker.server.nodes[1].compaction._background.is_running
         assert offsets(broker) == [0, 1]
 
 
@@ -138,7 +138,7 @@ def test_stop_ends_a_round_in_the_background(clock: kafkalet.ManualClock) -> Non
         roll(broker)
         broker.server.call(lambda: clock.advance(BACKOFF_MS))
         compaction = broker.server.nodes[1].compaction
-    assert not compaction._background
+    assert not compaction._background.is_running
 
 
 def test_request_in_the_event_loop_is_served() -> None:

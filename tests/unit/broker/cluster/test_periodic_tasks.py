@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 import kafkalet
-from kafkalet.broker.cluster import periodic_tasks
 from kafkalet.broker.cluster.leadership import Leadership
 from kafkalet.broker.cluster.periodic_tasks import PeriodicTasks
-from kafkalet.clock import SystemClock, Timer
+from kafkalet.clock import SystemClock
 from kafkalet.protocol.records.batch import Record
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.storage.log import Log
 from kafkalet.storage.retention import Reason
 from kafkalet.storage.segment import Segment
+from kafkalet.tasks import turns
 
 BEGIN_MS = 1_700_000_000_000
 HOUR_MS = 3_600_000
@@ -44,40 +44,24 @@ def test_retention_check_is_repeated_after_interval() -> None:
         assert broker.log("t").log_start_offset == 1
 
 
-class HeldClock(SystemClock):
-    """The wall clock, with timers that run when the test calls them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.timers: list[HeldTimer] = []
-
-    def call_later(self, delay_ms: float, callback: Callable[[], object]) -> Timer:
-        timer = HeldTimer(callback)
-        self.timers.append(timer)
-        return timer
-
-
-class HeldTimer:
-    def __init__(self, callback: Callable[[], object]) -> None:
-        self.callback = callback
-        self.is_cancelled = False
-
-    def cancel(self) -> None:
-        self.is_cancelled = True
-
-
 @pytest.fixture
-def short_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(periodic_tasks, "SLICE_S", 0)
+def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "SLICE_S", 0)
 
 
-def retaining(broker: kafkalet.Broker, clock: HeldClock) -> PeriodicTasks:
-    """Write an old record to three partitions, and begin a run of retention."""
+def retaining(broker: kafkalet.Broker, then: Callable[[PeriodicTasks], object] = lambda tasks: None) -> None:
+    """Write an old record to three partitions, and begin a run of retention. Call `then` after its first turn."""
     for index in range(3):
         broker.produce("t", index, batch(BEGIN_MS))
-    tasks = PeriodicTasks(broker.server.nodes, broker.server.leadership, clock)
-    broker.server.call(tasks._retention.begin)
-    return tasks
+    node = broker.server.nodes[1]
+    tasks = PeriodicTasks(broker.server.nodes, broker.server.leadership, SystemClock(), node.turns, node.workers)
+
+    def begin() -> None:
+        tasks._retention.begin()
+        assert starts(broker) == [1, 0, 0]
+        then(tasks)
+
+    broker.server.call(begin)
 
 
 def starts(broker: kafkalet.Broker) -> list[int]:
@@ -87,37 +71,34 @@ def starts(broker: kafkalet.Broker) -> list[int]:
 THREE = {"topics": [kafkalet.NewTopic("t", 3)], "config": {"log.retention.ms": "1000"}}
 
 
-@pytest.mark.usefixtures("short_slices")
-def test_retention_of_many_logs_continues_in_next_slice() -> None:
-    clock = HeldClock()
+@pytest.mark.usefixtures("short_turns")
+def test_retention_of_many_logs_continues_in_the_next_turn() -> None:
     with kafkalet.Broker(**THREE) as broker:
-        retaining(broker, clock)
+        retaining(broker)
+        while starts(broker) != [1, 1, 1]:  # it takes two more turns
+            broker.server.call(lambda: None)
+
+
+@pytest.mark.usefixtures("short_turns")
+def test_retention_skips_logs_that_are_deleted_between_turns(caplog: pytest.LogCaptureFixture) -> None:
+    with kafkalet.Broker(**THREE) as broker:
+        running: list[PeriodicTasks] = []
+        retaining(broker, lambda tasks: (running.append(tasks), broker.delete_topic("t")))
+        while running[0]._retention.is_running:
+            broker.server.call(lambda: None)
+        assert "failed" not in caplog.text
+
+
+@pytest.mark.usefixtures("short_turns")
+def test_stop_ends_retention() -> None:
+    with kafkalet.Broker(**THREE) as broker:
+        retaining(broker, PeriodicTasks.stop)
+        for _ in range(3):
+            broker.server.call(lambda: None)
         assert starts(broker) == [1, 0, 0]
-        broker.server.call(clock.timers[0].callback)
-        assert starts(broker) == [1, 1, 0]
-        broker.server.call(clock.timers[1].callback)
-        assert starts(broker) == [1, 1, 1]
 
 
-@pytest.mark.usefixtures("short_slices")
-def test_retention_skips_logs_that_are_deleted_between_slices() -> None:
-    clock = HeldClock()
-    with kafkalet.Broker(**THREE) as broker:
-        retaining(broker, clock)
-        broker.delete_topic("t")
-        broker.server.call(clock.timers[0].callback)
-        assert len(clock.timers) == 1
-
-
-@pytest.mark.usefixtures("short_slices")
-def test_stop_cancels_next_slice_of_retention() -> None:
-    clock = HeldClock()
-    with kafkalet.Broker(**THREE) as broker:
-        retaining(broker, clock).stop()
-        assert clock.timers[0].is_cancelled
-
-
-@pytest.mark.usefixtures("short_slices")
+@pytest.mark.usefixtures("short_turns")
 def test_retention_is_complete_when_clock_has_been_advanced() -> None:
     clock = kafkalet.ManualClock()
     with kafkalet.Broker(**THREE, clock=clock) as broker:

@@ -26,7 +26,7 @@ def closed(tmp_path: Path) -> Path:
 def late(closed: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The same directory. A broker opens only its first log at the start, and none in the background."""
     monkeypatch.setattr(server, "LOGS_OPENED_AT_START", 1)
-    monkeypatch.setattr(Opening, "start", lambda self: None)
+    monkeypatch.setattr(Opening, "start", lambda self, nodes: None)
     return closed
 
 
