@@ -17,7 +17,6 @@ not been used for the longest time.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Hashable
 from struct import Struct
 from typing import Any, Generic, Protocol, TypeVar
@@ -58,7 +57,7 @@ class Outdated(Exception):
 class Repetitions(Generic[C]):
     """The repeated requests of one connection. `revision` is that of the cluster."""
 
-    __slots__ = ("_layouts", "_missed", "_noted", "_plans", "_revision", "_valid_at")
+    __slots__ = ("_is_full", "_layouts", "_missed", "_noted", "_plans", "_revision", "_valid_at")
 
     def __init__(self, revision: Revision) -> None:
         self._revision = revision
@@ -70,14 +69,15 @@ class Repetitions(Generic[C]):
         """Drop all plans."""
         self._layouts: dict[int, Struct] = {}
         """The layouts by the size of the requests."""
-        self._plans: OrderedDict[tuple[Any, ...], Plan[C]] = OrderedDict()
-        """The plans by the bytes that must be equal. Those that were used last come last."""
+        self._plans: dict[tuple[Any, ...], Plan[C]] = {}
+        """The plans by the bytes that must be equal. When there are MOST_PLANS, those that were used last come last."""
+        self._is_full = False
         self._valid_at = self._revision.number
 
     def should_learn(self, request: Hashable) -> bool:
         """Note a request that has no plan. Return True if one should be added now, because it was noted before."""
         if request in self._noted:
-            if len(self._plans) < MOST_PLANS:
+            if not self._is_full:
                 return True
             self._missed = (self._missed + 1) % MISSES_PER_PLAN
             return not self._missed
@@ -88,10 +88,11 @@ class Repetitions(Generic[C]):
 
     def add(self, struct: Struct, frame: bytes, plan: Plan[C]) -> None:
         """Add a plan for the repetitions of the request `frame`. `struct` has the format described above."""
-        if len(self._plans) >= MOST_PLANS:
-            self._plans.popitem(last=False)
+        if self._is_full:
+            del self._plans[next(iter(self._plans))]
         self._layouts[len(frame)] = struct
         self._plans[struct.unpack(frame)[::2]] = plan
+        self._is_full = len(self._plans) >= MOST_PLANS
 
     def answer(self, frame: bytes | bytearray, context: C, out: list[Chunk]) -> int | None:
         """Answer a request if it is a repetition: append the response to `out` and return its size. Otherwise None."""
@@ -106,9 +107,11 @@ class Repetitions(Generic[C]):
         plan = plans.get(key)
         if plan is None:
             return None
-        plans.move_to_end(key)
+        if self._is_full:
+            plans[key] = plans.pop(key)
         try:
             return plan.answer(fields[1::2], context, out)
         except Outdated:
             del plans[key]
+            self._is_full = False
             return None
