@@ -8,6 +8,7 @@ import tomllib
 
 import pytest
 
+from tests.conftest import SLOW
 from tests.source import ROOT
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -105,9 +106,22 @@ def test_files_named_in_contributing_guide_exist() -> None:
 
 
 def test_make_targets_named_in_contributing_guide_exist() -> None:
-    named = set(re.findall(r"`make ([a-z]+)", read("CONTRIBUTING.md")))
+    named = set(re.findall(r"`make ([a-z-]+)", read("CONTRIBUTING.md")))
     assert named
-    assert named <= set(re.findall(r"^([a-z]+):", read("Makefile"), re.MULTILINE))
+    assert named <= {target for target, _ in _recipes()}
+
+
+def test_each_test_is_run_by_make_test_or_by_make_test_all() -> None:
+    """One runs the tests without the marker `slow`, the other those with it, which all tests with Spark have."""
+    commands = {target: re.findall(r"-m pytest -n \d --dist \w+ (.*) \$", recipe) for target, recipe in _recipes()}
+    assert commands["test"] == ['-m "not slow"']
+    assert commands["test-all"] == ["tests/spark", "-m slow --ignore tests/spark"]
+    assert ROOT / "tests" / "spark" in SLOW
+
+
+def _recipes() -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = re.findall(r"^([a-z-]+):.*\n((?:\t.*\n)+)", read("Makefile"), re.MULTILINE)
+    return found
 
 
 def test_changelog_uses_sections_of_keep_a_changelog() -> None:
