@@ -25,7 +25,7 @@ import contextlib
 import errno
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from kafkalet.formats import CLEANED, DELETED, SWAP
 from kafkalet.protocol.errors import KafkaError
@@ -353,24 +353,14 @@ def _recover_segment(
     bytes removed. Raises OffsetOverflow; OutOfOrder if offsets do not increase.
     """
     segment.clear_indexes()
-    good_bytes = counted_bytes = 0
+    good_bytes = 0
     try:
-        for position, batch in segment.entries():
-            if position - counted_bytes >= BYTES_BETWEEN_LOOKS:
-                recovered(position - counted_bytes)
-                counted_bytes = position
+        for position, batch in _counted(segment.entries(), recovered):
             batch.check_crc()
-            last_offset = batch.last_offset
-            if not segment.offset_index.can_hold(last_offset):
-                raise OffsetOverflow(f"{segment.path} holds offset {last_offset} at {position}")
-            segment.note(position, batch.size, last_offset, batch.max_timestamp, last_offset)
+            _index(segment, position, batch)
             good_bytes = position + batch.size
             if batch.magic >= 2:
-                _add_epoch(epochs, batch)
-                if batch.has_producer_id:
-                    for aborted in producers.replay([batch]):
-                        segment.txn_index.append(aborted)
-                producers.end_offset = last_offset + 1
+                _replay(batch, segment, producers, epochs)
     except KafkaError as error:
         _LOG.warning("%s is corrupt at position %d: %s", segment.path, good_bytes, error.message)
     dropped = segment.size_bytes - good_bytes
@@ -378,9 +368,36 @@ def _recover_segment(
         _LOG.warning("%s: removing the last %d bytes, from position %d on", segment.path, dropped, good_bytes)
         before_truncation()
         segment.cut(good_bytes)
-    recovered(max(good_bytes - counted_bytes, 0))
     segment.complete_indexes()
     return dropped
+
+
+def _counted(entries: Iterator[tuple[int, Batch]], recovered: Callable[[int], None]) -> Iterator[tuple[int, Batch]]:
+    """Pass entries on, and call `recovered` with the number of bytes from time to time and at the end."""
+    counted_bytes = end = 0
+    for position, batch in entries:
+        if position - counted_bytes >= BYTES_BETWEEN_LOOKS:
+            recovered(position - counted_bytes)
+            counted_bytes = position
+        yield position, batch
+        end = position + batch.size
+    recovered(end - counted_bytes)
+
+
+def _index(segment: Segment, position: int, batch: Batch) -> None:
+    last_offset = batch.last_offset
+    if not segment.offset_index.can_hold(last_offset):
+        raise OffsetOverflow(f"{segment.path} holds offset {last_offset} at {position}")
+    segment.note(position, batch.size, last_offset, batch.max_timestamp, last_offset)
+
+
+def _replay(batch: Batch, segment: Segment, producers: ProducerStates, epochs: LeaderEpochs) -> None:
+    """Restore the leader epoch, the producer state and the aborted transaction that a batch brings with it."""
+    _add_epoch(epochs, batch)
+    if batch.has_producer_id:
+        for aborted in producers.replay([batch]):
+            segment.txn_index.append(aborted)
+    producers.end_offset = batch.last_offset + 1
 
 
 def _add_epoch(epochs: LeaderEpochs, batch: Batch) -> None:

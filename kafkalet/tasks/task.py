@@ -5,7 +5,7 @@ broker runs it in turns (turns.py), and its connection serves no other request i
 
     await pause()              yield to other clients if this turn has lasted long enough
     await in_thread(call)      run a function in a worker thread; return its result or raise its exception
-    await until(delayed)    wait for a `Delayed` (delayed.py)
+    await until(delayed)       wait for a `Delayed` (delayed.py)
 
 No other handler runs between two of these points, so the state of the broker changes only there. A function that runs
 in a thread must not use that state: it takes and returns bytes and values.
