@@ -12,6 +12,7 @@ from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.file_system import FileSystem
 from kafkalet.storage.files import Descriptor, Files
 from kafkalet.storage.flushing import MOST_JOBS, Flusher
+from kafkalet.storage.segment import file_name
 
 from .place import CONFIG, Place
 from .producing import T0, produced
@@ -155,6 +156,17 @@ def test_snapshot_of_a_rolled_segment_is_flushed_in_the_background(tmp_path: Pat
     directory.environment.flusher.wait()
     synced = [by_flusher for name, by_flusher in system.syncs if ".snapshot" in name]
     assert synced == [True, True]
+    directory.close()
+
+
+def test_truncated_segment_is_flushed_at_once(tmp_path: Path) -> None:
+    system = NotedSyncs()
+    directory = LogDirectory(str(tmp_path), ManualClock(T0), system=system)
+    log = directory.get_or_create("t", 0, None, CONFIG)
+    for number in range(2):
+        log.append_as_leader(produced(number), 0)
+    log.truncate_to(1)
+    assert (file_name(0, ".log"), False) in system.syncs
     directory.close()
 
 

@@ -351,6 +351,16 @@ def test_finished_compaction_replaces_the_old_segments(tmp_path: Path) -> None:
     assert place.offsets() == [0, 1, 3, 4]
 
 
+def test_finished_compaction_deletes_the_transaction_index_of_the_segment_it_replaces(tmp_path: Path) -> None:
+    place = filled(tmp_path)
+    data = place.file("00000000000000000001.log").read_bytes()
+    place.directory.close()
+    for name, contents in ((".log.swap", data), (".index.swap", b""), (".txnindex", bytes(34))):
+        place.file(f"00000000000000000001{name}").write_bytes(contents)
+    place.open()
+    assert "00000000000000000001.txnindex" not in place.names()
+
+
 def test_finished_compaction_that_is_incomplete_ends_at_its_last_entry(tmp_path: Path) -> None:
     place = filled(tmp_path)
     data = place.file("00000000000000000001.log").read_bytes()

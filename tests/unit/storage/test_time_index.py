@@ -73,6 +73,20 @@ def test_truncation_drops_entries_at_and_above_the_offset(tmp_path: Path, offset
     assert len(made) == left
 
 
+def test_lookup_loads_the_index(tmp_path: Path) -> None:
+    index(tmp_path, [(1000, 45), (2000, 60)]).flush()
+    assert reopened(tmp_path).lookup(1500) == (1000, 45, -1)
+
+
+def test_truncation_of_an_index_that_is_not_loaded_drops_entries(tmp_path: Path) -> None:
+    index(tmp_path, [(1000, 45), (2000, 60)]).flush()
+    made = reopened(tmp_path)
+    made.truncate_to(60)
+    assert len(made) == 1
+    made.keep_loaded()
+    assert made.last_entry == (1000, 45, -1)
+
+
 def test_last_entry_is_read_without_loading_the_index(tmp_path: Path) -> None:
     index(tmp_path, [(1000, 45), (2000, 60)]).flush()
     found = reopened(tmp_path)

@@ -42,6 +42,7 @@ class Reader:
         self.topic = topic
         self.topic_id = cluster.server.metadata.topics[topic].topic_id
         self.repeats = repeats
+        self.names_partition = True
         self.requests = 0
         self.session_id = 0
         self.session_epoch = -1
@@ -60,7 +61,7 @@ class Reader:
         partition = {"partition": 0, "fetch_offset": offset, **self.partition}
         topic = {"topic": self.topic, "topic_id": self.topic_id, "partitions": [partition]}
         session = {"session_id": self.session_id, "session_epoch": self.session_epoch}
-        request = as_received(Api.FETCH, version, {**self.fields, **session, "topics": [topic]})
+        request = as_received(Api.FETCH, version, {**self.fields, **session, "topics": [topic] * self.names_partition})
         frame = b"".join(request_frame(request, version, self.requests, self.client_id))[4:]  # type: ignore[arg-type]
         out: list[Chunk] = []
         size = self.router.route(frame, self.context, out)
@@ -133,6 +134,42 @@ def test_repetition_without_records_reaches_the_handler(log: Log, monkeypatch: p
     reader = Reader(log.cluster, log.topic)
     log.cluster.server.call(lambda: read_all(reader, 12, 5))
     assert len(requests) == 3
+
+
+def test_session_keeps_the_parameters_of_a_repeated_request(log: Log) -> None:
+    for _ in range(4):
+        log.append(900)
+    readers = [Reader(log.cluster, log.topic, repeats=repeats) for repeats in (True, False)]
+
+    def read(reader: Reader) -> bytes:
+        reader.open_session()
+        read_all(reader, 12, 4)
+        reader.names_partition = False
+        return reader.fetch(0)
+
+    fast, general = log.cluster.server.call(lambda: [read(reader) for reader in readers])
+    assert fast == general
+    assert after(fast, 12, 0) == 4
+
+
+def test_repetition_in_a_session_that_got_another_partition_reaches_the_handler(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(4):
+        log.append(900)
+    requests = handled(monkeypatch)
+    reader = Reader(log.cluster, log.topic)
+
+    def read() -> None:
+        reader.open_session()
+        read_all(reader, 12, 3)
+        reader.partition["partition"] = 1
+        reader.fetch(0)
+        reader.partition["partition"] = 0
+        reader.fetch(3)
+
+    log.cluster.server.call(read)
+    assert len(requests) == 4
 
 
 def change_partition(reader: Reader) -> None:

@@ -370,10 +370,10 @@ def test_unknown_later_epoch_is_out_of_range(aged: Partition) -> None:
     assert code_of(lambda: call(3, 1000, Isolation.HIGH_WATERMARK, True, None, 6)) == Code.OFFSET_OUT_OF_RANGE
 
 
-def test_reader_below_log_start_is_out_of_range(aged: Partition) -> None:
-    aged.delete_records(2)
+def test_diverged_reader_below_log_start_is_out_of_range(aged: Partition) -> None:
+    aged.delete_records(1)
     call = aged.read
-    assert code_of(lambda: call(1, 1000, Isolation.HIGH_WATERMARK, True, None, 0)) == Code.OFFSET_OUT_OF_RANGE
+    assert code_of(lambda: call(0, 1000, Isolation.HIGH_WATERMARK, True, None, 1)) == Code.OFFSET_OUT_OF_RANGE
 
 
 def test_read_returns_offsets_before_read(aged: Partition) -> None:
