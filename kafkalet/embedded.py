@@ -123,7 +123,7 @@ class EmbeddedCluster:
     def __repr__(self) -> str:
         server = self.server
         state = "running" if self.is_running else "not running"
-        stopped = [str(node_id) for node_id in sorted(server.metadata.away)] if self.is_running else []
+        stopped = [str(node_id) for node_id in server.stopped] if self.is_running else []
         without = f" without broker {', '.join(stopped)}" if stopped else ""
         found = server.addresses_of_listeners()
         at = [(f"{name}=" if len(found) > 1 else "") + ",".join(map(_address, found[name])) for name in found]
@@ -191,7 +191,7 @@ class EmbeddedCluster:
 
     def _endpoints(self) -> list[Endpoint]:
         """Return the addresses of the running brokers."""
-        endpoints = list(self.server.metadata.endpoints.values())
+        endpoints = self.server.endpoints
         if not self.is_running:
             raise self.server.host.not_running()
         if not endpoints:

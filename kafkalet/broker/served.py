@@ -76,6 +76,7 @@ CHANGING = frozenset(
         Api.PRODUCE,
         Api.RENEW_DELEGATION_TOKEN,
         Api.TXN_OFFSET_COMMIT,
+        Api.UNREGISTER_BROKER,
         Api.UPDATE_FEATURES,
         Api.WRITE_TXN_MARKERS,
     }

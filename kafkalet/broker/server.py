@@ -145,7 +145,7 @@ class Server:
         self.brokers: dict[int, BrokerServer] = {}
         """The running brokers by id. Their nodes are the controller's `nodes`."""
         self.unimplemented_calls: dict[str, int] = {}
-        """The number of requests for APIs that kafkalet does not implement, by API name: {"UnregisterBroker": 2}."""
+        """The number of requests for APIs that kafkalet does not implement, by API name: {"ShareFetch": 2}."""
         self.users: dict[str, str] = {}
         """The passwords of users who can log in, as far as they are known."""
         self.refusing: set[int] = set()
@@ -170,9 +170,19 @@ class Server:
         return bool(self._data_dirs)
 
     @property
-    def _node_ids(self) -> range:
+    def node_ids(self) -> range:
         """The ids of all brokers, whether they are running or stopped."""
         return range(self.first_node_id, self.first_node_id + self._brokers)
+
+    @property
+    def stopped(self) -> list[int]:
+        """The ids of the stopped brokers."""
+        return [node_id for node_id in self.node_ids if node_id not in self.nodes]
+
+    @property
+    def endpoints(self) -> list[Endpoint]:
+        """The addresses of the running brokers, including those that are unregistered."""
+        return [node.endpoint for node in self.nodes.values()]
 
     @property
     def _directories_of_a_broker(self) -> int:
@@ -309,13 +319,14 @@ class Server:
 
     def check_node(self, node_id: int) -> None:
         """Raise ValueError unless the broker, running or stopped, belongs to this cluster."""
-        known = sorted({*self.nodes, *self.metadata.away})
-        if node_id not in known:
-            raise ValueError(f"broker {node_id} does not exist; the brokers of this cluster are {_listed(known)}")
+        if node_id not in self.node_ids:
+            raise ValueError(
+                f"broker {node_id} does not exist; the brokers of this cluster are {_listed(self.node_ids)}"
+            )
 
     def addresses_of_listeners(self) -> dict[str, list[Endpoint]]:
         """Return the addresses of the running brokers by listener, in the order of the property `listeners`."""
-        running = list(self.metadata.endpoints.values())
+        running = self.endpoints
         found = {}
         for settings in self._addresses.listeners if running else ():
             if at := [endpoint for known in running if (endpoint := known.at(settings.name)) is not None]:
@@ -399,7 +410,7 @@ class Server:
 
         from .cluster.cluster_image import ClusterImage
 
-        if away := self.metadata.away:
+        if away := self.stopped:
             raise RuntimeError(f"broker {_listed(away)} is stopped; a snapshot needs all brokers of the cluster")
         files = {FILE: StoredFile(MetadataStore.encode(self.metadata, self.controller.producer_ids.next_id))}
         for node_id, node in self.nodes.items():
@@ -455,7 +466,7 @@ class Server:
         self._close(keeps_ports=True)
         try:
             if self._data_dirs and not self.is_read_only:
-                self._new_store().erase(self._node_ids)
+                self._new_store().erase(self.node_ids)
             self._open(loop, Start(image, before))
         except BaseException:
             self._close()
@@ -523,7 +534,7 @@ class Server:
         """Load the metadata, apply the configuration in it, and create the controller."""
         if start.image is not None:
             store.fill(start.image.files)
-        loaded = load_metadata(store, self._node_ids, self.config, self.cluster_id or "")
+        loaded = load_metadata(store, self.node_ids, self.config, self.cluster_id or "")
         self._take_id_of_directory(store, loaded.image)
         if start.before is not None:
             loaded = loaded._replace(next_producer_id=start.before.continued_by(loaded.image, loaded.next_producer_id))
@@ -550,9 +561,9 @@ class Server:
 
     def _open_brokers(self, loop: asyncio.AbstractEventLoop, store: MetadataStore, loaded: LoadedMetadata) -> None:
         """Open the log directories of the brokers, and bind their addresses. Clients are not accepted yet."""
-        for node_id in self._node_ids:
+        for node_id in self.node_ids:
             self._open_broker(node_id, loop)
-        check_ids(loaded.image, self._node_ids, store.file)
+        check_ids(loaded.image, self.node_ids, store.file)
         if loaded.is_complete:
             set_strays_aside(loaded.image, self.nodes)
 
@@ -645,8 +656,9 @@ class Server:
         self.brokers[node_id] = broker
         if self._faults is not None:
             self._faults.attach(node_id, broker.router)
-        self.metadata.away.discard(node_id)
-        self.metadata.endpoints[node_id] = self._addresses.take(node_id, broker.listeners, config.broker_rack)
+        self.metadata.away.pop(node_id, None)
+        node.endpoint = self._addresses.take(node_id, broker.listeners, config.broker_rack)
+        self.metadata.endpoints[node_id] = node.endpoint
         return broker
 
     def _own_properties(self, node_id: int) -> dict[str, str]:
@@ -741,8 +753,8 @@ class Server:
             raise ValueError(f"broker {node_id} is already stopped; start_broker({node_id}) starts it again")
         del self.nodes[node_id]
         broker = self.brokers.pop(node_id)
-        self.metadata.endpoints.pop(node_id, None)
-        self.metadata.away.add(node_id)
+        if (endpoint := self.metadata.endpoints.pop(node_id, None)) is not None:
+            self.metadata.away[node_id] = endpoint
         self.leadership.node_left(node_id)
         broker.close()
         if not is_clean:

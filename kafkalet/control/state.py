@@ -120,11 +120,10 @@ def partition(server: Server, name: str, state: PartitionState) -> Json:
 
 def brokers(server: Server) -> list[Json]:
     """Return the brokers, by id."""
-    endpoints = server.metadata.endpoints
     names = list(server.addresses_of_listeners())
     found = []
-    for node_id in sorted({*server.nodes, *server.metadata.away}):
-        endpoint = endpoints.get(node_id)
+    for node_id in server.node_ids:
+        endpoint = server.nodes[node_id].endpoint if node_id in server.nodes else None
         found.append(
             {
                 "node_id": node_id,

@@ -72,7 +72,7 @@ def refusing(cluster: ClusterOperations, broker: int | None) -> Iterator[None]:
         server.call(lambda: server.check_node(arguments.number("broker", broker)))
 
     def refuse() -> list[int]:
-        node_ids = [*server.nodes, *server.metadata.away] if broker is None else [broker]
+        node_ids = server.node_ids if broker is None else [broker]
         changed = [
             node_id for node_id in node_ids if node_id not in server.refusing
         ]  # brokers of an outer block are not included

@@ -27,10 +27,10 @@ class BrokerNode:
     @property
     def address(self) -> tuple[str, int]:
         """The host and port that the broker advertises. Raises RuntimeError if it is stopped."""
-        endpoint = self._cluster.server.metadata.endpoints.get(self.node_id)
-        if endpoint is None:
+        node = self._cluster.server.nodes.get(self.node_id)
+        if node is None:
             raise RuntimeError(f"broker {self.node_id} is stopped; start() starts it")
-        return endpoint.host, endpoint.port
+        return node.endpoint.host, node.endpoint.port
 
     def stop(self) -> None:
         """Stop the broker. Its listener closes, and other replicas become leaders of its partitions."""

@@ -118,7 +118,7 @@ class ClusterOperations(EmbeddedCluster):
 
     @property
     def unimplemented_calls(self) -> dict[str, int]:
-        """The number of requests for each API that kafkalet does not implement, as in `{"UnregisterBroker": 2}`."""
+        """The number of requests for each API that kafkalet does not implement, as in `{"ShareFetch": 2}`."""
         return self.server.unimplemented_calls
 
     # Brokers
@@ -153,7 +153,7 @@ class ClusterOperations(EmbeddedCluster):
     def _only_broker(self, broker: int | None) -> int:
         if broker is not None:
             return _broker(broker)
-        known = sorted({*self.server.nodes, *self.server.metadata.away})
+        known = self.server.node_ids
         if len(known) != 1:
             raise ValueError(f"broker is missing; name one of {', '.join(map(str, known))}")
         return known[0]

@@ -48,7 +48,6 @@ LATER_APIS = {
     "StreamsGroupDescribe": STREAMS_GROUPS,
     "StreamsGroupHeartbeat": STREAMS_GROUPS,
     "StreamsGroupTopologyDescriptionUpdate": STREAMS_GROUPS,
-    "UnregisterBroker": "brokers cannot be unregistered yet",
     "UnregisterController": "controllers cannot be unregistered yet",
     "WriteShareGroupState": SHARE_GROUPS,
 }

@@ -50,7 +50,7 @@ class Wire:
     def connection(self, node: int = 1, name: str = "") -> Connection:
         """Return the connection with this name to a broker."""
         if (node, name) not in self.connections:
-            endpoint = self.cluster.server.metadata.endpoints[node]
+            endpoint = self.cluster.server.nodes[node].endpoint
             self.connections[node, name] = Connection(endpoint.host, endpoint.port)
         return self.connections[node, name]
 

@@ -1,7 +1,7 @@
 """DescribeCluster v0-2: describe the brokers, the controller and the id of the cluster (KIP-700).
 
 v1  adds the endpoint type: brokers or controllers (KIP-919); every listener here is a broker endpoint
-v2  optionally includes fenced brokers (KIP-1073); kafkalet never has any
+v2  optionally includes fenced brokers, which are stopped here (KIP-1073)
 
 Source: kafka.server.AuthHelper.computeDescribeClusterResponse.
 """
@@ -23,12 +23,21 @@ def handle(request: DescribeClusterRequest, context: Context) -> DescribeCluster
     if request.endpoint_type != BROKERS:
         return _refused(Code.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {request.endpoint_type}")
     metadata = context.metadata
+    brokers = context.endpoints()
+    if request.include_fenced_brokers:
+        brokers |= metadata.fenced_at(context.listener)
     return DescribeClusterResponse(
         cluster_id=metadata.cluster_id,
         controller_id=metadata.controller_id,
         brokers=[
-            DescribeClusterResponse.Broker(broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
-            for node in context.endpoints().values()
+            DescribeClusterResponse.Broker(
+                broker_id=node.node_id,
+                host=node.host,
+                port=node.port,
+                rack=node.rack,
+                is_fenced=node_id in metadata.away,
+            )
+            for node_id, node in sorted(brokers.items())
         ],
         cluster_authorized_operations=cluster_operations(request.include_cluster_authorized_operations, context),
     )

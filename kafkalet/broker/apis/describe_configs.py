@@ -141,7 +141,7 @@ def _documentation(entry: Entry) -> str:
 def _facts(context: Context) -> dict[str, str]:
     """Return the properties that Kafka would read from the broker's server.properties file."""
     node = context.node
-    endpoint = context.metadata.endpoints[node.node_id]
+    endpoint = node.endpoint
     facts = {"broker.id": str(node.node_id)}
     if LISTENERS not in node.config.static:
         listener = f"{context.listener}://{endpoint.host}:{endpoint.port}"

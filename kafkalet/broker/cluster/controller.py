@@ -305,6 +305,18 @@ class Controller:
         else:
             self.create_topic(NewTopic(name))
 
+    # Brokers
+
+    def unregister_broker(self, node_id: int) -> None:
+        """Remove a broker from the cluster until it is started again. Raises BROKER_ID_NOT_REGISTERED."""
+        metadata = self.metadata
+        if metadata.away.pop(node_id, None) is None:
+            if metadata.endpoints.pop(node_id, None) is None:
+                raise KafkaError(Code.BROKER_ID_NOT_REGISTERED, f"Broker ID {node_id} is not currently registered")
+            self.leadership.node_left(node_id)
+        self.save()
+        self.watchers.touch()
+
     # Replicas
 
     def add_replicas(self, topic: TopicState, state: PartitionState, *, skip_broken: bool = False) -> None:

@@ -35,7 +35,10 @@ if TYPE_CHECKING:  # avoids loading the log when a broker without partitions sta
 
 
 class Leadership:
-    """The leaders and followers of a cluster. `nodes` contains the brokers that are alive."""
+    """The leaders and followers of a cluster. `nodes` contains the running brokers.
+
+    Those without an endpoint in the metadata are unregistered: they follow, but neither lead nor are in sync.
+    """
 
     def __init__(
         self,
@@ -87,7 +90,7 @@ class Leadership:
         alive = [
             node
             for node in state.replicas
-            if node in self.nodes and (topic.name, state.index) not in self.nodes[node].offline
+            if node in self.metadata.endpoints and (topic.name, state.index) not in self.nodes[node].offline
         ]
         candidates = [node for node in alive if node in state.may_lead]
         is_clean = bool(candidates and (state.isr or state.elr))
@@ -106,7 +109,7 @@ class Leadership:
                 state.last_known_elr = [state.leader]
             state.change_leader(NO_LEADER)
         elif is_clean and state.isr:
-            isr = [node for node in state.isr if node in self.nodes]
+            isr = [node for node in state.isr if node in self.metadata.endpoints]
             state.change_leader(leader, isr, self._eligible(topic, state, isr))
         else:
             others = [node for node in state.elr if node != leader]
@@ -256,7 +259,7 @@ class Leadership:
             self._settle(topic, state, [node for node in state.isr if node in staying], dropped=state.removing)
 
     def _settle(self, topic: TopicState, state: PartitionState, isr: list[int], dropped: list[int]) -> None:
-        state.end_move(isr, dropped, alive=self.nodes)
+        state.end_move(isr, dropped, alive=self.metadata.endpoints)
         if not dropped:
             return
         for node_id in dropped:
@@ -289,7 +292,8 @@ class Leadership:
                 followers.remove(follower)
                 continue
             leader.follower_has(follower.node_id, follower.log.log_end_offset, follower.log.log_start_offset, now_ms)
-            self._maybe_in_sync(leader, follower.node_id)
+            if follower.node_id in self.metadata.endpoints:
+                self._maybe_in_sync(leader, follower.node_id)
         for follower in followers:
             copy_watermarks(leader, follower)
             leader.followers[follower.node_id].log_start_offset = follower.log.log_start_offset
@@ -484,9 +488,9 @@ class Leadership:
         self.watchers.touch(topic)
 
     def offline_replicas(self, topic: str, state: PartitionState) -> list[int]:
-        """Return the replicas on stopped brokers, and those whose log is offline (KRaftMetadataCache)."""
-        key, nodes = (topic, state.index), self.nodes
-        return [id_ for id_ in state.replicas if (node := nodes.get(id_)) is None or key in node.offline]
+        """Return the replicas whose log is offline or whose broker is stopped or unregistered (KRaftMetadataCache)."""
+        key, nodes, registered = (topic, state.index), self.nodes, self.metadata.endpoints
+        return [id_ for id_ in state.replicas if id_ not in registered or key in nodes[id_].offline]
 
     def leader_of(self, topic: str, index: int) -> Partition:
         """Return the leader of a partition.

@@ -254,7 +254,9 @@ class MetadataImage:
         self.cluster_id = cluster_id
         self.revision = Revision()
         self.endpoints: dict[int, Endpoint] = Noting(self.revision)
-        self.away: set[int] = set()  # stopped brokers that may be restarted
+        """The running brokers. A broker is in neither dictionary after UnregisterBroker, until it is started again."""
+        self.away: dict[int, Endpoint] = {}
+        """The stopped brokers, which Kafka calls fenced."""
         self.topics: dict[str, TopicState] = {}
         self.broker_config: dict[int | None, dict[str, str]] = {}  # by node id; None: the cluster-wide default
         self.group_config: dict[str, dict[str, str]] = {}  # by group
@@ -300,6 +302,10 @@ class MetadataImage:
         known = self.endpoints
         wanted = known if nodes is None else [node for node in sorted(nodes) if node in known]
         return {node: found for node in wanted if (found := known[node].at(listener)) is not None}
+
+    def fenced_at(self, listener: str) -> dict[int, Endpoint]:
+        """Return the endpoints of stopped brokers by id, with the addresses of a listener."""
+        return {node: found for node, known in self.away.items() if (found := known.at(listener)) is not None}
 
     def topic_by_id(self, topic_id: bytes) -> TopicState | None:
         return self._by_id.get(topic_id)

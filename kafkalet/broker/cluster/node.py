@@ -27,7 +27,7 @@ from kafkalet.storage.files import explain
 from kafkalet.tasks.turns import Turns
 from kafkalet.tasks.workers import Workers
 
-from .metadata import MetadataImage, PartitionState, TopicState
+from .metadata import Endpoint, MetadataImage, PartitionState, TopicState
 from .revision import Noting
 
 if TYPE_CHECKING:  # avoids loading the log when a broker without partitions starts
@@ -96,6 +96,8 @@ class Node:
         """Whether nothing may change the data but groups; see served.py."""
         self.offline: dict[tuple[str, int], str] = Noting(metadata.revision)
         """The replicas whose logs cannot be opened, or whose log directory has failed, with the reasons."""
+        self.endpoint: Endpoint
+        """The addresses of the broker; set when its listeners are bound. They do not change if it is unregistered."""
         self.observer: Observer
         """Set by the broker that uses this node."""
         directories.on_failure = self._log_directory_failed

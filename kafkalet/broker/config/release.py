@@ -273,6 +273,8 @@ class Release:
     parses_client_metrics = since(4, 0,
         "Properties of client metrics subscriptions have types and defaults instead of being plain text.")
     changes_features_together = since(4, 0, "UpdateFeatures changes either all requested features or none.")
+    explains_unregistration_errors = since(4, 1,  # observed in 4.1, not in 4.0
+        "UnregisterBroker returns a message with its errors.")
     first_epoch_of_features = changing(
         "The finalized features of a new cluster have epoch {}.", {FIRST: -1, (2, 7): 0, KRAFT: 8, (4, 0): 14})
     refuses_appending_to_unknown_properties = since(4, 0,

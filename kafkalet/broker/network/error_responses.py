@@ -149,6 +149,8 @@ class _Refusal:
             self.message = None
         elif self.api in _WITH_TEXT_OF_THE_ERROR:
             self.message = _MESSAGES.get(error.code, error.message)
+        elif self.api is Api.UNREGISTER_BROKER and not self.release.explains_unregistration_errors:
+            self.message = ""
 
     def response(self) -> Any:
         return self._built(type(self.request).RESPONSE, self.request, "", is_refused=self.whole)

@@ -90,7 +90,7 @@ UNSUPPORTED_REQUEST = Object(
 UNSUPPORTED = Object(
     "Unsupported",
     "Requests that the brokers do not serve.",
-    Field("counts", MapOf(Integer(0)), 'The number of requests by API, as in `{"UnregisterBroker": 2}`.'),
+    Field("counts", MapOf(Integer(0)), 'The number of requests by API, as in `{"ShareFetch": 2}`.'),
     Field("requests", ListOf(UNSUPPORTED_REQUEST), "The requests, by API, version and client."),
 )
 WAIT = Object(

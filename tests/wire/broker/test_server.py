@@ -183,9 +183,9 @@ def test_requests_of_unimplemented_apis_are_counted() -> None:
         wire = Wire(cluster)
         for node_id in (1, 2, 1):
             with pytest.raises(Closed):
-                wire.ask(node_id, "UnregisterBroker", 0, {"broker_id": 1})
+                wire.ask(node_id, "UnregisterController", 0, {"controller_id": 1})
             wire.forget(node_id)
-        assert cluster.unimplemented_calls == {"UnregisterBroker": 3}
+        assert cluster.unimplemented_calls == {"UnregisterController": 3}
 
 
 def test_brokers_in_one_process_are_independent() -> None:

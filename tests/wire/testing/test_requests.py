@@ -249,10 +249,10 @@ def test_requests_of_a_stopped_broker_raise_runtime_error(kafka: Broker) -> None
 
 def test_unsupported_requests_are_listed(kafka: Broker) -> None:
     with pytest.raises(Closed):
-        connected(kafka, "other").ask(Api.UNREGISTER_BROKER, 0)
+        connected(kafka, "other").ask(Api.UNREGISTER_CONTROLLER, 0)
     with pytest.raises(AssertionError) as failure:
         kafka.assert_no_unsupported()
-    assert "client 'other': UnregisterBroker v0, 1 time; it does not serve this API" in str(failure.value)
+    assert "client 'other': UnregisterController v0, 1 time; it does not serve this API" in str(failure.value)
 
 
 def test_version_out_of_range_is_listed() -> None:
