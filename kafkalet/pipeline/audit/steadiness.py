@@ -26,7 +26,7 @@ from contextlib import nullcontext
 from typing import NamedTuple
 
 from kafkalet.clock import SystemClock
-from kafkalet.formats import PARTITION_METADATA, uuid_text
+from kafkalet.formats import PARTITION_METADATA, SWAP, uuid_text
 from kafkalet.pipeline.live.broker import LiveBroker, Patience
 from kafkalet.pipeline.live.metadata import TopicPartition
 from kafkalet.pipeline.logs.at_work import is_at_rest, is_locked
@@ -85,6 +85,14 @@ class Listed(NamedTuple):
         if self.told is None:
             return self.begun
         return self.begun._replace(log=self.begun.log._replace(log_start_offset=self.told.log_start_offset))
+
+    def is_being_replaced(self) -> bool:
+        """Return whether a broker is replacing segments of the log by a compacted one.
+
+        It answers from the new segment as soon as its name ends with .swap, but renames the old ones only afterwards
+        (LocalLog.replaceSegments).
+        """
+        return bool(self.inodes) and any(os.path.exists(segment.path + SWAP) for segment in self.begun.log.segments)
 
     def has_changed(self) -> bool:
         """Return whether files of a log that a broker may change were deleted, replaced or truncated."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from confluent_kafka.admin import AdminClient
 import kafkalet
 from kafkalet.pipeline.audit import AuditOptions
 from kafkalet.pipeline.live.refusals import Unreachable
+from kafkalet.storage.cleaning import cleaner
 from tests.unit.pipeline.audit.audited import audited, make
 
 T0 = 1_700_000_000_000
@@ -42,6 +44,36 @@ def test_broker_agrees_with_its_files(broker: kafkalet.Broker, tmp_path: Path, m
     assert verdict.agrees, list(verdict.lines())
     assert verdict.compared is not None
     assert verdict.compared.lookups > 2 * 2 * 90
+
+
+def test_log_whose_segments_are_being_replaced_is_not_compared(
+    broker: kafkalet.Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The broker answers from the cleaned segment, but the old files still have their names."""
+    broker.create_topic("compact", 1, config={"cleanup.policy": "compact", "segment.bytes": "1000"})
+    for at in range(100):
+        broker.topic("compact").send(b"v%d" % at, key=b"k", timestamp=T0 + at * 7)
+    is_replaced, may_end = threading.Event(), threading.Event()
+
+    def sync(*_: object) -> None:
+        is_replaced.set()
+        may_end.wait()
+
+    monkeypatch.setattr(cleaner, "_sync", sync)
+    cleaning = threading.Thread(target=broker.run_cleaner)
+    cleaning.start()
+    is_replaced.wait()
+    options = AuditOptions(topics=("compact",), bootstrap=broker.bootstrap_servers)
+    try:
+        verdict = audited(tmp_path / "data", options)
+    finally:
+        may_end.set()
+        cleaning.join()
+    assert list(verdict.findings) == []
+    assert verdict.compared is not None
+    assert verdict.compared.not_compared == ("compact-0 (the log kept changing)",)
+    verdict = audited(tmp_path / "data", options)
+    assert verdict.agrees, list(verdict.lines())
 
 
 def test_records_missing_from_a_copy_are_explained(broker: kafkalet.Broker, tmp_path: Path) -> None:
