@@ -93,6 +93,16 @@ func TestReadIsLimited(t *testing.T) {
 	wants(t, topic.Partition(1).Values(t, Read{Offset: 1, Limit: 1}), []string{"e"})
 }
 
+func TestRecordsThatReplaceOlderOnesAreAfterAMark(t *testing.T) {
+	topic := shared.Topic("replaced")
+	topic.Send(t, Values("a", "b", "c")...)
+	mark := topic.Mark(t)
+	shared.control(t, "POST", topic.path("/partitions/0/truncate"), map[string]any{"offset": 1}, nil)
+	topic.Send(t, Values("new")...)
+	wants(t, topic.Values(t, Read{Since: mark}), []string{"new"})
+	wants(t, topic.WaitFor(t, 1, Match{Since: mark})[0].Offset, int64(1))
+}
+
 func TestLargeTopicIsReadCompletely(t *testing.T) {
 	topic := shared.Topic("large").Create(t, 2, map[string]string{"max.message.bytes": "9000000"})
 	for number := range 6 {
@@ -245,8 +255,9 @@ func TestRestoreAndResetReplaceTheContents(t *testing.T) {
 	topic.Send(t, Values("one")...)
 	snapshot := broker.Snapshot(t)
 	broker.Reset(t)
-	wants(t, topic.Mark(t), Mark{})
+	mark := topic.Mark(t)
 	broker.Restore(t, snapshot)
+	wants(t, topic.Values(t, Read{Since: mark}), []string{"one"})
 	wants(t, topic.Values(t, Read{}), []string{"one"})
 	message := failureOf(t, func(t testing.TB) { broker.Restore(t, []byte("no snapshot")) })
 	contains(t, message, "snapshot")

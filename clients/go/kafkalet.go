@@ -323,8 +323,8 @@ type Record struct {
 	Headers     []Header `json:"headers"`
 }
 
-// Mark is a position in a topic: an offset for each partition.
-type Mark map[int]int64
+// Mark is a position in a topic. Only the broker reads it.
+type Mark string
 
 // Isolation determines whether consumers receive records of open and aborted transactions.
 type Isolation string
@@ -416,9 +416,9 @@ func (topic Topic) fields(message Message) map[string]any {
 // Mark returns the current end of the topic, for Read.Since and Match.Since.
 func (topic Topic) Mark(t testing.TB) Mark {
 	t.Helper()
-	var mark struct{ Offsets Mark }
-	topic.broker.control(t, "GET", topic.path("/mark"), nil, &mark)
-	return mark.Offsets
+	var found struct{ Mark Mark }
+	topic.broker.control(t, "GET", topic.path("/mark"), nil, &found)
+	return found.Mark
 }
 
 // Records returns the records that a consumer can receive now, by partition and offset.
@@ -429,10 +429,14 @@ func (topic Topic) Records(t testing.TB, read Read) []Record {
 	if limit == 0 {
 		limit = math.MaxInt
 	}
-	get := func(partition *int, offset int64, count int) Mark {
+	get := func(partition *int, offset int64, since Mark, count int) map[int]int64 {
 		t.Helper()
 		query := url.Values{"encoding": {"base64"}, "limit": {strconv.Itoa(min(count, 100_000))}}
-		query.Set("offset", strconv.FormatInt(offset, 10))
+		if since != "" {
+			query.Set("since", string(since))
+		} else {
+			query.Set("offset", strconv.FormatInt(offset, 10))
+		}
 		if partition != nil {
 			query.Set("partition", strconv.Itoa(*partition))
 		}
@@ -441,8 +445,8 @@ func (topic Topic) Records(t testing.TB, read Read) []Record {
 		}
 		var page struct {
 			Records     []Record
-			NextOffsets Mark `json:"next_offsets"`
-			HasMore     bool `json:"has_more"`
+			NextOffsets map[int]int64 `json:"next_offsets"`
+			HasMore     bool          `json:"has_more"`
 		}
 		topic.broker.control(t, "GET", topic.path("/records?"+query.Encode()), nil, &page)
 		records = append(records, page.Records...)
@@ -452,13 +456,10 @@ func (topic Topic) Records(t testing.TB, read Read) []Record {
 		return page.NextOffsets
 	}
 
-	rest := maps.Clone(read.Since)
-	if read.Since == nil {
-		rest = get(topic.partition, read.Offset, limit)
-	}
+	rest := get(topic.partition, read.Offset, read.Since, limit)
 	for len(rest) > 0 { // large topics are read in several parts
 		part := rest
-		rest = Mark{}
+		rest = map[int]int64{}
 		for partition, offset := range part {
 			read := 0
 			for _, record := range records {
@@ -467,7 +468,7 @@ func (topic Topic) Records(t testing.TB, read Read) []Record {
 				}
 			}
 			if read < limit && (topic.partition == nil || *topic.partition == partition) {
-				maps.Copy(rest, get(&partition, offset, limit-read))
+				maps.Copy(rest, get(&partition, offset, "", limit-read))
 			}
 		}
 	}
@@ -499,8 +500,8 @@ func (topic Topic) WaitFor(t testing.TB, n int, match Match) []Record {
 	if match.Isolation != "" {
 		body["isolation"] = match.Isolation
 	}
-	if match.Since != nil {
-		body["since_offsets"] = match.Since
+	if match.Since != "" {
+		body["since"] = match.Since
 	}
 	var found struct{ Records []Record }
 	topic.broker.control(t, "POST", topic.path("/wait"), withTimeout(body, match.Timeout), &found)

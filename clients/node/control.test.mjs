@@ -52,6 +52,16 @@ test('reading is limited by partition, mark, offset and limit', async () => {
   assert.deepEqual(await topic.values({ partition: 1, offset: 1, limit: 1 }), ['e'])
 })
 
+test('records that replace older ones are after a mark', async () => {
+  const topic = broker.topic('replaced')
+  await topic.send('a', 'b', 'c')
+  const mark = await topic.mark()
+  await broker.control('POST', '/v1/topics/replaced/partitions/0/truncate', { offset: 1 })
+  await topic.send('new')
+  assert.deepEqual(await topic.values({ since: mark }), ['new'])
+  assert.equal((await topic.waitFor(1, { since: mark }))[0].offset, 1)
+})
+
 test('a large topic is read completely', async () => {
   const topic = await broker.topic('large').create({ partitions: 2, config: { 'max.message.bytes': 9_000_000 } })
   for (let number = 0; number < 6; number++) {
@@ -187,8 +197,9 @@ test('restore and reset replace the contents', async t => {
   await topic.send('one')
   const snapshot = await own.snapshot()
   await own.reset()
-  assert.deepEqual(await topic.mark(), {})
+  const mark = await topic.mark()
   await own.restore(snapshot)
+  assert.deepEqual(await topic.values({ since: mark }), ['one'])
   assert.deepEqual(await topic.values(), ['one'])
   await assert.rejects(own.restore(Buffer.from('no snapshot')), { status: 422, message: /snapshot/ })
 })

@@ -143,10 +143,8 @@ export interface Position {
   offset: number
 }
 
-/** A position in a topic: an offset for each partition. */
-export interface Mark {
-  [partition: number]: number
-}
+/** A position in a topic. Only the broker reads it. */
+export type Mark = string
 
 /** Selects the records to read. */
 export interface Selection {

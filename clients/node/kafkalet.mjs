@@ -170,7 +170,7 @@ export class Topic {
   }
 
   async mark () {
-    return (await this.#broker.control('GET', `${this.#path}/mark`)).offsets
+    return (await this.#broker.control('GET', `${this.#path}/mark`)).mark
   }
 
   async records ({ isolation, since, offset, partition, limit = Infinity } = {}) {
@@ -179,7 +179,7 @@ export class Topic {
     const wanted = offsets => Object.entries(offsets)
       .map(([index, from]) => ({ partition: Number(index), offset: from }))
       .filter(each => (partition ?? each.partition) === each.partition && left(each.partition) > 0)
-    const parts = since === undefined ? [{ partition, offset }] : wanted(since)
+    const parts = [since === undefined ? { partition, offset } : { partition, since }]
     for (const part of parts) {
       const query = new URLSearchParams({ encoding: 'base64', limit: Math.min(left(part.partition), 100_000) })
       for (const [name, value] of Object.entries({ isolation, ...part })) {
@@ -203,7 +203,7 @@ export class Topic {
       ...encoded('value', value),
       value_contains: contains,
       isolation,
-      since_offsets: since,
+      since,
       partition,
       timeout_s: seconds(timeoutMs),
       encoding: 'base64'

@@ -1,13 +1,17 @@
-"""Keys, values and headers of records as JSON: text, or base64 if the bytes are not UTF-8."""
+"""Records and marks as JSON. Keys, values and headers are text, or base64 if the bytes are not UTF-8."""
 
 from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from .shapes import INT32_MAX, Field, Integer, Json, ListOf, Malformed, Nullable, Object, Text
+from kafkalet.formats import parse_uuid, uuid_text
+from kafkalet.testing.topic import Mark
+
+from .shapes import INT32_MAX, Field, Integer, Json, ListOf, Malformed, Nullable, Object, Text, shown
 
 if TYPE_CHECKING:
     from kafkalet.testing.record import Record
@@ -40,6 +44,11 @@ RECORD = Object(
     Field("value_encoding", ENCODING, "The encoding of `value`."),
     Field("headers", ListOf(HEADER), "The headers, in the order of the producer."),
 )
+SINCE = Field("since", Nullable(Text()), "A mark, as returned by `/mark`. Records before it are skipped.", None)
+_END = r"[0-9]{1,19}\.[0-9]{1,10}"
+"""An offset and a leader epoch."""
+_MARK = re.compile(rf"(.*):([A-Za-z0-9_-]{{22}})?:((?:{_END}(?:,{_END})*)?)", re.DOTALL)
+"""A topic, its id, and the end of each partition."""
 
 
 def key_fields(what: str) -> tuple[Field, ...]:
@@ -100,3 +109,26 @@ def read_base64(given: str, name: str) -> bytes:
         return base64.b64decode(given, validate=True)
     except (binascii.Error, ValueError):
         raise Malformed(f"{name} is not base64") from None
+
+
+def mark_text(mark: Mark) -> str:
+    """Return a mark as text, which is opaque to clients."""
+    topic_id = "" if mark.topic_id is None else uuid_text(mark.topic_id)
+    ends = ",".join(f"{offset}.{mark.epochs[partition]}" for partition, offset in sorted(mark.offsets.items()))
+    return f"{mark.topic}:{topic_id}:{ends}"
+
+
+def read_mark(text: str | None, topic: str) -> Mark | None:
+    """Return the mark that `mark_text` wrote. Raises Malformed if it is not a mark in the topic."""
+    if text is None:
+        return None
+    match = _MARK.fullmatch(text)
+    if match is None or match[1] != topic:
+        raise Malformed(f"since is {shown(text)}, which is not a mark in topic {topic}; get one from /mark")
+    ends = [each.split(".") for each in match[3].split(",") if each]
+    return Mark(
+        topic,
+        {partition: int(offset) for partition, (offset, _) in enumerate(ends)},
+        parse_uuid(match[2]) if match[2] else None,
+        {partition: int(epoch) for partition, (_, epoch) in enumerate(ends)},
+    )

@@ -10,8 +10,10 @@ from kafkalet.control.data import (
     HEADER,
     OUTPUT_ENCODING,
     RECORD,
+    SINCE,
     key_fields,
     read_data,
+    read_mark,
     record_json,
 )
 from kafkalet.control.route import MAX_RECORDS_BYTES, Call, Routes
@@ -32,11 +34,10 @@ from kafkalet.protocol.records.codecs import Codec
 from kafkalet.tasks.task import finish
 from kafkalet.testing.reading import PartitionReader, checked_isolation
 from kafkalet.testing.record import encoded
-from kafkalet.testing.topic import Mark, Outgoing
+from kafkalet.testing.topic import Outgoing
 
 if TYPE_CHECKING:
     from kafkalet.testing.record import Record
-    from kafkalet.testing.topic import Since
 
 routes = Routes("records", "Records: send, read and wait for them.")
 
@@ -97,12 +98,7 @@ WAIT = Object(
     Field("partition", Nullable(Integer(0, INT32_MAX)), "The partition. The default is all partitions.", None),
     Field("isolation", fields.ISOLATION.shape, fields.ISOLATION.description, "read_uncommitted"),
     Field("since_ms", Nullable(Integer(0)), "Skip records with an older timestamp.", None),
-    Field(
-        "since_offsets",
-        Nullable(MapOf(Integer(0), of_integers=True)),
-        "The first offset of each partition, as returned by `/mark`. Records before it are skipped.",
-        None,
-    ),
+    SINCE,
     fields.TIMEOUT,
     OUTPUT_ENCODING,
 )
@@ -155,31 +151,35 @@ def send_records(call: Call) -> Json:
         None,
     ),
     Field("last", Nullable(Integer(1, MAX_RECORDS)), "Start this many offsets before the end.", None),
+    SINCE,
     Field("limit", Integer(1, MAX_RECORDS), "The largest number of records of each partition.", 100),
     fields.ISOLATION,
     OUTPUT_ENCODING,
     response=RECORDS,
 )
 def read_records(call: Call) -> Json:
-    """Return records that a consumer can receive now. At most one of `offset`, `time_ms` and `last` may be given.
+    """Return records that a consumer can receive now.
 
-    If a partition has no leader, its records are unknown, and the request fails.
+    At most one of `offset`, `time_ms`, `last` and `since` may be given. If a partition has no leader, its records are
+    unknown, and the request fails.
     """
     query = call.query
-    if sum(query[name] is not None for name in ("offset", "time_ms", "last")) > 1:
-        raise ValueError("offset, time_ms and last exclude each other; give one of them")
+    if sum(query[name] is not None for name in ("offset", "time_ms", "last", "since")) > 1:
+        raise ValueError("offset, time_ms, last and since exclude each other; give one of them")
     server = call.cluster.server
     name = call.path["name"]
     count = server.call(lambda: len(server.metadata.existing_topic(name).partitions))
     if query["partition"] is not None:
         server.call(lambda: server.metadata.existing_partition(name, query["partition"]))
+    mark = read_mark(query["since"], name)
     records: list[Record] = []
     next_offsets: dict[int, int] = {}
     has_more = False
     size = 0
     for index in range(count) if query["partition"] is None else [query["partition"]]:
         isolation = checked_isolation(query["isolation"])
-        reader = PartitionReader(call.cluster, name, index, isolation, _start(call, index))
+        start = _start(call, index) if mark is None else call.cluster.topic(name)._after(mark, index)
+        reader = PartitionReader(call.cluster, name, index, isolation, start)
         found: list[Record] = []
         for record in reader.read():
             if len(found) == query["limit"] or ((records or found) and size > MAX_RESPONSE_BYTES):
@@ -221,16 +221,13 @@ def _start(call: Call, index: int) -> int:
 def wait_for_records(call: Call) -> Json:
     """Wait until records match, and return the first of them.
 
-    Records that are in the topic already count, unless `since_ms` or `since_offsets` excludes them. The topic need not
-    exist yet. If the wait times out, the error message shows the records that did arrive, the closest match first.
+    Records that are in the topic already count, unless `since_ms` or `since` excludes them. The topic need not exist
+    yet. If the wait times out, the error message shows the records that did arrive, the closest match first.
     """
     body = call.body
-    if body["since_ms"] is not None and body["since_offsets"] is not None:
-        raise ValueError("since_ms and since_offsets exclude each other; give one of them")
+    if body["since_ms"] is not None and body["since"] is not None:
+        raise ValueError("since_ms and since exclude each other; give one of them")
     name = call.path["name"]
-    since: Since | None = body["since_ms"]
-    if body["since_offsets"] is not None:
-        since = Mark(name, body["since_offsets"])
     found = call.cluster.topic(name).wait_for(
         body["n"],
         _where(body),
@@ -238,7 +235,7 @@ def wait_for_records(call: Call) -> Json:
         read_data(body, "value"),
         body["timeout_s"],
         isolation=body["isolation"],
-        since=since,
+        since=body["since_ms"] if body["since"] is None else read_mark(body["since"], name),
         partition=body["partition"],
     )
     return {"records": [record_json(record, body["encoding"]) for record in found]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafkalet.control import fields, state
+from kafkalet.control.data import mark_text
 from kafkalet.control.route import Call, Routes
 from kafkalet.control.shapes import INT32_MAX, Boolean, Field, Integer, Json, ListOf, MapOf, Nullable, Object, Text
 
@@ -27,7 +28,7 @@ NEW_TOPIC = Object(
 MARK = Object(
     "Mark",
     "A position at the end of a topic.",
-    Field("offsets", MapOf(Integer(0), of_integers=True), "The log end offset of each partition."),
+    Field("mark", Text(), "The mark, to pass as `since`. Its format may change."),
 )
 
 
@@ -69,11 +70,12 @@ def delete_topic(call: Call) -> None:
 
 @routes.get("/v1/topics/{name}/mark", fields.TOPIC, response=MARK)
 def mark_topic(call: Call) -> Json:
-    """Return the current end of a topic, to wait or read only for later records: pass it as `since_offsets`.
+    """Return the current end of a topic, to wait or read only for later records: pass it as `since`.
 
-    If the topic does not exist, the result has no offsets.
+    Records that replace older ones are later, too: those that follow a truncation or a restore, and all records of a
+    topic that is created again. The topic need not exist yet.
     """
-    return {"offsets": call.cluster.topic(call.path["name"]).mark().offsets}
+    return {"mark": mark_text(call.cluster.topic(call.path["name"]).mark())}
 
 
 @routes.get("/v1/topics/{name}/partitions/{partition}", fields.TOPIC, fields.PARTITION, response=state.PARTITION)

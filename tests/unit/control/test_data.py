@@ -2,9 +2,10 @@
 
 import pytest
 
-from kafkalet.control.data import RECORD, read_data, record_json, written
+from kafkalet.control.data import RECORD, mark_text, read_data, read_mark, record_json, written
 from kafkalet.control.shapes import Malformed
 from kafkalet.testing.record import Headers, Record
+from kafkalet.testing.topic import Mark
 
 
 @pytest.mark.parametrize(
@@ -44,3 +45,17 @@ def test_record_has_its_declared_shape() -> None:
         {"name": "h", "value": "x", "value_encoding": "text"},
         {"name": "h", "value": None, "value_encoding": "text"},
     ]
+
+
+@pytest.mark.parametrize("mark", [Mark("t", {0: 5, 1: 0}, bytes(range(16)), {0: 2, 1: 0}), Mark("t", {})])
+def test_written_mark_is_read_again(mark: Mark) -> None:
+    found = read_mark(mark_text(mark), "t")
+    assert found is not None
+    assert (found.topic, found.offsets) == (mark.topic, mark.offsets)
+    assert (found.topic_id, found.epochs) == (mark.topic_id, mark.epochs)
+
+
+@pytest.mark.parametrize("text", ["", "t", "t:", "u::", "t::5", "t::5.0,", "t::5.0" + "1" * 1000, "t:short:"])
+def test_text_that_is_not_a_mark_in_the_topic_is_malformed(text: str) -> None:
+    with pytest.raises(Malformed, match="which is not a mark in topic t"):
+        read_mark(text, "t")

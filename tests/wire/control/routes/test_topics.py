@@ -90,12 +90,6 @@ def test_partition_is_returned(api: Asking) -> None:
     assert api.ask("GET", "/v1/topics/t/partitions/x").status == 400
 
 
-def test_mark_is_the_end_of_each_partition(api: Asking) -> None:
-    api.cluster.topic("t", partitions=2).send("x", partition=1)
-    assert api.get("/v1/topics/t/mark") == {"offsets": {"0": 0, "1": 1}}
-    assert api.get("/v1/topics/missing/mark") == {"offsets": {}}
-
-
 def test_partitions_are_read_in_several_turns(api: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "PARTITIONS_PER_TURN", 3)
     for name, partitions in (("a", 7), ("b", 1), ("c", 4)):

@@ -233,9 +233,9 @@ public abstract class Control {
                     .toList();
         }
 
-        /** Returns the current end of the topic, an offset for each partition, for {@code since}. */
-        public Map<Integer, Long> mark() {
-            return asOffsets(control.control("GET", path + "/mark", null).get("offsets"));
+        /** Returns the current end of the topic, for {@code since}. Only the broker reads it. */
+        public String mark() {
+            return (String) control.control("GET", path + "/mark", null).get("mark");
         }
 
         /** Returns the records that a consumer with read_uncommitted can receive now, by partition and offset. */
@@ -247,14 +247,11 @@ public abstract class Control {
         public List<TopicRecord> records(Read read) {
             List<TopicRecord> records = new ArrayList<>();
             ArrayDeque<Read> parts = new ArrayDeque<>();
-            if (read.since == null) {
-                parts.add(read);
-            } else {
-                addParts(parts, read, read.since, records);
-            }
+            parts.add(read);
             while (!parts.isEmpty()) { // large topics are read in several parts
                 Read part = parts.remove();
-                String query = "encoding=base64&isolation=" + part.isolation + "&offset=" + part.offset + "&limit="
+                String start = part.since == null ? "offset=" + part.offset : "since=" + encoded(part.since);
+                String query = "encoding=base64&isolation=" + part.isolation + "&" + start + "&limit="
                         + Math.min(part.limit, MAX_LIMIT) + (part.partition < 0 ? "" : "&partition=" + part.partition);
                 Map<String, Object> page = control.control("GET", path + "/records?" + query, null);
                 asMaps(page.get("records")).map(TopicRecord::new).forEach(records::add);
@@ -271,7 +268,7 @@ public abstract class Control {
             offsets.forEach((partition, offset) -> {
                 long known = records.stream().filter(record -> record.partition == partition).count();
                 if ((read.partition < 0 || read.partition == partition) && known < read.limit) {
-                    parts.add(read.partition(partition).offset(offset).limit(read.limit - (int) known));
+                    parts.add(read.since(null).partition(partition).offset(offset).limit(read.limit - (int) known));
                 }
             });
         }
@@ -420,7 +417,7 @@ public abstract class Control {
     /** Selects the records to read. */
     public static final class Read {
         private final String isolation;
-        private Map<Integer, Long> since;
+        private String since;
         private int partition = -1;
         private long offset;
         private int limit = Integer.MAX_VALUE;
@@ -440,7 +437,7 @@ public abstract class Control {
         }
 
         /** Skips the records before a mark. */
-        public Read since(Map<Integer, Long> mark) {
+        public Read since(String mark) {
             Read read = copy();
             read.since = mark;
             return read;
@@ -521,8 +518,8 @@ public abstract class Control {
         }
 
         /** Only records after a mark. */
-        public Match since(Map<Integer, Long> mark) {
-            return put("since_offsets", mark);
+        public Match since(String mark) {
+            return put("since", mark);
         }
 
         /** Only records of this partition. */
