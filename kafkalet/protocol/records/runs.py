@@ -19,7 +19,7 @@ from itertools import repeat
 from typing import NamedTuple, Protocol
 
 from .interruption import check
-from .varint import HIGH, LOW
+from .varint import HIGH, LOW, MIDDLE
 
 TIMESTAMP_BYTES = 8
 """The maximum size of a timestamp delta. Longer deltas may overflow; so may shorter ones if the base is beyond 2^62."""
@@ -144,7 +144,12 @@ def _leading_offsets(column: Column, place: tuple[int, int], index: int, count: 
     if end - at == 2:
         count = _leading_equal(column(at, count), LOW[index : index + count])
         return _leading_equal(column(at + 1, count), HIGH[index : index + count])
-    raise Unusual  # a batch of more than 8192 records
+    if end - at == 3:  # up to the next multiple of 8192, at which the third byte changes
+        block, first = index >> 13, index & 8191
+        count = _leading_equal(column(at, count), LOW[first : first + count])
+        count = _leading_equal(column(at + 1, count), MIDDLE[first : first + count])
+        return _leading_equal(column(at + 2, count), bytes((block,)) * count)
+    raise Unusual  # a batch of more than a million records
 
 
 def _leading_equal(column: bytes | bytearray, expected: bytes) -> int:

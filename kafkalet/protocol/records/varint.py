@@ -23,6 +23,8 @@ LOW = bytes(range(128, 256, 2)) * 128
 """The first bytes of the two-byte encodings of 0, 1, 2, ...: the low seven bits and the continuation bit."""
 HIGH = b"".join(bytes((high,)) * 64 for high in range(128))
 """The second bytes of the same encodings."""
+MIDDLE = b"".join(bytes((high | 128,)) * 64 for high in range(128))
+"""The second bytes of the three-byte encodings of the same numbers, and of the 8192 after each multiple of 8192."""
 
 
 def _small() -> list[bytes]:

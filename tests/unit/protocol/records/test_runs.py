@@ -48,6 +48,24 @@ def test_run_ends_before_offsets_of_two_bytes() -> None:
     assert (first.length, second.length, second.end) == (64, 136, len(payload))
 
 
+def test_runs_with_offsets_of_three_bytes_end_at_multiples_of_8192() -> None:
+    payload = encode_records(alike(20_000), 0, NOW)
+    ends, position = [0, 64], 64 * (len(encode_records(alike(1), 0, NOW)))
+    while ends[-1] < 20_000:
+        run = find_run(payload, position, len(payload), ends[-1], 20_000 - ends[-1])
+        ends.append(ends[-1] + run.length)
+        position = run.end
+    assert ends == [0, 64, 8192, 16_384, 20_000]
+
+
+@pytest.mark.parametrize("byte", [0, 1, 2])
+def test_any_byte_of_a_wrong_offset_of_three_bytes_ends_a_run(byte: int) -> None:
+    last = encode_records([Record(10_000, NOW, b"key", b"value")], 0, NOW)
+    payload = bytearray(b"".join(encode_records([record], 0, NOW) for record in alike(10_100)[10_000:]))
+    payload[30 * len(last) + 3 + byte] ^= 2
+    assert find_run(payload, 0, len(payload), 10_000, 100).length == 30
+
+
 def test_longer_timestamp_ends_a_run() -> None:
     assert run_in(alike(80, step=2)).length == 32
 
