@@ -1,6 +1,7 @@
 """Tests of a log: append as leader and follower, roll, read, truncation, retention, deletion of files."""
 
 import struct
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,31 @@ def test_append_assigns_offsets_and_leader_epoch(place: Place) -> None:
     assert [(batch.base_offset, batch.leader_epoch) for batch in found] == [(0, 0), (2, 4)]
     assert place.log.latest_epoch == 4
     assert place.log.end_offset_for_epoch(0) == (0, 2)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_validated_records_are_placed_after_those_appended_meanwhile(tmp_path: Path, version: int) -> None:
+    place = Place(tmp_path / "data", CONFIG._replace(record_version=version))
+    sent = produced if version == 2 else partial(message_set, version)
+    accepted = place.log.validation(sent(5, 9, 7), 0)()
+    place.log.append_as_leader(sent(1, 2), 4)
+    appended = place.log.append_validated(accepted, 4)
+    assert appended is not None
+    assert (appended.first_offset, appended.last_offset, place.log.log_end_offset) == (2, 4, 5)
+    assert place.log.segments.active.largest == (T0 + 9, 3 if version == 1 else 4, -1)
+    found = list(batches(content(place.read(2))))
+    assert [record.offset for batch in found for record in batch.records()] == [2, 3, 4]
+    for batch in found:
+        batch.check_crc()
+        assert batch.leader_epoch == (4 if version == 2 else -1)
+
+
+def test_validated_wrapper_of_format_0_is_not_placed_elsewhere(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", CONFIG._replace(record_version=0))
+    accepted = place.log.validation(message_set(0, 5, 9, codec="gzip"), 0)()
+    place.log.append_as_leader(message_set(0, 1), 0)
+    assert place.log.append_validated(accepted, 0) is None
+    assert place.log.log_end_offset == 1
 
 
 def test_append_accepts_read_only_memory(place: Place) -> None:

@@ -74,6 +74,15 @@ def test_truncation_drops_entries_at_and_above_the_offset(tmp_path: Path, offset
     assert len(made) == left
 
 
+def test_truncation_of_an_index_that_is_not_loaded_drops_entries(tmp_path: Path) -> None:
+    index(tmp_path, [(45, 100), (60, 5000)]).flush()
+    made = reopened(tmp_path)
+    made.truncate_to(60)
+    assert len(made) == 1
+    made.keep_loaded()
+    assert made.lookup(60) == 100
+
+
 def test_file_has_kafkas_format(tmp_path: Path) -> None:
     index(tmp_path, [(45, 100), (60, 5000)]).flush()
     assert (tmp_path / "0.index").read_bytes() == struct.pack(">iiii", 5, 100, 20, 5000)

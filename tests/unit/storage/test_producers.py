@@ -128,6 +128,15 @@ def test_producer_in_a_transaction_does_not_expire(states: ProducerStates) -> No
     assert states.has_open_transaction(7)
 
 
+def test_next_expiration_is_that_of_the_producer_outside_a_transaction_with_the_oldest_record(
+    states: ProducerStates,
+) -> None:
+    append(states, in_transaction(0, 0))
+    append(states, sent(1, 0, ts=T0 + 2, producer=8))
+    append(states, sent(2, 0, ts=T0 + 1, producer=9))
+    assert states.quiet_ms(T0 + 5) == DAY_MS - 4
+
+
 # Snapshots and truncation
 
 

@@ -11,7 +11,7 @@ from kafkalet.protocol.records.batch import batches
 from kafkalet.storage import scan
 from kafkalet.storage.failures import StorageFailed
 
-from .place import CONFIG, Place, bases, content, four, index_entries, time_entries, with_epoch
+from .place import CONFIG, Place, bases, content, find, four, index_entries, time_entries, with_epoch
 from .producing import T0, logged, message_set, produced, record
 
 SMALL = CONFIG._replace(segment_bytes=100)  # one batch per segment
@@ -288,6 +288,23 @@ def test_log_that_ends_below_its_start_begins_at_the_start(place: Place, caplog:
     assert "files are missing" in caplog.text
 
 
+def test_last_entry_of_the_time_index_below_the_recovery_point_is_restored(tmp_path: Path) -> None:
+    size = logged(0).size
+    place = Place(tmp_path / "data", CONFIG._replace(segment_bytes=4 * size, index_interval_bytes=size))
+    for number in range(4):
+        place.append(number)
+    place.log.flush()
+    place.directory.checkpoint()
+    path = place.file("00000000000000000000.timeindex")
+    flushed = path.read_bytes()
+    place.append(4)  # rolls, which adds the entry
+    assert time_entries(path)[-1] == (T0 + 3, 3)
+    path.write_bytes(flushed)
+    found = find(place.crash(), T0 + 3)
+    assert found is not None
+    assert found.offset == 3
+
+
 # Stray files
 
 
@@ -336,7 +353,7 @@ def test_an_unfinished_compaction_is_undone(tmp_path: Path) -> None:
         place.file(name).write_bytes(b"")
     place.file("00000000000000000002.log.swap").write_bytes(b"")
     place.open()
-    assert bases(place.log) == [0, 1, 2, 3, 4]
+    assert bases(place.log) == place.offsets() == [0, 1, 2, 3, 4]
     assert not [name for name in place.names() if name.endswith((".cleaned", ".swap"))]
 
 
