@@ -32,6 +32,7 @@ from kafkalet.pipeline.logs.transactions import (
 )
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.storage import lookup
+from kafkalet.tasks.task import finish
 from tests.profile import examples
 
 from .made import CONFIG, T0, Made
@@ -111,9 +112,13 @@ class LogsModel(RuleBasedStateMachine):
 
     def nothing_open_is_deleted(self) -> bool:
         """Return whether no open transaction began below the log start offset, where no records can be read."""
-        log = self.made.log
-        first = log.producers.first_undecided_offset
-        return first is None or first >= log.log_start_offset
+        return all(first >= self.made.log.log_start_offset for first in self.first_open())
+
+    def first_open(self) -> list[int]:
+        """Return the offset at which the oldest open transaction began; nothing if there is none."""
+        return sorted(entry.open_since for entry in self.made.log.producers.active() if entry.open_since is not None)[
+            :1
+        ]
 
     @precondition(lambda self: hasattr(self, "made") and self.nothing_open_is_deleted())
     @rule()
@@ -140,9 +145,7 @@ class LogsModel(RuleBasedStateMachine):
         assert log_end(seen)[:1] + log_end(seen)[3:] == (end, None)
         if self.nothing_open_is_deleted():
             assert last_stable_offset(seen) == log.last_stable_offset
-            assert open_transactions(seen).first_offset.tolist()[:1] == [
-                at for at in [log.producers.first_undecided_offset] if at is not None
-            ]
+            assert open_transactions(seen).first_offset.tolist()[:1] == self.first_open()
         verify_transactions(seen)
         self.look_at_times(seen)
         self.look_at_splits(seen, end)
@@ -150,7 +153,7 @@ class LogsModel(RuleBasedStateMachine):
     def look_at_times(self, seen: PartitionLog) -> None:
         search = TimestampSearch(seen)
         for asked in (*range(T0, T0 + 62), MAX_TIMESTAMP):
-            found = lookup.find(self.made.log, asked)
+            found = finish(lookup.find(self.made.log, asked))
             assert search.offset_for(asked) == (found and (found.offset, found.timestamp)), asked
 
     def look_at_splits(self, seen: PartitionLog, end: int) -> None:

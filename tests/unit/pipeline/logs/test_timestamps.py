@@ -13,6 +13,7 @@ from kafkalet.pipeline.logs.timestamps import EARLIEST, LATEST, MAX_TIMESTAMP, T
 from kafkalet.protocol.records.build import build_message_set
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.storage import lookup
+from kafkalet.tasks.task import finish
 
 from .made import CONFIG, T0, Made, records
 
@@ -25,7 +26,7 @@ def made(tmp_path: Path) -> Made:
 def found(made: Made, ms: int) -> tuple[int, int] | None:
     """Look up a time in milliseconds after T0, in the files and in the log. Return the offset and the time found."""
     answer = offset_for(made.seen(), T0 + ms)
-    theirs = lookup.find(made.log, T0 + ms)
+    theirs = finish(lookup.find(made.log, T0 + ms))
     assert answer == (theirs and (theirs.offset, theirs.timestamp))
     return answer and (answer[0], answer[1] - T0)
 
