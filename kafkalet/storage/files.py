@@ -91,12 +91,6 @@ class File:
         with _with_path(self.path):
             return self._pool.system.size(self.fileno())
 
-    def sync(self) -> None:
-        """Flush the file to disk, if this pool is durable."""
-        if self._pool.durable:
-            with _with_path(self.path):
-                self._pool.system.sync(self.fileno())
-
     def rename(self, path: str) -> None:
         """Rename the file, replacing an existing one. If the file does not exist yet, only its path changes."""
         if os.name == "nt":

@@ -171,12 +171,6 @@ class TransactionIndex:
         """Return what the file contains after a flush."""
         return bytes(self._entries)
 
-    def flush(self) -> None:
-        """Flush the entries to disk."""
-        self.write()
-        if self._file.exists():
-            self._file.sync()
-
     def close(self) -> None:
         """Release the descriptor and the memory; the next use reads the file again. Unwritten entries are lost."""
         self._loaded = None

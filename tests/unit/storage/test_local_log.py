@@ -35,6 +35,8 @@ def test_empty_active_segment_is_replaced(place: Place) -> None:
     assert new is not old
     assert bases(place.log) == [0]
     assert "00000000000000000000.log.deleted" in place.names()
+    place.directory.environment.deletions.hurry(place.log.directory)
+    assert "00000000000000000000.log.deleted" not in place.names()
 
 
 def test_a_segment_cannot_begin_before_the_last_one(place: Place) -> None:

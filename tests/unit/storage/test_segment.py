@@ -96,6 +96,16 @@ def test_end_appends_adds_the_largest_timestamp(bench: Bench) -> None:
     assert index_entries(bench.directory / "00000000000000000100.index") == []
 
 
+def test_rebuilt_time_index_has_the_largest_timestamp(tmp_path: Path) -> None:
+    bench = sized(tmp_path, index_interval_bytes=10**6)
+    bench.append(100, ms=50)
+    bench.segment.close()
+    path = tmp_path / "00000000000000000100.timeindex"
+    path.unlink()
+    assert bench.open(new=False).largest == (T0 + 50, 102, -1)
+    assert time_entries(path) == [(T0 + 50, 2)]
+
+
 def test_largest_timestamp_has_the_offset_of_its_first_entry(bench: Bench) -> None:
     assert bench.segment.largest == (-1, BASE, -1)
     bench.append(100, ms=5)

@@ -41,7 +41,7 @@ def test_file_is_created_with_the_first_entry(files: Files, path: str) -> None:
     index = index_at(files, path)
     assert list(index) == []
     assert index.collect(0, 1000).aborted == []
-    index.flush()
+    index.write()
     index.reset()
     assert not os.path.exists(path)
     index.append(FIRST)
@@ -125,15 +125,6 @@ def test_entry_of_an_unknown_version_is_corruption(files: Files, path: str) -> N
     index = index_at(files, path)
     with pytest.raises(CorruptTransactionIndex):
         list(index)
-
-
-def test_a_flush_reaches_the_disk(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    synced: list[int] = []
-    monkeypatch.setattr(os, "fsync", synced.append)
-    files = Files(durable=True)
-    index_at(files, path, FIRST).flush()
-    files.close()
-    assert len(synced) == 1
 
 
 def test_removed_index_can_be_used_again(files: Files, path: str) -> None:
