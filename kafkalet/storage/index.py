@@ -122,7 +122,7 @@ class SortedIndex:
 
     @property
     def is_full(self) -> bool:
-        return len(self) >= self.max_entries
+        return (len(self._keys) if self._is_loaded else len(self)) >= self.max_entries
 
     def can_hold(self, offset: int) -> bool:
         """Return whether `offset` can be stored relative to the base offset."""

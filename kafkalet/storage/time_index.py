@@ -34,7 +34,7 @@ class TimeIndex(SortedIndex):
     @property
     def is_full(self) -> bool:
         """Whether the only free entry is the one reserved for the roll."""
-        return len(self) >= self.max_entries - 1
+        return (len(self._keys) if self._is_loaded else len(self)) >= self.max_entries - 1
 
     @property
     def last_entry(self) -> TimestampOffset:
