@@ -190,10 +190,6 @@ class Files:
         """Return the file at `path`. It need not exist and is not opened yet."""
         return File(self, path)
 
-    @property
-    def open_count(self) -> int:
-        return len(self._open)
-
     def admit(self, file: File) -> int:
         """Open `file`. At the limit, first close a file that has not been used recently (second-chance algorithm)."""
         while len(self._open) >= self.max_open:

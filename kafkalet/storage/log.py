@@ -156,11 +156,6 @@ class Log:
         return self._high_watermark.offset
 
     @property
-    def first_unstable_offset(self) -> int | None:
-        """The first offset of the oldest transaction that limits the last stable offset; None if there is none."""
-        return None if self._first_unstable is None else self._first_unstable.offset
-
-    @property
     def last_stable_offset(self) -> int:
         first = self._first_unstable
         high_watermark = self._high_watermark.offset

@@ -118,11 +118,6 @@ class ProducerStates:
             return unreplicated
         return undecided.first
 
-    @property
-    def first_undecided_offset(self) -> int | None:
-        """The first offset of the oldest open transaction, regardless of replication."""
-        return next(iter(self._open), None)
-
     # Append
 
     def prepare(

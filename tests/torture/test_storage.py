@@ -250,4 +250,4 @@ def test_snapshots_below_the_first_segment_are_not_used_by_recovery(scene: Scene
     scene.path = path.parent
     scene.open()
     assert scene.log.log_start_offset == 2
-    assert scene.log.first_unstable_offset is None
+    assert scene.log.producers.first_unstable is None

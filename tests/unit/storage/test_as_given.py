@@ -95,7 +95,7 @@ def test_markers_end_transactions(place: Place) -> None:
     fields = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
     give(place, logged(0, 2, **fields))
     place.log.maybe_increment_high_watermark(2)
-    assert place.log.first_unstable_offset == 0
+    assert place.log.last_stable_offset == 0
     give(place, marker(2, 7, commit=False))
     place.log.maybe_increment_high_watermark(3)
     assert four(place.log) == (0, 3, 3, 3)

@@ -24,7 +24,6 @@ SMALL = CONFIG._replace(segment_bytes=100)  # one batch per segment
 
 def test_all_offsets_of_a_new_log_are_zero(place: Place) -> None:
     assert four(place.log) == (0, 0, 0, 0)
-    assert place.log.first_unstable_offset is None
     assert place.log.log_end_metadata() == place.log.high_watermark_metadata() == (0, 0, 0)
 
 
@@ -169,7 +168,6 @@ def test_open_transaction_limits_the_last_stable_offset(place: Place) -> None:
     place.append(2, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
     place.append(3)
     assert four(place.log) == (0, 1, 3, 3)
-    assert place.log.first_unstable_offset == 1
     assert place.log.last_stable_metadata() == (1, 0, size)
 
 

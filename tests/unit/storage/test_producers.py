@@ -35,7 +35,6 @@ def test_an_open_transaction_is_the_first_unstable_offset(states: ProducerStates
     states.commit(states.prepare([in_transaction(5, 0, 2)], Origin.CLIENT, segment_base_offset=3, position=210))
     append(states, in_transaction(7, 2))
     assert states.first_unstable == LogOffsetMetadata(5, 3, 210)
-    assert states.first_undecided_offset == 5
     assert states.has_open_transaction(7)
     assert states.has_open_transaction(7, 0)
     assert not states.has_open_transaction(7, 1)
@@ -53,7 +52,6 @@ def test_transaction_is_unstable_until_its_marker_is_replicated(states: Producer
     append(states, in_transaction(0, 0))
     append(states, marker(1, 7, commit=True), origin=Origin.COORDINATOR)
     assert not states.has_open_transaction(7)
-    assert states.first_undecided_offset is None
     assert states.first_unstable == LogOffsetMetadata(0)
     states.on_high_watermark_updated(1)
     assert states.first_unstable == LogOffsetMetadata(0)
@@ -106,7 +104,7 @@ def test_several_producers_in_one_append_of_a_follower(states: ProducerStates) -
         origin=Origin.REPLICATION,
     )
     assert aborted == [AbortedTransaction(2, 1, 2, 0), AbortedTransaction(1, 0, 4, 3)]
-    assert states.first_undecided_offset == 3
+    assert {entry.producer_id: entry.open_since for entry in states.active()} == {1: None, 2: 3}
 
 
 # Expiration
@@ -331,7 +329,8 @@ def test_producers_behave_like_the_model(tmp_path_factory: pytest.TempPathFactor
         holding = [*model.open.values(), *(first for first, _ in unreplicated)]
         unstable = states.first_unstable
         assert (unstable.offset if unstable else None) == min(holding, default=None)
-        assert states.first_undecided_offset == min(model.open.values(), default=None)
+        opened = {entry.producer_id: entry.open_since for entry in states.active() if entry.open_since is not None}
+        assert opened == model.open
         if len(unreplicated) > 2:
             high_watermark = unreplicated[1][1] + 1
             states.on_high_watermark_updated(high_watermark)

@@ -219,7 +219,6 @@ class TransactionsModel(RuleBasedStateMachine):
             self.end,
         )
         assert log.last_stable_offset == self.stable()
-        assert log.first_unstable_offset == self.unstable()
 
     @invariant()
     def producers_know_their_transactions(self) -> None:

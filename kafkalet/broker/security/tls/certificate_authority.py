@@ -60,14 +60,6 @@ class CertificateAuthority:
                 self._clients[name] = self._issue(f"client-{len(self._clients)}", name, None)
             return self._clients[name]
 
-    def keystore_p12(self, name: str, password: str) -> str:
-        """Write a PKCS#12 keystore for the client CN=name, and return its path. For clients that cannot read PEM."""
-        issued = self.client(name)
-        path = issued.keystore_file.removesuffix(".pem") + ".p12"
-        data = self._tool.pkcs12(self.directory, issued, self.certificate, name, password)
-        write_file(path, data)
-        return path
-
     def broker_properties(self, prefix: str = "") -> dict[str, str]:
         """Return the properties of the brokers. `prefix` may be that of a listener, `listener.name.NAME.`."""
         return {

@@ -64,9 +64,6 @@ class Tool(Protocol):
     def issue(self, directory: str, authority: Issued, name: str, hosts: list[str] | None) -> tuple[str, str]:
         """Return a key and its certificate: for a broker with these hosts or, with None, for a client."""
 
-    def pkcs12(self, directory: str, issued: Issued, authority: str, name: str, password: str) -> bytes:
-        """Return a PKCS#12 keystore."""
-
 
 def available_tool() -> Tool:
     """Return `cryptography`, or else `openssl`. Raises NoCertificates if neither is installed."""
@@ -114,27 +111,6 @@ class Cryptography:
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
         builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)
         return self._signed(builder, key, signer, signs=False)
-
-    def pkcs12(self, directory: str, issued: Issued, authority: str, name: str, password: str) -> bytes:
-        """Return a PKCS#12 keystore."""
-        from cryptography import x509
-        from cryptography.hazmat.primitives.asymmetric import ec
-        from cryptography.hazmat.primitives.serialization import (
-            BestAvailableEncryption,
-            load_pem_private_key,
-            pkcs12,
-        )
-
-        key = load_pem_private_key(issued.key.encode(), None)
-        assert isinstance(key, ec.EllipticCurvePrivateKey)
-        data: bytes = pkcs12.serialize_key_and_certificates(
-            name.encode(),
-            key,
-            x509.load_pem_x509_certificate(issued.certificate.encode()),
-            [x509.load_pem_x509_certificate(authority.encode())],
-            BestAvailableEncryption(password.encode()),
-        )
-        return data
 
     def _builder(
         self,
@@ -232,19 +208,6 @@ class OpenSSL:
                 *("-extfile", scratch.path("config"), "-extensions", "issued", "-out", scratch.path("certificate")),
             )
             return scratch.read("key"), scratch.read("certificate")
-
-    def pkcs12(self, directory: str, issued: Issued, authority: str, name: str, password: str) -> bytes:
-        """Return a PKCS#12 keystore."""
-        with _Scratch(directory) as scratch:
-            scratch.write("authority", authority)
-            scratch.write("password", password)
-            self._run(
-                *("pkcs12", "-export", "-name", name, "-in", issued.certificate_file, "-inkey", issued.key_file),
-                *("-certfile", scratch.path("authority"), "-passout", f"file:{scratch.path('password')}"),
-                *("-out", scratch.path("keystore")),
-            )
-            with open(scratch.path("keystore"), "rb") as file:
-                return file.read()
 
     def _new_key(self, scratch: "_Scratch") -> tuple[str, ...]:
         curve = (

@@ -71,7 +71,6 @@ def test_client_keeps_its_certificate(authority: CertificateAuthority) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 def test_only_the_owner_can_read_the_files(made: CertificateAuthority) -> None:
     made.client("alice")
-    made.keystore_p12("alice", "secret")
     assert stat.S_IMODE(os.stat(made.directory).st_mode) == 0o700
     for entry in os.scandir(made.directory):
         assert entry.is_file(), entry.name
@@ -85,14 +84,6 @@ def test_client_properties_name_files_for_java(authority: CertificateAuthority) 
         assert file.read() == authority.client("carol").key + authority.client("carol").certificate
     with open(properties["ssl.truststore.location"], encoding="ascii") as file:
         assert file.read() == authority.certificate
-
-
-def test_pkcs12_keystore_has_the_certificate(made: CertificateAuthority) -> None:
-    pkcs12 = pytest.importorskip("cryptography.hazmat.primitives.serialization.pkcs12", reason="needs the extra tls")
-    store = pkcs12.load_pkcs12(Path(made.keystore_p12("alice", "secret")).read_bytes(), b"secret")
-    assert store.cert.certificate.subject.rfc4514_string() == "CN=alice"
-    assert store.key is not None
-    assert len(store.additional_certs) == 1
 
 
 def test_repr_has_no_key(authority: CertificateAuthority) -> None:

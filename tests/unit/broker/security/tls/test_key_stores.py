@@ -276,7 +276,10 @@ def test_invalid_truststore_is_refused(values: dict[str, str], message: str) -> 
 
 @pytest.fixture
 def p12(authority: CertificateAuthority, issued: Issued) -> str:
-    return authority.keystore_p12("alice", "secret")
+    path = issued.keystore_file.removesuffix(".pem") + ".p12"
+    chain = ["-in", issued.certificate_file, "-inkey", issued.key_file, "-certfile", authority.ca_file]
+    openssl("pkcs12", "-export", *chain, "-passout", "pass:secret", "-out", path)
+    return path
 
 
 @pytest.mark.parametrize("kind", ["PKCS12", "JKS"])
