@@ -113,6 +113,12 @@ def test_idempotent_records_need_a_right_on_the_cluster_before_2_8(release: str,
         assert produce(rights, "t", **records) == {"t": NONE}
 
 
+def test_records_that_are_not_idempotent_need_no_right_on_the_cluster_before_2_8() -> None:
+    with without_rights("2.7") as rights:
+        rights.grant("write topic t")
+        assert produce(rights, "t") == {"t": NONE}
+
+
 def test_transactional_records_need_the_right_to_write_for_their_transactional_id(rights: Rights) -> None:
     rights.grant("write topic t")
     records = {"producer_id": 1, "producer_epoch": 0, "base_sequence": 0, "is_transactional": True}

@@ -20,6 +20,8 @@ from kafkalet.storage.lookup import EARLIEST, LATEST, MAX_TIMESTAMP
 from kafkalet.storage.values import AppendResult, Isolation, TimestampOffset
 from kafkalet.storage.verification import Guard
 from kafkalet.tasks.task import finish
+from tests.unit.storage.place import with_epoch
+from tests.unit.storage.producing import logged
 from tests.wire.brokers import batch, timed
 
 LEADER, FIRST, SECOND, AWAY = 1, 2, 3, 4
@@ -379,3 +381,23 @@ def test_diverged_reader_below_log_start_is_out_of_range(aged: Partition) -> Non
 def test_read_returns_offsets_before_read(aged: Partition) -> None:
     read = aged.read(0, 1000, Isolation.LOG_END, True, None, None)
     assert (read.log_start_offset, read.last_stable_offset, read.high_watermark, read.log_end_offset) == (0, 3, 3, 3)
+
+
+@pytest.mark.parametrize("offset", [0, 4])
+def test_log_cannot_be_truncated_to_offset_outside_it(aged: Partition, offset: int) -> None:
+    aged.delete_records(1)
+    with pytest.raises(ValueError, match=f"cannot be truncated to {offset}"):
+        aged.truncate(offset)
+
+
+def test_high_watermark_can_be_held_where_it_is_but_not_below(aged: Partition) -> None:
+    aged.hold_high_watermark(3)
+    aged.append(batch(b"d"))
+    assert aged.log.high_watermark == 3
+    with pytest.raises(ValueError, match="cannot be held at 2"):
+        aged.hold_high_watermark(2)
+
+
+def test_epoch_starts_after_given_records_of_earlier_epochs(aged: Partition) -> None:
+    aged.append_as_given(with_epoch(logged(3), 4) + with_epoch(logged(4), 5))
+    assert aged.epoch_start_offset == 4
