@@ -150,7 +150,7 @@ class Node:
     def _log_changed(self, topic: str, index: int) -> None:
         partition = self.partitions.get((topic, index))
         if partition is not None:
-            partition.changed(partition)
+            partition.on_change(partition)
 
     def close(self, *, discard: bool = False) -> None:
         """Flush and close the logs and the log directories. What waits for a replica is soon checked once more.
@@ -194,7 +194,7 @@ class Node:
         topic: TopicState,
         state: PartitionState,
         config: LogConfig,
-        changed: Callable[[Partition], None],
+        on_change: Callable[[Partition], None],
         *,
         is_new: bool = True,
     ) -> Partition:
@@ -207,7 +207,7 @@ class Node:
         log = self.directories.get_or_create(topic.name, state.index, topic.topic_id, config, is_new=is_new)
         if (latest := log.latest_epoch) is not None:  # newer than in the metadata if another broker wrote the log
             state.note_leader_epoch(latest)
-        partition = Partition(self.node_id, topic, state, log, self.release, changed, self.metadata.endpoints)
+        partition = Partition(self.node_id, topic, state, log, self.release, on_change, self.metadata.endpoints)
         self.partitions[topic.name, state.index] = partition
         return partition
 
@@ -216,7 +216,7 @@ class Node:
         topic: TopicState,
         state: PartitionState,
         opens: Callable[[Partition], Log],
-        changed: Callable[[Partition], None],
+        on_change: Callable[[Partition], None],
     ) -> Partition:
         """Return a replica whose log is opened by its first use, with `opens` (see `open_log`).
 
@@ -224,7 +224,9 @@ class Node:
         """
         from .partition import UnopenedPartition
 
-        partition = UnopenedPartition(self.node_id, topic, state, None, self.release, changed, self.metadata.endpoints)
+        partition = UnopenedPartition(
+            self.node_id, topic, state, None, self.release, on_change, self.metadata.endpoints
+        )
         partition.opens = opens
         return partition
 

@@ -92,7 +92,7 @@ class Partition:
         state: PartitionState,
         log: Log | None,
         release: Release,
-        changed: Callable[["Partition"], None],
+        on_change: Callable[["Partition"], None],
         alive: Container[int],
     ) -> None:
         self.node_id = node_id
@@ -102,8 +102,11 @@ class Partition:
         if log is not None:
             self.log = log
         self.release = release
-        self.changed = changed
-        """Called after each change that followers have to replicate or that can complete a waiting request."""
+        self.on_change = on_change
+        """Called after each change that followers have to replicate or that can complete a waiting request.
+
+        This is `Leadership.changed`: replication happens there, before it returns.
+        """
         self.alive = alive
         """The running brokers. This is a live view of the metadata."""
         self.followers: dict[int, Follower] = {}
@@ -204,7 +207,7 @@ class Partition:
     def _note(self, appended: AppendResult) -> None:
         if not appended.duplicate:
             self.advance_high_watermark()
-            self.changed(self)
+            self.on_change(self)
 
     def append_built(self, records: bytes, transaction_version: int = 0) -> int:
         """Append a batch that a local coordinator has built in its final form.
@@ -217,11 +220,11 @@ class Partition:
             self.advance_high_watermark()
         else:
             log.maybe_increment_high_watermark(log.log_end_metadata())
-        self.changed(self)
+        self.on_change(self)
         return last_offset
 
     def append_as_given(self, records: bytes) -> None:
-        """Append entries exactly as they are; see Log.append_as_given. `changed` is not called. Raises ValueError."""
+        """Append entries exactly as they are; see Log.append_as_given. `on_change` is not called. Raises ValueError."""
         log = self.log_for(None)
         is_new_epoch = self.epoch_start_offset == log.log_end_offset
         log.append_as_given(records, self.leader_epoch)
@@ -300,7 +303,7 @@ class Partition:
                 Code.OFFSET_OUT_OF_RANGE, f"The offset {offset} for partition {self.topic}-{self.index} is not valid"
             )
         log.maybe_increment_log_start_offset(offset)
-        self.changed(self)
+        self.on_change(self)
         return offset
 
     def advance_log_start(self, to: int) -> None:
@@ -315,7 +318,7 @@ class Partition:
                 f"(where it is now) to {log.high_watermark} (the high watermark)"
             )
         if log.maybe_increment_log_start_offset(to):
-            self.changed(self)
+            self.on_change(self)
 
     def truncate(self, to: int) -> None:
         """Remove the entry that contains offset `to`, and all later ones. A new leader epoch has to follow.
@@ -344,7 +347,7 @@ class Partition:
             )
         self.state.high_watermark_limit = log.high_watermark if at is None else at
         self.advance_high_watermark()
-        self.changed(self)
+        self.on_change(self)
 
     def start_verification(
         self, producer_id: int, producer_epoch: int, sequence: int, *, raises_epoch: bool
