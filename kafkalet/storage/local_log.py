@@ -16,7 +16,6 @@ import logging
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 
 from kafkalet.formats import CLEANED, DELETED, SWAP
 from kafkalet.protocol.errors import Code, KafkaError
@@ -32,8 +31,8 @@ from .values import AbortedTransaction, LogOffsetMetadata, ReadResult
 
 _LOG = logging.getLogger(__name__)
 
-DELETED_AT_ONCE = 20
-"""The number of segments whose files are deleted in one turn of the event loop."""
+DELETED_PER_MS = 20
+"""How many segments of a log are deleted per millisecond, so that the event loop serves clients in between."""
 
 
 class LocalLog:
@@ -277,16 +276,12 @@ class LocalLog:
         return Replacement(self, new, old)
 
     def delete_later(self, segments: list[Segment]) -> None:
-        """Close segments that are not part of the log anymore, and delete their files later.
-
-        Many segments are deleted in several turns of the event loop, a millisecond apart.
-        """
+        """Close segments that are not part of the log anymore, and delete their files later."""
         for segment in segments:
             segment.release()
         delay_ms = self.config.file_delete_delay_ms
-        for turn, at in enumerate(range(0, len(segments), DELETED_AT_ONCE)):
-            chunk = segments[at : at + DELETED_AT_ONCE]
-            self.environment.deletions.later(self.directory, delay_ms + turn, partial(_delete, chunk))
+        for number, segment in enumerate(segments):
+            self.environment.deletions.later(self.directory, delay_ms + number // DELETED_PER_MS, segment.remove)
 
     # Files
 
@@ -379,16 +374,11 @@ def segment_of(
     )
 
 
-def _delete(segments: list[Segment]) -> None:
-    for segment in segments:
-        segment.remove()
-
-
 class Replacement:
     """Segments that have been replaced in memory, and whose files must be renamed.
 
-    The directory should be synced before `set_aside`, before `finish` and after it: otherwise, if the machine crashes,
-    a later rename may be on disk without an earlier one.
+    The directory should be synced before the first `set_aside`, before `finish` and after it: otherwise, if the machine
+    crashes, a later rename may be on disk without an earlier one.
     """
 
     def __init__(self, log: LocalLog, new: Segment, old: list[Segment]) -> None:
@@ -398,13 +388,14 @@ class Replacement:
         self._set_aside = 0
         self._is_finished = False
 
-    def set_aside(self, most: int) -> bool:
-        """Rename the files of up to `most` old segments to .deleted. Return whether all of them are renamed."""
+    def set_aside(self) -> bool:
+        """Rename the files of the next old segment to .deleted. Return False if there is none."""
+        if self._set_aside == len(self._old):
+            return False
         with self._log.offline_on_error():
-            for segment in self._old[self._set_aside : self._set_aside + most]:
-                segment.rename(DELETED)
-                self._set_aside += 1
-        return self._set_aside == len(self._old)
+            self._old[self._set_aside].rename(DELETED)
+        self._set_aside += 1
+        return True
 
     def finish(self) -> None:
         """Give the new segment its final names, and delete the old files later."""
@@ -418,7 +409,8 @@ class Replacement:
         """Do what has not been done yet, because the log is about to change."""
         if not self._is_finished:
             files, directory = self._log.environment.files, self._log.directory
-            self.set_aside(len(self._old))
+            while self.set_aside():
+                pass
             with self._log.offline_on_error():
                 if files.durable:
                     files.sync_directory(directory)

@@ -35,6 +35,7 @@ from kafkalet.storage.local_log import segment_of
 from kafkalet.storage.log import Log
 from kafkalet.storage.segment import SUFFIXES, Segment, file_name
 from kafkalet.storage.values import AbortedTransaction
+from kafkalet.tasks.task import pause
 
 from .offset_map import OffsetMap
 from .record_filter import CannotClean, LastRecord, RecordFilter
@@ -43,8 +44,6 @@ from .transactions import CleanedTransactions
 
 MAX_OPEN_FILES = 8
 """The number of descriptors of the thread."""
-RENAMED_AT_ONCE = 40
-"""The number of segments whose files the event loop renames before it serves clients again."""
 
 
 class CleanerSettings(NamedTuple):
@@ -132,8 +131,9 @@ async def clean(found: LogToClean, cleaning: Cleaning, settings: CleanerSettings
         replacement, snapshots = log.replace_segments(step.open(log), group)
         cleaning.discard = replacement.complete
         await cleaning.step(sync)
-        while not replacement.set_aside(RENAMED_AT_ONCE):
-            await cleaning.step(sync)  # lets the event loop serve clients
+        while replacement.set_aside():
+            await pause()
+            cleaning.check()
         await cleaning.step(sync)
         replacement.finish()
         cleaning.discard = lambda: None

@@ -349,19 +349,19 @@ def test_crash_at_any_change_of_a_file_loses_nothing(tmp_path: Path) -> None:
 # Aborting
 
 
-def stopped_while_renaming(place: CleanedPlace, monkeypatch: pytest.MonkeyPatch) -> Coroutine[Any, Any, object]:
+def stopped_while_renaming(place: CleanedPlace) -> Coroutine[Any, Any, object]:
     """Start a round that has renamed the files of one of five old segments."""
-    monkeypatch.setattr("kafkalet.storage.cleaning.cleaner.RENAMED_AT_ONCE", 1)
     steps = place.cleaner.clean_filthiest(CleanerSettings(), place.clock.now_ms())
     result = None
     while not any(name.endswith(".deleted") for name in place.names()):
-        result = steps.send(result).function()
+        step = steps.send(result)
+        result = None if step is None else step.function()
     return steps
 
 
-def test_old_files_are_renamed_in_several_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_files_are_renamed_in_several_turns(tmp_path: Path) -> None:
     place = filled(tmp_path, durable=True)
-    steps = stopped_while_renaming(place, monkeypatch)
+    steps = stopped_while_renaming(place)
     assert f"{0:020d}.log.swap" in place.names()
     assert f"{4:020d}.log" in place.names()
     assert place.kept_keys() == "ab"
@@ -370,19 +370,17 @@ def test_old_files_are_renamed_in_several_turns(tmp_path: Path, monkeypatch: pyt
     assert f"{0:020d}.log" in place.names()
 
 
-def test_crash_between_the_turns_completes_the_replacement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_crash_between_the_turns_completes_the_replacement(tmp_path: Path) -> None:
     place = filled(tmp_path, durable=True)
-    stopped_while_renaming(place, monkeypatch)
+    stopped_while_renaming(place)
     place.crash()
     assert place.kept_keys() == "ab"
     assert names(place) == [f"{0:020d}.log", f"{10:020d}.log"]
 
 
-def test_truncation_between_the_turns_completes_the_replacement(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_truncation_between_the_turns_completes_the_replacement(tmp_path: Path) -> None:
     place = filled(tmp_path, durable=True)
-    steps = stopped_while_renaming(place, monkeypatch)
+    steps = stopped_while_renaming(place)
     place.log.truncate_to(5)
     assert f"{0:020d}.log.swap" not in place.names()
     assert (place.log.log_end_offset, bases(place.log), place.kept_keys()) == (5, [0], "")
