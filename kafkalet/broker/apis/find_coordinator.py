@@ -82,8 +82,8 @@ async def _created(wanted: StateTopic, key: str, context: Context) -> TopicState
     """Create an internal topic, with the log of the key's partition. Other logs are created afterwards."""
     controller = context.controller
     topic = await controller.change_and_save(partial(controller.state_topic, wanted))
-    if controller.saves_in_thread:
-        state = topic.partitions[partition_of(key, len(topic.partitions))]
+    state = topic.partitions[partition_of(key, len(topic.partitions))]
+    if controller.saves_in_thread and state.leader in controller.nodes:  # its log may have failed in the meantime
         _ = controller.nodes[state.leader].partition(topic.name, state.index).log
     return topic
 
