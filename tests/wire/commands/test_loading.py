@@ -83,7 +83,9 @@ def test_progress_is_shown_on_a_terminal(tmp_path: Path) -> None:
         try:
             ready(process)
             shown = b""
-            while b"loaded 10000 records" not in shown and select.select([ours], [], [], 10)[0]:
+            waiting = select.poll()  # select.select accepts no descriptor above 1023
+            waiting.register(ours, select.POLLIN)
+            while b"loaded 10000 records" not in shown and waiting.poll(60_000):
                 shown += os.read(ours, 65536)
         finally:
             process.terminate()
