@@ -5,7 +5,6 @@ They run in a copy, because Maven, Go and npm write files next to the sources.
 
 import os
 import re
-import select
 import shutil
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.descriptors import is_readable
 from tests.source import ROOT
 
 from .toolchains import run, tool
@@ -126,7 +126,7 @@ def test_broker_of_killed_node_stops(copied: Path, environment: dict[str, str]) 
         assert program.stdout.readline() == "started\n"
         broker = os.pidfd_open(int(ready_file.read_text().rpartition("pid=")[2]))
         program.kill()
-    ended, _, _ = select.select([broker], [], [], 30)
+    ended = is_readable(broker, 30)
     os.close(broker)
     assert ended
     assert not ready_file.exists()

@@ -2,12 +2,12 @@
 
 import os
 import pty
-import select
 import subprocess
 import time
 from pathlib import Path
 
 import kafkalet
+from tests.descriptors import is_readable
 
 from .processes import COMMAND, ready, run, serving
 
@@ -83,9 +83,7 @@ def test_progress_is_shown_on_a_terminal(tmp_path: Path) -> None:
         try:
             ready(process)
             shown = b""
-            waiting = select.poll()  # select.select accepts no descriptor above 1023
-            waiting.register(ours, select.POLLIN)
-            while b"loaded 10000 records" not in shown and waiting.poll(60_000):
+            while b"loaded 10000 records" not in shown and is_readable(ours, 60):
                 shown += os.read(ours, 65536)
         finally:
             process.terminate()

@@ -4,7 +4,6 @@ import fcntl
 import os
 import pty
 import re
-import select
 import signal
 import struct
 import subprocess
@@ -19,6 +18,7 @@ from confluent_kafka import Producer
 
 from kafkalet.commands.command_line import UsageError
 from kafkalet.commands.top import main
+from tests.descriptors import is_readable
 from tests.wire.control.asking import TOKEN, Asking, asking
 
 TOP = [sys.executable, "-m", "kafkalet", "top"]
@@ -111,7 +111,7 @@ class Terminal:
         """Wait until the last screen contains a text, and return the screen."""
         end_s = time.monotonic() + 20
         while text not in self.screen():
-            ready, _, _ = select.select([self.ours], [], [], max(0.0, end_s - time.monotonic()))
+            ready = is_readable(self.ours, max(0.0, end_s - time.monotonic()))
             assert ready, f"{text!r} is not shown:\n{self.screen()}"
             self.shown += os.read(self.ours, 65536)
         return self.screen()
@@ -124,9 +124,9 @@ class Terminal:
     def end(self) -> int:
         """Wait until the process has ended, read the rest, and return the exit status."""
         while self.process.poll() is None:
-            if select.select([self.ours], [], [], 0.05)[0]:
+            if is_readable(self.ours, 0.05):
                 self.shown += os.read(self.ours, 65536)
-        while select.select([self.ours], [], [], 0)[0]:
+        while is_readable(self.ours, 0):
             self.shown += os.read(self.ours, 65536)
         return self.process.returncode
 

@@ -1,7 +1,6 @@
 """Tests of the HTTP server of the control API: access, limits, malformed requests, clients that leave, and the end."""
 
 import json
-import select
 import socket
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from kafkalet.control.route import JSON, MAX_BODY_BYTES, Route
 from kafkalet.control.routes import areas
 from kafkalet.control.server import ControlServer
 from kafkalet.control.shapes import AnyOf, Integer, ListOf, Object, Shape, Text
+from tests.descriptors import is_readable
 from tests.profile import examples
 
 from .asking import TOKEN, Asking, asking
@@ -410,7 +410,7 @@ def test_request_ends_when_its_client_has_gone(api: Asking, method: str, path: s
         data = None if body is None else json.dumps(body)
         connection.request(method, path, data, {"Content-Type": JSON})
         while len(watchers._events) < 2:
-            assert not select.select([connection.sock], [], [], 0.01)[0] or body is None, "the request was refused"
+            assert not is_readable(connection.sock, 0.01) or body is None, "the request was refused"
         [thread] = api.control._http._threads_by_socket.values()
     connection.close()
     thread.join(10)
