@@ -10,6 +10,7 @@ skipped with that reason.
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 TESTS = Path(__file__).parent
 KINDS = ("unit", "wire", "recorded", "clients", "spark", "rules", "fuzz", "torture")
 SLOW = tuple(TESTS / name for name in ("fuzz", "spark", "torture", "unit/pipeline", "wire/pipeline"))
+
+# Shells start jobs in the background with SIGINT ignored, which the programs that tests interrupt would inherit.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No deadlines: on a shared machine the duration of an example says little about kafkalet. The examples are the same on
 # every run, so that a failure is due to the change under test; the profile `long` searches for new ones.

@@ -37,12 +37,12 @@ class Delayed(Generic[T]):
 
     @property
     def is_working(self) -> bool:
-        """Whether the request is being processed and will be answered without a further event (see work.py)."""
+        """Whether the request is being processed and will be answered without a further event (see task.py)."""
         return False
 
     @property
     def may_be_dropped(self) -> bool:
-        """Whether it may end without a result if the client disconnects (see work.py)."""
+        """Whether it may end without a result if the client disconnects (see task.py)."""
         return not self.is_working
 
     @property
