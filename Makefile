@@ -21,7 +21,7 @@ $(BIN)/.ready-%: pyproject.toml
 
 # Each test belongs to one of these two (tests/conftest.py). Spark starts once for each of its two workers.
 test: $(BIN)/.ready-test
-	$(BIN)/python -m pytest -n 4 --dist worksteal -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow" $(ARGS)
 
 test-all: $(BIN)/.ready-test-all
 	$(BIN)/python -m pytest -n 2 --dist loadfile tests/spark $(ARGS)

@@ -68,7 +68,8 @@ def test_invalid_address_is_refused(broker: str) -> None:
 
 def test_topics_and_groups_are_removed_from_both_brokers(broker: str, tmp_path: Path) -> None:
     with kafkalet.Broker(kafka_version="3.9") as other:
-        assert main(["--between", broker, other.bootstrap_servers, "--histories", "1", "--out", str(tmp_path)]) == 0
+        options = ["--groups", "produce,groups,transactions,topics", "--histories", "1", "--out", str(tmp_path)]
+        assert main(["--between", broker, other.bootstrap_servers, *options]) == 0
         topics = []
         for address in (broker, other.bootstrap_servers):
             connection = Target(address).connect()
