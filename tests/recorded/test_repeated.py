@@ -23,7 +23,7 @@ from kafkalet.protocol.wire import Chunk
 from kafkalet.storage.files import FileRange
 
 from .test_golden import wrong
-from .test_in_turns import waits_ms
+from .test_in_turns import let_time_pass, waits_ms
 
 RELEASES = ("3.9", "4.4")
 AREAS = {"fetch", "fetch_limits", "list_offsets", "list_offsets_timestamps", "read_committed"}
@@ -84,6 +84,7 @@ def joined(chunks: list[Chunk]) -> bytes:
 @pytest.fixture(scope="module")
 def thrice() -> Iterator[Thrice]:
     with pytest.MonkeyPatch.context() as patch:
+        let_time_pass(patch)
         yield Thrice(patch)
 
 
