@@ -5,13 +5,11 @@ every request in a thread, validates, searches and converts every batch in a thr
 opportunity.
 """
 
-import time
 from collections.abc import Iterator
 
 import pytest
 
 import kafkalet
-from kafkalet import clock
 from kafkalet.broker.apis import fetch, fetch_conversion, produce
 from kafkalet.broker.network import router
 from kafkalet.conformance.catalogue import Scenario, scenarios
@@ -45,22 +43,9 @@ ALL = [
 ]
 
 
-def let_time_pass(patch: pytest.MonkeyPatch) -> None:
-    """Let a millisecond pass whenever a broker asks for the time: markers of Apache Kafka never have the same one."""
-    last_ns = 0
-
-    def next_ns() -> int:
-        nonlocal last_ns
-        last_ns = max(time.time_ns(), last_ns + 1_000_000)
-        return last_ns
-
-    patch.setattr(clock, "time_ns", next_ns)
-
-
 @pytest.fixture(scope="module")
 def targets() -> Iterator[dict[str, Target]]:
     with pytest.MonkeyPatch.context() as patch:
-        let_time_pass(patch)
         patch.setattr(turns, "SLICE_S", 0.0)
         patch.setattr(router, "DECODED_AT_ONCE", 0)
         patch.setattr(router, "PRODUCE_DECODED_AT_ONCE", 0)

@@ -4,12 +4,14 @@ The transcripts about reading are replayed against a broker that serves each Fet
 the third time, a request of one partition may be answered from a plan. The first response goes to the client.
 """
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import kafkalet
+from kafkalet import clock
 from kafkalet.broker.context import Context
 from kafkalet.broker.network.router import Router
 from kafkalet.broker.repetitions import Repetitions
@@ -23,7 +25,7 @@ from kafkalet.protocol.wire import Chunk
 from kafkalet.storage.files import FileRange
 
 from .test_golden import wrong
-from .test_in_turns import let_time_pass, waits_ms
+from .test_in_turns import waits_ms
 
 RELEASES = ("3.9", "4.4")
 AREAS = {"fetch", "fetch_limits", "list_offsets", "list_offsets_timestamps", "read_committed"}
@@ -79,6 +81,18 @@ def changes_nothing(router: Router, frame: bytes, context: Context) -> bool:
 
 def joined(chunks: list[Chunk]) -> bytes:
     return b"".join(chunk.read() if isinstance(chunk, FileRange) else chunk for chunk in chunks)
+
+
+def let_time_pass(patch: pytest.MonkeyPatch) -> None:
+    """Let a millisecond pass whenever a broker asks for the time: markers of Apache Kafka never have the same one."""
+    last_ns = 0
+
+    def next_ns() -> int:
+        nonlocal last_ns
+        last_ns = max(time.time_ns(), last_ns + 1_000_000)
+        return last_ns
+
+    patch.setattr(clock, "time_ns", next_ns)
 
 
 @pytest.fixture(scope="module")
