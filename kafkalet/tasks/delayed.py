@@ -133,6 +133,13 @@ class _Mapped(Delayed[U]):
         self._source.hurry()
 
 
+def completed(value: T) -> Delayed[T]:
+    """Return a `Delayed` that has a result."""
+    known: Delayed[T] = Delayed()
+    known.complete(value)
+    return known
+
+
 def after(clock: Clock, delay_ms: float) -> Delayed[None]:
     """Return a `Delayed` that is completed after a time."""
     elapsed: Delayed[None] = Delayed()

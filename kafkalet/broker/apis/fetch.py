@@ -88,29 +88,19 @@ class Found(NamedTuple):
 
 
 def handle(
-    request: FetchRequest, context: Context
+    request: FetchRequest, context: Context, error_of: ErrorOf | None = None
 ) -> FetchResponse | Delayed[FetchResponse] | Coroutine[Any, Any, FetchResponse]:
-    return _Fetch(request, context).serve()
-
-
-def handle_with_errors(
-    request: FetchRequest, context: Context, error_of: Callable[[str, int], Code | None]
-) -> FetchResponse | Delayed[FetchResponse] | Coroutine[Any, Any, FetchResponse]:
-    """Handle a request, but respond with an error for partitions for which `error_of` returns one."""
-    fetch = _FaultyFetch(request, context)
-    fetch.error_of = error_of
-    return fetch.serve()
+    """Handle a request. For faults, `error_of` returns the error of a partition that is not read."""
+    return _Fetch(request, context, error_of).serve()
 
 
 class _Fetch:
     """A Fetch request that is being processed."""
 
-    error_of: ErrorOf | None = None
-    """Returns the error of a partition that is not read because of a fault."""
-
-    def __init__(self, request: FetchRequest, context: Context) -> None:
+    def __init__(self, request: FetchRequest, context: Context, error_of: ErrorOf | None) -> None:
         self.request = request
         self.context = context
+        self.error_of = error_of
         self.level = ISOLATION_LEVELS.get(request.isolation_level)
         state = request.replica_state
         self.replica_id = request.replica_id if state is None else state.replica_id
@@ -216,6 +206,8 @@ class _Fetch:
         first_time: bool,
     ) -> Found:
         name, topic_id, index = key
+        if self.error_of is not None and (code := self.error_of(name, index)) is not None:
+            return self._failed(name, index, code)
         try:
             partition = self.context.node.partition(name, index)
             if topic_id is not None and topic_id != partition.topic_id:
@@ -454,23 +446,3 @@ class _Fetch:
                 for topic in self.request.topics
             ]
         return FetchResponse(error_code=code, session_id=self.request.session_id, responses=topics)
-
-
-class _FaultyFetch(_Fetch):
-    """A Fetch request with faults: some partitions are not read."""
-
-    error_of: ErrorOf
-
-    def _read_partition(
-        self,
-        key: Key,
-        requested: RequestedPartition,
-        limits: Limits,
-        max_bytes: int,
-        at_least_one: bool,
-        first_time: bool,
-    ) -> Found:
-        code = self.error_of(key[0], key[2])
-        if code is not None:
-            return self._failed(key[0], key[2], code)
-        return super()._read_partition(key, requested, limits, max_bytes, at_least_one, first_time)

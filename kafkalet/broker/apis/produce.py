@@ -38,7 +38,7 @@ from kafkalet.protocol.wire import Buffer
 from kafkalet.storage.refusals import AppendRefused, RecordsRefused
 from kafkalet.storage.values import AppendResult
 from kafkalet.storage.verification import Guard
-from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.delayed import Delayed, completed
 from kafkalet.tasks.task import pause, until
 
 from .produce_rules import (
@@ -125,9 +125,7 @@ def _verify(sound: dict[Key, Buffer], request: ProduceRequest, context: Context)
     The result is known at once if there are none, or if the transaction is already open in all partitions.
     """
     if request.transactional_id is None or not context.release.verifies_transactions:
-        asked: Delayed[Verified] = Delayed()
-        asked.complete(NOTHING_TO_VERIFY)
-        return asked
+        return completed(NOTHING_TO_VERIFY)
     chunks = {(name, index): chunk for (name, _, index), chunk in sound.items()}
     return verify_produce(chunks, request.transactional_id, Operation.of_produce(context.version), context.broker)
 

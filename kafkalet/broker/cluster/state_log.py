@@ -19,7 +19,7 @@ from kafkalet.protocol.records.batch import TRANSACTIONAL, Batch, batches
 from kafkalet.protocol.records.build import frame_batch
 from kafkalet.protocol.records.record import Record, encode_records
 from kafkalet.storage.values import Isolation, Origin
-from kafkalet.tasks.delayed import Delayed
+from kafkalet.tasks.delayed import Delayed, completed
 
 from .partition import Partition
 
@@ -187,5 +187,4 @@ class StateLog:
         return self._purgatory.park([key], timeout_ms, look, lambda: Code.REQUEST_TIMED_OUT)
 
 
-_REPLICATED: Delayed[Code] = Delayed()
-_REPLICATED.complete(Code.NONE)
+_REPLICATED = completed(Code.NONE)

@@ -17,7 +17,6 @@ from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
 from kafkalet.storage.values import Origin
-from kafkalet.tasks.delayed import Delayed
 from kafkalet.tasks.task import detached, until
 
 if TYPE_CHECKING:  # avoids loading the group coordinator for transactions without offsets
@@ -59,7 +58,7 @@ async def write_marker(leader: Leader, topic: str, index: int, marker: Marker) -
         last_offset = _append(partition, marker, leader.node.clock.now_ms())
     except KafkaError as error:
         return error.code
-    code = await until(_replicated(leader.node, partition, last_offset))
+    code = await _replicated(leader.node, partition, last_offset)
     if code is Code.NONE and topic == CONSUMER_OFFSETS.name:
         leader.groups.transaction_ended(index, marker.producer_id, committed=marker.committed)
     return code
@@ -83,8 +82,8 @@ def _append(partition: Partition, marker: Marker, now_ms: int) -> int:
     return partition.append(bytearray(batch), Origin.COORDINATOR, marker.transaction_version).last_offset
 
 
-def _replicated(node: Node, partition: Partition, offset: int) -> Delayed[Code]:
-    """Return the result of replication of the marker at `offset`."""
+async def _replicated(node: Node, partition: Partition, offset: int) -> Code:
+    """Return the result of the replication of the marker at `offset`."""
     key, leader_epoch = (partition.topic, partition.index), partition.leader_epoch
 
     def check() -> Code | None:
@@ -95,8 +94,8 @@ def _replicated(node: Node, partition: Partition, offset: int) -> Delayed[Code]:
         return Code.NONE if partition.log.high_watermark > offset else None
 
     code = check()
-    if code is None:
-        return node.purgatory.park([key], node.config.request_timeout_ms, check, lambda: Code.REQUEST_TIMED_OUT)
-    known: Delayed[Code] = Delayed()
-    known.complete(code)
-    return known
+    if code is not None:
+        return code
+    return await until(
+        node.purgatory.park([key], node.config.request_timeout_ms, check, lambda: Code.REQUEST_TIMED_OUT)
+    )

@@ -199,7 +199,7 @@ class Faults:
 
     @staticmethod
     def _refuse_fetch(rule: FaultRule, code: Code, request: Any, context: Context) -> Any:
-        from kafkalet.broker.apis.fetch import handle_with_errors
+        from kafkalet.broker.apis.fetch import handle
 
         if code in SESSION_ERRORS and ROOT in places(Api.FETCH, context.version) and rule.filters.topic is None:
             return error_response(request, context, KafkaError(code))
@@ -210,7 +210,7 @@ class Faults:
                 return None
             return code if filters.partition in (None, index) else None
 
-        return handle_with_errors(request, context, error_of)
+        return handle(request, context, error_of)
 
 
 def _handled(request: Any, context: Context, handle: Handler) -> Any:

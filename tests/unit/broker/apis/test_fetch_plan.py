@@ -96,9 +96,9 @@ def handled(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     requests: list[int] = []
 
     class Counted(fetch._Fetch):
-        def __init__(self, request: Any, context: Context) -> None:
+        def __init__(self, request: Any, context: Context, *more: Any) -> None:
             requests.append(context.version)
-            super().__init__(request, context)
+            super().__init__(request, context, *more)
 
     monkeypatch.setattr(fetch, "_Fetch", Counted)
     return requests
