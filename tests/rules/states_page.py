@@ -11,6 +11,7 @@ from itertools import groupby
 from kafkalet.broker.groups.classic import group
 from kafkalet.broker.network import connection
 from kafkalet.broker.security.sasl import authenticator
+from tests.pages import with_section
 from tests.source import ROOT
 
 PAGE = ROOT / "docs" / "architecture.md"
@@ -73,9 +74,7 @@ Each of these tables is called `NEXT`. A move that is not in it is a bug, and ra
 
 def page(text: str) -> str:
     """Return the text of the page with the section as it should be."""
-    before, title, rest = text.partition(TITLE)
-    _, following, after = rest.partition("\n## ")
-    return before + title + section() + following + after
+    return with_section(text, TITLE, section())
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from kafkalet.broker.config.release import RULES
 from kafkalet.broker.config.rule import FIRST, Rule, Version
+from tests.pages import with_section
 from tests.source import ROOT
 
 PAGE = ROOT / "docs" / "compatibility.md"
@@ -44,9 +45,7 @@ def section() -> str:
 
 def page(text: str) -> str:
     """Return the text of the page with the section as it should be."""
-    before, title, rest = text.partition(TITLE)
-    _, following, after = rest.partition("\n## ")
-    return before + title + section() + following + after
+    return with_section(text, TITLE, section())
 
 
 if __name__ == "__main__":
